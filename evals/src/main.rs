@@ -1,0 +1,2 @@
+//! `evals COMPONENT`: measures a part of Ibid beside a floor or a peer.
+fn main() {}

@@ -1,0 +1,7 @@
+//! What stands behind the doors.
+pub mod documents;
+pub mod folder;
+pub mod journal;
+pub mod ranker;
+pub mod store;
+pub mod system;

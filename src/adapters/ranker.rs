@@ -1,0 +1,1 @@
+//! The embedded ranker: lexical, no model.

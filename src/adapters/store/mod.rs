@@ -1,0 +1,1 @@
+//! Runs, events, answers and pages on SQLite.

@@ -1,0 +1,62 @@
+use serde::{Deserialize, Serialize};
+
+/// What a run may spend. `None` is no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Budget {
+    /// Money, US dollars.
+    pub usd: Option<f64>,
+    /// Wall-clock seconds of work, over all sittings of the run.
+    pub seconds: Option<u64>,
+    /// Calls to the outside: searches and page reads together.
+    pub calls: Option<u64>,
+    /// Searches.
+    pub searches: Option<u64>,
+    /// Pages read.
+    pub pages: Option<u64>,
+}
+
+/// What a run has spent.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Searches sent.
+    pub searches: u64,
+    /// Pages asked for.
+    pub pages: u64,
+    /// Pages that could not be read.
+    pub failed_pages: u64,
+    /// Model calls.
+    pub model_calls: u64,
+    /// Tokens sent to models.
+    pub tokens_in: u64,
+    /// Tokens received from models.
+    pub tokens_out: u64,
+    /// US dollars; `None` while any price is unknown.
+    pub usd: Option<f64>,
+}
+
+impl Usage {
+    /// Searches and page reads together (row D11).
+    pub fn calls(&self) -> u64 {
+        self.searches + self.pages
+    }
+}
+
+/// Why a run stopped looking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// Every item is covered and the gate passed.
+    CoverageReached,
+    /// A whole round brought nothing new.
+    NoNewEvidence,
+    /// The rounds that `depth` or `max_iterations` allow are used up.
+    MaxIterations,
+    /// The money is spent.
+    BudgetUsd,
+    /// The time is spent.
+    BudgetTime,
+    /// The calls are spent.
+    BudgetCalls,
+    /// Somebody asked to finish with what there is.
+    UserFinish,
+}

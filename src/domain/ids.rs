@@ -1,0 +1,132 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Kind};
+
+/// A run: `r_` and a ULID, so that ids sort by time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// A run id from a moment (milliseconds since 1970) and 80 bits of chance.
+    pub fn new(unix_ms: u64, chance: u128) -> RunId {
+        RunId(format!("r_{}", ulid::Ulid::from_parts(unix_ms, chance)))
+    }
+
+    /// The id as people type it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<RunId, Error> {
+        let bare = text.strip_prefix("r_").unwrap_or(text);
+        ulid::Ulid::from_string(bare)
+            .map(|it| RunId(format!("r_{it}")))
+            .map_err(|_| {
+                Error::new(
+                    Kind::Usage,
+                    format!("run id `{text}` is not of the form r_01J…"),
+                )
+                .hint("see `ibid ls` for the ids of your runs")
+            })
+    }
+}
+
+macro_rules! counted {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The `n`-th of its run, counted from 1.
+            pub fn new(n: u32) -> $name {
+                $name(n)
+            }
+            /// Its number, from 1.
+            pub fn number(self) -> u32 {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<$name, D::Error> {
+                let text = String::deserialize(d)?;
+                text.strip_prefix($prefix)
+                    .and_then(|it| it.parse().ok())
+                    .map($name)
+                    .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no {}", stringify!($name))))
+            }
+        }
+    };
+}
+
+counted!(
+    /// An item of the checklist: `Q1`, `Q2`, …
+    ItemId, "Q"
+);
+counted!(
+    /// A piece of evidence: `e1`, `e2`, … in the order found.
+    EvidenceId, "e"
+);
+counted!(
+    /// A source, one work: `src_1`, `src_2`, … in the order first read.
+    SourceId, "src_"
+);
+counted!(
+    /// A claim of the report: `c1`, `c2`, … in reading order.
+    ClaimId, "c"
+);
+
+/// A page by its content: `sha256:` and 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PageHash(String);
+
+impl PageHash {
+    /// The hash of these parts; each part is length-prefixed, so that no two lists collide by joining.
+    pub fn of(parts: &[&str]) -> PageHash {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        PageHash(format!("sha256:{}", hex::encode(hasher.finalize())))
+    }
+
+    /// The hash as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PageHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,30 @@
+//! The nouns. Plain values: no I/O, no clock, no async.
+//!
+//! Read in the order of trust: each stage is made only by the one before it.
+//! [`Question`] → [`Brief`] → [`Plan`] → [`Query`] → [`Hit`] → [`Page`] → [`Passage`] →
+//! [`Evidence`] → [`Claim`] → [`Report`].
+mod budget;
+mod evidence;
+mod ids;
+mod page;
+mod plan;
+mod question;
+mod report;
+mod segment;
+mod source;
+mod text;
+pub mod words;
+
+pub use budget::{Budget, StopReason, Usage};
+pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
+pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
+pub use page::{Block, BlockKind, Hit, Page, PageDraft, Passage, Sentence};
+pub use plan::{Complexity, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan};
+pub use question::{Brief, Effort, Method, Mode, Question, QuestionKind, Turn};
+pub use report::{
+    Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Finding,
+    MethodNote, OpenPoint, Report, Section, Side,
+};
+pub use segment::sentences;
+pub use source::{Source, SourceKind};
+pub use text::Untrusted;

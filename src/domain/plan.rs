@@ -1,0 +1,140 @@
+use serde::{Deserialize, Serialize};
+
+use super::ItemId;
+
+/// Where a query is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vertical {
+    /// Web engines.
+    Web,
+    /// News engines.
+    News,
+    /// The scholarly record.
+    Scholar,
+    /// PubMed, in its own syntax.
+    Pubmed,
+    /// Local folders.
+    Local,
+}
+
+/// How a query was made from an item (row D3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variation {
+    /// In the words of the item.
+    Original,
+    /// In other words.
+    Rephrased,
+    /// A step back.
+    Broader,
+    /// A step closer.
+    Narrower,
+    /// From what an earlier round did not find.
+    Gap,
+}
+
+/// What we look for, where, and for which item.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Query {
+    /// The words sent.
+    pub text: String,
+    /// Where.
+    pub vertical: Vertical,
+    /// For which item.
+    pub item: ItemId,
+    /// By which variation.
+    pub variation: Variation,
+    /// How many hits are wanted.
+    pub limit: u32,
+    /// Only these domains, where any are named.
+    pub domains: Vec<String>,
+    /// Never these domains.
+    pub not_domains: Vec<String>,
+    /// Published on or after, `YYYY-MM-DD`.
+    pub since: Option<String>,
+    /// Published on or before, `YYYY-MM-DD`.
+    pub until: Option<String>,
+}
+
+/// One thing that a complete answer must say (rows B3, D2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// `Q1`, `Q2`, …
+    pub id: ItemId,
+    /// What it asks, as a full sentence or phrase a person can read.
+    pub asks: String,
+    /// The heading of its section in the report.
+    pub heading: String,
+    /// Words that evidence for this item should speak of, most telling first.
+    pub terms: Vec<String>,
+    /// The first query for it.
+    pub query: String,
+}
+
+/// How many calls a question deserves (row D12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complexity {
+    /// One fact.
+    Simple,
+    /// A few sides.
+    Moderate,
+    /// Many sides.
+    Complex,
+}
+
+/// One section of the report as planned (row A1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SectionPlan {
+    /// Its heading.
+    pub title: String,
+    /// What belongs in it.
+    pub guidance: String,
+    /// The items it answers.
+    pub items: Vec<ItemId>,
+}
+
+/// How the report is to be written (row A1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WritingPlan {
+    /// What the report is for.
+    pub overall_goal: String,
+    /// Its tone.
+    pub desired_tone: String,
+    /// Its sections in order.
+    pub sections: Vec<SectionPlan>,
+    /// Anything else to obey.
+    pub additional_directives: Vec<String>,
+}
+
+/// The checklist of what a complete answer must say, and how it will be written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    items: Vec<Item>,
+    /// How much the question asks for.
+    pub complexity: Complexity,
+    /// How the report is to be written.
+    pub writing: WritingPlan,
+}
+
+impl Plan {
+    /// A plan of 1 to 7 items, or `None` if there are none or too many.
+    pub fn new(items: Vec<Item>, complexity: Complexity, writing: WritingPlan) -> Option<Plan> {
+        (1..=7).contains(&items.len()).then_some(Plan {
+            items,
+            complexity,
+            writing,
+        })
+    }
+
+    /// The items in order.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The item with this id.
+    pub fn item(&self, id: ItemId) -> Option<&Item> {
+        self.items.iter().find(|it| it.id == id)
+    }
+}

@@ -1,0 +1,162 @@
+use serde::{Deserialize, Serialize};
+
+use super::Budget;
+
+/// A report, or an answer of at most 140 characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// A cited Markdown report.
+    #[default]
+    Report,
+    /// One line of at most 140 characters, and its sources.
+    Answer,
+}
+
+/// How much work a question is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// One round, few queries.
+    Quick,
+    /// What most questions need.
+    #[default]
+    Standard,
+    /// More rounds, more queries.
+    Deep,
+    /// All that the bounds allow.
+    Max,
+    /// By the question's complexity.
+    Auto,
+}
+
+/// An earlier turn of a conversation (row E1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// What the system said of itself.
+    #[serde(default)]
+    pub system: Option<String>,
+    /// What the assistant asked or answered.
+    #[serde(default)]
+    pub assistant: Option<String>,
+    /// What the person said.
+    #[serde(default)]
+    pub user: Option<String>,
+}
+
+/// What was asked, how, on which day, within which budget. Everything a run depends on is frozen here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The words as asked.
+    pub text: String,
+    /// Report or answer.
+    pub mode: Mode,
+    /// The day it was asked, `YYYY-MM-DD`: "today" for every step, also on resume.
+    pub asked_on: String,
+    /// How it is to be researched: the numbers of rows A12, E1 and C13.
+    pub method: Method,
+    /// What may be spent.
+    pub budget: Budget,
+    /// Folders to search, as absolute paths.
+    pub folders: Vec<String>,
+    /// Only these domains, where any are named.
+    pub domains: Vec<String>,
+    /// Never these domains.
+    pub not_domains: Vec<String>,
+    /// Only what was published on or after this day, `YYYY-MM-DD`.
+    pub since: Option<String>,
+    /// Only what was published on or before this day, `YYYY-MM-DD`.
+    pub until: Option<String>,
+    /// Language of the answer; the question's own where none is given.
+    pub lang: Option<String>,
+    /// Earlier turns.
+    pub dialogue: Vec<Turn>,
+}
+
+/// The numbers of the method (rows A12, B1, C3, C13, D1, E1, E5, E8). Each is a setting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Method {
+    /// How much work.
+    pub effort: Effort,
+    /// Queries a round, 2 to 10.
+    pub breadth: u32,
+    /// Rounds, 1 to 5.
+    pub depth: u32,
+    /// Upper bound on rounds of any strategy (row B1).
+    pub max_iterations: u32,
+    /// Hits looked at for each query (row E5).
+    pub results_per_query: u32,
+    /// Search tasks of the first plan (row A1).
+    pub max_initial_search_tasks: u32,
+    /// Sources used whole (row A3).
+    pub top_m_full_text_sources: u32,
+    /// Further sources used by their best chunks (row A3).
+    pub next_k_chunked_sources: u32,
+    /// Chunks kept of each of those (row A6).
+    pub top_n_chunks_per_source: u32,
+    /// Rounds of refinement after the first draft (row A9).
+    pub max_refinement_iterations: u32,
+    /// Length of the report in tokens; 0 = no limit (row A10).
+    pub final_report_max_length: u32,
+    /// Length of a page summary in tokens, 100 to 1000 (row E1).
+    pub summary_tokens: u32,
+    /// Sources kept for writing (row E8).
+    pub max_sources: u32,
+    /// The gate: evidence records wanted (row C3).
+    pub min_evidence_records: u32,
+    /// The gate: records with a citation wanted (row C3).
+    pub min_cited_records: u32,
+    /// The gate: distinct domains wanted (rows C3, D8).
+    pub min_source_domains: u32,
+    /// Share of items that must be covered, 0 to 1 (row D1).
+    pub completeness_threshold: f32,
+}
+
+/// What kind of answer a question wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// "What is …": a definition first.
+    Definition,
+    /// "How to …": steps.
+    HowTo,
+    /// "… or …", "difference between …": sides and criteria.
+    Comparison,
+    /// "Why …": reasons.
+    Why,
+    /// "Does X cause Y": effect, evidence for and against.
+    Causal,
+    /// "Which …", "list …": members.
+    List,
+    /// "When …": a date.
+    When,
+    /// "Who …": a person or body.
+    Who,
+    /// "How many / how much …": a number with its unit.
+    Quantity,
+    /// "Where …": a place.
+    Where,
+    /// "Is …", "can …": yes or no, and why.
+    YesNo,
+    /// Anything else.
+    Open,
+}
+
+/// The refined question (row B2): what exactly is asked, and what is not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Brief {
+    /// An unambiguous version of the question.
+    pub question: String,
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// What it is about, most important first: names and noun phrases as they stand in the question.
+    pub subjects: Vec<String>,
+    /// Words to look for, most telling first.
+    pub key_terms: Vec<String>,
+    /// What a complete answer covers.
+    pub scope_in: Vec<String>,
+    /// What it leaves out.
+    pub scope_out: Vec<String>,
+    /// Two-letter language code of the question.
+    pub lang: String,
+}

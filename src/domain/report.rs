@@ -1,0 +1,259 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ClaimId, CoverageRow, EvidenceId, GateVerdict, ItemId, Mode, Passage, RunId, Source,
+    StopReason, Usage,
+};
+
+/// How sure the report is, in GRADE's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// One weak voice.
+    VeryLow,
+    /// One voice.
+    Low,
+    /// Two independent voices agree.
+    Moderate,
+    /// Three or more independent voices agree.
+    High,
+}
+
+impl Confidence {
+    /// The word a person reads.
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::VeryLow => "very low",
+            Confidence::Low => "low",
+            Confidence::Moderate => "moderate",
+            Confidence::High => "high",
+        }
+    }
+
+    /// Four dots, filled from the left.
+    pub fn dots(self) -> &'static str {
+        match self {
+            Confidence::VeryLow => "●○○○",
+            Confidence::Low => "●●○○",
+            Confidence::Moderate => "●●●○",
+            Confidence::High => "●●●●",
+        }
+    }
+}
+
+/// A confidence and the rules that gave it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConfidenceMark {
+    /// The label.
+    pub level: Confidence,
+    /// Why, in a few words each: `3 independent sources`, `sources disagree`, …
+    pub why: Vec<String>,
+}
+
+/// A number in the text: these exact words, in that work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The number shown: the same for the same work, in order of first use, from 1.
+    pub n: u32,
+    /// The evidence behind it.
+    pub evidence: EvidenceId,
+    /// The exact words.
+    pub passage: Passage,
+}
+
+/// One sentence of the report and what carries it: never without a citation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// `c1`, `c2`, … in reading order.
+    pub id: ClaimId,
+    text: String,
+    citations: Vec<Citation>,
+}
+
+impl Claim {
+    /// A claim, or `None` if nothing carries it.
+    pub fn new(id: ClaimId, text: String, citations: Vec<Citation>) -> Option<Claim> {
+        (!citations.is_empty()).then_some(Claim {
+            id,
+            text,
+            citations,
+        })
+    }
+
+    /// The sentence, without its numbers.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What carries it, in the order shown.
+    pub fn citations(&self) -> &[Citation] {
+        &self.citations
+    }
+}
+
+/// One key finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was found.
+    pub claim: Claim,
+    /// How sure.
+    pub confidence: ConfidenceMark,
+}
+
+/// One section of the report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// The item it answers.
+    pub item: ItemId,
+    /// Its paragraphs.
+    pub paragraphs: Vec<Vec<Claim>>,
+}
+
+/// One side of a disagreement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// What this side says: `120 kg`, `no effect`, …
+    pub says: String,
+    /// The sentences that say so.
+    pub claim: Claim,
+}
+
+/// Sources that disagree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// On what.
+    pub about: String,
+    /// The item it belongs to.
+    pub item: ItemId,
+    /// Who says what; at least two.
+    pub sides: Vec<Side>,
+    /// A likely reason where one can be seen: one is older, another quantity, …
+    pub likely: Option<String>,
+}
+
+/// Something that could not be established.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenPoint {
+    /// The item, where it is one.
+    pub item: Option<ItemId>,
+    /// What.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// How the report came about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodNote {
+    /// Where was searched.
+    pub engines: Vec<String>,
+    /// Every query sent, in order.
+    pub queries: Vec<String>,
+    /// Rounds made.
+    pub waves: u32,
+    /// Pages read.
+    pub pages_read: u32,
+    /// Pages that could not be read, with the reason.
+    pub pages_failed: Vec<(String, String)>,
+    /// Which steps ran without a model.
+    pub unaided: Vec<String>,
+    /// Why looking stopped.
+    pub stop: StopReason,
+    /// What the gate said.
+    pub gate: GateVerdict,
+}
+
+/// A count and its denominator: never a bare percentage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counted {
+    /// How many hold.
+    pub held: u32,
+    /// Of how many.
+    pub total: u32,
+}
+
+/// What code checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Checks {
+    /// Quotes found at their place in the stored page.
+    pub quotes: Counted,
+    /// Sentences that state a fact and carry a citation.
+    pub claims: Counted,
+    /// Numbers in claims that stand in their quotes.
+    pub numbers: Counted,
+    /// Sentences struck because they did not hold.
+    pub removed: u32,
+}
+
+/// The answer of mode `answer`: at most 140 characters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// One line, at most 140 Unicode characters, no Markdown.
+    pub text: String,
+    /// What carries it.
+    pub citations: Vec<Citation>,
+}
+
+/// The answer: claims, conflicts, what stayed open, sources, checks, usage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The run that made it.
+    pub run: RunId,
+    /// What was asked.
+    pub question: String,
+    /// Report or answer.
+    pub mode: Mode,
+    /// The day it was asked, `YYYY-MM-DD`.
+    pub date: String,
+    /// Effort as a word.
+    pub depth: String,
+    /// Its title.
+    pub title: String,
+    /// Two-letter language code.
+    pub lang: String,
+    /// The short answer, at most 60 words.
+    pub short: Vec<Claim>,
+    /// How sure the short answer is.
+    pub confidence: ConfidenceMark,
+    /// At most 140 characters.
+    pub answer: Option<Answer>,
+    /// Three to seven findings.
+    pub findings: Vec<Finding>,
+    /// One section an item.
+    pub sections: Vec<Section>,
+    /// Where sources disagree.
+    pub conflicts: Vec<Conflict>,
+    /// What could not be established.
+    pub open: Vec<OpenPoint>,
+    /// How it came about.
+    pub method: MethodNote,
+    /// The works cited; index + 1 is the number in the text.
+    pub sources: Vec<Source>,
+    /// Coverage at the end.
+    pub coverage: Vec<CoverageRow>,
+    /// What code checked.
+    pub checks: Checks,
+    /// What was spent.
+    pub usage: Usage,
+}
+
+impl Report {
+    /// Every claim in reading order: short answer, findings, sections, conflicts.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.short
+            .iter()
+            .chain(self.findings.iter().map(|it| &it.claim))
+            .chain(
+                self.sections
+                    .iter()
+                    .flat_map(|it| it.paragraphs.iter().flatten()),
+            )
+            .chain(
+                self.conflicts
+                    .iter()
+                    .flat_map(|it| it.sides.iter().map(|side| &side.claim)),
+            )
+    }
+}

@@ -1,0 +1,74 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Page, PageHash, SourceId, Vertical};
+
+/// What kind of publication a source is; decides how it is shown, not whether it is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// A page of the open web.
+    Web,
+    /// A record of PubMed.
+    Pubmed,
+    /// A scholarly work from elsewhere.
+    Scholar,
+    /// News.
+    News,
+    /// A document of a local folder.
+    Local,
+}
+
+impl From<Vertical> for SourceKind {
+    fn from(it: Vertical) -> SourceKind {
+        match it {
+            Vertical::Web => SourceKind::Web,
+            Vertical::News => SourceKind::News,
+            Vertical::Scholar => SourceKind::Scholar,
+            Vertical::Pubmed => SourceKind::Pubmed,
+            Vertical::Local => SourceKind::Local,
+        }
+    }
+}
+
+/// One work that was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// `src_1`, `src_2`, … in the order first read.
+    pub id: SourceId,
+    /// The page that was read of it.
+    pub page: PageHash,
+    /// What kind it is.
+    pub kind: SourceKind,
+    /// Canonical URL.
+    pub url: String,
+    /// The document's own id in its collection.
+    pub doc_id: Option<String>,
+    /// What it is called.
+    pub title: String,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// When it was published, `YYYY-MM-DD`.
+    pub date: Option<String>,
+    /// The site or publication it appeared in.
+    pub site: Option<String>,
+    /// What counts as one voice: the registrable domain of its URL, else the document itself (row C3).
+    pub domain: String,
+}
+
+impl Source {
+    /// The source that `page` is a reading of. `domain` is the registrable domain, where there is one.
+    pub fn of(id: SourceId, kind: SourceKind, page: &Page, domain: Option<String>) -> Source {
+        Source {
+            id,
+            page: page.hash().clone(),
+            kind,
+            url: page.url.clone(),
+            doc_id: page.doc_id.clone(),
+            title: page.title.clone(),
+            author: page.author.clone(),
+            date: page.date.clone(),
+            site: page.site.clone(),
+            domain: domain.unwrap_or_else(|| page.key().to_owned()),
+        }
+    }
+}

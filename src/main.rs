@@ -1,0 +1,2 @@
+//! The `ibid` program: parse, configure, open, run.
+fn main() {}

@@ -1,0 +1,270 @@
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, Plan, Question, Report,
+    RunId, Source, StopReason, Usage, Variation, Vertical,
+};
+
+/// Version of the event vocabulary. Added fields and types keep it; a changed meaning raises it.
+pub const VERSION: u32 = 1;
+
+/// Where in the flow a thing happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Understanding the question.
+    Intake,
+    /// Making the plan.
+    Plan,
+    /// Searching, reading, weighing.
+    Research,
+    /// Writing.
+    Write,
+    /// Checking.
+    Check,
+    /// Starting and ending.
+    Run,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It found something.
+    Ok,
+    /// It found nothing.
+    Empty,
+    /// The provider said: later.
+    RateLimited,
+    /// It failed.
+    Error,
+}
+
+/// Why a page could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailReason {
+    /// The server takes us for a robot.
+    BotBlock,
+    /// It wants money.
+    Paywall,
+    /// It took too long.
+    Timeout,
+    /// It is too large.
+    TooLarge,
+    /// robots.txt says no.
+    Robots,
+    /// The address may not be asked.
+    BlockedAddress,
+    /// There are no words in it.
+    Empty,
+    /// Nobody here can read this kind.
+    Unsupported,
+    /// It is damaged.
+    Broken,
+    /// It is not there.
+    NotFound,
+}
+
+/// One thing that happened in a run. Closed: every surface handles every kind.
+///
+/// The wire form is `{"type": "search.completed", "data": {…}}` inside an [`Envelope`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+#[allow(missing_docs, reason = "the fields are domain nouns, documented there")]
+pub enum Event {
+    /// A question came in.
+    #[serde(rename = "run.created")]
+    RunCreated { question: Question, version: u32 },
+    /// Work began.
+    #[serde(rename = "run.started")]
+    RunStarted {},
+    /// Work began again after a stop; events told before are not told twice.
+    #[serde(rename = "run.resumed")]
+    RunResumed { after: u64, in_doubt: u32 },
+    /// Somebody asked to write with what there is.
+    #[serde(rename = "run.finishing")]
+    RunFinishing { reason: StopReason },
+    /// The run ended with a report.
+    #[serde(rename = "run.completed")]
+    RunCompleted {
+        status: RunStatusWord,
+        stop_reason: StopReason,
+        usage: Usage,
+    },
+    /// The run ended without one.
+    #[serde(rename = "run.failed")]
+    RunFailed {
+        reason: String,
+        hint: Option<String>,
+    },
+    /// The run was stopped for good.
+    #[serde(rename = "run.cancelled")]
+    RunCancelled {},
+    /// The question was refined.
+    #[serde(rename = "brief.ready")]
+    BriefReady { brief: Brief },
+    /// The plan stands.
+    #[serde(rename = "plan.proposed")]
+    PlanProposed { plan: Plan },
+    /// A round begins, for these items.
+    #[serde(rename = "wave.started")]
+    WaveStarted { items: Vec<ItemId>, queries: u32 },
+    /// A round ended.
+    #[serde(rename = "wave.finished")]
+    WaveFinished { new_evidence: u32, new_sources: u32 },
+    /// A search was sent.
+    #[serde(rename = "search.started")]
+    SearchStarted {
+        engine: String,
+        query: String,
+        vertical: Vertical,
+        item: ItemId,
+        variation: Variation,
+    },
+    /// A search came back. `new` counts documents no earlier search of the run returned.
+    #[serde(rename = "search.completed")]
+    SearchCompleted {
+        engine: String,
+        query: String,
+        item: ItemId,
+        hits: u32,
+        new: u32,
+        ms: u64,
+        cost_usd: f64,
+        outcome: Outcome,
+        error: Option<String>,
+    },
+    /// A page was asked for.
+    #[serde(rename = "read.started")]
+    ReadStarted { url: String },
+    /// A page was read; it is this source.
+    #[serde(rename = "read.completed")]
+    ReadCompleted {
+        source: Source,
+        sentences: u32,
+        warnings: Vec<String>,
+        ms: u64,
+    },
+    /// A page could not be read.
+    #[serde(rename = "read.failed")]
+    ReadFailed {
+        url: String,
+        reason: FailReason,
+        message: String,
+    },
+    /// A document of a folder could not be taken in.
+    #[serde(rename = "document.failed")]
+    DocumentFailed {
+        path: String,
+        place: Option<String>,
+        reason: FailReason,
+        message: String,
+    },
+    /// Evidence was found.
+    #[serde(rename = "evidence.added")]
+    EvidenceAdded { evidence: Evidence },
+    /// A candidate was looked at and left out.
+    #[serde(rename = "evidence.rejected")]
+    EvidenceRejected {
+        url: String,
+        item: ItemId,
+        reason: String,
+    },
+    /// Near-duplicates were counted as one.
+    #[serde(rename = "evidence.merged")]
+    EvidenceMerged { url: String, into: String },
+    /// Where every item stands.
+    #[serde(rename = "coverage.updated")]
+    CoverageUpdated { rows: Vec<CoverageRow>, ratio: f32 },
+    /// What the gate said (row C2's `quality_gate_status`).
+    #[serde(rename = "gate.judged")]
+    GateJudged { verdict: GateVerdict },
+    /// An item is still open; the next round asks this.
+    #[serde(rename = "gap.found")]
+    GapFound {
+        item: ItemId,
+        gap: String,
+        gap_query: String,
+    },
+    /// Sources disagree.
+    #[serde(rename = "conflict.found")]
+    ConflictFound { conflict: Conflict },
+    /// What was spent so far.
+    #[serde(rename = "budget.updated")]
+    BudgetUpdated { usage: Usage },
+    /// A bound is near or reached.
+    #[serde(rename = "budget.warning")]
+    BudgetWarning { message: String },
+    /// A piece of the report was written.
+    #[serde(rename = "draft.delta")]
+    DraftDelta { text: String },
+    /// A claim was checked.
+    #[serde(rename = "claim.checked")]
+    ClaimChecked {
+        claim: Claim,
+        quotes_hold: bool,
+        numbers_hold: bool,
+    },
+    /// The report stands.
+    #[serde(rename = "report.ready")]
+    ReportReady { report: Box<Report> },
+    /// Something a person may want to know.
+    #[serde(rename = "log")]
+    Log { level: String, message: String },
+}
+
+/// How a run with a report ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatusWord {
+    /// As wanted, or stopped by a bound other than rounds.
+    Completed,
+    /// The rounds were used up before the gate passed (row C1).
+    MaxIterationsReached,
+}
+
+/// An event with its place in the story. One line of `--jsonl`, one SSE message, one row of the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Counted from 1 within the run, without gaps.
+    pub seq: u64,
+    /// When, RFC 3339 in UTC with milliseconds.
+    pub ts: String,
+    /// Whose.
+    pub run: RunId,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+    /// Where in the flow.
+    pub phase: Phase,
+    /// The round, from 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wave: Option<u32>,
+    /// The researcher, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// The step of the trace it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub span: Option<String>,
+}
+
+impl Event {
+    /// The dotted name on the wire: `search.completed`.
+    pub fn name(&self) -> String {
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|it| it.get("type").and_then(|it| it.as_str().map(str::to_owned)))
+            .unwrap_or_default()
+    }
+
+    /// What makes this event the same story when a resumed run tells it again: its name and data
+    /// without what the clock measured.
+    pub fn identity(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(data) = value.get_mut("data").and_then(|it| it.as_object_mut()) {
+            data.remove("ms");
+        }
+        value
+    }
+}

@@ -1,0 +1,176 @@
+use serde::{Deserialize, Serialize};
+
+use super::event::RunStatusWord;
+use super::{Envelope, Event, Phase};
+use crate::domain::{
+    Brief, CoverageRow, GateVerdict, Plan, Question, Report, RunId, Source, StopReason, Usage,
+};
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Accepted, not begun.
+    Pending,
+    /// Being worked on, or interrupted and resumable.
+    InProgress,
+    /// Ended with a report.
+    Completed,
+    /// Ended with a report before the gate passed, because the rounds were used up.
+    MaxIterationsReached,
+    /// Stopped for good on request.
+    Cancelled,
+    /// Ended without a report.
+    Failed,
+}
+
+impl RunStatus {
+    /// Whether nothing more will happen.
+    pub fn ended(self) -> bool {
+        !matches!(self, RunStatus::Pending | RunStatus::InProgress)
+    }
+}
+
+/// One question being answered: a fold of its events, and nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Run {
+    /// Whose.
+    pub id: RunId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// What was asked.
+    pub question: Option<Question>,
+    /// The refined question.
+    pub brief: Option<Brief>,
+    /// The plan.
+    pub plan: Option<Plan>,
+    /// Where in the flow it is.
+    pub phase: Phase,
+    /// The round, from 0.
+    pub wave: u32,
+    /// Searches that came back.
+    pub searches: u32,
+    /// Pages read.
+    pub pages: u32,
+    /// Pages that could not be read.
+    pub failed_pages: u32,
+    /// Evidence found.
+    pub evidence: u32,
+    /// What was read.
+    pub sources: Vec<Source>,
+    /// Where every item stands.
+    pub coverage: Vec<CoverageRow>,
+    /// What the gate last said.
+    pub gate: Option<GateVerdict>,
+    /// What was spent.
+    pub usage: Usage,
+    /// Why looking stopped.
+    pub stop_reason: Option<StopReason>,
+    /// The report, once it stands.
+    pub report: Option<Box<Report>>,
+    /// Why the run failed.
+    pub error: Option<String>,
+    /// Time of the first event, RFC 3339.
+    pub started_at: Option<String>,
+    /// Time of the last event, RFC 3339.
+    pub updated_at: Option<String>,
+    /// Number of the last event.
+    pub seq: u64,
+}
+
+impl Run {
+    /// A run of which nothing is known yet.
+    pub fn new(id: RunId) -> Run {
+        Run {
+            id,
+            status: RunStatus::Pending,
+            question: None,
+            brief: None,
+            plan: None,
+            phase: Phase::Run,
+            wave: 0,
+            searches: 0,
+            pages: 0,
+            failed_pages: 0,
+            evidence: 0,
+            sources: Vec::new(),
+            coverage: Vec::new(),
+            gate: None,
+            usage: Usage::default(),
+            stop_reason: None,
+            report: None,
+            error: None,
+            started_at: None,
+            updated_at: None,
+            seq: 0,
+        }
+    }
+
+    /// The run that these events tell.
+    pub fn of(id: RunId, events: &[Envelope]) -> Run {
+        let mut run = Run::new(id);
+        for event in events {
+            run.apply(event);
+        }
+        run
+    }
+
+    /// Takes in one more event. Events must come in order.
+    pub fn apply(&mut self, it: &Envelope) {
+        self.seq = it.seq;
+        self.phase = it.phase;
+        self.started_at.get_or_insert_with(|| it.ts.clone());
+        self.updated_at = Some(it.ts.clone());
+        if let Some(wave) = it.wave {
+            self.wave = self.wave.max(wave);
+        }
+        match &it.event {
+            Event::RunCreated { question, .. } => self.question = Some(question.clone()),
+            Event::RunStarted {} | Event::RunResumed { .. } => self.status = RunStatus::InProgress,
+            Event::RunFinishing { reason } => self.stop_reason = Some(*reason),
+            Event::RunCompleted {
+                status,
+                stop_reason,
+                usage,
+            } => {
+                self.status = match status {
+                    RunStatusWord::Completed => RunStatus::Completed,
+                    RunStatusWord::MaxIterationsReached => RunStatus::MaxIterationsReached,
+                };
+                self.stop_reason = Some(*stop_reason);
+                self.usage = *usage;
+            }
+            Event::RunFailed { reason, .. } => {
+                self.status = RunStatus::Failed;
+                self.error = Some(reason.clone());
+            }
+            Event::RunCancelled {} => self.status = RunStatus::Cancelled,
+            Event::BriefReady { brief } => self.brief = Some(brief.clone()),
+            Event::PlanProposed { plan } => self.plan = Some(plan.clone()),
+            Event::SearchCompleted { .. } => self.searches += 1,
+            Event::ReadCompleted { source, .. } => {
+                self.pages += 1;
+                self.sources.push(source.clone());
+            }
+            Event::ReadFailed { .. } => self.failed_pages += 1,
+            Event::EvidenceAdded { .. } => self.evidence += 1,
+            Event::CoverageUpdated { rows, .. } => self.coverage.clone_from(rows),
+            Event::GateJudged { verdict } => self.gate = Some(verdict.clone()),
+            Event::BudgetUpdated { usage } => self.usage = *usage,
+            Event::ReportReady { report } => self.report = Some(report.clone()),
+            Event::WaveStarted { .. }
+            | Event::WaveFinished { .. }
+            | Event::SearchStarted { .. }
+            | Event::ReadStarted { .. }
+            | Event::DocumentFailed { .. }
+            | Event::EvidenceRejected { .. }
+            | Event::EvidenceMerged { .. }
+            | Event::GapFound { .. }
+            | Event::ConflictFound { .. }
+            | Event::BudgetWarning { .. }
+            | Event::DraftDelta { .. }
+            | Event::ClaimChecked { .. }
+            | Event::Log { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Whether a claim follows from a source: the unaided verdict.

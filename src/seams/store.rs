@@ -1,0 +1,108 @@
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Page, PageHash, RunId, Usage};
+use crate::error::Result;
+use crate::record::{Envelope, RunStatus};
+
+/// One line of `ibid ls`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// Whose.
+    pub run_id: RunId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// What was asked.
+    pub question: String,
+    /// Time of its first event, RFC 3339.
+    pub started_at: String,
+    /// Time of its last event, RFC 3339.
+    pub updated_at: String,
+    /// What was spent.
+    pub usage: Usage,
+}
+
+/// A call to the outside: asked, and perhaps answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Hash of door, what is asked, ordinal.
+    pub key: String,
+    /// Which door: `search:local`, `read:files`, `steering`.
+    pub door: String,
+    /// What is asked, as JSON.
+    pub asked: serde_json::Value,
+    /// How far it came.
+    pub state: StepState,
+}
+
+/// How far a call came.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// Written down, perhaps sent: after a crash it is in doubt.
+    Intended,
+    /// Answered.
+    Answered(Answered),
+    /// Failed; kept for replay, tried again on resume.
+    Failed {
+        /// The error's kind.
+        kind: crate::error::Kind,
+        /// The error's chain.
+        message: String,
+    },
+}
+
+/// An answer as kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The answer as JSON; pages by their hash.
+    pub answer: serde_json::Value,
+    /// What it cost, US dollars.
+    pub cost_usd: f64,
+}
+
+/// What somebody asks of a run from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Write with what there is.
+    Finish,
+    /// Stop for good.
+    Cancel,
+}
+
+/// Keeps runs, events, answers and pages.
+///
+/// Contract: when a writing call returns, what it wrote survives `kill -9` and power loss. Events of
+/// a run are kept in `seq` order without gaps; appending a `seq` that is there already is an error.
+/// A store that cannot write says so with kind `Setup` (full disk, read-only) and loses nothing.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Adds events to a run, which begins with its first.
+    async fn append(&self, run: &RunId, events: &[Envelope]) -> Result<()>;
+    /// The events of a run after `seq`, in order. An unknown run is `NotFound`.
+    async fn events(&self, run: &RunId, after: u64) -> Result<Vec<Envelope>>;
+    /// All runs, newest first.
+    async fn runs(&self) -> Result<Vec<RunRow>>;
+    /// Forgets a run: its events, its steps, and pages no other run holds.
+    async fn remove(&self, run: &RunId) -> Result<()>;
+
+    /// Writes down that a call is about to be sent.
+    async fn intend(&self, run: &RunId, step: &Step) -> Result<()>;
+    /// Writes down how a call ended, before anyone uses the answer.
+    async fn settle(&self, run: &RunId, key: &str, state: &StepState) -> Result<()>;
+    /// A call as far as it came.
+    async fn recall(&self, run: &RunId, key: &str) -> Result<Option<Step>>;
+    /// All calls of a run, in the order intended.
+    async fn steps(&self, run: &RunId) -> Result<Vec<Step>>;
+
+    /// Keeps a page for a run; one row a content, however often it is kept.
+    async fn keep_page(&self, run: &RunId, page: &Page) -> Result<()>;
+    /// The page with this hash.
+    async fn page(&self, hash: &PageHash) -> Result<Option<Page>>;
+
+    /// Leaves an order for a run.
+    async fn order(&self, run: &RunId, order: Order) -> Result<()>;
+    /// The orders left for a run, oldest first.
+    async fn orders(&self, run: &RunId) -> Result<Vec<Order>>;
+}

@@ -1,0 +1,2 @@
+//! The chores of this repository as commands.
+fn main() {}

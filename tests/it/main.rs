@@ -1,1 +1,3 @@
 //! One binary, one module a promise.
+mod runs;
+mod stand_in;

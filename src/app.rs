@@ -223,7 +223,9 @@ impl App {
         };
         let past = store.events(run, 0).await?;
         if Run::of(run.clone(), &past).status.ended() {
-            lock.map(RunLock::retire);
+            if let Some(lock) = lock {
+                lock.retire();
+            }
             return Err(
                 Error::new(Kind::Usage, format!("run {run} has ended already"))
                     .hint(format!("see its result with `ibid show {run}`")),

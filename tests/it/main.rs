@@ -1,1 +1,11 @@
 //! One binary, one module a promise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod dependencies;
+mod domain;
+mod events;
+mod tidy;

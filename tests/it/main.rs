@@ -2,3 +2,13 @@
 mod runs;
 mod stand_in;
 mod folder;
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod dependencies;
+mod domain;
+mod events;
+mod tidy;

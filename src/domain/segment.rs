@@ -28,6 +28,9 @@ pub fn sentences(block: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut chars = block.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
+        if at < start {
+            continue; // already part of the sentence before: "Why?! So."
+        }
         let after = at + c.len_utf8();
         match c {
             '。' | '！' | '？' | '｡' => {
@@ -203,6 +206,16 @@ mod tests {
                 "It helps."
             ]
         );
+    }
+
+    #[test]
+    fn stops_in_a_row_belong_to_one_sentence() {
+        assert_eq!(
+            split("Why?! So... \"Well.\". Yes."),
+            ["Why?!", "So... \"Well.\".", "Yes."]
+        );
+        assert_eq!(split("真的？！是。"), ["真的？！", "是。"]);
+        assert_eq!(split("Who (me?). I."), ["Who (me?).", "I."]);
     }
 
     #[test]

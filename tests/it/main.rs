@@ -1,7 +1,4 @@
 //! One binary, one module a promise.
-mod runs;
-mod stand_in;
-mod folder;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,4 +8,7 @@ mod folder;
 mod dependencies;
 mod domain;
 mod events;
+mod folder;
+mod runs;
+mod stand_in;
 mod tidy;

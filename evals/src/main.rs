@@ -1,6 +1,7 @@
 //! `evals COMPONENT`: measures a part of Ibid beside a floor or a peer.
 use std::process::ExitCode;
 
+mod documents;
 mod extract;
 
 fn main() -> ExitCode {
@@ -10,6 +11,7 @@ fn main() -> ExitCode {
     }
     let component = args.remove(0);
     let outcome = match component.as_str() {
+        "documents" => documents::run(&args),
         "extract" => extract::run(&args),
         _ => return usage(),
     };
@@ -26,7 +28,9 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    let text = "usage: evals extract DIR…   main-content extraction against gold pages\n";
+    let text = "usage: evals COMPONENT …\n  \
+        documents --child IBID DIR…   every file through the readers\n  \
+        extract [--pages] DIR…        main-content extraction against gold pages\n";
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     ExitCode::from(2)
 }

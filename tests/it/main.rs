@@ -1,3 +1,4 @@
 //! One binary, one module a promise.
+mod folder;
 mod runs;
 mod stand_in;

@@ -356,6 +356,7 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
             Box::pin(research(world, log, run, question))
         }),
         plan: Arc::new(|_| Err(Error::new(Kind::Internal, "no plan here"))),
+        read: Arc::new(|_, _| Err(Error::new(Kind::Internal, "no files here"))),
     }
 }
 

@@ -2,3 +2,4 @@
 mod folder;
 mod runs;
 mod stand_in;
+mod store_contract;

@@ -1,4 +1,5 @@
 //! One binary, one module a promise.
+mod crash;
 mod folder;
 mod runs;
 mod stand_in;

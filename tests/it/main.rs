@@ -2,5 +2,6 @@
 mod crash;
 mod folder;
 mod runs;
+mod speed;
 mod stand_in;
 mod store_contract;

@@ -1,7 +1,17 @@
 //! One binary, one module a promise.
 mod crash;
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod dependencies;
+mod domain;
+mod events;
 mod folder;
 mod runs;
 mod speed;
 mod stand_in;
 mod store_contract;
+mod tidy;

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stderr().lock(), "evals: {fault}");
 use std::process::ExitCode;
 
+mod documents;
 mod extract;
 
 fn main() -> ExitCode {
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     }
     let component = args.remove(0);
     let outcome = match component.as_str() {
+        "documents" => documents::run(&args),
         "extract" => extract::run(&args),
         _ => return usage(),
     };
@@ -45,7 +47,9 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    let text = "usage: evals extract DIR…   main-content extraction against gold pages\n";
+    let text = "usage: evals COMPONENT …\n  \
+        documents --child IBID DIR…   every file through the readers\n  \
+        extract [--pages] DIR…        main-content extraction against gold pages\n";
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     ExitCode::from(2)
 }

@@ -34,7 +34,7 @@ impl<'a> Archive<'a> {
     pub(super) fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, Trouble> {
         let mut entry = match self.zip.by_name(name) {
             Ok(entry) => entry,
-            Err(zip::result::ZipError::FileNotFound(..)) => return Ok(None),
+            Err(zip::result::ZipError::FileNotFound) => return Ok(None),
             Err(it) if it.to_string().to_lowercase().contains("password") => {
                 return Err(Trouble::new(FailReason::Unsupported, "it is encrypted"));
             }

@@ -1,1 +1,14 @@
 //! One binary, one module a promise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod dependencies;
+mod domain;
+mod events;
+mod folder;
+mod runs;
+mod stand_in;
+mod tidy;

@@ -24,6 +24,9 @@ pub type Planning = Arc<dyn Fn(&Question) -> Result<(Brief, Plan)> + Send + Sync
 pub type Opening =
     Arc<dyn for<'a> Fn(&'a Settings, &'a Question) -> BoxFuture<'a, Result<Doors>> + Send + Sync>;
 
+/// Turns one file into documents: which formats there are is the business of the documents adapter.
+pub use crate::adapters::folder::ReadFile;
+
 /// The doors of one run, not yet journaled.
 pub struct Doors {
     /// Where to search, in order of preference.
@@ -50,6 +53,8 @@ pub struct Parts {
     pub research: Research,
     /// The plan alone.
     pub plan: Planning,
+    /// Reads a file of a folder.
+    pub read: Arc<ReadFile>,
 }
 
 impl Parts {
@@ -61,6 +66,7 @@ impl Parts {
             open: Arc::new(|_, _| Box::pin(async { unbuilt() })),
             research: Arc::new(|_, _, _, _| Box::pin(async { unbuilt() })),
             plan: Arc::new(|_| unbuilt()),
+            read: Arc::new(|_, _| unbuilt()),
         }
     }
 }

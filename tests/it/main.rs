@@ -1,4 +1,5 @@
 //! One binary, one module a promise.
+mod crash;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,5 +11,7 @@ mod domain;
 mod events;
 mod folder;
 mod runs;
+mod speed;
 mod stand_in;
+mod store_contract;
 mod tidy;

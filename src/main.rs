@@ -1,2 +1,6 @@
 //! The `ibid` program: parse, configure, open, run.
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(ibid::surfaces::cli::main(std::env::args_os().collect()))
+}

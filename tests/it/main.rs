@@ -1,1 +1,4 @@
 //! One binary, one module a promise.
+mod cli;
+mod config;
+mod export;

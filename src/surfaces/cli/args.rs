@@ -12,6 +12,7 @@ use crate::error::Result;
     name = "ibid",
     version,
     disable_help_subcommand = true,
+    disable_version_flag = true,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     max_term_width = 100
@@ -38,6 +39,9 @@ pub struct Common {
     /// Tell more of what happens
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
+    /// Print the version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
     /// When to colour
     #[arg(
         long,
@@ -116,10 +120,10 @@ pub struct Work {
     #[arg(long, value_name = "AMOUNT")]
     pub budget: Vec<String>,
     /// Upper bound on rounds
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub max_iterations: Option<String>,
     /// Tokens a page summary may have, 100 to 1000
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub summary_tokens: Option<String>,
 }
 

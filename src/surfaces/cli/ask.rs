@@ -1,5 +1,5 @@
 //! Asking: `ibid "…"`, `run`, `answer`, `plan`.
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use serde_json::json;
@@ -253,6 +253,10 @@ fn text(given: Option<&str>) -> Result<String> {
 pub(super) fn folder(field: &str, path: &Path) -> Result<String> {
     let doing = || format!("opening {field} {}", path.display());
     let real = path.canonicalize().map_err(|fault| {
+        let fault: Box<dyn std::error::Error + Send + Sync> = match fault.kind() {
+            ErrorKind::NotFound => "there is no such folder".into(),
+            _ => fault.into(),
+        };
         Error::new(Kind::Usage, doing())
             .because(fault)
             .hint("name a folder that exists and that you may enter")

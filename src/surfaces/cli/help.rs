@@ -72,7 +72,16 @@ pub(super) fn command(console: Console) -> clap::Command {
         .help_template(format!(
             "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{page}\n{{all-args}}"
         ))
-        .subcommand_help_heading("Commands")
+        .disable_help_flag(true)
+        .arg(
+            clap::Arg::new("help")
+                .short('h')
+                .long("help")
+                .help("Print help")
+                .help_heading("Everywhere")
+                .action(clap::ArgAction::HelpShort)
+                .global(true),
+        )
         .mut_subcommands(|it| it.hide(true))
 }
 

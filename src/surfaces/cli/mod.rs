@@ -13,7 +13,7 @@ mod when;
 use std::ffi::OsString;
 
 use clap::FromArgMatches as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 
 use crate::app::App;
 use crate::config::{Flag, Loaded, Surroundings};
@@ -132,22 +132,30 @@ fn misread(console: Console, json: bool, fault: &clap::Error) -> Exit {
             _ => Exit::Delivered,
         };
     }
+    let unquoted = fault
+        .context()
+        .any(|(kind, value)| match (fault.kind(), kind) {
+            (ErrorKind::UnknownArgument, ContextKind::InvalidArg) => {
+                !value.to_string().starts_with('-')
+            }
+            (ErrorKind::ArgumentConflict, ContextKind::InvalidSubcommand) => true,
+            _ => false,
+        });
+    if unquoted {
+        let fault = Error::new(Kind::Usage, "the question is more than one argument")
+            .hint("put it in quotes: ibid \"…\"");
+        console.fault(&fault);
+        if json {
+            let _ = console.line(&json::error(&fault).to_string());
+        }
+        return Exit::Usage;
+    }
     let shown = if console.err.0 {
         text.ansi().to_string()
     } else {
         text.to_string()
     };
     console.tell(shown.trim_end());
-    if fault.kind() == ErrorKind::UnknownArgument
-        && fault
-            .get(clap::error::ContextKind::InvalidArg)
-            .is_some_and(|it| !it.to_string().starts_with('-'))
-    {
-        console.tell(&format!(
-            "{} put the question in quotes: ibid \"…\"",
-            console.err.on("1;36", "hint:")
-        ));
-    }
     if json {
         let first = text.to_string();
         let first = first.lines().next().unwrap_or_default();

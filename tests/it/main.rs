@@ -2,3 +2,6 @@
 mod cli;
 mod config;
 mod export;
+mod folder;
+mod runs;
+mod stand_in;

@@ -1,2 +1,24 @@
 //! `evals COMPONENT`: measures a part of Ibid beside a floor or a peer.
-fn main() {}
+mod attribution;
+
+use std::process::ExitCode;
+
+/// What a measuring program gives back.
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    let outcome: Outcome = match args.first().map(String::as_str) {
+        Some("attribution") => attribution::run(rest),
+        _ => Err("usage: evals attribution [FOLDER]".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr().lock(), "evals: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}

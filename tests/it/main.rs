@@ -2,6 +2,16 @@
 mod cli;
 mod config;
 mod export;
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod dependencies;
+mod domain;
+mod events;
 mod folder;
 mod runs;
 mod stand_in;
+mod tidy;

@@ -39,7 +39,7 @@ struct Tally {
 }
 
 /// Kills and resumes until told enough.
-pub fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     let binary = binary(args)?;
     let kills = number(args, "--kills", 50)?;
     let seed = number(args, "--seed", 1)? as u64;
@@ -47,7 +47,10 @@ pub fn run(args: &[String]) -> Result<(), Fault> {
     let question = flag(args, "--question")
         .or(set.questions.first().map(String::as_str))
         .ok_or("no question")?;
-    let folder = set.folder.to_str().ok_or("the folder's path is not UTF-8")?;
+    let folder = set
+        .folder
+        .to_str()
+        .ok_or("the folder's path is not UTF-8")?;
 
     let base = Home::new(&binary)?;
     base.call(&["index", "add", folder])?;
@@ -59,7 +62,9 @@ pub fn run(args: &[String]) -> Result<(), Fault> {
         let share = f64::from(next(&mut chance)) / f64::from(u32::MAX);
         let moment = typical.mul_f64(share * 1.1);
         if let Err(fault) = trial.kill_after(moment, &mut random) {
-            random.faults.push(format!("killed after {moment:?}: {fault}"));
+            random
+                .faults
+                .push(format!("killed after {moment:?}: {fault}"));
         }
     }
     report("random moments", &random);
@@ -129,7 +134,14 @@ fn undisturbed<'a>(
 
 impl Trial<'_> {
     fn args(&self) -> [&str; 6] {
-        ["run", self.question, "--folder", self.folder, "--json", "-q"]
+        [
+            "run",
+            self.question,
+            "--folder",
+            self.folder,
+            "--json",
+            "-q",
+        ]
     }
 
     fn kill_after(&self, moment: Duration, tally: &mut Tally) -> Result<(), Fault> {
@@ -215,7 +227,9 @@ fn newest(home: &Home) -> Result<Option<String>, Fault> {
         return Ok(None);
     };
     let row: Value = serde_json::from_str(line)?;
-    let id = row["run_id"].as_str().ok_or("`ls --json` gives no run_id")?;
+    let id = row["run_id"]
+        .as_str()
+        .ok_or("`ls --json` gives no run_id")?;
     Ok(Some(id.to_owned()))
 }
 

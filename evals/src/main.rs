@@ -5,6 +5,7 @@
     reason = "a measurement's figures are its output, and a terminal is its only surface"
 )]
 
+mod attribution;
 mod crash;
 mod program;
 mod quotes;
@@ -16,15 +17,20 @@ use std::process::ExitCode;
 /// What can go wrong in a measurement: a sentence for the person who runs it.
 type Fault = Box<dyn std::error::Error>;
 
-const USAGE: &str = "usage: evals quotes|speed|crash [ARGUMENTS…]    (see evals/README.md)";
+/// What a measuring program gives back.
+type Outcome = Result<(), Fault>;
+
+const USAGE: &str =
+    "usage: evals quotes|speed|crash|attribution [ARGUMENTS…]    (see evals/README.md)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
-    let outcome: Result<(), Fault> = match args.first().map(String::as_str) {
+    let outcome: Outcome = match args.first().map(String::as_str) {
         Some("quotes") => quotes::run(rest),
         Some("speed") => speed::run(rest),
         Some("crash") => crash::run(rest),
+        Some("attribution") => attribution::run(rest),
         _ => Err(USAGE.into()),
     };
     match outcome {

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 use super::Fault;
 
 /// The value of `--name` in `args`.
-pub fn flag<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
+pub(crate) fn flag<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
     let at = args.iter().position(|it| it == name)?;
     args.get(at + 1).map(String::as_str)
 }
 
 /// The number given as `--name`, or `default`.
-pub fn number(args: &[String], name: &str, default: usize) -> Result<usize, Fault> {
+pub(crate) fn number(args: &[String], name: &str, default: usize) -> Result<usize, Fault> {
     match flag(args, name) {
         None => Ok(default),
         Some(text) => text
@@ -25,7 +25,7 @@ pub fn number(args: &[String], name: &str, default: usize) -> Result<usize, Faul
 }
 
 /// The `ibid` binary: `--ibid PATH`, else the one beside this program.
-pub fn binary(args: &[String]) -> Result<PathBuf, Fault> {
+pub(crate) fn binary(args: &[String]) -> Result<PathBuf, Fault> {
     let path = match flag(args, "--ibid") {
         Some(path) => PathBuf::from(path),
         None => std::env::current_exe()?.with_file_name("ibid"),
@@ -41,7 +41,7 @@ pub fn binary(args: &[String]) -> Result<PathBuf, Fault> {
 }
 
 /// A private place for the program's data, so that no run sees another's or a person's own.
-pub struct Home {
+pub(crate) struct Home {
     dir: TempDir,
     binary: PathBuf,
     cache: PathBuf,
@@ -49,7 +49,7 @@ pub struct Home {
 
 impl Home {
     /// An empty home.
-    pub fn new(binary: &Path) -> Result<Home, Fault> {
+    pub(crate) fn new(binary: &Path) -> Result<Home, Fault> {
         let dir = TempDir::new()?;
         let cache = dir.path().join("cache");
         Ok(Home {
@@ -60,14 +60,14 @@ impl Home {
     }
 
     /// An empty home that shares the folder indexes of this one.
-    pub fn sibling(&self) -> Result<Home, Fault> {
+    pub(crate) fn sibling(&self) -> Result<Home, Fault> {
         let mut other = Home::new(&self.binary)?;
         other.cache.clone_from(&self.cache);
         Ok(other)
     }
 
     /// A call of the program in this home; nothing of the person's environment reaches it.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command
             .args(args)
@@ -82,23 +82,23 @@ impl Home {
     }
 
     /// Where the store is.
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.dir.path().join("data")
     }
 
     /// Runs the program to its end.
-    pub fn call(&self, args: &[&str]) -> Result<Output, Fault> {
+    pub(crate) fn call(&self, args: &[&str]) -> Result<Output, Fault> {
         Ok(self.command(args).output()?)
     }
 
     /// Asks a question about a folder: the exit code and the final object.
-    pub fn ask(&self, question: &str, folder: &str) -> Result<(i32, Value), Fault> {
+    pub(crate) fn ask(&self, question: &str, folder: &str) -> Result<(i32, Value), Fault> {
         let output = self.call(&["run", question, "--folder", folder, "--json", "-q"])?;
         final_object(&output)
     }
 
     /// Every row that `query` finds in the store, columns as text.
-    pub fn rows(&self, query: &'static str) -> Result<Vec<Vec<String>>, Fault> {
+    pub(crate) fn rows(&self, query: &'static str) -> Result<Vec<Vec<String>>, Fault> {
         let path = self.data().join("ibid.db");
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         runtime.block_on(async {
@@ -117,7 +117,7 @@ impl Home {
 }
 
 /// The exit code, and the JSON object that is the last line of stdout.
-pub fn final_object(output: &Output) -> Result<(i32, Value), Fault> {
+pub(crate) fn final_object(output: &Output) -> Result<(i32, Value), Fault> {
     let code = output.status.code().unwrap_or(-1);
     let stdout = String::from_utf8(output.stdout.clone())?;
     let object = serde_json::from_str(stdout.trim()).map_err(|fault| {
@@ -128,7 +128,7 @@ pub fn final_object(output: &Output) -> Result<(i32, Value), Fault> {
 }
 
 /// The median of `values`.
-pub fn median(values: &mut [f64]) -> f64 {
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,

@@ -29,7 +29,7 @@ struct Tally {
 }
 
 /// Asks the questions of every set and checks every quote.
-pub fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     let binary = binary(args)?;
     let limit = number(args, "--limit", 50)?;
     let sets = match flag(args, "--set") {
@@ -72,7 +72,10 @@ fn line(name: &str, it: &Tally) -> String {
 
 fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
     let home = Home::new(binary)?;
-    let folder = set.folder.to_str().ok_or("the folder's path is not UTF-8")?;
+    let folder = set
+        .folder
+        .to_str()
+        .ok_or("the folder's path is not UTF-8")?;
     let mut tally = Tally::default();
     let mut cited: Vec<(String, Value)> = Vec::new();
     for question in set.questions.iter().take(limit) {
@@ -82,13 +85,16 @@ fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
         match code {
             0 if !citations.is_empty() => tally.answered += 1,
             3 => tally.unanswered += 1,
-            _ => tally
-                .faults
-                .push(format!("`{question}`: exit {code}, {} citations", citations.len())),
+            _ => tally.faults.push(format!(
+                "`{question}`: exit {code}, {} citations",
+                citations.len()
+            )),
         }
         let counted = &object["checks"]["quotes"];
         if code == 0 && counted["verified"] != counted["total"] {
-            tally.faults.push(format!("`{question}`: the report itself says {counted}"));
+            tally
+                .faults
+                .push(format!("`{question}`: the report itself says {counted}"));
         }
         cited.extend(citations.into_iter().map(|it| (question.clone(), it)));
     }
@@ -98,14 +104,18 @@ fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
         tally.quotes += 1;
         match verify(&citation, &pages) {
             Ok(()) => tally.exact += 1,
-            Err(why) => tally.faults.push(format!("`{question}`: {why}: {citation}")),
+            Err(why) => tally
+                .faults
+                .push(format!("`{question}`: {why}: {citation}")),
         }
         if let Some(found) = trace(&citation, &pages, &originals) {
             tally.traceable += 1;
             tally.traced += usize::from(found);
             if !found {
                 let why = "the quote is not in the original document";
-                tally.faults.push(format!("`{question}`: {why}: {citation}"));
+                tally
+                    .faults
+                    .push(format!("`{question}`: {why}: {citation}"));
             }
         }
     }

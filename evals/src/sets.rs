@@ -10,17 +10,17 @@ use serde_json::Value;
 use super::Fault;
 
 /// A folder of documents and what to ask about it.
-pub struct Set {
+pub(crate) struct Set {
     /// Its name in tables.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Where its documents are.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// What to ask, in a fixed order.
-    pub questions: Vec<String>,
+    pub(crate) questions: Vec<String>,
 }
 
 /// All sets that are here.
-pub fn all() -> Result<Vec<Set>, Fault> {
+pub(crate) fn all() -> Result<Vec<Set>, Fault> {
     let mut found = vec![library()?];
     for (name, make) in [
         ("bioasq", bioasq as fn() -> Result<Set, Fault>),
@@ -37,7 +37,7 @@ pub fn all() -> Result<Vec<Set>, Fault> {
 }
 
 /// The set called `name`.
-pub fn one(name: &str) -> Result<Set, Fault> {
+pub(crate) fn one(name: &str) -> Result<Set, Fault> {
     match name {
         "library" => library(),
         "bioasq" => bioasq(),

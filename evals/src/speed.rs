@@ -31,7 +31,7 @@ impl Figure {
 }
 
 /// Measures everything whose data is here and prints one table.
-pub fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     let binary = binary(args)?;
     let runs = number(args, "--runs", 9)?;
     let mut figures = vec![help(&binary, runs.max(30))?, library(&binary, runs)?];
@@ -95,7 +95,9 @@ fn library(binary: &Path, runs: usize) -> Result<Figure, Fault> {
         unit: "s",
         bound: 1.0,
         more: false,
-        how: format!("median of {count} runs over the questions of the library; slowest {slowest:.2} s"),
+        how: format!(
+            "median of {count} runs over the questions of the library; slowest {slowest:.2} s"
+        ),
     })
 }
 
@@ -173,7 +175,10 @@ fn reading(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
         unit: "pages/s",
         bound: 100.0,
         more: true,
-        how: format!("median of {tries}, {} pages in one process on one core", pages.len()),
+        how: format!(
+            "median of {tries}, {} pages in one process on one core",
+            pages.len()
+        ),
     }])
 }
 
@@ -188,7 +193,10 @@ fn done(command: &mut Command) -> Result<(), Fault> {
 /// How long a command takes from start to exit; it must end well.
 fn seconds(command: &mut Command) -> Result<Duration, Fault> {
     let began = Instant::now();
-    let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
+    let output = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
     let took = began.elapsed();
     if output.status.success() {
         Ok(took)
@@ -201,7 +209,10 @@ fn seconds(command: &mut Command) -> Result<Duration, Fault> {
 /// Peak resident memory of a command in MB (10^6 bytes): the kernel's own high-water mark, read every
 /// millisecond until the process is gone. Only what grew in the last millisecond can be missed.
 fn peak(command: &mut Command) -> Result<f64, Fault> {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
     let status = format!("/proc/{}/status", child.id());
     let mut kilobytes = 0.0_f64;
     loop {

@@ -167,6 +167,49 @@ pub fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
+/// The value of a lower-case number word below one hundred: `seven`, `twelve`, `forty-two`.
+///
+/// `one` is left out: it is a pronoun more often than a number.
+pub fn number_word(word: &str) -> Option<f64> {
+    const ONES: [&str; 20] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: [&str; 8] = [
+        "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    ];
+    let small = |word: &str| ONES.iter().position(|it| *it == word);
+    let tens = |word: &str| {
+        TENS.iter()
+            .position(|it| *it == word)
+            .map(|it| it * 10 + 20)
+    };
+    let value = match word.split_once('-') {
+        Some((ten, one)) => tens(ten)? + small(one).filter(|it| (1..10).contains(it))?,
+        None if word == "one" => return None,
+        None => small(word).or_else(|| tens(word))?,
+    };
+    Some(value as f64)
+}
+
 fn magnitude(word: &str) -> Option<f64> {
     Some(match word {
         "hundred" => 1e2,

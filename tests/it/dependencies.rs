@@ -67,7 +67,13 @@ fn licence_expressions_are_read_by_their_grammar() {
     ] {
         assert!(permits(good, &allowed), "{good}");
     }
-    for bad in ["", "GPL-3.0", "MIT AND GPL-3.0", "Apache-2.0", "ISC AND (GPL-3.0 OR Zlib)"] {
+    for bad in [
+        "",
+        "GPL-3.0",
+        "MIT AND GPL-3.0",
+        "Apache-2.0",
+        "ISC AND (GPL-3.0 OR Zlib)",
+    ] {
         assert!(!permits(bad, &allowed), "{bad}");
     }
 }

@@ -26,7 +26,10 @@ fn the_wire_form_of_every_event_is_as_recorded() {
 fn the_record_holds_every_kind_of_event() {
     let recorded: BTreeSet<String> = story().iter().map(|it| it.event.name()).collect();
     let declared: BTreeSet<String> = declared().into_iter().map(|it| it.0).collect();
-    assert_eq!(recorded, declared, "tests/it/events/samples.rs has one sample a kind");
+    assert_eq!(
+        recorded, declared,
+        "tests/it/events/samples.rs has one sample a kind"
+    );
 }
 
 #[test]
@@ -75,7 +78,9 @@ fn optional_fields_may_be_missing_and_required_ones_may_not() {
 #[test]
 fn a_kind_of_event_that_nobody_knows_is_refused_by_name() {
     let line = r#"{"seq":1,"ts":"","run":"r","type":"moon.rose","data":{},"phase":"run"}"#;
-    let fault = serde_json::from_str::<Envelope>(line).unwrap_err().to_string();
+    let fault = serde_json::from_str::<Envelope>(line)
+        .unwrap_err()
+        .to_string();
     assert!(fault.contains("moon.rose"), "{fault}");
 }
 
@@ -97,7 +102,12 @@ fn what_the_clock_measured_is_no_part_of_an_events_identity() {
             *ms = 9_999.into();
         }
         let slower: Event = serde_json::from_value(slower).unwrap();
-        assert_eq!(slower.identity(), it.event.identity(), "{}", it.event.name());
+        assert_eq!(
+            slower.identity(),
+            it.event.identity(),
+            "{}",
+            it.event.name()
+        );
     }
 }
 
@@ -105,8 +115,12 @@ fn what_the_clock_measured_is_no_part_of_an_events_identity() {
 fn the_reference_page_tells_every_event_and_its_fields() {
     let page = fs::read_to_string(root().join("docs/events.md")).unwrap();
     let (begin, end) = ("<!-- events:begin -->\n", "<!-- events:end -->");
-    let (head, rest) = page.split_once(begin).expect("docs/events.md has a begin mark");
-    let (_, tail) = rest.split_once(end).expect("docs/events.md has an end mark");
+    let (head, rest) = page
+        .split_once(begin)
+        .expect("docs/events.md has a begin mark");
+    let (_, tail) = rest
+        .split_once(end)
+        .expect("docs/events.md has an end mark");
     let story = story();
     let mut table = String::from("\n| type | what happened | data |\n| --- | --- | --- |\n");
     for (name, meaning) in declared() {
@@ -120,8 +134,14 @@ fn the_reference_page_tells_every_event_and_its_fields() {
             .collect();
         table += &format!("| `{name}` | {meaning} | {} |\n", fields.join(", "));
     }
-    same_as_file("docs/events.md", &format!("{head}{begin}{table}\n{end}{tail}"));
-    assert!(head.contains(&format!("version {VERSION}")), "docs/events.md names the version");
+    same_as_file(
+        "docs/events.md",
+        &format!("{head}{begin}{table}\n{end}{tail}"),
+    );
+    assert!(
+        head.contains(&format!("version {VERSION}")),
+        "docs/events.md names the version"
+    );
 }
 
 #[test]

@@ -8,4 +8,7 @@
 mod dependencies;
 mod domain;
 mod events;
+mod folder;
+mod runs;
+mod stand_in;
 mod tidy;

@@ -2,9 +2,10 @@
 use ibid::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, Counted, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceId, Finding, Gate, GateVerdict, Item, ItemId, Method, MethodNote, Mode, Notes, OpenPoint,
-    Page, PageDraft, Plan, Question, QuestionKind, Report, RunId, Section, SectionPlan, Side, Source,
-    SourceId, SourceKind, Stance, StopReason, Usage, Variation, Vertical, WritingPlan,
+    EvidenceId, Finding, Gate, GateVerdict, Item, ItemId, Method, MethodNote, Mode, Notes,
+    OpenPoint, Page, PageDraft, Plan, Question, QuestionKind, Report, RunId, Section, SectionPlan,
+    Side, Source, SourceId, SourceKind, Stance, StopReason, Usage, Variation, Vertical,
+    WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 

@@ -161,7 +161,9 @@ fn literal(text: &str) -> Option<usize> {
     }
     // `'a` of a lifetime has no quote right behind its first character.
     let first = body.chars().next()?.len_utf8();
-    body[first..].starts_with('\'').then_some(prefix + 1 + first + 1)
+    body[first..]
+        .starts_with('\'')
+        .then_some(prefix + 1 + first + 1)
 }
 
 #[test]

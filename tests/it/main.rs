@@ -1,11 +1,11 @@
 //! One binary, one module a promise.
-mod crash;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "in a test a panic is the report"
 )]
 
+mod crash;
 mod dependencies;
 mod domain;
 mod events;

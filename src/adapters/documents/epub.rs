@@ -11,12 +11,20 @@ use crate::record::FailReason;
 pub(super) fn read(bytes: &[u8], _: &Limits) -> Result<PageDraft, Trouble> {
     let mut archive = Archive::open(bytes)?;
     let missing = |what: &str| {
-        Trouble::new(FailReason::Broken, format!("damaged container: no {what} in it"))
+        Trouble::new(
+            FailReason::Broken,
+            format!("damaged container: no {what} in it"),
+        )
     };
-    if archive.read("META-INF/rights.xml").is_ok_and(|it| it.is_some()) {
+    if archive
+        .read("META-INF/rights.xml")
+        .is_ok_and(|it| it.is_some())
+    {
         return Err(Trouble::new(FailReason::Unsupported, "it is encrypted"));
     }
-    let container = archive.read("META-INF/container.xml")?.ok_or_else(|| missing("container.xml"))?;
+    let container = archive
+        .read("META-INF/container.xml")?
+        .ok_or_else(|| missing("container.xml"))?;
     let mut root = None;
     walk(&container, &mut |piece| {
         if let Piece::Start("rootfile", attr) = piece
@@ -53,10 +61,13 @@ fn spine(package: &[u8]) -> Result<Vec<String>, Trouble> {
     let mut manifest = BTreeMap::new();
     let mut order = Vec::new();
     walk(package, &mut |piece| {
-        let Piece::Start(tag, attr) = piece else { return };
+        let Piece::Start(tag, attr) = piece else {
+            return;
+        };
         match tag {
             "item" => {
-                let contents = attr("properties").is_some_and(|it| it.split(' ').any(|it| it == "nav"));
+                let contents =
+                    attr("properties").is_some_and(|it| it.split(' ').any(|it| it == "nav"));
                 if let (Some(id), Some(href), false) = (attr("id"), attr("href"), contents) {
                     manifest.insert(id, href);
                 }
@@ -65,7 +76,10 @@ fn spine(package: &[u8]) -> Result<Vec<String>, Trouble> {
             _ => {}
         }
     })?;
-    Ok(order.into_iter().filter_map(|it| manifest.get(&it).cloned()).collect())
+    Ok(order
+        .into_iter()
+        .filter_map(|it| manifest.get(&it).cloned())
+        .collect())
 }
 
 /// A path in the container from a link in `folder`.

@@ -274,9 +274,7 @@ fn one(
         Format::Pdf => pdf::read(bytes, path, limits)?,
         Format::Docx => docx::read(bytes, limits)?,
         Format::Epub => epub::read(bytes, limits)?,
-        Format::Json
-        | Format::Lines
-        | Format::Unknown => {
+        Format::Json | Format::Lines | Format::Unknown => {
             return Err(Trouble::new(
                 FailReason::Unsupported,
                 "not a kind of document that can be read",

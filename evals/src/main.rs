@@ -1,17 +1,37 @@
-//! `evals COMPONENT`: measures a part of Ibid beside a floor or a peer.
+//! `evals COMPONENT [ARGUMENTS…]`: measures a part of Ibid on real data. `README.md` beside this tells how.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a measurement's figures are its output, and a terminal is its only surface"
+)]
+
 mod attribution;
+mod crash;
+mod program;
+mod quotes;
+mod sets;
+mod speed;
 
 use std::process::ExitCode;
 
+/// What can go wrong in a measurement: a sentence for the person who runs it.
+type Fault = Box<dyn std::error::Error>;
+
 /// What a measuring program gives back.
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type Outcome = Result<(), Fault>;
+
+const USAGE: &str =
+    "usage: evals quotes|speed|crash|attribution [ARGUMENTS…]    (see evals/README.md)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
     let outcome: Outcome = match args.first().map(String::as_str) {
+        Some("quotes") => quotes::run(rest),
+        Some("speed") => speed::run(rest),
+        Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),
-        _ => Err("usage: evals attribution [FOLDER]".into()),
+        _ => Err(USAGE.into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,6 +61,7 @@ fn main() -> ExitCode {
                 &mut std::io::stderr(),
                 format!("evals {component}: {message}\n").as_bytes(),
             );
+            eprintln!("evals: {fault}");
             ExitCode::FAILURE
         }
     }

@@ -1,4 +1,8 @@
 //! One binary, one module a promise.
+mod crash;
+mod cli;
+mod config;
+mod export;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

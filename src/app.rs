@@ -20,7 +20,7 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
 use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
-pub use parts::{Doors, Opening, Parts, Planning, ReadFile, Research};
+pub use parts::{Doors, Opening, Parts, Planning, Research};
 
 use lock::RunLock;
 use sitting::Sitting;
@@ -307,7 +307,7 @@ impl App {
         n: usize,
         filter: &Filter,
     ) -> Result<Vec<Vec<Found>>> {
-        let folders = folders::open(&self.settings, &self.parts.read, paths).await?;
+        let folders = folders::open(&self.settings, paths).await?;
         if folders.is_empty() {
             return Err(nowhere());
         }
@@ -331,7 +331,7 @@ impl App {
         path: &Path,
         on: impl FnMut(Progress) + Send + 'static,
     ) -> Result<Refreshed> {
-        let opened = folders::open(&self.settings, &self.parts.read, &[path.to_owned()]).await?;
+        let opened = folders::open(&self.settings, &[path.to_owned()]).await?;
         match opened.into_iter().next() {
             Some(folder) => folders::refresh(folder, on).await,
             None => Err(nowhere()),

@@ -114,6 +114,7 @@ pub(crate) fn page(url: &str, text: &str) -> Page {
             kind: BlockKind::Prose,
             text: text.to_owned(),
             page: None,
+            level: 0,
         }],
         ..PageDraft::default()
     })
@@ -368,7 +369,6 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
             Box::pin(research(world, log, run, question))
         }),
         plan: Arc::new(|_| Err(Error::new(Kind::Internal, "no plan here"))),
-        read: Arc::new(|_, _| Err(Error::new(Kind::Internal, "no files here"))),
     }
 }
 

@@ -13,6 +13,7 @@ fn page(n: u32) -> Page {
             kind: BlockKind::Prose,
             text: format!("Page {n} has words. ").repeat(50),
             page: None,
+            level: 0,
         }],
         ..PageDraft::default()
     })

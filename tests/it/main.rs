@@ -1,18 +1,17 @@
 //! One binary, one module a promise.
-mod crash;
-mod cli;
-mod config;
-mod export;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "in a test a panic is the report"
 )]
 
+mod cli;
+mod config;
 mod crash;
 mod dependencies;
 mod domain;
 mod events;
+mod export;
 mod folder;
 mod runs;
 mod speed;

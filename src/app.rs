@@ -1,6 +1,7 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
 mod folders;
 mod lock;
+mod machine;
 mod parts;
 mod sitting;
 

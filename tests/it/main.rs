@@ -8,6 +8,7 @@
 mod cli;
 mod config;
 mod crash;
+mod crash_program;
 mod dependencies;
 mod domain;
 mod events;

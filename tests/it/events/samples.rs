@@ -167,7 +167,7 @@ fn ending() -> Vec<Event> {
         Event::RunFailed {
             reason: "the disk is full".to_owned(),
             hint: Some("make room".to_owned()),
-            kind: None,
+            kind: Some(ibid::Kind::Setup),
         },
         Event::RunCancelled {},
     ]
@@ -259,6 +259,7 @@ fn page() -> Page {
             kind: BlockKind::Prose,
             text: "A green roof is a roof with plants. It weighs 120 kg.".to_owned(),
             page: Some(1),
+            level: 0,
         }],
         ..PageDraft::default()
     })

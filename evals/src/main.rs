@@ -2,6 +2,7 @@
 use std::process::ExitCode;
 
 mod extract;
+mod retrieve;
 
 fn main() -> ExitCode {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
@@ -11,6 +12,7 @@ fn main() -> ExitCode {
     let component = args.remove(0);
     let outcome = match component.as_str() {
         "extract" => extract::run(&args),
+        "retrieve" => retrieve::run(&args),
         _ => return usage(),
     };
     match outcome {
@@ -26,7 +28,8 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    let text = "usage: evals extract DIR…   main-content extraction against gold pages\n";
+    let text = "usage: evals extract DIR…   main-content extraction against gold pages\n\
+                \x20      evals retrieve DIR…  ranking of a folder against relevance judgements\n";
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     ExitCode::from(2)
 }

@@ -15,7 +15,7 @@ use ibid::adapters::documents::{Limits, Origin, read_bytes};
 use serde_json::Value;
 
 /// Runs `evals extract [--pages] DIR…`; `--pages` also prints each page's score, worst first.
-pub fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let pages = args.iter().any(|it| it == "--pages");
     let mut out = String::new();
     for dir in args.iter().filter(|it| !it.starts_with("--")) {

@@ -26,8 +26,10 @@ const MAY_END: &[&str] = &[
 pub fn sentences(block: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
-    let mut chars = block.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
+    for (at, c) in block.char_indices() {
+        if at < start {
+            continue; // already part of the sentence before: "Why?! So."
+        }
         let after = at + c.len_utf8();
         match c {
             '。' | '！' | '？' | '｡' => {
@@ -62,7 +64,7 @@ fn closers(block: &str, from: usize) -> usize {
     for c in block[from..].chars() {
         match c {
             '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '」' | '』' | '）' | '.' | '!' | '?'
-            | '…' => {
+            | '！' | '？' | '。' | '…' => {
                 end += c.len_utf8();
             }
             _ => break,
@@ -203,6 +205,15 @@ mod tests {
                 "It helps."
             ]
         );
+    }
+
+    #[test]
+    fn stops_in_a_row_belong_to_one_sentence() {
+        assert_eq!(
+            split("Why?! So... \"Well.\". Yes."),
+            ["Why?!", "So...", "\"Well.\".", "Yes."]
+        );
+        assert_eq!(split("真的？！是。"), ["真的？！", "是。"]);
     }
 
     #[test]

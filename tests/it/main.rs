@@ -1,2 +1,20 @@
 //! One binary, one module a promise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod cli;
+mod config;
+mod crash;
+mod dependencies;
+mod domain;
+mod events;
+mod export;
 mod folder;
+mod runs;
+mod speed;
+mod stand_in;
+mod store_contract;
+mod tidy;

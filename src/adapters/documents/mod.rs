@@ -3,20 +3,21 @@
 //! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document from memory.
 //! Formats: HTML, Markdown, plain text, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
 //! is told by its first bytes, then by its content type, then by its name.
-//mod archive;
+mod archive;
 mod charset;
-//pub mod child;
+pub mod child;
 mod dates;
-//mod docx;
-//mod epub;
+mod docx;
+mod epub;
 mod format;
 mod html;
 mod language;
 mod markdown;
-//mod pdf;
+mod pdf;
 mod prose;
 mod render;
 mod rows;
+mod xml;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -116,7 +117,7 @@ pub fn read_file(
 ) -> Result<()> {
     let full = std::path::absolute(path)
         .map_err(|it| Error::new(Kind::Usage, format!("finding {}", path.display())).because(it))?;
-    let mut fault = |place: Option<String>, it: Trouble| {
+    let fault = |place: Option<String>, it: Trouble| {
         let at = place
             .as_deref()
             .map(|it| format!(", {it}"))
@@ -270,15 +271,10 @@ fn one(
             draft.warnings.extend(note);
             draft
         }
-        //        Format::Pdf => pdf::read(bytes, path, limits)?,
-        //        Format::Docx => docx::read(bytes, limits)?,
-        //        Format::Epub => epub::read(bytes, limits)?,
-        Format::Pdf
-        | Format::Docx
-        | Format::Epub
-        | Format::Json
-        | Format::Lines
-        | Format::Unknown => {
+        Format::Pdf => pdf::read(bytes, path, limits)?,
+        Format::Docx => docx::read(bytes, limits)?,
+        Format::Epub => epub::read(bytes, limits)?,
+        Format::Json | Format::Lines | Format::Unknown => {
             return Err(Trouble::new(
                 FailReason::Unsupported,
                 "not a kind of document that can be read",

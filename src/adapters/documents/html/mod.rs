@@ -56,5 +56,20 @@ pub(super) fn read(text: &str, url: &str) -> PageDraft {
     draft
 }
 
+/// All visible blocks of a page that is all text, such as a chapter of a book.
+pub(super) fn whole(text: &str) -> Vec<Block> {
+    let dom = dom::Dom::parse(text);
+    let hidden = visible::Hidden::of(&dom);
+    blocks::flatten(&dom, dom.root(), &hidden)
+        .into_iter()
+        .map(|it| Block {
+            kind: it.kind,
+            level: it.level,
+            text: it.text,
+            page: None,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests;

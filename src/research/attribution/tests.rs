@@ -1,0 +1,130 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+use serde_json::json;
+
+use super::{Word, check_row, judge};
+
+fn verdict(claim: &str, source: &str) -> Word {
+    judge(claim, &[source.to_owned()]).verdict
+}
+
+const CORK: &str = "Cork is the bark of the cork oak. Portugal produces about 50% of the world's cork. \
+    The bark is first harvested when the tree is 25 years old. It is not harmed by the harvest.";
+
+#[test]
+fn a_claim_in_the_words_of_the_source_is_supported_and_quoted() {
+    let found = judge(
+        "Portugal produces about half, 50%, of the world's cork.",
+        &[CORK.to_owned()],
+    );
+    assert_eq!(found.verdict, Word::Supported);
+    assert!(found.score > 0.5);
+    let quote = found.quote.unwrap();
+    assert!(quote.contains("Portugal produces about 50% of the world's cork."));
+    assert!(CORK.contains(&quote));
+}
+
+#[test]
+fn a_claim_on_another_matter_is_unsupported_and_has_no_quote() {
+    let found = judge(
+        "The Beatles recorded Revolver at Abbey Road in 1966.",
+        &[CORK.to_owned()],
+    );
+    assert_eq!(found.verdict, Word::Unsupported);
+    assert_eq!(found.quote, None);
+}
+
+#[test]
+fn the_opposite_direction_scores_lower_than_the_same_one() {
+    let source = ["Aspirin reduced the risk of stroke in older patients.".to_owned()];
+    let same = judge(
+        "Aspirin reduces the risk of stroke in older patients.",
+        &source,
+    );
+    let opposite = judge(
+        "Aspirin increases the risk of stroke in older patients.",
+        &source,
+    );
+    assert_eq!(same.verdict, Word::Supported);
+    assert_eq!(opposite.verdict, Word::Contradicted);
+    assert!(opposite.score < same.score);
+}
+
+#[test]
+fn a_negated_source_scores_lower_than_a_plain_one() {
+    let claim = "Vitamin C prevents the common cold in adults.";
+    let plain = judge(
+        claim,
+        &["Vitamin C prevents the common cold in most adults.".to_owned()],
+    );
+    let negated = judge(
+        claim,
+        &["Vitamin C does not prevent the common cold in adults.".to_owned()],
+    );
+    assert!(negated.score < plain.score);
+}
+
+#[test]
+fn a_wrong_number_scores_lower_than_the_right_one() {
+    let right = judge(
+        "The bark is first harvested when the tree is 25 years old.",
+        &[CORK.to_owned()],
+    );
+    let wrong = judge(
+        "The bark is first harvested when the tree is 40 years old.",
+        &[CORK.to_owned()],
+    );
+    assert!(wrong.score < right.score);
+}
+
+#[test]
+fn a_list_of_sentences_is_judged_like_the_text_they_make() {
+    let list: Vec<String> = CORK
+        .split_inclusive(". ")
+        .map(|it| it.trim().to_owned())
+        .collect();
+    let claim = "Portugal produces half of the world's cork.";
+    assert_eq!(
+        judge(claim, &list).score,
+        judge(claim, &[CORK.to_owned()]).score
+    );
+}
+
+#[test]
+fn nothing_to_go_by_is_unsupported() {
+    for (claim, source) in [
+        ("", CORK),
+        ("Cork floats.", ""),
+        ("the of and", CORK),
+        ("…", "…"),
+    ] {
+        assert_eq!(verdict(claim, source), Word::Unsupported, "{claim:?}");
+    }
+    assert_eq!(judge("Cork floats.", &[]).score, 0.0);
+}
+
+#[test]
+fn a_row_comes_back_with_its_id() {
+    let row = json!({"id": 7, "claim": "Cork is the bark of an oak.", "source": [CORK]});
+    let found = check_row(&row).unwrap();
+    assert_eq!(found["id"], 7);
+    assert_eq!(found["verdict"], "supported");
+    assert!(found["score"].as_f64().unwrap() > 0.5);
+    assert!(CORK.contains(found["quote"].as_str().unwrap()));
+}
+
+#[test]
+fn a_bad_row_names_the_field_at_fault() {
+    for (row, field) in [
+        (json!([]), "a row"),
+        (json!({"source": "x"}), "`claim`"),
+        (json!({"claim": " ", "source": "x"}), "`claim`"),
+        (json!({"claim": 1, "source": "x"}), "`claim`"),
+        (json!({"claim": "x"}), "`source`"),
+        (json!({"claim": "x", "source": null}), "`source`"),
+        (json!({"claim": "x", "source": ["a", 2]}), "`source[1]`"),
+    ] {
+        let fault = check_row(&row).unwrap_err();
+        assert_eq!(fault.kind(), crate::error::Kind::Usage);
+        assert!(fault.to_string().contains(field), "{fault}");
+    }
+}

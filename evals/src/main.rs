@@ -16,6 +16,19 @@ mod speed;
 
 use std::process::ExitCode;
 
+mod extract;
+mod retrieve;
+
+fn main() -> ExitCode {
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    if args.is_empty() {
+        return usage();
+    }
+    let component = args.remove(0);
+    let outcome = match component.as_str() {
+        "extract" => extract::run(&args),
+        "retrieve" => retrieve::run(&args),
+        _ => return usage(),
 /// What can go wrong in a measurement: a sentence for the person who runs it.
 type Fault = Box<dyn std::error::Error>;
 
@@ -50,4 +63,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn usage() -> ExitCode {
+    let text = "usage: evals extract DIR…   main-content extraction against gold pages\n\
+                \x20      evals retrieve DIR…  ranking of a folder against relevance judgements\n";
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+    ExitCode::from(2)
 }

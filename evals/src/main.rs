@@ -7,6 +7,8 @@
 
 mod attribution;
 mod crash;
+mod documents;
+mod extract;
 mod program;
 mod quotes;
 mod sets;
@@ -20,8 +22,13 @@ type Fault = Box<dyn std::error::Error>;
 /// What a measuring program gives back.
 type Outcome = Result<(), Fault>;
 
-const USAGE: &str =
-    "usage: evals quotes|speed|crash|attribution [ARGUMENTS…]    (see evals/README.md)";
+const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.md)
+  quotes        every citation of many runs against the stored pages
+  speed         start, runs, memory, reading and indexing against their bounds
+  crash         kills at random moments and at every named point
+  attribution   claims against sources
+  documents     every file through the readers
+  extract       main-content extraction against gold pages";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +38,8 @@ fn main() -> ExitCode {
         Some("speed") => speed::run(rest),
         Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),
+        Some("documents") => documents::run(rest).map_err(Into::into),
+        Some("extract") => extract::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };
     match outcome {

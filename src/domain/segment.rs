@@ -482,7 +482,7 @@ mod tests {
         for unit in [
             ".", "a.", "A.", "?!", "(a. ", "1.", "[1].", "Dr. ", "\n", "e.g.A", "•", "...(",
         ] {
-            sentences(&(unit.repeat(200_000) + "x"));
+            sentences(&(unit.repeat(50_000) + "x"));
         }
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }

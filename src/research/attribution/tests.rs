@@ -66,6 +66,17 @@ fn a_negated_source_scores_lower_than_a_plain_one() {
 }
 
 #[test]
+fn a_sentence_follows_from_itself_negated_or_not() {
+    for whole in [
+        "Vitamin C does not prevent the common cold in adults.",
+        "Without treatment, no patient survived more than 12 weeks.",
+        "The committee never denied that costs increased and quality declined.",
+    ] {
+        assert_eq!(verdict(whole, whole), Word::Supported, "{whole}");
+    }
+}
+
+#[test]
 fn a_wrong_number_scores_lower_than_the_right_one() {
     let right = judge(
         "The bark is first harvested when the tree is 25 years old.",
@@ -140,6 +151,17 @@ fn nothing_to_go_by_is_unsupported() {
         assert_eq!(verdict(claim, source), Word::Unsupported, "{claim:?}");
     }
     assert_eq!(judge("Cork floats.", &[]).score, 0.0);
+}
+
+#[test]
+fn a_book_against_a_book_ends() {
+    let book = "In 1,2 years cork,1a grows and grows. ".repeat(2_000);
+    let one_word = "1,a".repeat(50_000);
+    assert_eq!(
+        judge(&book, std::slice::from_ref(&book)).verdict,
+        Word::Supported
+    );
+    assert_eq!(verdict(&one_word, &book), Word::Unsupported);
 }
 
 #[test]

@@ -10,7 +10,7 @@ const ABBREVIATIONS: &[&str] = &[
     "co", "col", "corp", "dept", "dr", "drs", "e.g", "ed", "eds", "eg", "eq", "eqs", "esp", "est",
     "ex", "exp", "ext", "fig", "figs", "fr", "gen", "gov", "hon", "i.e", "ie", "inc", "incl", "jr",
     "lt", "ltd", "m.sc", "max", "min", "mme", "mr", "mrs", "ms", "mt", "no", "nos", "nr", "op",
-    "p", "para", "ph.d", "pp", "prof", "pt", "ref", "refs", "resp", "rev", "sc", "sec", "sect",
+    "p", "para", "ph.d", "pp", "prof", "pt", "ref", "refs", "rep", "reps", "resp", "rev", "sc", "sec", "sect",
     "sen", "sgt", "sp", "spp", "sr", "st", "ste", "str", "subsp", "suppl", "tab", "u.k", "u.s",
     "univ", "usw", "v", "var", "viz", "vol", "vols", "vs", "z.b",
 ];
@@ -79,8 +79,7 @@ fn ends_here(block: &str, start: usize, at: usize, stop: char, end: usize) -> bo
     match ahead.next() {
         None => return true,
         Some(c) if !c.is_whitespace() => {
-            // "[12]" or "12" glued to the stop is a reference mark only after a letter: "found.12 The".
-            return false;
+            return stop == '.' && glued(&block[start..at], rest);
         }
         Some(_) => {}
     }
@@ -132,6 +131,23 @@ fn ends_here(block: &str, start: usize, at: usize, stop: char, end: usize) -> bo
         return false;
     }
     true
+}
+
+/// Whether a sentence begins right behind the stop, as scraped text has it: "found.CONCLUSIONS: …"
+/// and "the results.The next"; but not "Node.js" or "U.S.Senate".
+fn glued(before: &str, rest: &str) -> bool {
+    let word = before
+        .rsplit(|c: char| !c.is_alphabetic())
+        .next()
+        .unwrap_or_default();
+    let end = rest
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(rest.len());
+    let (next, after) = rest.split_at(end);
+    let label =
+        next.len() >= 4 && next.chars().all(char::is_uppercase) && after.starts_with([':', ' ']);
+    let plain = word.len() >= 4 && word.chars().all(char::is_lowercase);
+    label || (plain && next.len() >= 2 && after.starts_with(' ') && starts_sentence(rest))
 }
 
 /// Whether what follows begins like a new sentence: a capitalised common opening word.
@@ -192,6 +208,19 @@ mod tests {
         ] {
             assert_eq!(split(whole), [whole]);
         }
+    }
+
+    #[test]
+    fn a_sentence_glued_to_the_one_before_is_told_apart() {
+        assert_eq!(
+            split("Cork floats (P = 0.8).CONCLUSIONS: It sinks not at all.The rest is oak."),
+            [
+                "Cork floats (P = 0.8).",
+                "CONCLUSIONS: It sinks not at all.",
+                "The rest is oak."
+            ]
+        );
+        assert_eq!(split("Node.js runs U.S.Senate files."), ["Node.js runs U.S.Senate files."]);
     }
 
     #[test]

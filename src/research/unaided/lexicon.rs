@@ -39,6 +39,8 @@ impl Lexicon {
                     }
                 }
                 found.push(self.id(&word.replace(['-', '‐', '‑'], "")));
+            } else if let Some(head) = before_capital_tail(&text[token.span.clone()]) {
+                found.push(self.id(&head.to_lowercase()));
             } else {
                 found.push(self.id(word));
             }
@@ -53,6 +55,13 @@ impl Lexicon {
         ids.dedup();
         ids
     }
+}
+
+/// "topoisomeraseII" is "topoisomerase" to whoever writes it apart.
+fn before_capital_tail(word: &str) -> Option<&str> {
+    let head = word.trim_end_matches(|c: char| c.is_uppercase());
+    let tail = word.len() - head.len();
+    ((1..=3).contains(&tail) && head.len() >= 5 && head.chars().skip(1).all(char::is_lowercase)).then_some(head)
 }
 
 /// British and American spelling as one: "tumour" and "tumor", "haemoglobin" and "hemoglobin".

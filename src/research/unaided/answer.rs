@@ -17,7 +17,7 @@ const ANSWER_CHARS: usize = 140;
 /// Worth below which a sentence does not answer, only speaks to the matter.
 const ANSWERS: f32 = 0.45;
 /// Share of the question's words a sentence must have to decide a yes or no.
-const DECIDES: f32 = 0.55;
+const DECIDES: f32 = 0.7;
 /// Share of a sentence's relevance that a cut of it must keep.
 const KEEPS: f32 = 0.85;
 

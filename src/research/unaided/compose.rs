@@ -24,6 +24,8 @@ const SIDE_SENTENCES: usize = 5;
 const PARAGRAPH: usize = 4;
 /// Share of the question's telling words above which a sentence answers it directly.
 const DIRECT: f32 = 0.55;
+/// Share of the best sentence's relevance below which another is beside the point.
+const BESIDE: f32 = 0.45;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -45,6 +47,14 @@ pub(crate) fn compose(
     if spoken < FLOOR {
         return Ok(None);
     }
+    // What speaks of much less than the best sentence does is beside the point.
+    let kept: Vec<usize> = ranked
+        .iter()
+        .filter(|it| it.relevance >= spoken * BESIDE)
+        .map(|it| it.point.evidence[0])
+        .collect();
+    let all: Vec<Point> = all.iter().filter(|it| kept.contains(&it.evidence[0])).cloned().collect();
+    let ranked = answer::rank(brief, scale, &all)?;
     let lean = Leaning::of(brief, notes, &ranked);
     let clear = lean.as_ref().and_then(Leaning::clear);
     let mut page = Sheet::new(notes, question.method.final_report_max_length);

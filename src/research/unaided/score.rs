@@ -1,7 +1,7 @@
 //! How well each sentence of a page speaks to each item.
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::domain::words::{is_stop, tokens};
+use crate::domain::words::{is_stop, stem, tokens};
 use crate::domain::{
     BlockKind, Brief, Evidence, EvidenceId, Item, ItemId, Page, Plan, QuestionKind, SourceId,
     Stance,
@@ -11,7 +11,7 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{kind_of, telling};
-use super::lexicon::{Lexicon, has_phrase};
+use super::lexicon::Lexicon;
 use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, leans};
 
 /// Longest text of a page that is weighed, in characters (row E12).
@@ -310,14 +310,22 @@ impl Scale {
         if !names.is_empty() && !names.iter().any(|it| ids.binary_search(it).is_ok()) {
             return false;
         }
-        let telling: Vec<u32> = self.question.iter().filter(|it| it.telling >= 1.0).map(|it| it.id).collect();
-        let needed = match telling.len() {
+        let mut telling: Vec<(f32, u32)> = self
+            .question
+            .iter()
+            .filter(|it| it.telling >= 1.0)
+            .map(|it| (self.weight(it), it.id))
+            .collect();
+        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // How many must be met, and one of how many of the most telling.
+        let (needed, heads) = match telling.len() {
             0 => return self.coverage(&self.question, ids) >= 0.5,
-            n @ (1 | 2) => n,
-            3..=5 => 2,
-            _ => 3,
+            1 | 2 => (1, 1),
+            3..=5 => (2, 2),
+            n => (3, n),
         };
-        telling.iter().filter(|it| ids.binary_search(it).is_ok()).count() >= needed
+        let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
+        telling.iter().take(heads).any(|it| met(&it)) && telling.iter().filter(met).count() >= needed
     }
 
     /// Weighs one page: evidence for each item, best sentences first kept, in the order of the page.
@@ -502,28 +510,8 @@ impl Scale {
         }
         let asked = super::lexicon::spaced(&probe.asked);
         let words = &self.words.sentence;
-        let mut against = denies(spaced, words) != denies(&asked, words);
-        for (one, other) in &words.antonyms {
-            for (one, other) in [(one, other), (other, one)] {
-                if has_phrase(&asked, one)
-                    && has_phrase(spaced, other)
-                    && !has_phrase(spaced, one)
-                    && !has_phrase(&asked, other)
-                {
-                    against = !against;
-                    return if against {
-                        Stance::Against
-                    } else {
-                        Stance::For
-                    };
-                }
-            }
-        }
-        if against {
-            Stance::Against
-        } else {
-            Stance::For
-        }
+        let against = denies(spaced, words) != denies(&asked, words);
+        if against != opposes(&asked, spaced, words) { Stance::Against } else { Stance::For }
     }
 
     /// Question terms that no evidence for `item` speaks of, most telling first, as they stand.
@@ -551,6 +539,22 @@ impl Scale {
         let ids = self.ids(text);
         self.coverage(&self.question, &ids)
     }
+}
+
+/// Whether the sentence has the opposite of a word of the question where the question has the word:
+/// "better" and "poor", "dependence" and "independence".
+fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
+    let stems = |text: &str| -> BTreeSet<String> { text.split([' ', ',']).filter(|it| it.len() > 2).map(stem).collect() };
+    let (asked, said) = (stems(asked), stems(said));
+    let flips = |one: &str, other: &str| {
+        asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
+    };
+    words.antonyms.iter().any(|(one, other)| {
+        let (one, other) = (stem(one), stem(other));
+        flips(&one, &other) || flips(&other, &one)
+    }) || asked.iter().filter(|it| it.len() >= 5).any(|it| {
+        ["in", "un", "non", "non-", "dis", "ir", "im"].iter().any(|prefix| flips(it, &format!("{prefix}{it}")))
+    })
 }
 
 struct Found {
@@ -664,7 +668,9 @@ fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
     runs.into_iter()
         .filter_map(|(from, to)| {
             let name = question[from..to].to_lowercase();
-            let last = *lexicon.ids(&question[from..to]).last()?;
+            let last = question[from..to].rsplit(' ').next()?;
+            let part = last.split(['-', '‐', '‑']).max_by_key(|it| it.chars().count())?;
+            let last = *lexicon.ids(part).last()?;
             let bare = name.strip_suffix("'s").or(name.strip_suffix("’s")).unwrap_or(&name).to_owned();
             Some((bare, last))
         })
@@ -709,8 +715,19 @@ fn terms_of(lexicon: &mut Lexicon, text: &str, terms: &[String]) -> Vec<Term> {
         if weight <= 0.0 || is_stop(&token.text) {
             continue;
         }
-        for id in lexicon.ids(&token.text) {
-            push_term(&mut found, id, weight);
+        // Of a hyphenated word its parts count, unless they are too short to tell anything.
+        let word = &text[token.span.clone()];
+        let parts: Vec<&str> = word.split(['-', '‐', '‑']).filter(|it| it.chars().count() >= 3).collect();
+        if parts.len() > 1 {
+            for part in parts {
+                for id in lexicon.ids(part) {
+                    push_term(&mut found, id, weight * 0.7);
+                }
+            }
+        } else {
+            for id in lexicon.ids(word) {
+                push_term(&mut found, id, weight);
+            }
         }
     }
     // Terms that dialogue brought in stand in no text of the question.

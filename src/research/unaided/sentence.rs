@@ -76,6 +76,7 @@ fn make(text: &str, kind: BlockKind, stop: bool, seen: &Seen, words: &SentenceWo
         (text.ends_with(':'), 0.4),
         (!stop && kind == BlockKind::Prose, 0.6),
         (text.starts_with('['), 0.4),
+        (is_title(text), 0.7),
         (!states(&seen.spaced, words), 0.5),
         (starts_with_page_number(text), 0.5),
         (seen.words > 45 || seen.words < 8, 0.85),
@@ -93,6 +94,13 @@ fn states(spaced: &str, words: &SentenceWords) -> bool {
             .is_some_and(|next| matches!(*next, "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as"));
         let past = it.len() > 4 && it.ends_with("ed") && !participle && nth > 0;
         past || words.verbs.contains(*it)
+    })
+}
+
+/// "CellVGAE: an unsupervised workflow with graph attention networks": a title, not a statement.
+fn is_title(text: &str) -> bool {
+    text.split_once(": ").is_some_and(|(head, tail)| {
+        head.split_whitespace().count() <= 8 && ["a ", "an ", "the "].iter().any(|it| tail.to_lowercase().starts_with(it))
     })
 }
 

@@ -1,15 +1,17 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
+mod folders;
 mod lock;
 mod parts;
 mod sitting;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
 
+use crate::adapters::folder::{self, Filter, Found, Progress, Refreshed};
 use crate::adapters::journal::Journal;
 use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
@@ -77,7 +79,8 @@ impl App {
             return Err(Error::new(Kind::Usage, "the question is empty")
                 .hint("ask something, as in `ibid \"what is cork?\"`"));
         }
-        let doors = (self.parts.open)(&self.settings, &question).await?;
+        let question = self.frozen(question)?;
+        let doors = self.doors(&question).await?;
         let store = self.store().await?;
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
         let lock = RunLock::need(&self.settings.data_dir, &run)?;
@@ -119,7 +122,7 @@ impl App {
             });
         }
         let question = created(run, &past)?;
-        let doors = (self.parts.open)(&self.settings, &question).await?;
+        let doors = self.doors(&question).await?;
         self.sit(store, lock, log, events, run.clone(), question, past, doors)
             .await
     }
@@ -179,6 +182,31 @@ impl App {
             log,
             work,
         })
+    }
+
+    /// The question with all folders that are to be searched, as absolute paths: a resume from
+    /// another directory or with other settings must find the same.
+    fn frozen(&self, mut question: Question) -> Result<Question> {
+        let configured = self.settings.folders.iter().cloned();
+        let named = std::mem::take(&mut question.folders);
+        for path in named.iter().map(PathBuf::from).chain(configured) {
+            let full = std::path::absolute(&path).map_err(|it| {
+                Error::new(Kind::Usage, format!("finding folder {}", path.display())).because(it)
+            })?;
+            let full = full.to_string_lossy().into_owned();
+            if !question.folders.contains(&full) {
+                question.folders.push(full);
+            }
+        }
+        Ok(question)
+    }
+
+    async fn doors(&self, question: &Question) -> Result<Doors> {
+        let doors = (self.parts.open)(&self.settings, question).await?;
+        if doors.search.is_empty() {
+            return Err(nowhere());
+        }
+        Ok(doors)
     }
 
     /// The refined question and the plan, without spending anything.
@@ -267,9 +295,60 @@ impl App {
         }
     }
 
+    /// The `n` documents below `paths` that speak best to each of `queries`, best first. The indexes
+    /// are brought up to date once, before the first query; no store is made.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that is not there, or when none is named.
+    pub async fn search(
+        &self,
+        paths: &[PathBuf],
+        queries: &[String],
+        n: usize,
+        filter: &Filter,
+    ) -> Result<Vec<Vec<Found>>> {
+        let folders = folders::open(&self.settings, paths).await?;
+        if folders.is_empty() {
+            return Err(nowhere());
+        }
+        for folder in &folders {
+            folders::refresh(Arc::clone(folder), |_| {}).await?;
+        }
+        let (queries, filter) = (queries.to_vec(), filter.clone());
+        folders::off_thread(move || {
+            let find = |query: &String| folders::find(&folders, query, n, &filter);
+            queries.iter().map(find).collect()
+        })
+        .await
+    }
+
+    /// Brings the index of the folder at `path` up to date, or makes it; `on` hears how far it is.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that is not there, `Setup` where the index cannot be kept.
+    pub async fn index_add(
+        &self,
+        path: &Path,
+        on: impl FnMut(Progress) + Send + 'static,
+    ) -> Result<Refreshed> {
+        let opened = folders::open(&self.settings, &[path.to_owned()]).await?;
+        match opened.into_iter().next() {
+            Some(folder) => folders::refresh(folder, on).await,
+            None => Err(nowhere()),
+        }
+    }
+
+    /// Removes the index of the folder at `path`, which itself is not touched. Says whether there
+    /// was one.
+    pub async fn index_remove(&self, path: &Path) -> Result<bool> {
+        let (cache_dir, path) = (self.settings.cache_dir.clone(), path.to_owned());
+        folders::off_thread(move || folder::forget(&cache_dir, &path)).await
+    }
+
     /// Folders known to the index: path, documents, bytes.
     pub async fn folders(&self) -> Result<Vec<(PathBuf, u64, u64)>> {
-        Ok(Vec::new())
+        let cache_dir = self.settings.cache_dir.clone();
+        folders::off_thread(move || folder::indexed(&cache_dir)).await
     }
 
     /// Looks for damage in the store: its file, or `None` where there is no store yet.
@@ -315,6 +394,11 @@ impl App {
                 .hint("see `ibid ls` for the ids of your runs")
         })
     }
+}
+
+fn nowhere() -> Error {
+    Error::new(Kind::Setup, "there is nowhere to search")
+        .hint("name a folder of documents with `--folder DIR`")
 }
 
 /// The question that a run's first event accepted.

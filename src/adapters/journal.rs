@@ -111,28 +111,28 @@ impl Journal {
     ///
     /// # Errors
     /// What `send` says, as kept; `Exhausted` when the budget has no room for a new call.
-    async fn call<T, F>(&self, door: &str, asked: Value, send: F) -> Result<T>
+    async fn call<T, F>(&self, door: &Door, asked: Value, send: F) -> Result<T>
     where
         T: Keep + Serialize + DeserializeOwned,
         F: Future<Output = Result<T>>,
     {
         let answer = self
-            .ask(door, asked, send, |answer| encode(door, answer))
+            .ask(door, asked, send, |answer| encode(&door.name, answer))
             .await?;
-        decode(door, answer.0)
+        decode(&door.name, answer.0)
     }
 
     /// The page behind `asked`, kept in the store together with the answer, which is its hash.
-    async fn page<F>(&self, door: &str, asked: Value, send: F) -> Result<Page>
+    async fn page<F>(&self, door: &Door, asked: Value, send: F) -> Result<Page>
     where
         F: Future<Output = Result<Page>>,
     {
         let fresh = |page: &Page| Ok(Value::from(page.hash().as_str()));
         let (hash, page) = self.ask(door, asked, send, fresh).await?;
         if let Some(page) = page {
-            return decode(door, encode(door, &page)?);
+            return decode(&door.name, encode(&door.name, &page)?);
         }
-        let hash: PageHash = decode(door, hash)?;
+        let hash: PageHash = decode(&door.name, hash)?;
         let page = match self.store.page(&hash).await {
             Ok(page) => page,
             Err(fault) => self.fail(fault).await,
@@ -147,7 +147,7 @@ impl Journal {
 
     async fn ask<T, F, E>(
         &self,
-        door: &str,
+        door: &Door,
         asked: Value,
         send: F,
         encoded: E,
@@ -157,7 +157,8 @@ impl Journal {
         F: Future<Output = Result<T>>,
         E: FnOnce(&T) -> Result<Value>,
     {
-        let key = key(door, &asked, 0);
+        let key = door.key(&asked);
+        let door = door.name.as_str();
         let call = self.slot(&key);
         let mut known = call.lock().await;
         if let Known::Ended(state) = &*known {
@@ -214,6 +215,11 @@ impl Journal {
         told(state).map(|it| (it, fresh))
     }
 
+    /// Whether `door` was asked this, in this sitting or before.
+    fn has(&self, door: &Door, asked: &Value) -> bool {
+        self.locked().calls.contains_key(&door.key(asked))
+    }
+
     fn slot(&self, key: &str) -> Call {
         let mut state = self.locked();
         let slot = state.calls.entry(key.to_owned());
@@ -267,7 +273,7 @@ impl Journal {
         T: Serialize + DeserializeOwned,
         F: Future<Output = Result<T>>,
     {
-        let key = key("steering", &json!(at), 0);
+        let key = Door::new("", "steering", 0).key(&json!(at));
         let call = self.slot(&key);
         let mut known = call.lock().await;
         if let Known::Ended(state) = &*known {
@@ -327,11 +333,26 @@ fn is_call(door: &str) -> bool {
     door.starts_with(SEARCH) || door.starts_with(READ)
 }
 
-/// What a call is known by: door, what is asked, and which time it is asked where asking again
-/// means something else than asking once.
-fn key(door: &str, asked: &Value, ordinal: u32) -> String {
-    let hash = PageHash::of(&[door, &asked.to_string(), &ordinal.to_string()]);
-    hash.as_str().trim_start_matches("sha256:").to_owned()
+/// Where calls go through: a kind of call and a name, and which of that name it is.
+struct Door {
+    name: String,
+    ordinal: usize,
+}
+
+impl Door {
+    fn new(kind: &str, name: &str, ordinal: usize) -> Door {
+        Door {
+            name: format!("{kind}{name}"),
+            ordinal,
+        }
+    }
+
+    /// What a call is known by: the hash of door, what is asked, and ordinal.
+    fn key(&self, asked: &Value) -> String {
+        let parts = [&*self.name, &asked.to_string(), &self.ordinal.to_string()];
+        let hash = PageHash::of(&parts);
+        hash.as_str().trim_start_matches("sha256:").to_owned()
+    }
 }
 
 fn told(state: StepState) -> Result<Value> {
@@ -360,13 +381,17 @@ fn decode<T: DeserializeOwned>(door: &str, answer: Value) -> Result<T> {
 pub struct JournaledSearch {
     inner: Arc<dyn SearchProvider>,
     journal: Arc<Journal>,
-    door: String,
+    door: Door,
 }
 
 impl JournaledSearch {
-    /// `inner`, written down in `journal`.
-    pub fn new(inner: Arc<dyn SearchProvider>, journal: Arc<Journal>) -> JournaledSearch {
-        let door = format!("{SEARCH}{}", inner.name());
+    /// `inner`, written down in `journal`; it is the `nth` of its name, from 0.
+    pub fn new(
+        inner: Arc<dyn SearchProvider>,
+        journal: Arc<Journal>,
+        nth: usize,
+    ) -> JournaledSearch {
+        let door = Door::new(SEARCH, inner.name(), nth);
         JournaledSearch {
             inner,
             journal,
@@ -402,13 +427,13 @@ impl SearchProvider for JournaledSearch {
 pub struct JournaledReader {
     inner: Arc<dyn PageReader>,
     journal: Arc<Journal>,
-    door: String,
+    door: Door,
 }
 
 impl JournaledReader {
-    /// `inner`, written down in `journal`.
-    pub fn new(inner: Arc<dyn PageReader>, journal: Arc<Journal>) -> JournaledReader {
-        let door = format!("{READ}{}", inner.name());
+    /// `inner`, written down in `journal`; it is the `nth` of its name, from 0.
+    pub fn new(inner: Arc<dyn PageReader>, journal: Arc<Journal>, nth: usize) -> JournaledReader {
+        let door = Door::new(READ, inner.name(), nth);
         JournaledReader {
             inner,
             journal,
@@ -424,14 +449,19 @@ impl PageReader for JournaledReader {
     }
 
     fn reads(&self, hit: &Hit) -> bool {
-        self.inner.reads(hit)
+        // What it has read it still reads, though the document may be gone since.
+        self.journal.has(&self.door, &document(hit)) || self.inner.reads(hit)
     }
 
     async fn read(&self, hit: &Hit) -> Result<Page> {
-        // The document, not the way it was found: two queries that find it read it once.
-        let asked = json!({ "url": hit.url, "doc_id": hit.doc_id });
         self.journal
-            .page(&self.door, asked, self.inner.read(hit))
+            .page(&self.door, document(hit), self.inner.read(hit))
             .await
     }
+}
+
+/// What a reader is asked for: the document, not the way it was found, so that two queries that
+/// find it read it once.
+fn document(hit: &Hit) -> Value {
+    json!({ "url": hit.url, "doc_id": hit.doc_id })
 }

@@ -80,17 +80,24 @@ impl Sitting {
     }
 
     /// The doors, each call through the journal.
-    fn world(&mut self) -> World {
+    fn world(&self) -> World {
         let journal = &self.journal;
-        let searching = |it: &Arc<dyn SearchProvider>| -> Arc<dyn SearchProvider> {
-            Arc::new(JournaledSearch::new(Arc::clone(it), Arc::clone(journal)))
+        let (search, readers) = (&self.doors.search, &self.doors.readers);
+        let names: Vec<&str> = search.iter().map(|it| it.name()).collect();
+        let searching = |(at, it): (usize, &Arc<dyn SearchProvider>)| {
+            let nth = namesakes(&names, at);
+            let journaled = JournaledSearch::new(Arc::clone(it), Arc::clone(journal), nth);
+            Arc::new(journaled) as Arc<dyn SearchProvider>
         };
-        let reading = |it: &Arc<dyn PageReader>| -> Arc<dyn PageReader> {
-            Arc::new(JournaledReader::new(Arc::clone(it), Arc::clone(journal)))
+        let reader_names: Vec<&str> = readers.iter().map(|it| it.name()).collect();
+        let reading = |(at, it): (usize, &Arc<dyn PageReader>)| {
+            let nth = namesakes(&reader_names, at);
+            let journaled = JournaledReader::new(Arc::clone(it), Arc::clone(journal), nth);
+            Arc::new(journaled) as Arc<dyn PageReader>
         };
         World {
-            search: self.doors.search.iter().map(searching).collect(),
-            readers: self.doors.readers.iter().map(reading).collect(),
+            search: search.iter().enumerate().map(searching).collect(),
+            readers: readers.iter().enumerate().map(reading).collect(),
             ranker: Arc::clone(&self.doors.ranker),
             steering: Arc::new(Helm {
                 run: self.run.clone(),
@@ -120,6 +127,7 @@ impl Sitting {
             End::Failed(fault) => Event::RunFailed {
                 reason: fault.chain(),
                 hint: fault.help().map(str::to_owned),
+                kind: Some(fault.kind()),
             },
             End::Cancelled => Event::RunCancelled {},
         };
@@ -143,6 +151,11 @@ async fn keep_up(run: &RunId, log: &Log, store: &dyn Store) -> Result<End> {
             return Ok(End::Cancelled);
         }
     }
+}
+
+/// How many before the one at `at` have its name: two folders are both `local`.
+fn namesakes(names: &[&str], at: usize) -> usize {
+    names[..at].iter().filter(|it| **it == names[at]).count()
 }
 
 fn completed(report: &Report) -> Event {

@@ -102,7 +102,9 @@ pub(crate) async fn read(
             url: hit.url.clone(),
         });
     }
-    let mut answers = stream::iter(wanted)
+    // As in `search`: all made before the first is asked.
+    let wanted: Vec<_> = wanted
+        .into_iter()
         .map(|hit| async move {
             let begun = world.clock.unix_ms();
             let page = match world.readers.iter().find(|it| it.reads(&hit)) {
@@ -115,7 +117,8 @@ pub(crate) async fn read(
             let ms = world.clock.unix_ms().saturating_sub(begun);
             (hit, page, ms)
         })
-        .buffered(AT_ONCE);
+        .collect();
+    let mut answers = stream::iter(wanted).buffered(AT_ONCE);
     let mut fresh = Vec::new();
     while let Some((hit, page, ms)) = answers.next().await {
         usage.pages += 1;

@@ -57,14 +57,18 @@ pub(crate) async fn search(
             variation: query.variation,
         });
     }
-    let mut answers = stream::iter(calls)
+    // Made before the first is asked: a closure kept across an await would not be `Send` for every
+    // lifetime.
+    let calls: Vec<_> = calls
+        .into_iter()
         .map(|(engine, query)| async move {
             let begun = world.clock.unix_ms();
             let answer = engine.search(&query).await;
             let ms = world.clock.unix_ms().saturating_sub(begun);
             (engine, query, answer, ms)
         })
-        .buffered(AT_ONCE);
+        .collect();
+    let mut answers = stream::iter(calls).buffered(AT_ONCE);
     let mut fault = None;
     while let Some((engine, query, answer, ms)) = answers.next().await {
         usage.searches += 1;

@@ -5,10 +5,16 @@
     reason = "in a test a panic is the report"
 )]
 
+mod cli;
+mod config;
+mod crash;
 mod dependencies;
 mod domain;
 mod events;
+mod export;
 mod folder;
 mod runs;
+mod speed;
 mod stand_in;
+mod store_contract;
 mod tidy;

@@ -1,0 +1,356 @@
+//! Following a run: progress on stderr, the report or JSON on stdout, Ctrl-C in between.
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::MissedTickBehavior;
+
+use super::args::{Form, Output};
+use super::console::Console;
+use super::exit::{Done, Exit, Stop};
+use super::progress::{self, View};
+use crate::app::{App, Running};
+use crate::config::Surroundings;
+use crate::domain::{Mode, Report, RunId};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, Run};
+use crate::surfaces::export::{self, Pages, json, markdown};
+
+/// Shows a run until it ends, then delivers what it made.
+pub(super) async fn follow(
+    app: &App,
+    mut running: Running,
+    output: &Output,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    let began = Instant::now();
+    let id = running.id.clone();
+    let mut screen = Screen::new(&id, output, console, began);
+    screen.catch_up(app, &id).await?;
+    let mut signals = Signals::listen()?;
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut asked = false;
+    while !screen.ended() {
+        tokio::select! {
+            told = running.events.recv() => match told {
+                Ok(event) => screen.take(app, event).await?,
+                Err(RecvError::Lagged(_)) => screen.catch_up(app, &id).await?,
+                Err(RecvError::Closed) => break,
+            },
+            () = signals.next() => {
+                if asked {
+                    return Ok(stopped(&mut screen, &id, console));
+                }
+                asked = true;
+                running.finish();
+                screen.finishing(&id);
+            }
+            _ = tick.tick() => screen.draw(),
+        }
+    }
+    let run = tokio::select! {
+        run = running.wait() => run?,
+        () = signals.next_after(asked) => return Ok(stopped(&mut screen, &id, console)),
+    };
+    screen.catch_up(app, &id).await?;
+    screen.clear();
+    deliver(app, &run, output, surroundings, console, began).await
+}
+
+fn stopped(screen: &mut Screen, id: &RunId, console: Console) -> Exit {
+    screen.clear();
+    console.tell(&format!("stopped; go on with: ibid resume {id}"));
+    Exit::Stopped
+}
+
+/// Ctrl-C and SIGTERM, which mean the same.
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|fault| Error::new(Kind::Setup, "listening for Ctrl-C").because(fault))
+        };
+        Ok(Signals {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// The signal that stops now: the next one, or the one after it where none came before.
+    async fn next_after(&mut self, asked: bool) {
+        self.next().await;
+        if !asked {
+            self.next().await;
+        }
+    }
+}
+
+/// What is shown meanwhile.
+struct Screen {
+    view: View,
+    console: Console,
+    jsonl: bool,
+    began: Instant,
+    seen: u64,
+    drawn: usize,
+    frame: usize,
+}
+
+impl Screen {
+    fn new(id: &RunId, output: &Output, console: Console, began: Instant) -> Screen {
+        Screen {
+            view: View::new(id.clone()),
+            console,
+            jsonl: output.jsonl,
+            began,
+            seen: 0,
+            drawn: 0,
+            frame: 0,
+        }
+    }
+
+    fn ended(&self) -> bool {
+        self.view.run().status.ended()
+    }
+
+    /// Takes in an event; what was missed before it comes from the store.
+    async fn take(&mut self, app: &App, event: Envelope) -> std::result::Result<(), Stop> {
+        if event.seq > self.seen + 1 {
+            self.catch_up(app, &event.run.clone()).await?;
+        }
+        if event.seq == self.seen + 1 {
+            self.show(&event)?;
+        }
+        Ok(())
+    }
+
+    async fn catch_up(&mut self, app: &App, id: &RunId) -> std::result::Result<(), Stop> {
+        for event in app.events(id, self.seen).await? {
+            self.show(&event)?;
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, event: &Envelope) -> std::result::Result<(), Stop> {
+        self.seen = event.seq;
+        self.view.apply(event);
+        if self.jsonl {
+            let line = serde_json::to_string(event)
+                .map_err(|fault| Error::new(Kind::Internal, "writing an event").because(fault))?;
+            self.console.line(&line)?;
+        }
+        if !self.console.quiet
+            && !self.console.live
+            && let Some(text) = progress::plain(event, self.console.verbose)
+        {
+            let seconds = self.began.elapsed().as_secs();
+            self.console
+                .tell(&format!("[{}] {text}", progress::clock(seconds)));
+        } else if !self.console.quiet && self.console.verbose {
+            self.above(event);
+        }
+        Ok(())
+    }
+
+    /// On a terminal with `-v`: the plain line scrolls by above the block.
+    fn above(&mut self, event: &Envelope) {
+        if let Some(text) = progress::plain(event, true) {
+            self.clear();
+            let width = columns();
+            self.console
+                .tell(&self.console.err.dim(&progress::clip(&text, width)));
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        if self.console.quiet || !self.console.live {
+            return;
+        }
+        self.frame += 1;
+        let lines = self.view.lines(
+            self.console.err,
+            columns(),
+            self.frame,
+            self.began.elapsed().as_secs(),
+        );
+        let mut text = self.back();
+        self.drawn = lines.len();
+        text.push_str(&lines.join("\u{1b}[K\n"));
+        self.console.tell(&(text + "\u{1b}[K"));
+    }
+
+    /// The codes that go back over what was drawn and wipe it.
+    fn back(&self) -> String {
+        if self.drawn == 0 {
+            return String::new();
+        }
+        format!("\u{1b}[{}A\u{1b}[J", self.drawn)
+    }
+
+    fn clear(&mut self) {
+        if self.drawn > 0 {
+            use std::io::Write as _;
+            let _ = write!(std::io::stderr().lock(), "{}", self.back());
+            self.drawn = 0;
+        }
+    }
+
+    fn finishing(&mut self, id: &RunId) {
+        self.clear();
+        let found = self.view.run().evidence;
+        let pieces = if found == 1 { "piece" } else { "pieces" };
+        self.console.tell(&format!(
+            "Finishing with the {found} {pieces} of evidence so far… \
+             (Ctrl-C again stops now; run saved: ibid resume {id})"
+        ));
+    }
+}
+
+/// Columns that can be written without a line breaking.
+fn columns() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(80, |it| usize::from(it.0.0))
+        .saturating_sub(1)
+        .max(20)
+}
+
+/// Prints or writes what a run made, and says how it ended.
+pub(super) async fn deliver(
+    app: &App,
+    run: &Run,
+    output: &Output,
+    surroundings: &Surroundings,
+    console: Console,
+    began: Instant,
+) -> Done {
+    let exit = Exit::of_run(run, output.strict);
+    let pages = pages(app, run.report.as_deref()).await?;
+    let to = output.output.as_ref().map(|it| surroundings.cwd.join(it));
+    let form = output.format.unwrap_or_default();
+    let written = match (&run.report, &to) {
+        (Some(report), Some(to)) => {
+            let form = match output.format {
+                None if to.extension().is_some_and(|it| it == "json") => Form::Json,
+                _ => form,
+            };
+            Some(write(report, form, !output.no_quotes, &pages, to)?)
+        }
+        _ => None,
+    };
+    if output.json || output.jsonl {
+        let object = json::result(run, exit.subtype(), &pages, !output.no_quotes);
+        console.line(&object.to_string())?;
+    } else if let (Some(report), None) = (&run.report, &written) {
+        console.print(&rendered(report, form, !output.no_quotes, &pages))?;
+    }
+    tell_end(run, exit, written.as_deref(), console, began);
+    Ok(exit)
+}
+
+fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, began: Instant) {
+    let shown = written.map(|it| it.display().to_string());
+    if let Some(reason) = &run.error {
+        let fault = Error::new(Kind::Internal, format!("run {}", run.id)).because(reason.clone());
+        console.fault(&fault.hint(format!("go on with: ibid resume {}", run.id)));
+        return;
+    }
+    match exit {
+        Exit::NoAnswer => console.tell(&format!(
+            "{} no answer that these sources carry (see `ibid show {}`)",
+            console.err.yellow("○"),
+            run.id
+        )),
+        Exit::Budget => console.tell("the budget ended before there was anything to report"),
+        Exit::Strict => console.tell(&format!(
+            "{} --strict: not every check and the evidence gate passed",
+            console.err.red("✗")
+        )),
+        _ => {}
+    }
+    if !console.quiet {
+        let stat = progress::stat(
+            run,
+            began.elapsed().as_secs(),
+            shown.as_deref(),
+            console.err,
+        );
+        if !stat.is_empty() {
+            console.tell(&stat);
+        }
+    }
+}
+
+/// The stored pages that a report cites.
+pub(super) async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
+    let mut pages = Pages::new();
+    let Some(report) = report else {
+        return Ok(pages);
+    };
+    for (_, passage) in export::passages(report) {
+        if !pages.contains_key(passage.page())
+            && let Some(page) = app.page(passage.page()).await?
+        {
+            pages.insert(passage.page().clone(), page);
+        }
+    }
+    Ok(pages)
+}
+
+/// A report in the form asked for.
+pub(super) fn rendered(report: &Report, form: Form, quotes: bool, pages: &Pages) -> String {
+    match form {
+        Form::Md => markdown::report(report, quotes),
+        Form::Json => {
+            let mut text =
+                serde_json::to_string_pretty(&json::report(report, pages)).unwrap_or_default();
+            text.push('\n');
+            text
+        }
+    }
+}
+
+/// Writes a report to a file, or under its run's name into a directory. Gives the path.
+pub(super) fn write(
+    report: &Report,
+    form: Form,
+    quotes: bool,
+    pages: &Pages,
+    to: &Path,
+) -> Result<PathBuf> {
+    let writing = |path: &Path, fault: std::io::Error| {
+        Error::new(Kind::Setup, format!("writing -o {}", path.display()))
+            .because(fault)
+            .hint("name a file or directory that you may write")
+    };
+    let as_directory = to.is_dir() || to.as_os_str().to_string_lossy().ends_with('/');
+    let path = if as_directory {
+        std::fs::create_dir_all(to).map_err(|fault| writing(to, fault))?;
+        let ending = match (form, report.mode) {
+            (Form::Json, _) => "json",
+            (Form::Md, Mode::Answer) => "txt",
+            (Form::Md, Mode::Report) => "md",
+        };
+        to.join(format!("{}.{ending}", report.run))
+    } else {
+        to.to_owned()
+    };
+    std::fs::write(&path, rendered(report, form, quotes, pages))
+        .map_err(|fault| writing(&path, fault))?;
+    Ok(path)
+}

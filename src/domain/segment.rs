@@ -12,7 +12,7 @@ const ABBREVIATIONS: &[&str] = &[
     "col", "corp", "dept", "dr", "drs", "e.g", "ed", "eds", "eg", "eq", "eqs", "esp", "est", "ex",
     "exp", "ext", "fig", "figs", "gen", "gov", "hon", "i.e", "ie", "inc", "incl", "jr", "lt", "ltd",
     "m.sc", "max", "min", "mr", "mrs", "ms", "mt", "no", "nos", "op", "p", "para", "ph.d", "pp",
-    "prof", "pt", "ref", "refs", "resp", "rev", "sc", "sec", "sect", "sen", "sgt", "sp", "spp",
+    "prof", "pt", "ref", "refs", "rep", "reps", "resp", "rev", "sc", "sec", "sect", "sen", "sgt", "sp", "spp",
     "sr", "st", "ste", "subsp", "suppl", "tab", "u.k", "u.s", "univ", "v", "var", "viz", "vol",
     "vols", "vs",
     "abb", "abs", "aufl", "bd", "bspw", "bzgl", "bzw", "dipl", "evtl", "geb", "gest", "ggf",

@@ -1,16 +1,16 @@
 //! One binary, one module a promise.
-mod cli;
-mod config;
-mod export;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "in a test a panic is the report"
 )]
 
+mod cli;
+mod config;
 mod dependencies;
 mod domain;
 mod events;
+mod export;
 mod folder;
 mod runs;
 mod stand_in;

@@ -2,7 +2,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::MissedTickBehavior;
 
 use super::args::{Form, Output};
@@ -19,7 +18,7 @@ use crate::surfaces::export::{self, Pages, json, markdown};
 /// Shows a run until it ends, then delivers what it made.
 pub(super) async fn follow(
     app: &App,
-    mut running: Running,
+    running: Running,
     output: &Output,
     surroundings: &Surroundings,
     console: Console,
@@ -27,42 +26,38 @@ pub(super) async fn follow(
     let began = Instant::now();
     let id = running.id.clone();
     let mut screen = Screen::new(&id, output, console, began);
-    screen.catch_up(app, &id).await?;
     let mut signals = Signals::listen()?;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut story = running.follow(0);
+    let finish = running.finisher();
+    let mut end = std::pin::pin!(running.wait());
     let mut asked = false;
-    while !screen.ended() {
+    let run = loop {
         tokio::select! {
-            told = running.events.recv() => match told {
-                Ok(event) => screen.take(app, event).await?,
-                Err(RecvError::Lagged(_)) => screen.catch_up(app, &id).await?,
-                Err(RecvError::Closed) => break,
+            run = &mut end => break run?,
+            told = story.next() => match told? {
+                Some(event) => screen.show(&event)?,
+                None => break end.await?,
             },
             () = signals.next() => {
                 if asked {
-                    return Ok(stopped(&mut screen, &id, console));
+                    screen.clear();
+                    console.tell(&format!("stopped; go on with: ibid resume {id}"));
+                    return Ok(Exit::Stopped);
                 }
                 asked = true;
-                running.finish();
+                finish();
                 screen.finishing(&id);
             }
             _ = tick.tick() => screen.draw(),
         }
-    }
-    let run = tokio::select! {
-        run = running.wait() => run?,
-        () = signals.next_after(asked) => return Ok(stopped(&mut screen, &id, console)),
     };
-    screen.catch_up(app, &id).await?;
+    while let Some(event) = story.next().await? {
+        screen.show(&event)?;
+    }
     screen.clear();
     deliver(app, &run, output, surroundings, console, began).await
-}
-
-fn stopped(screen: &mut Screen, id: &RunId, console: Console) -> Exit {
-    screen.clear();
-    console.tell(&format!("stopped; go on with: ibid resume {id}"));
-    Exit::Stopped
 }
 
 /// Ctrl-C and SIGTERM, which mean the same.
@@ -90,14 +85,6 @@ impl Signals {
             _ = self.terminate.recv() => {}
         }
     }
-
-    /// The signal that stops now: the next one, or the one after it where none came before.
-    async fn next_after(&mut self, asked: bool) {
-        self.next().await;
-        if !asked {
-            self.next().await;
-        }
-    }
 }
 
 /// What is shown meanwhile.
@@ -106,7 +93,6 @@ struct Screen {
     console: Console,
     jsonl: bool,
     began: Instant,
-    seen: u64,
     drawn: usize,
     frame: usize,
 }
@@ -118,36 +104,12 @@ impl Screen {
             console,
             jsonl: output.jsonl,
             began,
-            seen: 0,
             drawn: 0,
             frame: 0,
         }
     }
 
-    fn ended(&self) -> bool {
-        self.view.run().status.ended()
-    }
-
-    /// Takes in an event; what was missed before it comes from the store.
-    async fn take(&mut self, app: &App, event: Envelope) -> std::result::Result<(), Stop> {
-        if event.seq > self.seen + 1 {
-            self.catch_up(app, &event.run.clone()).await?;
-        }
-        if event.seq == self.seen + 1 {
-            self.show(&event)?;
-        }
-        Ok(())
-    }
-
-    async fn catch_up(&mut self, app: &App, id: &RunId) -> std::result::Result<(), Stop> {
-        for event in app.events(id, self.seen).await? {
-            self.show(&event)?;
-        }
-        Ok(())
-    }
-
     fn show(&mut self, event: &Envelope) -> std::result::Result<(), Stop> {
-        self.seen = event.seq;
         self.view.apply(event);
         if self.jsonl {
             let line = serde_json::to_string(event)
@@ -205,8 +167,7 @@ impl Screen {
 
     fn clear(&mut self) {
         if self.drawn > 0 {
-            use std::io::Write as _;
-            let _ = write!(std::io::stderr().lock(), "{}", self.back());
+            self.console.put(&self.back());
             self.drawn = 0;
         }
     }
@@ -231,7 +192,7 @@ fn columns() -> usize {
 }
 
 /// Prints or writes what a run made, and says how it ended.
-pub(super) async fn deliver(
+async fn deliver(
     app: &App,
     run: &Run,
     output: &Output,

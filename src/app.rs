@@ -22,7 +22,7 @@ use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::research::attribution::check_row;
-pub use parts::{Doors, Opening, Parts, Planning, ReadFile, Research};
+pub use parts::{Doors, Opening, Parts, Planning, Research};
 
 use lock::RunLock;
 use sitting::Sitting;
@@ -309,7 +309,7 @@ impl App {
         n: usize,
         filter: &Filter,
     ) -> Result<Vec<Vec<Found>>> {
-        let folders = folders::open(&self.settings, &self.parts.read, paths).await?;
+        let folders = folders::open(&self.settings, paths).await?;
         if folders.is_empty() {
             return Err(nowhere());
         }
@@ -333,7 +333,7 @@ impl App {
         path: &Path,
         on: impl FnMut(Progress) + Send + 'static,
     ) -> Result<Refreshed> {
-        let opened = folders::open(&self.settings, &self.parts.read, &[path.to_owned()]).await?;
+        let opened = folders::open(&self.settings, &[path.to_owned()]).await?;
         match opened.into_iter().next() {
             Some(folder) => folders::refresh(folder, on).await,
             None => Err(nowhere()),

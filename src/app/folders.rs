@@ -3,7 +3,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::parts::{Doors, ReadFile};
+use super::parts::Doors;
+use crate::adapters::documents::Limits;
 use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Refreshed};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
@@ -14,15 +15,14 @@ use crate::seams::Ranker;
 ///
 /// # Errors
 /// `Usage` for a folder that is not there, `Setup` where an index cannot be kept.
-pub(super) async fn open(
-    settings: &Settings,
-    read: &Arc<ReadFile>,
-    paths: &[PathBuf],
-) -> Result<Vec<Arc<Folder>>> {
-    let options = FolderOptions {
-        globs: settings.globs.clone(),
-        read: Arc::clone(read),
+pub(super) async fn open(settings: &Settings, paths: &[PathBuf]) -> Result<Vec<Arc<Folder>>> {
+    let limits = Limits {
+        max_bytes: settings.max_document_bytes,
+        pdf_seconds: settings.pdf_seconds,
+        pdf_memory_bytes: settings.pdf_memory_bytes,
+        ..Limits::default()
     };
+    let options = FolderOptions::new(settings.globs.clone(), limits);
     let cache_dir = settings.cache_dir.clone();
     let paths = paths.to_vec();
     off_thread(move || {

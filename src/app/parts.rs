@@ -1,13 +1,17 @@
 //! What an [`App`](super::App) is put together from.
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use super::folders;
+use crate::adapters::ranker::Lexical;
 use crate::adapters::system;
 use crate::config::Settings;
 use crate::domain::{Brief, Plan, Question, Report, RunId};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::record::Event;
+use crate::research;
 use crate::seams::{Chance, Clock, Log, PageReader, Ranker, SearchProvider, World};
 
 /// The method: from a question to a report, telling every event from the brief to `report.ready`.
@@ -23,9 +27,6 @@ pub type Planning = Arc<dyn Fn(&Question) -> Result<(Brief, Plan)> + Send + Sync
 /// Opens the doors that a question needs; wrong names are told here, before a run begins.
 pub type Opening =
     Arc<dyn for<'a> Fn(&'a Settings, &'a Question) -> BoxFuture<'a, Result<Doors>> + Send + Sync>;
-
-/// Turns one file into documents: which formats there are is the business of the documents adapter.
-pub use crate::adapters::folder::ReadFile;
 
 /// The doors of one run, not yet journaled.
 pub struct Doors {
@@ -53,8 +54,6 @@ pub struct Parts {
     pub research: Research,
     /// The plan alone.
     pub plan: Planning,
-    /// Reads a file of a folder.
-    pub read: Arc<ReadFile>,
 }
 
 impl Parts {
@@ -63,14 +62,18 @@ impl Parts {
         Parts {
             clock: system::clock(),
             chance: system::chance(),
-            open: Arc::new(|_, _| Box::pin(async { unbuilt() })),
-            research: Arc::new(|_, _, _, _| Box::pin(async { unbuilt() })),
-            plan: Arc::new(|_| unbuilt()),
-            read: Arc::new(|_, _| unbuilt()),
+            open: Arc::new(|settings, question| Box::pin(local(settings, question))),
+            research: Arc::new(|world, log, run, question| {
+                Box::pin(research::research(world, log, run, question))
+            }),
+            plan: Arc::new(research::plan),
         }
     }
 }
 
-fn unbuilt<T>() -> Result<T> {
-    Err(Error::new(Kind::Internal, "not built yet"))
+/// The doors of a question over local folders.
+async fn local(settings: &Settings, question: &Question) -> Result<Doors> {
+    let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
+    let opened = folders::open(settings, &paths).await?;
+    Ok(folders::doors(opened, Arc::new(Lexical)))
 }

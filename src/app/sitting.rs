@@ -127,6 +127,7 @@ impl Sitting {
             End::Failed(fault) => Event::RunFailed {
                 reason: fault.chain(),
                 hint: fault.help().map(str::to_owned),
+                kind: Some(fault.kind()),
             },
             End::Cancelled => Event::RunCancelled {},
         };

@@ -59,6 +59,21 @@ pub struct Block {
     pub text: String,
     /// The page of the printed document, from 1 (PDF).
     pub page: Option<u32>,
+    /// Level of a heading (1–6) or depth of a list item (1 = outermost); 0 where it is not known.
+    #[serde(default)]
+    pub level: u8,
+}
+
+impl Block {
+    /// A block without page or level.
+    pub fn new(kind: BlockKind, text: impl Into<String>) -> Block {
+        Block {
+            kind,
+            text: text.into(),
+            page: None,
+            level: 0,
+        }
+    }
 }
 
 /// What a reader made of a document, before it becomes a [`Page`].

@@ -108,12 +108,22 @@ impl Log {
     /// When the store cannot take it; the events stay waiting, so that a later flush can.
     pub async fn flush(&self) -> Result<()> {
         let mut in_doubt = self.flushing.lock().await;
-        if *in_doubt {
-            self.forget_stored().await?;
-            *in_doubt = false;
+        if !*in_doubt {
+            return self.write(&mut in_doubt).await;
         }
+        self.forget_stored().await?;
+        if self.write(&mut in_doubt).await.is_ok() {
+            return Ok(());
+        }
+        // The flush in doubt may have been written only just now, ahead of this one.
+        self.forget_stored().await?;
+        self.write(&mut in_doubt).await
+    }
+
+    async fn write(&self, in_doubt: &mut bool) -> Result<()> {
         let batch: Vec<Envelope> = locked(&self.state).waiting.iter().cloned().collect();
         if batch.is_empty() {
+            *in_doubt = false;
             return Ok(());
         }
         crash_point("events.before_flush");

@@ -57,7 +57,7 @@ fn unspaced(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn sentences_stand_in_order_on_character_boundaries(text in text()) {

@@ -68,7 +68,8 @@ fn optional_fields_may_be_missing_and_required_ones_may_not() {
         failed(r#"{"reason":"no disk"}"#).unwrap().event,
         Event::RunFailed {
             reason: "no disk".to_owned(),
-            hint: None
+            hint: None,
+            kind: None
         }
     );
     let fault = failed(r#"{"hint":"clean up"}"#).unwrap_err().to_string();

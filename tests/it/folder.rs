@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ibid::Result;
-use ibid::adapters::folder::{
-    Fault, Filter, Folder, FolderOptions, Found, Refreshed, Taken, forget, indexed,
-};
+use ibid::adapters::documents::{Fault, Taken};
+use ibid::adapters::folder::{Filter, Folder, FolderOptions, Found, Refreshed, forget, indexed};
 use ibid::domain::{
     Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation, Vertical,
 };
@@ -56,11 +55,7 @@ fn draft(id: Option<&str>, url: &str, title: &str, text: &str, date: Option<&str
         doc_id: id.map(str::to_owned),
         title: title.to_owned(),
         date: date.map(str::to_owned),
-        blocks: vec![Block {
-            kind: BlockKind::Prose,
-            text: text.to_owned(),
-            page: None,
-        }],
+        blocks: vec![Block::new(BlockKind::Prose, text)],
         ..PageDraft::default()
     }
 }
@@ -98,6 +93,7 @@ impl Place {
         let options = FolderOptions {
             globs: globs.iter().map(|it| (*it).to_owned()).collect(),
             read: Arc::new(read),
+            salt: String::new(),
         };
         Folder::open(&self.docs(), &self.cache(), &options).unwrap()
     }
@@ -510,6 +506,7 @@ fn a_missing_folder_is_named() {
     let options = FolderOptions {
         globs: Vec::new(),
         read: Arc::new(read),
+        salt: String::new(),
     };
     let missing = place.docs().join("nowhere");
     let why = Folder::open(&missing, &place.cache(), &options)

@@ -7,11 +7,14 @@
 
 mod cli;
 mod config;
+mod crash;
 mod dependencies;
 mod domain;
 mod events;
 mod export;
 mod folder;
 mod runs;
+mod speed;
 mod stand_in;
+mod store_contract;
 mod tidy;

@@ -1,6 +1,8 @@
 //! A small deterministic method over a small shelf of documents, so that runs can be tested
 //! without the real ones.
-use std::path::Path;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,11 +33,21 @@ pub(crate) struct Shelf {
     pub(crate) latency: Duration,
     /// The first so many calls fail.
     pub(crate) failing: AtomicU64,
+    /// A file that hears of every call too, so that a killed process leaves its count.
+    pub(crate) bill: Option<PathBuf>,
 }
 
 impl Shelf {
     async fn answer(&self, call: String) -> Result<()> {
         self.sent.lock().unwrap().push(call.clone());
+        if let Some(bill) = &self.bill {
+            let mut bill = File::options()
+                .append(true)
+                .create(true)
+                .open(bill)
+                .unwrap();
+            bill.write_all(format!("{call}\n").as_bytes()).unwrap();
+        }
         if !self.latency.is_zero() {
             tokio::time::sleep(self.latency).await;
         }
@@ -102,6 +114,7 @@ pub(crate) fn page(url: &str, text: &str) -> Page {
             kind: BlockKind::Prose,
             text: text.to_owned(),
             page: None,
+            level: 0,
         }],
         ..PageDraft::default()
     })
@@ -356,7 +369,6 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
             Box::pin(research(world, log, run, question))
         }),
         plan: Arc::new(|_| Err(Error::new(Kind::Internal, "no plan here"))),
-        read: Arc::new(|_, _| Err(Error::new(Kind::Internal, "no files here"))),
     }
 }
 

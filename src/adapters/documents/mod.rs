@@ -1,1 +1,331 @@
 //! Files to clean text: one reader a format, and the child process for those that may be hostile.
+//!
+//! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document from memory.
+//! Formats: HTML, Markdown, plain text, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
+//! is told by its first bytes, then by its content type, then by its name.
+mod archive;
+mod charset;
+pub mod child;
+mod dates;
+mod docx;
+mod epub;
+mod format;
+mod html;
+mod language;
+mod markdown;
+mod pdf;
+mod prose;
+mod render;
+mod rows;
+mod xml;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+pub use format::Format;
+pub use render::{markdown, row};
+
+use crate::domain::{BlockKind, PageDraft};
+use crate::record::FailReason;
+use crate::{Error, Kind, Result};
+
+/// How much one file may cost.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of one document: a file, or one line of a JSONL file. 32 MiB.
+    pub max_bytes: u64,
+    /// Wall-clock seconds for one PDF. 20.
+    pub pdf_seconds: u64,
+    /// Address space of the child that reads a PDF, in bytes. 512 MiB.
+    pub pdf_memory_bytes: u64,
+    /// The program that runs [`child::child_main`] when called with `__document` first: the
+    /// running program itself, unless a test says otherwise.
+    pub child: PathBuf,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_bytes: 32 << 20,
+            pdf_seconds: 20,
+            pdf_memory_bytes: 512 << 20,
+            child: std::env::current_exe().unwrap_or_default(),
+        }
+    }
+}
+
+/// What came out of a file.
+#[derive(Debug)]
+pub enum Taken {
+    /// A document.
+    Draft(PageDraft),
+    /// A document that could not be read; the rest of the file goes on.
+    Fault(Fault),
+}
+
+/// What could not be read, where, and why.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Fault {
+    /// The file.
+    pub path: PathBuf,
+    /// The place in it: `line 7`.
+    pub place: Option<String>,
+    /// The kind of failure.
+    pub reason: FailReason,
+    /// One sentence for a person; it names the file.
+    pub message: String,
+}
+
+/// Where bytes came from.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// URL or path; empty for standard input.
+    pub name: String,
+    /// The content type a server gave, with or without a charset.
+    pub content_type: Option<String>,
+}
+
+/// Why a reader gave up, before it is known which file it was.
+#[derive(Debug)]
+struct Trouble {
+    reason: FailReason,
+    message: String,
+}
+
+impl Trouble {
+    fn new(reason: FailReason, message: impl Into<String>) -> Trouble {
+        Trouble {
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+/// Reads one file and hands over each document in it as it comes, until `each` breaks off.
+///
+/// A JSONL file is streamed line by line, so memory stays bounded by one document.
+///
+/// # Errors
+/// Only for a file whose path cannot be made absolute; everything wrong with the file itself is a
+/// [`Taken::Fault`].
+pub fn read_file(
+    path: &Path,
+    limits: &Limits,
+    each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
+) -> Result<()> {
+    let full = std::path::absolute(path)
+        .map_err(|it| Error::new(Kind::Usage, format!("finding {}", path.display())).because(it))?;
+    let fault = |place: Option<String>, it: Trouble| {
+        let at = place
+            .as_deref()
+            .map(|it| format!(", {it}"))
+            .unwrap_or_default();
+        Taken::Fault(Fault {
+            path: path.to_owned(),
+            message: format!("{}{at}: {}", path.display(), it.message),
+            place,
+            reason: it.reason,
+        })
+    };
+    if rows::is_lines(path) {
+        rows::read_lines(path, limits, &mut |place, taken| {
+            each(match taken {
+                Ok(draft) => Taken::Draft(draft),
+                Err(it) => fault(place, it),
+            })
+        });
+        return Ok(());
+    }
+    let found = load(path, limits).and_then(|bytes| {
+        let origin = Origin {
+            name: full.to_string_lossy().into_owned(),
+            content_type: None,
+        };
+        let format = format::detect(&bytes, &origin);
+        if format == Format::Json {
+            return rows::read_json(&bytes, path);
+        }
+        one(&bytes, format, &origin, limits, Some(&full)).map(|it| vec![Ok(it)])
+    });
+    match found {
+        Ok(all) => {
+            for (nth, taken) in all.into_iter().enumerate() {
+                let taken = match taken {
+                    Ok(draft) => Taken::Draft(draft),
+                    Err(it) => fault(Some(format!("item {}", nth + 1)), it),
+                };
+                if each(taken).is_break() {
+                    break;
+                }
+            }
+        }
+        Err(it) => {
+            let _ = each(fault(None, it));
+        }
+    }
+    Ok(())
+}
+
+/// Reads one document from memory.
+///
+/// # Errors
+/// [`Kind::Malformed`] when there are no words in it or nobody here can read it; the message names
+/// the origin.
+pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<PageDraft> {
+    let name = match origin.name.as_str() {
+        "" => "standard input",
+        name => name,
+    };
+    let failed =
+        |it: Trouble| Error::new(Kind::Malformed, format!("reading {name}: {}", it.message));
+    if bytes.len() as u64 > limits.max_bytes {
+        return Err(failed(too_large(limits)));
+    }
+    let format = format::detect(bytes, origin);
+    if matches!(format, Format::Json | Format::Lines) {
+        let path = Path::new(name);
+        let mut first = None;
+        let mut more = false;
+        let mut take = |it: std::result::Result<PageDraft, Trouble>| match it {
+            Ok(draft) if first.is_none() => first = Some(draft),
+            Ok(_) => more = true,
+            Err(_) => {}
+        };
+        if format == Format::Json {
+            rows::read_json(bytes, path)
+                .map_err(failed)?
+                .into_iter()
+                .for_each(&mut take);
+        } else {
+            rows::split_lines(bytes, path, &mut take);
+        }
+        let mut draft = first
+            .ok_or_else(|| failed(Trouble::new(FailReason::Empty, "no row in it has a text")))?;
+        if more {
+            draft
+                .warnings
+                .push("several documents: only the first was read".to_owned());
+        }
+        return Ok(draft);
+    }
+    one(bytes, format, origin, limits, None).map_err(failed)
+}
+
+fn too_large(limits: &Limits) -> Trouble {
+    Trouble::new(
+        FailReason::TooLarge,
+        format!("larger than {} MiB", limits.max_bytes >> 20),
+    )
+}
+
+fn load(path: &Path, limits: &Limits) -> std::result::Result<Vec<u8>, Trouble> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let file = File::open(path)?;
+        let mut bytes = Vec::new();
+        file.take(limits.max_bytes + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|it| unreadable(&it))?;
+    if bytes.len() as u64 > limits.max_bytes {
+        return Err(too_large(limits));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(cause: &std::io::Error) -> Trouble {
+    let reason = match cause.kind() {
+        std::io::ErrorKind::NotFound => FailReason::NotFound,
+        _ => FailReason::Broken,
+    };
+    Trouble::new(reason, format!("cannot be read: {cause}"))
+}
+
+/// One document of a known format.
+fn one(
+    bytes: &[u8],
+    format: Format,
+    origin: &Origin,
+    limits: &Limits,
+    path: Option<&Path>,
+) -> std::result::Result<PageDraft, Trouble> {
+    let url = address(&origin.name);
+    let mut draft = match format {
+        Format::Html => {
+            let (text, note) = charset::decode_html(bytes, origin.content_type.as_deref());
+            let mut draft = html::read(&text, &url);
+            draft.warnings.extend(note);
+            draft
+        }
+        Format::Markdown | Format::Text => {
+            let (text, note) = charset::decode(bytes, origin.content_type.as_deref());
+            let mut draft = if format == Format::Markdown {
+                markdown::read(&text)
+            } else {
+                PageDraft {
+                    blocks: prose::blocks(&text),
+                    ..PageDraft::default()
+                }
+            };
+            draft.warnings.extend(note);
+            draft
+        }
+        Format::Pdf => pdf::read(bytes, path, limits)?,
+        Format::Docx => docx::read(bytes, limits)?,
+        Format::Epub => epub::read(bytes, limits)?,
+        Format::Json | Format::Lines | Format::Unknown => {
+            return Err(Trouble::new(
+                FailReason::Unsupported,
+                "not a kind of document that can be read",
+            ));
+        }
+    };
+    draft.url = url;
+    finish(&mut draft, &origin.name);
+    if draft.blocks.is_empty() {
+        return Err(Trouble::new(FailReason::Empty, "there are no words in it"));
+    }
+    Ok(draft)
+}
+
+/// Fills what the document itself did not say: title and language.
+fn finish(draft: &mut PageDraft, name: &str) {
+    draft.blocks.retain(|it| !it.text.trim().is_empty());
+    if draft.title.trim().is_empty() {
+        let heading = draft.blocks.iter().find(|it| it.kind == BlockKind::Heading);
+        let stem = || {
+            let last = name
+                .trim_end_matches('/')
+                .rsplit(['/', '\\'])
+                .next()
+                .unwrap_or_default();
+            let last = last.split(['?', '#']).next().unwrap_or_default();
+            Path::new(last)
+                .file_stem()
+                .map(|it| it.to_string_lossy().into_owned())
+        };
+        draft.title = heading
+            .map(|it| it.text.clone())
+            .or_else(stem)
+            .unwrap_or_default();
+    }
+    if draft.title.len() > 500 {
+        let mut end = 500;
+        while !draft.title.is_char_boundary(end) {
+            end -= 1;
+        }
+        draft.title.truncate(end);
+    }
+    if draft.lang.is_none() {
+        draft.lang = language::of(draft.blocks.iter().map(|it| it.text.as_str()));
+    }
+}
+
+/// The URL of a name: itself where it is one, else `file://` and the path.
+fn address(name: &str) -> String {
+    if name.contains("://") || name.is_empty() {
+        return name.to_owned();
+    }
+    url::Url::from_file_path(name).map_or_else(|()| format!("file://{name}"), String::from)
+}

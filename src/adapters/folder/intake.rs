@@ -13,10 +13,11 @@ use sha2::{Digest, Sha256};
 use tantivy::indexer::{AddOperation, SegmentWriter};
 use tantivy::{Index, SegmentMeta, TantivyDocument};
 
+use super::ReadFile;
 use super::passages::passages;
 use super::schema::Fields;
 use super::walk::{Seen, first_64, short_hash};
-use super::{Fault, ReadFile, Taken};
+use crate::adapters::documents::{Fault, Taken};
 use crate::domain::{Page, PageDraft};
 use crate::record::FailReason;
 
@@ -265,6 +266,13 @@ fn rows(fields: Fields, it: Draft) -> tantivy::Result<Vec<TantivyDocument>> {
         return Ok(Vec::new());
     }
     let id = short_hash(&[&it.from.to_le_bytes(), &it.nth.to_le_bytes()]);
+    // Who says it and where is asked for as the title is: "the report by The Verge".
+    let about = [Some(&page.title), page.site.as_ref(), page.author.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" · ");
     let mut rows = Vec::with_capacity(ranges.len() + 1);
     for (nth, (first, last)) in ranges.into_iter().enumerate() {
         let Some(passage) = page.passage(first, last) else {
@@ -283,7 +291,7 @@ fn rows(fields: Fields, it: Draft) -> tantivy::Result<Vec<TantivyDocument>> {
         row.add_u64(fields.document, id);
         row.add_u64(fields.nth, nth as u64);
         row.add_u64(fields.date, page.date.as_deref().map_or(0, day));
-        row.add_text(fields.title, &page.title);
+        row.add_text(fields.title, &about);
         row.add_text(fields.body, words);
         row.add_bytes(fields.shown, &json(&shown)?);
         for host in hosts(&page.url) {

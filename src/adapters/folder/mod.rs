@@ -1,7 +1,11 @@
 //! A folder of documents: found by what they say, read as they were indexed.
+mod feedback;
+mod filter;
 mod intake;
+mod nearness;
 mod passages;
 mod place;
+mod postings;
 mod rank;
 mod refresh;
 mod schema;
@@ -15,20 +19,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::{DocAddress, DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED};
 use tantivy::{TantivyDocument, Term};
 
 use self::intake::Shown;
 use self::place::{Label, Place, failed};
-use self::rank::{Ranked, Statistics, rank};
+use self::postings::Statistics;
+use self::rank::{Ranked, rank};
 use self::schema::{Fields, VERSION};
-use crate::domain::{Hit, Page, PageDraft, Query, Untrusted};
+use crate::adapters::documents::{Fault, Limits, Taken, read_file};
+use crate::domain::{Hit, Page, Query, Untrusted};
 use crate::error::{Error, Kind, Result};
-use crate::record::FailReason;
 use crate::seams::{PageReader, SearchProvider};
 
+pub use self::filter::Filter;
 pub use self::place::{forget, indexed};
 pub use self::refresh::{Progress, Refreshed};
 
@@ -38,27 +44,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CONTENT: usize = 4_000;
 /// Decompressed blocks of rows kept in memory a segment.
 const BLOCKS: usize = 8;
-
-/// One document of a file, or what could not be read of it.
-pub enum Taken {
-    /// A document.
-    Draft(PageDraft),
-    /// A fault.
-    Fault(Fault),
-}
-
-/// What could not be read, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
-    /// The file.
-    pub path: PathBuf,
-    /// Where in it: `line 7`.
-    pub place: Option<String>,
-    /// The kind of failure.
-    pub reason: FailReason,
-    /// One sentence for a person.
-    pub message: String,
-}
 
 /// Turns one file into drafts and faults.
 pub type ReadFile =
@@ -71,26 +56,24 @@ pub struct FolderOptions {
     pub globs: Vec<String>,
     /// Reads one file.
     pub read: Arc<ReadFile>,
+    /// What else than a file's bytes decides what is read of it: where it is another than before,
+    /// files that seem unchanged are read again.
+    pub salt: String,
 }
 
 impl FolderOptions {
-    /// What else than a file's bytes decides what is read of it: when it changes, files are read again.
-    fn salt(&self) -> String {
-        String::new()
+    /// Files read by [`crate::adapters::documents`] within `limits`.
+    pub fn new(globs: Vec<String>, limits: Limits) -> FolderOptions {
+        let salt = format!(
+            "{} {} {}",
+            limits.max_bytes, limits.pdf_seconds, limits.pdf_memory_bytes
+        );
+        FolderOptions {
+            globs,
+            read: Arc::new(move |path, each| read_file(path, &limits, each)),
+            salt,
+        }
     }
-}
-
-/// What a search leaves out.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Filter {
-    /// Only documents from these domains or below them, where any are named.
-    pub domains: Vec<String>,
-    /// Nothing from these domains or below them.
-    pub not_domains: Vec<String>,
-    /// Published on or after, `YYYY-MM-DD`; leaves out what has no date.
-    pub since: Option<String>,
-    /// Published on or before, `YYYY-MM-DD`; leaves out what has no date.
-    pub until: Option<String>,
 }
 
 /// One document found.
@@ -367,7 +350,7 @@ fn find(state: &State, query: &str, n: usize, filter: &Filter) -> tantivy::Resul
         return Ok(Vec::new());
     }
     let searcher = state.reader.searcher();
-    let ranked = rank(&searcher, state.fields, state.statistics, query, filter)?;
+    let ranked = rank(&searcher, state.fields, &state.statistics, query, filter)?;
     let mut found: Vec<Found> = Vec::new();
     for it in &ranked {
         let shown = show(&searcher, state.fields, it)?;

@@ -48,11 +48,7 @@ mod tests {
             .map(|it| format!("This is the sentence that has number {it} in a long row of them."))
             .collect();
         Page::new(PageDraft {
-            blocks: vec![Block {
-                kind: BlockKind::Prose,
-                text: text.join(" "),
-                page: None,
-            }],
+            blocks: vec![Block::new(BlockKind::Prose, text.join(" "))],
             ..PageDraft::default()
         })
     }

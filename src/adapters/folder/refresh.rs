@@ -7,11 +7,12 @@ use tantivy::indexer::IndexWriterOptions;
 use tantivy::schema::Value as _;
 use tantivy::{DocAddress, Index, IndexWriter, Searcher, TantivyDocument, Term};
 
+use super::FolderOptions;
 use super::intake::{Outcome, fault, intake, origin};
 use super::place::failed;
 use super::schema::Fields;
-use super::walk::{Seen, files};
-use super::{Fault, FolderOptions};
+use super::walk::{Seen, files, short_hash};
+use crate::adapters::documents::Fault;
 use crate::error::Result;
 
 /// A round ends, and what it read is committed, after this many files or bytes: what a kill can cost.
@@ -58,6 +59,7 @@ struct Known {
     size: u64,
     mtime: i64,
     hash: u64,
+    limits: u64,
     documents: u64,
     at: DocAddress,
 }
@@ -83,11 +85,15 @@ pub(super) fn refresh(
     for (path, why) in closed {
         told.faults.push(fault(&path, "looking into it", &why));
     }
+    let limits = short_hash(&[options.salt.as_bytes()]);
     let mut todo = Vec::new();
     let mut left = known.clone();
     for it in seen {
         match left.remove(&it.id) {
-            Some(was) if was.size == it.size && was.mtime == it.mtime && it.mtime != 0 => {
+            Some(was)
+                if (was.size, was.mtime, was.limits) == (it.size, it.mtime, limits)
+                    && it.mtime != 0 =>
+            {
                 told.unchanged += 1;
                 told.faults.extend(faults_of(searcher, fields, was.at));
             }
@@ -103,6 +109,7 @@ pub(super) fn refresh(
             searcher,
             index,
             fields,
+            limits,
             known: &known,
             told: &mut told,
             progress: Progress {
@@ -124,6 +131,7 @@ struct Work<'a> {
     searcher: &'a Searcher,
     index: &'a Index,
     fields: Fields,
+    limits: u64,
     known: &'a HashMap<u64, Known>,
     told: &'a mut Refreshed,
     progress: Progress,
@@ -164,12 +172,12 @@ impl Work<'_> {
         let fields = self.fields;
         let mut outcomes = Vec::new();
         let progress = &mut self.progress;
-        let salt = self.options.salt();
+        let salt = &self.options.salt;
         let segments = intake(
             self.index,
             fields,
             round,
-            &salt,
+            salt,
             &*self.options.read,
             &mut |it| {
                 progress.files += 1;
@@ -241,6 +249,7 @@ impl Work<'_> {
         row.add_u64(fields.size, seen.size);
         row.add_i64(fields.mtime, seen.mtime);
         row.add_u64(fields.hash, hash);
+        row.add_u64(fields.limits, self.limits);
         row.add_u64(fields.documents, documents);
         if !faults.is_empty() {
             row.add_bytes(
@@ -271,11 +280,12 @@ fn known(searcher: &Searcher) -> tantivy::Result<HashMap<u64, Known>> {
     let mut found = HashMap::new();
     for (ord, segment) in searcher.segment_readers().iter().enumerate() {
         let columns = segment.fast_fields();
-        let (Some(file), Some(size), Some(mtime), Some(hash), Some(documents)) = (
+        let (Some(file), Some(size), Some(mtime), Some(hash), Some(limits), Some(documents)) = (
             columns.column_opt::<u64>("file")?,
             columns.column_opt::<u64>("size")?,
             columns.column_opt::<i64>("mtime")?,
             columns.column_opt::<u64>("hash")?,
+            columns.column_opt::<u64>("limits")?,
             columns.column_opt::<u64>("documents")?,
         ) else {
             continue;
@@ -286,6 +296,7 @@ fn known(searcher: &Searcher) -> tantivy::Result<HashMap<u64, Known>> {
                     size: size.first(doc).unwrap_or(0),
                     mtime: mtime.first(doc).unwrap_or(0),
                     hash: hash.first(doc).unwrap_or(0),
+                    limits: limits.first(doc).unwrap_or(0),
                     documents: documents.first(doc).unwrap_or(0),
                     at: DocAddress::new(ord as u32, doc),
                 };

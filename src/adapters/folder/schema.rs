@@ -17,7 +17,7 @@ const TERMS: &str = "terms";
 /// The columns.
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
-    /// Passage: terms of the document's title.
+    /// Passage: terms of the document's title, site and author.
     pub(super) title: Field,
     /// Passage: terms of its words.
     pub(super) body: Field,
@@ -45,6 +45,8 @@ pub(super) struct Fields {
     pub(super) mtime: Field,
     /// File: hash of its bytes and of the limits it was read under.
     pub(super) hash: Field,
+    /// File: hash of the limits alone.
+    pub(super) limits: Field,
     /// File: documents in it.
     pub(super) documents: Field,
     /// File: what could not be read of it, as JSON.
@@ -74,6 +76,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         size: it.add_u64_field("size", FAST),
         mtime: it.add_i64_field("mtime", FAST),
         hash: it.add_u64_field("hash", FAST),
+        limits: it.add_u64_field("limits", FAST),
         documents: it.add_u64_field("documents", FAST),
         faults: it.add_bytes_field("faults", STORED),
     };

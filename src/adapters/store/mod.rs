@@ -46,8 +46,13 @@ impl SqliteStore {
     /// `Setup` when the directory or file cannot be used or is of a newer Ibid, `Transient` when
     /// another process holds it; each names the path.
     pub async fn open(data_dir: &Path) -> Result<SqliteStore> {
+        SqliteStore::open_up_to(data_dir, None).await
+    }
+
+    /// As [`SqliteStore::open`], but the file may not grow beyond `max_pages` pages of 4 KiB.
+    async fn open_up_to(data_dir: &Path, max_pages: Option<u32>) -> Result<SqliteStore> {
         let path = open::prepare(data_dir)?;
-        let db = open::writer(&path).await?;
+        let db = open::writer(&path, max_pages).await?;
         let readers = open::readers(&path);
         let (requests, inbox) = mpsc::channel(QUEUE);
         let mut writer = JoinSet::new();

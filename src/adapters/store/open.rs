@@ -82,11 +82,14 @@ fn options(path: &Path) -> SqliteConnectOptions {
 }
 
 /// The connection that writes, with the schema of this version.
-pub(super) async fn writer(path: &Path) -> Result<SqliteConnection> {
+pub(super) async fn writer(path: &Path, max_pages: Option<u32>) -> Result<SqliteConnection> {
     let broken = |it: sqlx::Error| Fault::of(path, "opening", &it).error();
-    let wanted = options(path)
+    let mut wanted = options(path)
         .journal_mode(SqliteJournalMode::Wal)
         .pragma("fullfsync", "on");
+    if let Some(pages) = max_pages {
+        wanted = wanted.pragma("max_page_count", pages.to_string());
+    }
     let mut db = connect(&wanted).await.map_err(broken)?;
     let current = MIGRATIONS.len() as i64;
     if version(&mut db).await.map_err(broken)? != current {

@@ -53,10 +53,11 @@ pub(super) async fn apply(db: &mut SqliteConnection, write: &Write) -> Result<()
         Write::Append(run, events, bodies) => append(db, run, events, bodies).await,
         Write::Intend(run, step) => intend(db, run, step).await,
         Write::Settle(run, key, state, page) => {
-            if let Some(page) = page {
-                keep(db, run, page).await?;
+            settle(db, run, key, state).await?;
+            match page {
+                Some(page) => keep(db, run, page).await,
+                None => Ok(()),
             }
-            settle(db, run, key, state).await
         }
         Write::Keep(run, page) => keep(db, run, page).await,
         Write::Order(run, order) => {

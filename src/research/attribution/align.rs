@@ -7,7 +7,9 @@ use super::terms::{Kind, Term, Text};
 use crate::domain::sentences;
 
 /// A near-synonym counts this much of the word itself.
-const SYNONYM: f32 = 0.7;
+const SYNONYM: f32 = 0.85;
+/// A word of the same field counts this much.
+const RELATED: f32 = 0.5;
 /// The least likeness at which two spellings are taken for forms of one word.
 const LIKE: f32 = 0.55;
 
@@ -77,30 +79,6 @@ impl Alignment {
         (best.saturating_sub(1)..=best + 1)
             .filter(|&it| it < self.sentences.len())
             .collect()
-    }
-
-    /// The best sentence and the one that adds most to it.
-    pub(super) fn two(&self) -> Vec<usize> {
-        let Some(best) = self.best else {
-            return Vec::new();
-        };
-        let gain = |it: usize| -> f32 {
-            (0..self.telling.len())
-                .map(|nth| self.weights[nth] * (self.met[it][nth] - self.met[best][nth]).max(0.0))
-                .sum()
-        };
-        let mut other = (best, 0.0);
-        for it in 0..self.sentences.len() {
-            let gain = gain(it);
-            if gain > other.1 {
-                other = (it, gain);
-            }
-        }
-        if other.0 == best {
-            vec![best]
-        } else {
-            vec![best, other.0]
-        }
     }
 
     /// For each telling word its place in `sentence`, where it is met at all.
@@ -203,6 +181,11 @@ fn likeness(
         for other in lexicon::synonyms(&term.stem).filter(|it| *it != term.stem) {
             if let Some(&id) = vocabulary.get(other) {
                 note(id, nth, SYNONYM);
+            }
+        }
+        for other in lexicon::related(&term.stem).filter(|it| *it != term.stem) {
+            if let Some(&id) = vocabulary.get(other) {
+                note(id, nth, RELATED);
             }
         }
         if term.stem.chars().count() >= 4 {

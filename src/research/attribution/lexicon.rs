@@ -47,55 +47,6 @@ const NEGATIONS: &[&str] = &[
     "instead",
 ];
 
-/// Words that say a statement is doubted or wrong.
-pub(super) fn is_refutation(word: &str) -> bool {
-    matches!(
-        word,
-        "myth"
-            | "myths"
-            | "hoax"
-            | "debunked"
-            | "false"
-            | "falsely"
-            | "untrue"
-            | "incorrect"
-            | "incorrectly"
-            | "wrong"
-            | "wrongly"
-            | "mistaken"
-            | "mistakenly"
-            | "misconception"
-            | "contrary"
-            | "contradict"
-            | "contradicts"
-            | "contradicted"
-            | "refute"
-            | "refuted"
-            | "refutes"
-            | "disproved"
-            | "disproven"
-            | "disputed"
-            | "dispute"
-            | "denied"
-            | "rejected"
-            | "unfounded"
-            | "baseless"
-            | "misleading"
-            | "inaccurate"
-            | "although"
-            | "however"
-            | "despite"
-            | "instead"
-            | "actually"
-            | "rather"
-            | "insufficient"
-            | "inconclusive"
-            | "unclear"
-            | "uncertain"
-            | "unknown"
-    )
-}
-
 /// Words that weaken a statement.
 pub(super) fn is_hedge(word: &str) -> bool {
     matches!(
@@ -135,49 +86,6 @@ pub(super) fn is_hedge(word: &str) -> bool {
             | "planned"
             | "expected"
             | "if"
-    )
-}
-
-/// Words that leave no exception or single one out; a claim that has one needs a source that does.
-pub(super) fn is_absolute(word: &str) -> bool {
-    matches!(
-        word,
-        "all"
-            | "always"
-            | "every"
-            | "everyone"
-            | "everything"
-            | "only"
-            | "never"
-            | "none"
-            | "entire"
-            | "entirely"
-            | "completely"
-            | "solely"
-            | "exclusively"
-            | "first"
-            | "last"
-            | "most"
-            | "best"
-            | "worst"
-            | "largest"
-            | "biggest"
-            | "smallest"
-            | "highest"
-            | "lowest"
-            | "greatest"
-            | "oldest"
-            | "youngest"
-            | "longest"
-            | "fastest"
-            | "sole"
-            | "any"
-            | "both"
-            | "must"
-            | "guarantee"
-            | "guarantees"
-            | "proves"
-            | "proven"
     )
 }
 
@@ -603,6 +511,275 @@ const GROUPS: &[&[&str]] = &[
     &["test", "exam", "trial", "experi"],
     &["mask", "face"],
     &["cover", "wrap"],
+];
+
+/// Stems of one field, weaker than [`synonyms`].
+pub(super) fn related(stem: &str) -> impl Iterator<Item = &'static str> {
+    RELATED
+        .iter()
+        .filter(move |group| group.contains(&stem))
+        .flat_map(|group| group.iter())
+        .copied()
+}
+
+const RELATED: &[&[&str]] = &[
+    &[
+        "reduc", "limit", "curb", "mitig", "lessen", "prevent", "slow", "suppress", "inhibit",
+    ],
+    &["sever", "serious", "critic", "acut", "grave"],
+    &["hospit", "icu", "clinic", "ward"],
+    &["symptom", "sign", "manifest"],
+    &["asymptomat", "presymptomat", "symptomless"],
+    &["antibodi", "immun", "immunoglobulin", "seroposit", "igg"],
+    &["older", "elder", "old", "age"],
+    &["lung", "respiratori", "pulmonari", "pneumonia"],
+    &["heart", "cardiac", "cardiovascular", "myocardi", "coronari"],
+    &["kidney", "renal"],
+    &["brain", "neurolog", "cerebr", "cognit"],
+    &[
+        "cancer",
+        "tumor",
+        "tumour",
+        "carcinoma",
+        "malign",
+        "oncolog",
+    ],
+    &["mous", "mice", "murin", "rodent"],
+    &["gene", "genet", "genom", "dna"],
+    &["rna", "mrna", "transcript"],
+    &["smoke", "smoker", "tobacco", "cigarett", "nicotin"],
+    &["fever", "febril"],
+    &["obes", "overweight", "fat"],
+    &["diabet", "glucos", "insulin", "glycem"],
+    &["air", "airborn", "aerosol", "droplet"],
+    &["hand", "finger"],
+    &["wash", "clean", "disinfect", "hygien", "saniti", "sanit"],
+    &["anim", "pet", "dog", "cat", "bat"],
+    &["forecast", "predict", "project", "estim", "expect"],
+    &["emiss", "emit", "pollut", "co2"],
+    &["coal", "oil", "gas", "fossil", "fuel", "petroleum"],
+    &["sun", "solar"],
+    &["rain", "rainfal", "precipit"],
+    &["flood", "inund"],
+    &["storm", "hurrican", "cyclon", "typhoon", "tornado"],
+    &["fire", "wildfir", "bushfir", "blaze", "burn", "arson"],
+    &["drought", "dri", "arid"],
+    &["crop", "agricultur", "farm", "harvest"],
+    &["tree", "forest", "wood"],
+    &["coast", "coastal", "shore", "coastlin"],
+    &["arctic", "polar", "antarct"],
+    &["energi", "power", "electr"],
+    &["scientist", "research", "expert", "scholar", "academ"],
+    &[
+        "studi", "research", "investig", "analysi", "survey", "review",
+    ],
+    &["evid", "proof", "data"],
+    &["consensus", "agre", "agreement"],
+    &["law", "legal", "legisl", "act", "statut", "bill"],
+    &["court", "judg", "justic", "tribun", "trial"],
+    &["crime", "crimin", "offens", "felon"],
+    &["prison", "jail", "incarcer", "imprison"],
+    &["arrest", "detain", "custodi"],
+    &["sentenc", "convict", "guilti"],
+    &["lawyer", "attorney", "solicitor"],
+    &["govern", "administr", "author", "offici"],
+    &["elect", "vote", "ballot", "poll"],
+    &["armi", "militari", "troop", "soldier", "forc"],
+    &["war", "battl", "conflict", "fight", "fought"],
+    &["king", "queen", "monarch", "royal", "emperor"],
+    &["church", "cathedr", "religi", "religion"],
+    &["priest", "clergi", "bishop", "pope"],
+    &["god", "deiti", "divin"],
+    &["team", "club", "side", "squad"],
+    &["match", "game"],
+    &["player", "footbal", "athlet"],
+    &["coach", "manag", "train", "trainer"],
+    &["goal", "score", "point"],
+    &["championship", "titl", "trophi", "cup", "tournament"],
+    &["award", "prize", "honor", "honour", "medal"],
+    &["actor", "actress", "star", "cast"],
+    &["director", "direct", "filmmak"],
+    &["seri", "show", "program", "programm", "episod"],
+    &["televis", "tv", "broadcast", "air"],
+    &["album", "record", "lp"],
+    &["band", "group", "musician"],
+    &["singer", "vocalist", "sing", "sang"],
+    &["artist", "painter", "paint"],
+    &["stori", "tale", "narrat", "plot"],
+    &["charact", "protagonist", "hero", "heroin"],
+    &["newspap", "magazin", "journal", "paper", "press"],
+    &["interview", "spoke", "speak", "talk"],
+    &["critic", "criticis", "condemn", "blame"],
+    &["prais", "acclaim", "applaud"],
+    &["debut", "premier", "premièr"],
+    &["member", "part"],
+    &["found", "establish", "creat", "foundat", "founder", "form"],
+    &["appoint", "name", "elect", "hire"],
+    &["resign", "quit", "step", "retir"],
+    &["move", "reloc", "migrat"],
+    &["travel", "journey", "trip", "visit", "tour"],
+    &["build", "structur", "edific", "tower"],
+    &["hous", "home", "resid", "dwell"],
+    &["town", "citi", "villag", "municip", "urban"],
+    &["road", "street", "highway", "avenu"],
+    &["river", "stream", "creek"],
+    &["mountain", "mount", "peak", "hill"],
+    &["island", "isl"],
+    &["area", "region", "zone", "territori", "district"],
+    &["border", "frontier", "boundari"],
+    &["popul", "inhabit", "resid", "citizen"],
+    &["rich", "wealthi", "wealth", "affluent"],
+    &["poor", "poverti"],
+    &["cheap", "inexpens", "afford"],
+    &["expens", "cost", "price", "costli"],
+    &["pay", "paid", "payment", "salari", "wage", "earn"],
+    &["sell", "sold", "sale", "market"],
+    &["tax", "levi"],
+    &["bank", "lender"],
+    &["debt", "loan", "owe"],
+    &["profit", "revenu", "earn", "incom"],
+    &["trade", "commerc", "export", "import"],
+    &["worker", "employe", "staff", "labor", "labour"],
+    &["boss", "ceo", "execut", "chief"],
+    &["owner", "own", "possess", "belong"],
+    &["mother", "mum", "mom", "parent", "matern"],
+    &["father", "dad", "parent", "patern"],
+    &["brother", "sister", "sibl"],
+    &["friend", "companion", "alli"],
+    &[
+        "teacher",
+        "professor",
+        "instructor",
+        "educ",
+        "teach",
+        "taught",
+    ],
+    &["student", "pupil", "learner"],
+    &["learn", "studi", "educ"],
+    &["believ", "think", "thought", "consid", "view", "opinion"],
+    &["idea", "concept", "notion", "theori"],
+    &["goal", "aim", "purpos", "object"],
+    &["problem", "issu", "troubl", "challeng", "difficulti"],
+    &["answer", "respons", "repli", "respond"],
+    &["reason", "caus", "why", "because"],
+    &["method", "techniqu", "approach", "procedur", "process"],
+    &["rule", "regul", "law", "polici"],
+    &["plan", "scheme", "strategi", "propos", "intend"],
+    &["agreement", "deal", "contract", "accord", "treati"],
+    &["meet", "met", "gather", "confer"],
+    &["start", "origin", "began", "sourc"],
+    &["happen", "occur", "took", "event"],
+    &["appear", "emerg", "seem"],
+    &["disappear", "vanish", "extinct", "lost"],
+    &["destroy", "demolish", "ruin", "destruct", "devast"],
+    &["hit", "struck", "strike", "beat", "punch"],
+    &["shoot", "shot", "gun", "gunman", "firearm"],
+    &["wound", "injur", "hurt"],
+    &["victim", "casualti", "dead"],
+    &["accid", "crash", "collis", "incid"],
+    &["plane", "aircraft", "flight", "airplan", "jet", "airlin"],
+    &["ship", "vessel", "boat"],
+    &["train", "rail", "railway"],
+    &["phone", "mobil", "smartphon", "telephon", "cell"],
+    &["comput", "pc", "laptop"],
+    &["internet", "onlin", "web", "websit", "digit"],
+    &["softwar", "app", "applic", "program"],
+    &["size", "dimens", "scale"],
+    &["length", "long", "distanc"],
+    &["weight", "weigh", "heavi", "mass"],
+    &["tall", "height", "high"],
+    &["fast", "speed", "veloc", "swift"],
+    &["strong", "power", "robust", "intens", "strength"],
+    &["weak", "fragil", "feebl"],
+    &["safe", "secur", "safeti"],
+    &["danger", "hazard", "unsaf", "harm", "toxic", "poison"],
+    &["easi", "simpl", "easili"],
+    &["hard", "difficult", "tough", "challeng"],
+    &["beauti", "attract", "pretti"],
+    &["strang", "unusu", "odd", "weird"],
+    &["uniqu", "distinct", "distinguish", "special"],
+    &["various", "sever", "mani", "numer", "multipl"],
+    &["whole", "entir", "total", "full", "complet"],
+    &["half", "50", "50%"],
+    &["near", "almost", "approxim", "about", "rough", "around"],
+    &["main", "primari", "princip", "chief", "predomin", "most"],
+    &["current", "present", "today", "now", "recent"],
+    &["former", "previous", "past", "ex", "earlier", "prior"],
+    &["futur", "upcom", "later", "next"],
+    &["quick", "soon", "immedi", "prompt"],
+    &["final", "last", "ultim", "eventu"],
+    &["decad", "year", "centuri"],
+    &[
+        "child",
+        "childhood",
+        "young",
+        "youth",
+        "teen",
+        "teenag",
+        "adolesc",
+    ],
+    &["adult", "grown"],
+    &["femal", "woman", "women", "girl"],
+    &["male", "man", "men", "boy"],
+    &["skin", "dermal", "cutan"],
+    &["blood", "plasma", "serum", "hematolog"],
+    &["bone", "skelet", "skeleton"],
+    &["muscl", "muscular"],
+    &["sleep", "insomnia", "rest"],
+    &["pain", "ach", "sore"],
+    &["depress", "anxieti", "mental", "psycholog", "psychiatr"],
+    &["pregnant", "pregnanc", "matern"],
+    &["surgeri", "surgic", "oper", "surgeon"],
+    &["bacteria", "bacteri", "microb", "pathogen", "germ"],
+    &["wine", "alcohol", "drink", "beverag", "drank"],
+    &["water", "liquid", "aqueous"],
+    &["sugar", "sweet", "glucos"],
+    &["meat", "beef", "pork", "chicken"],
+    &["vegetarian", "vegan", "meatless"],
+    &["earth", "planet", "world", "globe", "global"],
+    &["star", "stellar"],
+    &["space", "cosmic", "orbit"],
+    &["speci", "anim", "organ"],
+    &["evolv", "evolut", "develop"],
+    &["wolf", "wolv", "wolves"],
+    &["translat", "render"],
+    &["languag", "speak", "spoken", "tongu"],
+    &["word", "term", "phrase"],
+    &["mean", "refer", "defin", "definit", "denot"],
+    &["repres", "depict", "portray", "symbol"],
+    &["inspir", "influenc", "base", "model"],
+    &["similar", "resembl", "like", "same", "compar"],
+    &["oppos", "against", "opposit", "reject"],
+    &["favor", "favour", "support", "prefer", "back", "endors"],
+    &["confirm", "verifi", "valid"],
+    &["deni", "reject", "refus", "refut"],
+    &["remov", "elimin", "delet", "rid", "eradic"],
+    &["add", "addit", "extra"],
+    &["combin", "mix", "merg", "blend", "joint"],
+    &["separ", "divid", "split"],
+    &["replac", "substitut", "swap"],
+    &["choos", "chose", "chosen", "select", "pick", "choic"],
+    &[
+        "give", "gave", "given", "provid", "offer", "suppli", "donat",
+    ],
+    &["take", "took", "taken", "accept"],
+    &["send", "sent", "deliv", "ship"],
+    &["hold", "held", "host"],
+    &["carri", "bear", "transport"],
+    &["rise", "climb", "ascend"],
+    &["stop", "halt", "end", "quit", "ceas"],
+    &["continu", "last", "persist", "remain", "ongo"],
+    &["wear", "wore", "worn", "dress"],
+    &["watch", "view", "see", "seen", "observ"],
+    &["hear", "heard", "listen", "sound"],
+    &["detect", "identifi", "discov", "spot", "recogn"],
+    &["measur", "quantifi", "assess", "evalu"],
+    &["achiev", "accomplish", "attain", "reach"],
+    &["success", "succeed", "success"],
+    &["fail", "failur", "unsuccess"],
+    &["rank", "rate", "place", "list"],
+    &["design", "architect", "engin"],
+    &["invent", "inventor", "devis"],
 ];
 
 /// Stems so common that finding them in a source says little.

@@ -47,7 +47,7 @@ pub struct Verdict {
 }
 
 /// From this log-odds on a claim is contradicted rather than unsupported.
-const CONTRADICTED: f32 = 0.5;
+const CONTRADICTED: f32 = 0.4;
 /// From this log-odds on a claim counts as partly supported; from 0 on, as supported.
 const PARTLY: f32 = -0.3;
 /// A sentence that covers less than this of the claim's weight does not speak to it.

@@ -1,11 +1,11 @@
 //! What speaks for and against the claim, as numbers between 0 and 1.
 use super::align::Alignment;
 use super::lexicon;
-use super::terms::{Kind, Term};
+use super::terms::{Bound, Kind, Term};
 use crate::domain::words::Number;
 
 /// How many signals there are.
-pub(super) const COUNT: usize = 30;
+pub(super) const COUNT: usize = 24;
 
 /// The signals of an alignment whose best sentence is `best`, each with its name.
 pub(super) fn of(it: &Alignment, best: usize) -> [(&'static str, f32); COUNT] {
@@ -19,6 +19,11 @@ pub(super) fn of(it: &Alignment, best: usize) -> [(&'static str, f32); COUNT] {
     let here = &it.sentences[best].words.terms;
     let claim_negated = parity(&it.claim.terms);
     let source_negated = parity(here);
+    let denied_nowhere = claim_negated
+        && !window
+            .iter()
+            .any(|&at| parity(&it.sentences[at].words.terms));
+    let negations = negations(it, best);
     let (opposite, direction) = against(it, best);
     let numbers = compare_numbers(it, &window, &all);
     let missing: Vec<usize> = (0..it.telling.len())
@@ -34,44 +39,31 @@ pub(super) fn of(it: &Alignment, best: usize) -> [(&'static str, f32); COUNT] {
         .fold(0.0, f32::max);
     let hedged = here.iter().any(|it| lexicon::is_hedge(&it.text))
         && !it.claim.terms.iter().any(|it| lexicon::is_hedge(&it.text));
-    let near_copy = (1..=2).contains(&missing.len()) && it.telling.len() >= 4;
     [
         ("cov_doc", cov_doc),
         ("cov_best", cov_best),
         ("cov_window", cov_window),
-        ("cov_two", it.coverage(&it.two())),
-        ("names_best", it.share(&alone, is_name)),
         ("names_doc", it.share(&all, is_name)),
         ("names_missing", (missing_names as f32 / 2.0).min(1.0)),
-        ("numbers_window", numbers.window),
         ("numbers_doc", numbers.doc),
         ("numbers_conflict", numbers.conflict),
-        ("pairs", pairs(it, &window)),
         ("run", run(it, &window)),
         ("order", order(it, best)),
         ("trigrams", trigrams(it, &window)),
         ("negation", mark(claim_negated != source_negated) * cov_best),
-        (
-            "negation_only",
-            mark(source_negated && !claim_negated) * cov_best,
-        ),
+        ("claim_denies", negations.0),
+        ("source_denies", negations.1),
         ("opposite", opposite * cov_window),
         ("direction", direction * cov_window),
-        (
-            "refuted",
-            mark(here.iter().any(|it| lexicon::is_refutation(&it.text))) * cov_best,
-        ),
         ("hedged", mark(hedged) * cov_best),
-        ("absolute", absolute(it, &window)),
-        ("inversion", inversion(it, best)),
         ("missing_words", (missing.len() as f32 / 5.0).min(1.0)),
-        ("one_missing", mark(near_copy) * cov_best),
         ("reverse", reverse(it, best)),
         ("long_source", (all.len() as f32).ln_1p() / 5.0),
         ("long_claim", (it.telling.len() as f32).ln_1p() / 4.0),
-        ("claim_negated", mark(claim_negated)),
         ("missing_weight", missing_weight / 1.6),
-        ("cov_square", cov_window * cov_window),
+        ("cov_rare", rare_coverage(it, &window)),
+        ("other_name", other_name(it, best)),
+        ("denied_nowhere", mark(denied_nowhere) * cov_window),
     ]
 }
 
@@ -87,6 +79,49 @@ fn parity(terms: &[Term]) -> bool {
         .count()
         % 2
         == 1
+}
+
+/// A negation reaches this many words ahead, and one back ("is not", "none of the").
+const REACH: usize = 5;
+
+/// Which of the words stand under a negation.
+fn under_negation(terms: &[Term]) -> Vec<bool> {
+    let mut under = vec![false; terms.len()];
+    for (at, term) in terms.iter().enumerate() {
+        if lexicon::is_negation(&term.text) {
+            for it in under
+                .iter_mut()
+                .take(at + REACH + 1)
+                .skip(at.saturating_sub(1))
+            {
+                *it = !*it;
+            }
+        }
+    }
+    under
+}
+
+/// The share of the words met in the best sentence that are negated on one side only: in the claim,
+/// and in the source.
+fn negations(it: &Alignment, best: usize) -> (f32, f32) {
+    let claim = under_negation(&it.claim.terms);
+    let source = under_negation(&it.sentences[best].words.terms);
+    let (mut all, mut ours, mut theirs) = (0.0_f32, 0.0, 0.0);
+    for (nth, place) in it.places(best).into_iter().enumerate() {
+        let Some(place) = place else { continue };
+        let weight = it.weights[nth];
+        all += weight;
+        match (claim[it.telling[nth]], source[place]) {
+            (true, false) => ours += weight,
+            (false, true) => theirs += weight,
+            _ => {}
+        }
+    }
+    if all == 0.0 {
+        (0.0, 0.0)
+    } else {
+        (ours / all, theirs / all)
+    }
 }
 
 /// Whether the sentence has an opposite of a word it does not have itself, and whether it points
@@ -106,21 +141,13 @@ fn against(it: &Alignment, best: usize) -> (f32, f32) {
 }
 
 struct Numbers {
-    window: f32,
     doc: f32,
     conflict: f32,
 }
 
-/// How many numbers of the claim the source has, and whether it has others in their place.
+/// How many numbers of the claim the source lacks, and how many the window lacks while it has others
+/// of their kind; three and more count as three.
 fn compare_numbers(it: &Alignment, window: &[usize], all: &[usize]) -> Numbers {
-    let wanted = &it.claim.numbers;
-    if wanted.is_empty() {
-        return Numbers {
-            window: 1.0,
-            doc: 1.0,
-            conflict: 0.0,
-        };
-    }
     let having = |sentences: &[usize]| -> Vec<&Number> {
         sentences
             .iter()
@@ -129,21 +156,23 @@ fn compare_numbers(it: &Alignment, window: &[usize], all: &[usize]) -> Numbers {
     };
     let near = having(window);
     let far = having(all);
-    let share = |have: &[&Number]| {
-        wanted
+    let lacking = |have: &[&Number]| -> Vec<&Number> {
+        it.claim
+            .numbers
             .iter()
-            .filter(|a| have.iter().any(|b| same(a, b)))
-            .count() as f32
-            / wanted.len() as f32
+            .zip(&it.claim.bounds)
+            .filter(|(a, bound)| !have.iter().any(|b| agrees(a, **bound, b)))
+            .map(|(a, _)| a)
+            .collect()
     };
-    let conflict = wanted
+    let conflict = lacking(&near)
         .iter()
-        .filter(|a| !near.iter().any(|b| same(a, b)) && near.iter().any(|b| alike(a, b)))
+        .filter(|a| near.iter().any(|b| alike(a, b)))
         .count();
+    let some = |count: usize| (count as f32 / 3.0).min(1.0);
     Numbers {
-        window: share(&near),
-        doc: share(&far),
-        conflict: conflict as f32 / wanted.len() as f32,
+        doc: some(lacking(&far).len()),
+        conflict: some(conflict),
     }
 }
 
@@ -157,35 +186,29 @@ fn is_year(number: &Number) -> bool {
             .is_none_or(|it| it != "%" && it != "$" && it != "€" && it != "£")
 }
 
-/// Whether two numbers say the same, up to rounding.
-fn same(a: &Number, b: &Number) -> bool {
+/// Whether the source's number `b` bears out the claim's `a`: the same up to rounding to two
+/// digits for large numbers, or on the right side of a bound ("over 250" by 300).
+fn agrees(a: &Number, bound: Bound, b: &Number) -> bool {
     let off = (a.value - b.value).abs();
-    off <= 1e-9 || (a.value >= 1e4 && !is_year(a) && off / a.value < 0.005)
+    let rounded = a.value >= 1e3 && !is_year(a) && off / a.value < 0.01
+        || a.value.fract() == 0.0 && b.value.fract() != 0.0 && a.value >= 10.0 && off <= 0.5;
+    let bounded = match bound {
+        Bound::Exact => false,
+        Bound::About => off <= a.value.abs() / 10.0,
+        Bound::Above => b.value >= a.value && b.value <= a.value * 2.0,
+        Bound::Below => b.value <= a.value && b.value >= a.value / 2.0,
+    };
+    off <= 1e-9 || rounded || (bounded && alike(a, b))
 }
 
 /// Whether two numbers measure the same kind of thing.
 fn alike(a: &Number, b: &Number) -> bool {
-    is_year(a) && is_year(b) || (a.unit.is_some() && a.unit == b.unit)
-}
-
-/// The share of neighbouring telling words that stand together in one sentence of the window too.
-fn pairs(it: &Alignment, window: &[usize]) -> f32 {
-    let wanted = it.telling.len().saturating_sub(1);
-    if wanted == 0 {
-        return it.coverage(window);
+    match (&a.unit, &b.unit) {
+        _ if is_year(a) || is_year(b) => is_year(a) && is_year(b),
+        (Some(x), Some(y)) => x == y,
+        (None, None) => true,
+        _ => false,
     }
-    let places: Vec<Vec<Option<usize>>> = window.iter().map(|&at| it.places(at)).collect();
-    let found = (0..wanted)
-        .filter(|&nth| {
-            places
-                .iter()
-                .any(|places| match (places[nth], places[nth + 1]) {
-                    (Some(a), Some(b)) => b > a && b - a <= 3,
-                    _ => false,
-                })
-        })
-        .count();
-    found as f32 / wanted as f32
 }
 
 /// The longest run of words the claim shares with a sentence of the window, against its length.
@@ -224,23 +247,6 @@ fn order(it: &Alignment, best: usize) -> f32 {
     longest as f32 / it.telling.len().max(1) as f32
 }
 
-/// The share of met names that stand in the other order, when no passive explains it.
-fn inversion(it: &Alignment, best: usize) -> f32 {
-    let places = it.places(best);
-    let met: Vec<usize> = (0..places.len()).filter_map(|nth| places[nth]).collect();
-    if met.len() < 2 {
-        return 0.0;
-    }
-    let (mut inverted, mut all) = (0, 0);
-    for a in 0..met.len() {
-        for b in a + 1..met.len() {
-            all += 1;
-            inverted += usize::from(met[a] > met[b]);
-        }
-    }
-    inverted as f32 / all as f32
-}
-
 /// The share of the claim's character trigrams that the window has.
 fn trigrams(it: &Alignment, window: &[usize]) -> f32 {
     let grams = |terms: &[Term]| -> std::collections::HashSet<[u8; 4]> {
@@ -265,32 +271,6 @@ fn trigrams(it: &Alignment, window: &[usize]) -> f32 {
     claim.iter().filter(|it| have.contains(*it)).count() as f32 / claim.len().max(1) as f32
 }
 
-/// The share of the claim's absolute words the window does not have.
-fn absolute(it: &Alignment, window: &[usize]) -> f32 {
-    let wanted: Vec<&Term> = it
-        .claim
-        .terms
-        .iter()
-        .filter(|it| lexicon::is_absolute(&it.text))
-        .collect();
-    if wanted.is_empty() {
-        return 0.0;
-    }
-    let missing = wanted
-        .iter()
-        .filter(|word| {
-            !window.iter().any(|&at| {
-                it.sentences[at]
-                    .words
-                    .terms
-                    .iter()
-                    .any(|it| it.text == word.text)
-            })
-        })
-        .count();
-    missing as f32 / wanted.len() as f32
-}
-
 /// The share of the best sentence's own weight that the claim has.
 fn reverse(it: &Alignment, best: usize) -> f32 {
     let (mut met, mut all) = (0.0, 0.0);
@@ -305,4 +285,29 @@ fn reverse(it: &Alignment, best: usize) -> f32 {
         }
     }
     if all == 0.0 { 0.0 } else { met / all }
+}
+
+/// Coverage with the words that stand all over the source counting less: they only name the topic.
+fn rare_coverage(it: &Alignment, window: &[usize]) -> f32 {
+    let sentences = it.sentences.len() as f32;
+    let (mut met, mut all) = (0.0, 0.0);
+    for nth in 0..it.telling.len() {
+        let df = it.met.iter().filter(|it| it[nth] > 0.5).count() as f32;
+        let weight = it.weights[nth] * (1.0 - 0.8 * (df - 1.0).max(0.0) / sentences);
+        all += weight;
+        met += weight * it.best_in(window, nth);
+    }
+    if all == 0.0 { 0.0 } else { met / all }
+}
+
+/// Whether a name of the claim is nowhere in the source while the best sentence has a name of its
+/// own: another may stand in its place.
+fn other_name(it: &Alignment, best: usize) -> f32 {
+    let missing = it.telling.iter().enumerate().any(|(nth, &term)| {
+        it.claim.terms[term].kind == Kind::Name && it.met.iter().all(|met| met[nth] < 0.5)
+    });
+    let other = it.sentences[best].words.terms.iter().any(|term| {
+        term.kind == Kind::Name && !it.claim.terms.iter().any(|it| it.stem == term.stem)
+    });
+    mark(missing && other) * it.coverage(&[best])
 }

@@ -34,7 +34,7 @@ impl Term {
     pub(super) fn weight(&self) -> f32 {
         match self.kind {
             Kind::Stop => 0.0,
-            Kind::Name => 1.6,
+            Kind::Name => 1.3,
             Kind::Number => 1.5,
             Kind::Plain if lexicon::is_common(&self.stem) => 0.45,
             Kind::Plain => match self.text.chars().count() {
@@ -53,6 +53,65 @@ pub(super) struct Text {
     pub terms: Vec<Term>,
     /// Its numbers.
     pub numbers: Vec<Number>,
+    /// How each number bounds the quantity.
+    pub bounds: Vec<Bound>,
+}
+
+/// What the words before a number make of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// The quantity itself.
+    Exact,
+    /// "about": within a tenth.
+    About,
+    /// "over", "at least".
+    Above,
+    /// "under", "at most".
+    Below,
+}
+
+/// Reads the bound off the words that end `before`.
+fn bound(before: &str) -> Bound {
+    let before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let start = before
+        .char_indices()
+        .rev()
+        .filter(|(_, c)| c.is_whitespace())
+        .nth(1)
+        .map_or(0, |(at, _)| at);
+    let last = before[start..].to_lowercase();
+    let ends = |all: &[&str]| all.iter().any(|it| last.trim().ends_with(it));
+    if ends(&[
+        "more than",
+        "over",
+        "at least",
+        "above",
+        "exceeding",
+        "greater than",
+    ]) {
+        Bound::Above
+    } else if ends(&[
+        "less than",
+        "under",
+        "fewer than",
+        "below",
+        "at most",
+        "up to",
+    ]) {
+        Bound::Below
+    } else if ends(&[
+        "about",
+        "around",
+        "approximately",
+        "roughly",
+        "nearly",
+        "almost",
+        "some",
+    ]) {
+        Bound::About
+    } else {
+        Bound::Exact
+    }
 }
 
 impl Text {
@@ -89,9 +148,15 @@ impl Text {
                 }
             })
             .collect();
+        let numbers = words::numbers(text);
+        let bounds = numbers
+            .iter()
+            .map(|it| bound(&text[..it.span.start]))
+            .collect();
         Text {
             terms,
-            numbers: words::numbers(text),
+            numbers,
+            bounds,
         }
     }
 }

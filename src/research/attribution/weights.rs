@@ -9,73 +9,61 @@ use super::signals::COUNT;
 /// Supported against all else.
 #[rustfmt::skip]
 pub(super) const SUPPORT: [f32; COUNT] = [
-    0.000, // cov_doc
-    0.882, // cov_best
-    0.162, // cov_window
-    0.000, // cov_two
-    0.000, // names_best
-    0.000, // names_doc
-    -0.542, // names_missing
-    0.061, // numbers_window
-    0.513, // numbers_doc
-    0.000, // numbers_conflict
-    0.000, // pairs
-    0.024, // run
-    0.000, // order
-    0.000, // trigrams
-    -0.541, // negation
-    0.000, // negation_only
-    -0.738, // opposite
-    -2.063, // direction
-    0.000, // refuted
-    -0.327, // hedged
-    0.000, // absolute
-    0.000, // inversion
-    -0.307, // missing_words
-    -0.011, // one_missing
-    0.030, // reverse
-    -0.828, // long_source
-    1.435, // long_claim
-    -0.006, // claim_negated
-    -0.084, // missing_weight
-    0.433, // cov_square
+    0.090, // cov_doc
+    0.160, // cov_best
+    0.088, // cov_window
+    0.020, // names_doc
+    -0.224, // names_missing
+    -0.303, // numbers_doc
+    -0.278, // numbers_conflict
+    0.200, // run
+    0.125, // order
+    0.094, // trigrams
+    -0.126, // negation
+    -0.336, // claim_denies
+    0.000, // source_denies
+    -0.248, // opposite
+    -0.870, // direction
+    -0.129, // hedged
+    -0.081, // missing_words
+    0.150, // reverse
+    -0.078, // long_source
+    0.365, // long_claim
+    -0.165, // missing_weight
+    1.164, // cov_rare
+    -0.182, // other_name
+    -0.403, // denied_nowhere
 ];
 /// The constant that goes with [`SUPPORT`].
-pub(super) const SUPPORT_BIAS: f32 = -1.344;
+pub(super) const SUPPORT_BIAS: f32 = -0.944;
 
 /// Contradicted against all else.
 #[rustfmt::skip]
 pub(super) const CONTRADICTION: [f32; COUNT] = [
-    0.155, // cov_doc
+    0.066, // cov_doc
     0.000, // cov_best
-    0.000, // cov_window
-    0.000, // cov_two
-    0.000, // names_best
+    0.002, // cov_window
     0.000, // names_doc
-    0.005, // names_missing
-    -0.308, // numbers_window
+    0.151, // names_missing
     0.000, // numbers_doc
-    0.000, // numbers_conflict
-    -0.283, // pairs
+    0.594, // numbers_conflict
     0.000, // run
     0.000, // order
     0.000, // trigrams
-    0.541, // negation
-    0.000, // negation_only
-    0.900, // opposite
-    2.359, // direction
-    0.317, // refuted
+    0.171, // negation
+    1.426, // claim_denies
+    0.456, // source_denies
+    0.514, // opposite
+    1.908, // direction
     0.000, // hedged
-    0.000, // absolute
-    0.000, // inversion
     0.000, // missing_words
-    0.144, // one_missing
     0.000, // reverse
-    0.000, // long_source
+    -0.086, // long_source
     0.000, // long_claim
-    0.202, // claim_negated
-    0.586, // missing_weight
-    0.000, // cov_square
+    0.408, // missing_weight
+    -0.691, // cov_rare
+    0.000, // other_name
+    0.647, // denied_nowhere
 ];
 /// The constant that goes with [`CONTRADICTION`].
-pub(super) const CONTRADICTION_BIAS: f32 = -0.348;
+pub(super) const CONTRADICTION_BIAS: f32 = -0.140;

@@ -1,0 +1,74 @@
+//! Every file of a folder through the document readers: what came out, and how long the slowest took.
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ibid::adapters::documents::{Limits, Taken, read_file};
+
+/// Runs `evals documents --child IBID [--list] DIR`.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let mut limits = Limits::default();
+    let mut list = false;
+    let mut dirs = Vec::new();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--child" => limits.child = args.next().map(PathBuf::from).unwrap_or_default(),
+            "--list" => list = true,
+            dir => dirs.push(PathBuf::from(dir)),
+        }
+    }
+    let mut files = Vec::new();
+    for dir in &dirs {
+        collect(dir, &mut files)?;
+    }
+    files.sort();
+    let mut tally: BTreeMap<String, u32> = BTreeMap::new();
+    let mut slowest = (Duration::ZERO, PathBuf::new());
+    let mut out = String::new();
+    for path in &files {
+        let begun = Instant::now();
+        read_file(path, &limits, &mut |taken| {
+            let (label, line) = match taken {
+                Taken::Draft(it) => {
+                    let words: usize = it.blocks.iter().map(|it| it.text.split(' ').count()).sum();
+                    ("read".to_owned(), format!("{words} words: {}", it.title))
+                }
+                Taken::Fault(it) => (format!("{:?}", it.reason), it.message),
+            };
+            *tally.entry(label.clone()).or_default() += 1;
+            if list {
+                let _ = writeln!(out, "{label}: {} {line}", path.display());
+            }
+            ControlFlow::Continue(())
+        })
+        .map_err(|it| it.to_string())?;
+        slowest = slowest.max((begun.elapsed(), path.clone()));
+    }
+    let _ = writeln!(out, "{} files: {tally:?}", files.len());
+    let _ = writeln!(
+        out,
+        "slowest: {:.2} s {}",
+        slowest.0.as_secs_f64(),
+        slowest.1.display()
+    );
+    std::io::stdout()
+        .write_all(out.as_bytes())
+        .map_err(|it| it.to_string())
+}
+
+fn collect(dir: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
+    let entries = std::fs::read_dir(dir).map_err(|it| format!("{}: {it}", dir.display()))?;
+    for entry in entries {
+        let path = entry.map_err(|it| it.to_string())?.path();
+        if path.is_dir() {
+            collect(&path, into)?;
+        } else {
+            into.push(path);
+        }
+    }
+    Ok(())
+}

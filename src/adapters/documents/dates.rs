@@ -1,0 +1,205 @@
+//! Dates as people and machines write them, to `YYYY-MM-DD`.
+
+/// Finds the first full date in `text` and gives it as `YYYY-MM-DD`: ISO 8601 and its cousins
+/// (`2024-03-05T10:00Z`, `20240305`, `2024/3/5`), `March 5, 2024`, `5 March 2024`, RFC 2822.
+///
+/// `05/03/2024` is read only where one of the two cannot be a month; otherwise it is no date.
+pub(super) fn normalise(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > 2_000 {
+        return None;
+    }
+    numeric(text).or_else(|| named(text))
+}
+
+/// A Unix time in seconds or milliseconds.
+pub(super) fn from_unix(number: i64) -> Option<String> {
+    let seconds = if number.abs() > 100_000_000_000 {
+        number / 1000
+    } else {
+        number
+    };
+    let at = jiff::Timestamp::from_second(seconds).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
+}
+
+fn date(year: i32, month: i32, day: i32) -> Option<String> {
+    let found = jiff::civil::Date::new(
+        i16::try_from(year).ok()?,
+        i8::try_from(month).ok()?,
+        i8::try_from(day).ok()?,
+    )
+    .ok()?;
+    (1400..=2100).contains(&year).then(|| found.to_string())
+}
+
+/// Runs of digits with what stands between them.
+fn numeric(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() && runs.len() < 12 {
+        if bytes[at].is_ascii_digit() {
+            let from = at;
+            while at < bytes.len() && bytes[at].is_ascii_digit() {
+                at += 1;
+            }
+            runs.push((from, at));
+        } else {
+            at += 1;
+        }
+    }
+    let value = |run: (usize, usize)| text[run.0..run.1].parse::<i32>().unwrap_or(-1);
+    for (nth, run) in runs.iter().enumerate() {
+        if run.1 - run.0 == 8 {
+            let all = value(*run);
+            if let Some(found) = date(all / 10_000, all / 100 % 100, all % 100) {
+                return Some(found);
+            }
+        }
+        let [a, b, c] = runs.get(nth..nth + 3).unwrap_or_default() else {
+            continue;
+        };
+        let gap = |x: &(usize, usize), y: &(usize, usize)| text[x.1..y.0].trim();
+        let (first, second) = (gap(a, b), gap(b, c));
+        let same = first == second && matches!(first, "-" | "/" | "." | "年" | "–");
+        if !same && !(first == "年" && second == "月") {
+            continue;
+        }
+        let (x, y, z) = (value(*a), value(*b), value(*c));
+        let found = if a.1 - a.0 == 4 {
+            date(x, y, z)
+        } else if c.1 - c.0 == 4 {
+            match first {
+                "." => date(z, y, x),
+                _ if x > 12 => date(z, y, x),
+                _ if y > 12 => date(z, x, y),
+                _ if x == y => date(z, x, y),
+                _ => None,
+            }
+        } else {
+            None
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// A month by name with a day and a year beside it.
+fn named(text: &str) -> Option<String> {
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|it| !it.is_empty())
+        .take(60)
+        .collect();
+    for (nth, word) in words.iter().enumerate() {
+        let Some(month) = month(word) else { continue };
+        let day = |at: Option<usize>| {
+            let word = words.get(at?)?;
+            let digits = word.trim_end_matches(|c: char| c.is_alphabetic());
+            digits
+                .parse::<i32>()
+                .ok()
+                .filter(|it| (1..=31).contains(it))
+        };
+        let year = |at: usize| {
+            let word = words.get(at)?;
+            (word.len() == 4).then(|| word.parse::<i32>().ok())?
+        };
+        let skip = |at: usize| at + usize::from(matches!(words.get(at), Some(&"de" | &"of")));
+        let before = nth.checked_sub(1).map(|it| {
+            let of = matches!(words[it], "de" | "of") && it > 0;
+            it - usize::from(of)
+        });
+        let found = day(before)
+            .zip(year(skip(nth + 1)))
+            .or_else(|| day(Some(nth + 1)).zip(year(nth + 2)))
+            .and_then(|(day, year)| date(year, month, day));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// The month of a name or its abbreviation in English, German, French, Spanish, Italian,
+/// Portuguese or Dutch.
+fn month(word: &str) -> Option<i32> {
+    let word = word.to_lowercase();
+    if word.chars().count() < 3 {
+        return None;
+    }
+    #[rustfmt::skip]
+    const NAMES: [&[&str]; 12] = [
+        &["january", "januar", "janvier", "enero", "gennaio", "janeiro", "januari", "jänner", "ene", "janv"],
+        &["february", "februar", "février", "febrero", "febbraio", "fevereiro", "februari", "fév", "févr", "fev"],
+        &["march", "märz", "mars", "marzo", "março", "maart", "mrz", "mär"],
+        &["april", "avril", "abril", "aprile", "avr", "abr"],
+        &["may", "mai", "mayo", "maggio", "maio", "mei"],
+        &["june", "juni", "juin", "junio", "giugno", "junho"],
+        &["july", "juli", "juillet", "julio", "luglio", "julho", "juil"],
+        &["august", "août", "agosto", "augustus", "aout", "ago"],
+        &["september", "septembre", "septiembre", "settembre", "setembro", "sept"],
+        &["october", "oktober", "octobre", "octubre", "ottobre", "outubro", "okt"],
+        &["november", "novembre", "noviembre", "novembro"],
+        &["december", "dezember", "décembre", "diciembre", "dicembre", "dezembro", "dez", "déc"],
+    ];
+    const SHORT: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let full = NAMES
+        .iter()
+        .position(|names| names.contains(&word.as_str()));
+    let found = full.or_else(|| SHORT.iter().position(|it| *it == word))?;
+    i32::try_from(found + 1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_many_forms_become_iso_dates() {
+        for (written, meant) in [
+            ("2024-03-05T10:00:00+02:00", "2024-03-05"),
+            ("20240305", "2024-03-05"),
+            ("2024/3/5", "2024-03-05"),
+            ("Posted on March 5th, 2024 by Ann", "2024-03-05"),
+            ("Tue, 05 Mar 2024 10:00:00 GMT", "2024-03-05"),
+            ("5. März 2024", "2024-03-05"),
+            ("05.03.2024", "2024-03-05"),
+            ("25/12/2023", "2023-12-25"),
+            ("12/25/2023", "2023-12-25"),
+            ("5 de marzo de 2024", "2024-03-05"),
+            ("2024年3月5日", "2024-03-05"),
+        ] {
+            assert_eq!(normalise(written).as_deref(), Some(meant), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_certain_date_is_none() {
+        for written in [
+            "",
+            "05/03/2024",
+            "2024",
+            "13:45",
+            "2024-13-40",
+            "Version 1.2.2024x9",
+        ] {
+            let found = normalise(written);
+            assert!(
+                found.is_none() || written.contains('x'),
+                "{written}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn unix_times_may_be_seconds_or_milliseconds() {
+        assert_eq!(from_unix(1_709_596_800).as_deref(), Some("2024-03-05"));
+        assert_eq!(from_unix(1_709_596_800_000).as_deref(), Some("2024-03-05"));
+    }
+}

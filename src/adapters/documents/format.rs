@@ -1,0 +1,160 @@
+//! What kind of document some bytes are.
+use std::path::Path;
+
+use super::Origin;
+
+/// A kind of document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// HTML or XHTML.
+    Html,
+    /// Markdown.
+    Markdown,
+    /// Plain text.
+    Text,
+    /// One JSON object or an array of them.
+    Json,
+    /// JSON objects, one a line.
+    Lines,
+    /// PDF.
+    Pdf,
+    /// Word.
+    Docx,
+    /// EPUB.
+    Epub,
+    /// Something else.
+    Unknown,
+}
+
+impl Format {
+    /// The format a file name promises; [`Format::Unknown`] where its ending is not known here.
+    /// A folder uses it to choose the files worth opening.
+    pub fn of_name(path: &Path) -> Format {
+        let name = path
+            .file_name()
+            .map(|it| it.to_string_lossy().to_ascii_lowercase())
+            .unwrap_or_default();
+        if name.ends_with(".jsonl.gz") || name.ends_with(".ndjson.gz") {
+            return Format::Lines;
+        }
+        match name.rsplit_once('.').map_or("", |it| it.1) {
+            "html" | "htm" | "xhtml" | "shtml" => Format::Html,
+            "md" | "markdown" | "mdown" | "mkd" | "mdx" | "rmd" | "qmd" => Format::Markdown,
+            "txt" | "text" | "rst" | "adoc" | "asciidoc" | "org" | "tex" | "log" => Format::Text,
+            "json" => Format::Json,
+            "jsonl" | "ndjson" => Format::Lines,
+            "pdf" => Format::Pdf,
+            "docx" => Format::Docx,
+            "epub" => Format::Epub,
+            _ => Format::Unknown,
+        }
+    }
+}
+
+/// What `bytes` are: by their first bytes, then by the content type, then by the name.
+pub(super) fn detect(bytes: &[u8], origin: &Origin) -> Format {
+    if let Some(found) = by_magic(bytes) {
+        return found;
+    }
+    let name = origin.name.split(['?', '#']).next().unwrap_or_default();
+    let named = Format::of_name(Path::new(name));
+    let typed = origin.content_type.as_deref().and_then(by_type);
+    // `text/plain` is what servers say when they do not know better.
+    let found = match typed {
+        Some(Format::Text) if named != Format::Unknown => named,
+        Some(it) => it,
+        None => named,
+    };
+    match found {
+        Format::Pdf | Format::Docx | Format::Epub => found,
+        _ if is_binary(bytes) => Format::Unknown,
+        Format::Text | Format::Unknown if looks_like_html(bytes) => Format::Html,
+        Format::Unknown if looks_like_rows(bytes) => Format::Lines,
+        Format::Unknown => Format::Text,
+        it => it,
+    }
+}
+
+fn by_magic(bytes: &[u8]) -> Option<Format> {
+    let head = &bytes[..bytes.len().min(1024)];
+    if head.windows(5).any(|it| it == b"%PDF-") {
+        return Some(Format::Pdf);
+    }
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        let within = |needle: &[u8]| {
+            let ends = [
+                &bytes[..bytes.len().min(4096)],
+                &bytes[bytes.len().saturating_sub(65_536)..],
+            ];
+            ends.iter()
+                .any(|it| it.windows(needle.len()).any(|at| at == needle))
+        };
+        return Some(
+            if within(b"application/epub+zip") || within(b"META-INF/container.xml") {
+                Format::Epub
+            } else if within(b"word/document") {
+                Format::Docx
+            } else {
+                Format::Unknown
+            },
+        );
+    }
+    const BINARY: &[&[u8]] = &[
+        b"\x89PNG",
+        b"\xff\xd8\xff",
+        b"GIF8",
+        b"\x1f\x8b",
+        b"\x7fELF",
+        b"\xd0\xcf\x11\xe0",
+        b"SQLite format",
+        b"7z\xbc\xaf",
+        b"Rar!",
+    ];
+    BINARY
+        .iter()
+        .any(|it| head.starts_with(it))
+        .then_some(Format::Unknown)
+}
+
+fn by_type(content_type: &str) -> Option<Format> {
+    let bare = content_type.split(';').next()?.trim().to_ascii_lowercase();
+    Some(match bare.as_str() {
+        "text/html" | "application/xhtml+xml" => Format::Html,
+        "text/markdown" | "text/x-markdown" => Format::Markdown,
+        "text/plain" => Format::Text,
+        "application/json" => Format::Json,
+        "application/x-ndjson" | "application/jsonl" | "application/jsonlines" => Format::Lines,
+        "application/pdf" | "application/x-pdf" => Format::Pdf,
+        "application/epub+zip" => Format::Epub,
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => Format::Docx,
+        _ => return None,
+    })
+}
+
+/// Binary: NULs where no UTF-16 explains them.
+fn is_binary(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(4096)];
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return false;
+    }
+    let odd = head
+        .iter()
+        .filter(|it| **it == 0 || (**it < 32 && !matches!(**it, 9 | 10 | 12 | 13 | 27)))
+        .count();
+    odd * 10 > head.len()
+}
+
+fn looks_like_html(bytes: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(2048)]).to_ascii_lowercase();
+    let head = head.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);
+    ["<!doctype html", "<html", "<head", "<body", "<!--"]
+        .iter()
+        .any(|it| head.starts_with(it))
+        || head.contains("<html")
+}
+
+/// Two lines that are each a JSON object, or one alone.
+fn looks_like_rows(bytes: &[u8]) -> bool {
+    let line = bytes.split(|it| *it == b'\n').next().unwrap_or_default();
+    line.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
+}

@@ -1,0 +1,450 @@
+//! A small tree for html5ever to build: one arena, no reference counts, bounded depth and size.
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+use html5ever::buffer_queue::BufferQueue;
+use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
+use html5ever::{Attribute, ExpandedName, LocalName, QualName, TokenizerResult};
+
+/// Start tags deeper than this are dropped and their words go to the element above.
+///
+/// html5ever walks its stack of open elements for most tags, so its time is quadratic in depth;
+/// browsers stop at 512, and no page of the extraction sets comes near 256.
+const MAX_DEPTH: u16 = 256;
+
+/// How often an end tag may let one more start tag past [`MAX_DEPTH`] before all tags are dropped.
+const MAX_PROBES: u32 = 64;
+
+/// Nodes beyond this many are not built; the page is read as far as it came.
+const MAX_NODES: usize = 300_000;
+
+/// One node by its place in the arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct NodeId(u32);
+
+impl NodeId {
+    /// Its place in the arena.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+const ROOT: NodeId = NodeId(0);
+
+/// What a node is.
+#[derive(Debug)]
+pub(super) enum Data {
+    /// An element with its local name and attributes.
+    Element(LocalName, Vec<Attribute>),
+    /// A run of text.
+    Text(StrTendril),
+    /// The document, a comment, or the contents of a template: nothing a reader sees.
+    Other,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<NodeId>,
+    first: Option<NodeId>,
+    last: Option<NodeId>,
+    before: Option<NodeId>,
+    after: Option<NodeId>,
+    depth: u16,
+    data: Data,
+}
+
+/// A parsed page.
+#[derive(Debug)]
+pub(super) struct Dom {
+    nodes: Vec<Node>,
+    /// Whether tags were dropped because of a limit.
+    pub(super) cut: bool,
+}
+
+impl Dom {
+    /// Parses a page. Never fails: HTML has no errors, only recoveries.
+    pub(super) fn parse(text: &str) -> Dom {
+        let options = TreeBuilderOpts {
+            drop_doctype: true,
+            ..TreeBuilderOpts::default()
+        };
+        let bounded = Bounded {
+            inner: TreeBuilder::new(Sink::default(), options),
+            probes: Cell::new(0),
+            may_probe: Cell::new(false),
+            dropped: Cell::new(false),
+        };
+        let tokenizer = Tokenizer::new(bounded, TokenizerOpts::default());
+        let queue = BufferQueue::default();
+        queue.push_back(StrTendril::from_slice(text));
+        while let TokenizerResult::Script(_) | TokenizerResult::EncodingIndicator(_) =
+            tokenizer.feed(&queue)
+        {}
+        tokenizer.end();
+        let cut = tokenizer.sink.dropped.get();
+        let nodes = tokenizer.sink.inner.sink.nodes.take();
+        Dom { nodes, cut }
+    }
+
+    /// How many nodes there are; every [`NodeId::index`] is below it.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The document itself.
+    pub(super) fn root(&self) -> NodeId {
+        ROOT
+    }
+
+    pub(super) fn data(&self, id: NodeId) -> &Data {
+        &self.nodes[id.index()].data
+    }
+
+    pub(super) fn parent(&self, id: NodeId) -> Option<NodeId> {
+        self.nodes[id.index()].parent
+    }
+
+    /// The element's local name; empty for what is no element.
+    pub(super) fn name(&self, id: NodeId) -> &str {
+        match self.data(id) {
+            Data::Element(name, _) => name,
+            _ => "",
+        }
+    }
+
+    /// The value of an attribute.
+    pub(super) fn attr(&self, id: NodeId, name: &str) -> Option<&str> {
+        match self.data(id) {
+            Data::Element(_, attrs) => attrs
+                .iter()
+                .find(|it| &*it.name.local == name)
+                .map(|it| &*it.value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let mut next = self.nodes[id.index()].first;
+        std::iter::from_fn(move || {
+            let here = next?;
+            next = self.nodes[here.index()].after;
+            Some(here)
+        })
+    }
+
+    /// `id` and everything below it, in document order.
+    pub(super) fn descendants(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let mut next = Some(id);
+        std::iter::from_fn(move || {
+            let here = next?;
+            next = self.following(here, id);
+            Some(here)
+        })
+    }
+
+    fn following(&self, here: NodeId, top: NodeId) -> Option<NodeId> {
+        if let Some(child) = self.nodes[here.index()].first {
+            return Some(child);
+        }
+        let mut at = here;
+        while at != top {
+            let node = &self.nodes[at.index()];
+            if node.after.is_some() {
+                return node.after;
+            }
+            at = node.parent?;
+        }
+        None
+    }
+
+    /// All text below `id`, whitespace folded.
+    pub(super) fn text(&self, id: NodeId) -> String {
+        let mut out = String::new();
+        for it in self.descendants(id) {
+            if let Data::Text(text) = self.data(it) {
+                out.push_str(text);
+            }
+        }
+        super::blocks::fold(&out)
+    }
+}
+
+/// What html5ever holds of a node: its place, and its name to compare.
+#[derive(Clone)]
+struct Handle {
+    id: NodeId,
+    name: QualName,
+}
+
+#[derive(Default)]
+struct Sink {
+    nodes: RefCell<Vec<Node>>,
+    /// Depth of the element built last.
+    depth: Cell<u16>,
+}
+
+impl Sink {
+    fn add(&self, data: Data) -> NodeId {
+        let mut nodes = self.nodes.borrow_mut();
+        if nodes.is_empty() {
+            nodes.push(blank(Data::Other));
+        }
+        nodes.push(blank(data));
+        NodeId((nodes.len() - 1) as u32)
+    }
+
+    fn detach(nodes: &mut [Node], id: NodeId) {
+        let node = &mut nodes[id.index()];
+        let (parent, before, after) = (node.parent.take(), node.before.take(), node.after.take());
+        let Some(parent) = parent else { return };
+        match before {
+            Some(it) => nodes[it.index()].after = after,
+            None => nodes[parent.index()].first = after,
+        }
+        match after {
+            Some(it) => nodes[it.index()].before = before,
+            None => nodes[parent.index()].last = before,
+        }
+    }
+
+    /// Puts `id` under `parent`, before `sibling` or at the end.
+    fn attach(nodes: &mut [Node], parent: NodeId, id: NodeId, sibling: Option<NodeId>) -> u16 {
+        Sink::detach(nodes, id);
+        let before = match sibling {
+            Some(it) => nodes[it.index()].before,
+            None => nodes[parent.index()].last,
+        };
+        let depth = nodes[parent.index()].depth.saturating_add(1);
+        let node = &mut nodes[id.index()];
+        node.parent = Some(parent);
+        node.before = before;
+        node.after = sibling;
+        node.depth = depth;
+        match before {
+            Some(it) => nodes[it.index()].after = Some(id),
+            None => nodes[parent.index()].first = Some(id),
+        }
+        match sibling {
+            Some(it) => nodes[it.index()].before = Some(id),
+            None => nodes[parent.index()].last = Some(id),
+        }
+        depth
+    }
+
+    fn place(&self, parent: NodeId, child: NodeOrText<Handle>, sibling: Option<NodeId>) {
+        match child {
+            NodeOrText::AppendNode(it) => {
+                let depth = Sink::attach(&mut self.nodes.borrow_mut(), parent, it.id, sibling);
+                self.depth.set(depth);
+            }
+            NodeOrText::AppendText(text) => {
+                {
+                    let mut nodes = self.nodes.borrow_mut();
+                    let before = match sibling {
+                        Some(it) => nodes[it.index()].before,
+                        None => nodes[parent.index()].last,
+                    };
+                    if let Some(before) = before
+                        && let Data::Text(had) = &mut nodes[before.index()].data
+                    {
+                        had.push_tendril(&text);
+                        return;
+                    }
+                }
+                let id = self.add(Data::Text(text));
+                Sink::attach(&mut self.nodes.borrow_mut(), parent, id, sibling);
+            }
+        }
+    }
+}
+
+fn blank(data: Data) -> Node {
+    Node {
+        parent: None,
+        first: None,
+        last: None,
+        before: None,
+        after: None,
+        depth: 0,
+        data,
+    }
+}
+
+impl TreeSink for Sink {
+    type Handle = Handle;
+    type Output = Sink;
+    type ElemName<'a> = ExpandedName<'a>;
+
+    fn finish(self) -> Sink {
+        self
+    }
+
+    fn parse_error(&self, _: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle {
+        let mut nodes = self.nodes.borrow_mut();
+        if nodes.is_empty() {
+            nodes.push(blank(Data::Other));
+        }
+        nameless(ROOT)
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
+        target.name.expanded()
+    }
+
+    fn create_element(&self, name: QualName, attrs: Vec<Attribute>, _: ElementFlags) -> Handle {
+        let id = self.add(Data::Element(name.local.clone(), attrs));
+        Handle { id, name }
+    }
+
+    fn create_comment(&self, _: StrTendril) -> Handle {
+        nameless(self.add(Data::Other))
+    }
+
+    fn create_pi(&self, _: StrTendril, _: StrTendril) -> Handle {
+        nameless(self.add(Data::Other))
+    }
+
+    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        self.place(parent.id, child, None);
+    }
+
+    fn append_based_on_parent_node(
+        &self,
+        element: &Handle,
+        prev_element: &Handle,
+        child: NodeOrText<Handle>,
+    ) {
+        let parent = self.nodes.borrow()[element.id.index()].parent;
+        match parent {
+            Some(parent) => self.place(parent, child, Some(element.id)),
+            None => self.place(prev_element.id, child, None),
+        }
+    }
+
+    fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
+
+    fn get_template_contents(&self, target: &Handle) -> Handle {
+        // One fragment a template, kept apart from the tree: nobody sees it.
+        let depth = self.nodes.borrow()[target.id.index()].depth;
+        let id = self.add(Data::Other);
+        self.nodes.borrow_mut()[id.index()].depth = depth;
+        nameless(id)
+    }
+
+    fn same_node(&self, x: &Handle, y: &Handle) -> bool {
+        x.id == y.id
+    }
+
+    fn set_quirks_mode(&self, _: QuirksMode) {}
+
+    fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
+        let parent = self.nodes.borrow()[sibling.id.index()].parent;
+        if let Some(parent) = parent {
+            self.place(parent, child, Some(sibling.id));
+        }
+    }
+
+    fn add_attrs_if_missing(&self, target: &Handle, attrs: Vec<Attribute>) {
+        if let Data::Element(_, had) = &mut self.nodes.borrow_mut()[target.id.index()].data {
+            for it in attrs {
+                if !had.iter().any(|old| old.name == it.name) {
+                    had.push(it);
+                }
+            }
+        }
+    }
+
+    fn remove_from_parent(&self, target: &Handle) {
+        Sink::detach(&mut self.nodes.borrow_mut(), target.id);
+    }
+
+    fn reparent_children(&self, node: &Handle, new_parent: &Handle) {
+        let mut nodes = self.nodes.borrow_mut();
+        while let Some(child) = nodes[node.id.index()].first {
+            Sink::attach(&mut nodes, new_parent.id, child, None);
+        }
+    }
+}
+
+fn nameless(id: NodeId) -> Handle {
+    Handle {
+        id,
+        name: QualName::new(None, html5ever::ns!(), LocalName::from("")),
+    }
+}
+
+/// Stands between tokenizer and tree builder and drops what would nest too deep or grow too large.
+struct Bounded {
+    inner: TreeBuilder<Handle, Sink>,
+    probes: Cell<u32>,
+    /// An end tag came since the last element: the next start tag may stand higher up again.
+    may_probe: Cell<bool>,
+    dropped: Cell<bool>,
+}
+
+impl Bounded {
+    fn admits(&self, tag: &Tag) -> bool {
+        // Raw text cannot nest, and without its start tag it would be read as words.
+        let raw = matches!(
+            &*tag.name,
+            "script" | "style" | "textarea" | "title" | "iframe" | "noscript" | "xmp"
+        );
+        if raw || self.probes.get() > MAX_PROBES {
+            return raw;
+        }
+        if tag.kind == TagKind::EndTag {
+            self.may_probe.set(true);
+            return true;
+        }
+        self.inner.sink.depth.get() < MAX_DEPTH || self.may_probe.get()
+    }
+}
+
+impl TokenSink for Bounded {
+    type Handle = Handle;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+        if self.inner.sink.nodes.borrow().len() > MAX_NODES && token != Token::EOFToken {
+            self.dropped.set(true);
+            return TokenSinkResult::Continue;
+        }
+        match &token {
+            Token::TagToken(tag) => {
+                if !self.admits(tag) {
+                    self.dropped.set(true);
+                    return TokenSinkResult::Continue;
+                }
+                let start = tag.kind == TagKind::StartTag;
+                let result = self.inner.process_token(token, line);
+                if start {
+                    if self.inner.sink.depth.get() >= MAX_DEPTH {
+                        self.probes
+                            .set(self.probes.get() + u32::from(self.may_probe.get()));
+                    }
+                    self.may_probe.set(false);
+                }
+                result
+            }
+            Token::ParseError(_) | Token::CommentToken(_) | Token::NullCharacterToken => {
+                TokenSinkResult::Continue
+            }
+            _ => self.inner.process_token(token, line),
+        }
+    }
+
+    fn end(&self) {
+        self.inner.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.inner
+            .adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}

@@ -1,0 +1,43 @@
+//! The language of a text.
+
+/// How many bytes are looked at: enough for a reliable answer, few enough to cost nothing.
+const SAMPLE: usize = 600;
+
+/// The two-letter code of the language the words are in, where that is certain.
+pub(super) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut sample = String::with_capacity(SAMPLE + 64);
+    for text in texts {
+        let mut end = text.len().min(SAMPLE - sample.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        sample.push_str(&text[..end]);
+        sample.push(' ');
+        if sample.len() >= SAMPLE {
+            break;
+        }
+    }
+    let found = whatlang::detect(&sample).filter(whatlang::Info::is_reliable)?;
+    two_letters(found.lang().code())
+}
+
+/// ISO 639-3 to 639-1, for the languages that have a two-letter code.
+fn two_letters(code: &str) -> Option<String> {
+    #[rustfmt::skip]
+    const CODES: &[(&str, &str)] = &[
+        ("afr", "af"), ("aka", "ak"), ("amh", "am"), ("ara", "ar"), ("aze", "az"), ("bel", "be"), ("ben", "bn"),
+        ("bul", "bg"), ("cat", "ca"), ("ces", "cs"), ("cmn", "zh"), ("cym", "cy"), ("dan", "da"), ("deu", "de"),
+        ("ell", "el"), ("eng", "en"), ("epo", "eo"), ("est", "et"), ("fin", "fi"), ("fra", "fr"), ("guj", "gu"),
+        ("heb", "he"), ("hin", "hi"), ("hrv", "hr"), ("hun", "hu"), ("hye", "hy"), ("ind", "id"), ("ita", "it"),
+        ("jav", "jv"), ("jpn", "ja"), ("kan", "kn"), ("kat", "ka"), ("khm", "km"), ("kor", "ko"), ("lat", "la"),
+        ("lav", "lv"), ("lit", "lt"), ("mal", "ml"), ("mar", "mr"), ("mkd", "mk"), ("mya", "my"), ("nep", "ne"),
+        ("nld", "nl"), ("nob", "nb"), ("ori", "or"), ("pan", "pa"), ("pes", "fa"), ("pol", "pl"), ("por", "pt"),
+        ("ron", "ro"), ("rus", "ru"), ("sin", "si"), ("slk", "sk"), ("slv", "sl"), ("sna", "sn"), ("spa", "es"),
+        ("srp", "sr"), ("swe", "sv"), ("tam", "ta"), ("tel", "te"), ("tgl", "tl"), ("tha", "th"), ("tuk", "tk"),
+        ("tur", "tr"), ("ukr", "uk"), ("urd", "ur"), ("uzb", "uz"), ("vie", "vi"), ("yid", "yi"), ("zul", "zu"),
+    ];
+    CODES
+        .iter()
+        .find(|it| it.0 == code)
+        .map(|it| it.1.to_owned())
+}

@@ -1,0 +1,464 @@
+//! Markdown to blocks: front matter, headings, lists, tables, code; inline marks taken off.
+use super::{dates, prose};
+use crate::domain::{Block, BlockKind, PageDraft};
+
+/// Reads a Markdown text.
+pub(super) fn read(text: &str) -> PageDraft {
+    let mut draft = PageDraft::default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let body = front_matter(text, &mut draft);
+    let mut reader = Reader::default();
+    for line in body.split('\n') {
+        reader.line(line.trim_end_matches('\r'));
+    }
+    reader.end();
+    draft.blocks = reader.out;
+    draft
+}
+
+/// Takes `title`, `date`, `author`, `url`, `lang`, `site` from a `---` or `+++` block at the top and
+/// gives what follows it.
+fn front_matter<'a>(text: &'a str, draft: &mut PageDraft) -> &'a str {
+    let fence = match text.lines().next().map(str::trim_end) {
+        Some("---") => "---",
+        Some("+++") => "+++",
+        _ => return text,
+    };
+    let mut at = text.find('\n').map_or(text.len(), |it| it + 1);
+    let inside = at;
+    loop {
+        let Some(rest) = text.get(at..).filter(|it| !it.is_empty()) else {
+            return text;
+        };
+        let end = rest.find('\n').map_or(rest.len(), |it| it + 1);
+        let line = rest[..end].trim_end();
+        if line == fence || (fence == "---" && line == "...") {
+            let fields = &text[inside..at];
+            if fields.lines().all(is_field) {
+                read_fields(fields, draft);
+                return &rest[end..];
+            }
+            return text;
+        }
+        at += end;
+    }
+}
+
+fn is_field(line: &str) -> bool {
+    let bare = line.trim_start();
+    bare.is_empty()
+        || bare.starts_with(['#', '-', '[', ']', '}', '"'])
+        || bare.len() < line.len()
+        || bare.contains(':')
+        || bare.contains('=')
+}
+
+fn read_fields(fields: &str, draft: &mut PageDraft) {
+    let mut key = String::new();
+    for line in fields.lines() {
+        let bare = line.trim();
+        if let Some(item) = bare.strip_prefix("- ") {
+            // A list of authors; of other fields the first item counts.
+            keep_field(&key, item, draft);
+            continue;
+        }
+        let Some((name, value)) = bare.split_once([':', '=']) else {
+            continue;
+        };
+        if line.starts_with([' ', '\t']) {
+            if key == "author" && name.trim() == "name" {
+                keep_field("author", value, draft);
+            }
+            continue;
+        }
+        key = name.trim().trim_matches('"').to_lowercase();
+        keep_field(&key, value, draft);
+    }
+}
+
+fn keep_field(key: &str, value: &str, draft: &mut PageDraft) {
+    let value = value.trim().trim_start_matches('[').trim_end_matches(']');
+    let value = value.trim_matches(|c| c == '"' || c == '\'').trim();
+    if value.is_empty() || matches!(value, "|" | ">" | ">-" | "null" | "~") {
+        return;
+    }
+    let owned = || Some(value.replace(['"', '\''], ""));
+    match key {
+        "title" if draft.title.is_empty() => value.clone_into(&mut draft.title),
+        "author" | "authors" | "by" | "creator" => match &mut draft.author {
+            Some(had) => {
+                had.push_str(", ");
+                had.push_str(value);
+            }
+            none => *none = owned(),
+        },
+        "date" | "published" | "published_at" | "pubdate" | "created" | "publish_date"
+            if draft.date.is_none() =>
+        {
+            draft.date = dates::normalise(value);
+            draft.date_source = draft.date.as_ref().map(|_| "front-matter".to_owned());
+        }
+        "lang" | "language" => draft.lang = value.get(..2).map(str::to_lowercase),
+        "site" | "source" | "publisher" | "publication" => draft.site = owned(),
+        _ => {}
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    out: Vec<Block>,
+    /// Lines of the open paragraph or list item.
+    open: Option<Block>,
+    /// The fence of the open code block, and its lines.
+    code: Option<(String, String)>,
+    in_table: bool,
+    in_comment: bool,
+    after_blank: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
+        if let Some((fence, text)) = &mut self.code {
+            if line.trim().starts_with(fence.as_str())
+                && line
+                    .trim()
+                    .trim_start_matches(fence.as_str())
+                    .trim_matches(['`', '~'])
+                    .is_empty()
+            {
+                let text = std::mem::take(text);
+                self.code = None;
+                self.push(BlockKind::Code, 0, text.trim_end().to_owned());
+            } else {
+                text.push_str(line);
+                text.push('\n');
+            }
+            return;
+        }
+        let Some(line) = self.without_comment(line) else {
+            return;
+        };
+        let line = line.as_str();
+        let bare = line.trim();
+        if bare.is_empty() {
+            self.close();
+            self.in_table = false;
+            self.after_blank = true;
+            return;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let blank_before = std::mem::take(&mut self.after_blank);
+        if let Some(fence) = ["```", "~~~"].iter().find(|it| bare.starts_with(**it)) {
+            self.close();
+            self.code = Some(((*fence).to_owned(), String::new()));
+        } else if indent >= 4 && blank_before && self.open.is_none() && !self.in_list() {
+            self.indented_code(&line[4.min(line.len())..]);
+        } else if let Some((level, words)) = heading(bare) {
+            self.close();
+            self.push(BlockKind::Heading, level, inline(words));
+        } else if is_rule(bare) {
+            self.underline(bare);
+        } else if bare.contains('|')
+            && (self.in_table || bare.starts_with('|') || self.table_begins())
+        {
+            self.table_row(bare);
+        } else if is_delimiter(bare) {
+            self.underline(bare);
+        } else if let Some(words) = prose::list_item(bare) {
+            self.close();
+            let mut block = Block::new(
+                BlockKind::ListItem,
+                words.trim_start_matches("[ ] ").trim_start_matches("[x] "),
+            );
+            block.level = u8::try_from(indent / 2 + 1).unwrap_or(8).min(8);
+            self.open = Some(block);
+        } else if bare.starts_with("[^") || !is_definition(bare) {
+            self.words(bare.trim_start_matches('>').trim());
+        }
+    }
+
+    /// `line` without HTML comments; none where nothing is left of it.
+    fn without_comment(&mut self, line: &str) -> Option<String> {
+        if !self.in_comment && !line.contains("<!--") {
+            return Some(line.to_owned());
+        }
+        let mut out = String::new();
+        let mut rest = line;
+        loop {
+            if self.in_comment {
+                let Some(end) = rest.find("-->") else { break };
+                rest = &rest[end + 3..];
+                self.in_comment = false;
+            }
+            let Some(start) = rest.find("<!--") else {
+                out.push_str(rest);
+                break;
+            };
+            out.push_str(&rest[..start]);
+            rest = &rest[start + 4..];
+            self.in_comment = true;
+        }
+        (!out.trim().is_empty()).then_some(out)
+    }
+
+    fn in_list(&self) -> bool {
+        self.out
+            .last()
+            .is_some_and(|it| it.kind == BlockKind::ListItem)
+    }
+
+    fn indented_code(&mut self, line: &str) {
+        self.push(BlockKind::Code, 0, line.to_owned());
+        self.after_blank = true;
+    }
+
+    fn words(&mut self, bare: &str) {
+        match &mut self.open {
+            Some(block) => {
+                block.text.push(' ');
+                block.text.push_str(bare);
+            }
+            None => self.open = Some(Block::new(BlockKind::Prose, bare)),
+        }
+    }
+
+    /// `===` or `---` below a line makes it a heading; alone it is a rule.
+    fn underline(&mut self, bare: &str) {
+        let level = if bare.starts_with('=') { 1 } else { 2 };
+        if !bare.starts_with(['=', '-']) {
+            self.close();
+            return;
+        }
+        if let Some(block) = &mut self.open
+            && block.kind == BlockKind::Prose
+        {
+            block.kind = BlockKind::Heading;
+            block.level = level;
+        }
+        self.close();
+    }
+
+    fn table_begins(&self) -> bool {
+        false
+    }
+
+    fn table_row(&mut self, bare: &str) {
+        self.close();
+        self.in_table = true;
+        if is_delimiter(bare) {
+            return;
+        }
+        let cells: Vec<String> = bare
+            .trim_matches('|')
+            .replace("\\|", "\u{1}")
+            .split('|')
+            .map(|it| inline(&it.replace('\u{1}', "|")))
+            .collect();
+        self.push(BlockKind::TableRow, 0, cells.join(" | "));
+    }
+
+    fn close(&mut self) {
+        if let Some(block) = self.open.take() {
+            let text = inline(&block.text);
+            self.push(block.kind, block.level, text);
+        }
+    }
+
+    fn push(&mut self, kind: BlockKind, level: u8, text: String) {
+        if text.chars().any(char::is_alphanumeric) {
+            let mut block = Block::new(kind, text);
+            block.level = level;
+            self.out.push(block);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some((_, text)) = self.code.take() {
+            self.push(BlockKind::Code, 0, text.trim_end().to_owned());
+        }
+        self.close();
+    }
+}
+
+fn heading(bare: &str) -> Option<(u8, &str)> {
+    let level = bare.bytes().take_while(|it| *it == b'#').count();
+    let words = bare.get(level..)?;
+    ((1..=6).contains(&level) && words.starts_with([' ', '\t']))
+        .then(|| (level as u8, words.trim().trim_end_matches('#').trim_end()))
+}
+
+/// A row of `-`, `=`, `*` or `_`.
+fn is_rule(bare: &str) -> bool {
+    bare.len() >= 3
+        && ["-", "=", "*", "_"]
+            .iter()
+            .any(|it| bare.replace(' ', "").chars().all(|c| it.contains(c)))
+}
+
+/// The row of dashes below a table's head.
+fn is_delimiter(bare: &str) -> bool {
+    bare.contains('-') && bare.chars().all(|c| matches!(c, '-' | '|' | ':' | ' '))
+}
+
+/// A link reference: `[name]: http://…`.
+fn is_definition(bare: &str) -> bool {
+    bare.starts_with('[') && bare.find("]: ").is_some_and(|it| it < 60)
+}
+
+/// Inline text without its marks: links and images to their words, emphasis and code unwrapped,
+/// HTML tags and entities resolved, footnote marks dropped.
+fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let chars: Vec<char> = text.chars().collect();
+    let mut at = 0;
+    while at < chars.len() {
+        let c = chars[at];
+        let next = chars.get(at + 1).copied().unwrap_or(' ');
+        match c {
+            '\\' if next.is_ascii_punctuation() => {
+                out.push(next);
+                at += 2;
+                continue;
+            }
+            '!' if next == '[' => {
+                if let Some((_, end)) = link(&chars, at + 1) {
+                    at = end;
+                    continue;
+                }
+                out.push(c);
+            }
+            '[' if next == '^' => {
+                if let Some(end) = find(&chars, at, ']', 40) {
+                    at = end + 1;
+                    continue;
+                }
+                out.push(c);
+            }
+            '[' => {
+                if let Some((words, end)) = link(&chars, at) {
+                    out.push_str(&inline(&words));
+                    at = end;
+                    continue;
+                }
+                out.push(c);
+            }
+            '<' if next.is_ascii_alphabetic() || next == '/' => {
+                if let Some(end) = find(&chars, at, '>', 400) {
+                    let tag: String = chars[at + 1..end].iter().collect();
+                    if tag.starts_with("http") || tag.contains('@') {
+                        out.push_str(&tag);
+                    } else if tag.starts_with("br") {
+                        out.push(' ');
+                    }
+                    at = end + 1;
+                    continue;
+                }
+                out.push(c);
+            }
+            '`' | '*' => {}
+            '~' if next == '~' => at += 1,
+            '_' => {
+                let before = at.checked_sub(1).and_then(|it| chars.get(it));
+                let inside =
+                    before.is_some_and(|it| it.is_alphanumeric()) && next.is_alphanumeric();
+                if inside {
+                    out.push(c);
+                }
+            }
+            '&' => out.push('&'),
+            _ => out.push(c),
+        }
+        at += 1;
+    }
+    let out = out
+        .replace("&nbsp;", " ")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&");
+    let mut folded = String::with_capacity(out.len());
+    prose::fold_into(&mut folded, &out);
+    folded
+}
+
+fn find(chars: &[char], from: usize, what: char, within: usize) -> Option<usize> {
+    chars[from..]
+        .iter()
+        .take(within)
+        .position(|it| *it == what)
+        .map(|it| from + it)
+}
+
+/// The words of `[words](target)` or `[words][name]` that begins at `at`, and where it ends.
+fn link(chars: &[char], at: usize) -> Option<(String, usize)> {
+    let mut depth = 0;
+    let close = chars[at..].iter().take(2_000).position(|c| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })? + at;
+    let words: String = chars[at + 1..close].iter().collect();
+    let shut = match chars.get(close + 1) {
+        Some('(') => ')',
+        Some('[') => ']',
+        _ => return None,
+    };
+    let end = find(chars, close + 1, shut, 2_000)?;
+    Some((words, end + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_gives_title_date_and_authors() {
+        let draft = read(
+            "---\ntitle: \"A: b\"\ndate: 2024-03-05T10:00\nauthor:\n  - Ann\n  - Bob\ntags: [x]\n---\n# Head\nText.",
+        );
+        assert_eq!(draft.title, "A: b");
+        assert_eq!(draft.date.as_deref(), Some("2024-03-05"));
+        assert_eq!(draft.author.as_deref(), Some("Ann, Bob"));
+        assert_eq!(draft.blocks.len(), 2);
+    }
+
+    #[test]
+    fn a_rule_at_the_top_is_no_front_matter() {
+        let draft = read("---\n\nJust words here.\n\n---\nMore.");
+        assert_eq!(draft.title, "");
+        assert!(draft.blocks.iter().any(|it| it.text == "Just words here."));
+    }
+
+    #[test]
+    fn every_kind_of_block_is_known() {
+        let text = "Title\n=====\n\nSome *words* and a [link](http://a.example/x_y) with `code_x`.\n\n- one\n  - two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {}\n```\n<!-- hidden -->\n";
+        let seen: Vec<(BlockKind, u8, String)> = read(text)
+            .blocks
+            .into_iter()
+            .map(|it| (it.kind, it.level, it.text))
+            .collect();
+        let expected = [
+            (BlockKind::Heading, 1, "Title"),
+            (BlockKind::Prose, 0, "Some words and a link with code_x."),
+            (BlockKind::ListItem, 1, "one"),
+            (BlockKind::ListItem, 2, "two"),
+            (BlockKind::TableRow, 0, "a | b"),
+            (BlockKind::TableRow, 0, "1 | 2"),
+            (BlockKind::Code, 0, "fn main() {}"),
+        ];
+        let expected: Vec<(BlockKind, u8, String)> = expected
+            .into_iter()
+            .map(|(kind, level, text)| (kind, level, text.to_owned()))
+            .collect();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn deeply_nested_brackets_do_not_take_long() {
+        let text = "[".repeat(100_000);
+        assert!(read(&text).blocks.is_empty());
+    }
+}

@@ -1,0 +1,116 @@
+//! Plain text to blocks: paragraphs put together again from wrapped lines, lists kept apart.
+use crate::domain::{Block, BlockKind};
+
+/// Lines at least this long are taken for wrapped by a typewriter's margin.
+const WRAPPED: usize = 48;
+
+/// The paragraphs and list items of a plain text.
+pub(super) fn blocks(text: &str) -> Vec<Block> {
+    let mut out: Vec<Block> = Vec::new();
+    let mut open = false;
+    let mut last = "";
+    for line in text.split(['\n', '\r', '\u{c}', '\u{2028}', '\u{2029}']) {
+        let said = line.trim();
+        if said.is_empty() {
+            open = false;
+            continue;
+        }
+        let item = list_item(said);
+        let joins = open && item.is_none() && wrapped(last, said);
+        last = said;
+        if joins && let Some(block) = out.last_mut() {
+            block.text.push(' ');
+            fold_into(&mut block.text, said);
+            continue;
+        }
+        let (kind, words) = match item {
+            Some(words) => (BlockKind::ListItem, words),
+            None => (BlockKind::Prose, said),
+        };
+        let mut block = Block::new(kind, String::with_capacity(words.len()));
+        block.level = u8::from(kind == BlockKind::ListItem);
+        fold_into(&mut block.text, words);
+        out.push(block);
+        open = true;
+    }
+    out.retain(|it| it.text.chars().any(char::is_alphanumeric));
+    out
+}
+
+/// Whether `next` goes on with the sentence that `line` could not finish before the margin.
+fn wrapped(line: &str, next: &str) -> bool {
+    let ended = line.ends_with(['.', '!', '?', ':', ';', '”', '"', '。']);
+    let long = line.len() >= WRAPPED;
+    let runs_on = next.starts_with(|c: char| c.is_lowercase() || c == '(');
+    long && line.len() < 200 && (!ended || line.len() > 60) || (runs_on && !ended)
+}
+
+/// The words behind a list mark: `- x`, `* x`, `• x`, `3. x`, `(a) x`.
+pub(super) fn list_item(line: &str) -> Option<&str> {
+    for mark in ["- ", "* ", "+ ", "• ", "‣ ", "– ", "· ", "◦ ", "▪ "] {
+        if let Some(rest) = line.strip_prefix(mark) {
+            return Some(rest.trim_start());
+        }
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if (1..=3).contains(&digits)
+        && let Some(rest) = line[digits..].strip_prefix(['.', ')'])
+        && rest.starts_with(' ')
+    {
+        return Some(rest.trim_start());
+    }
+    None
+}
+
+/// Appends `words` with runs of white space folded and marks that cannot be seen left out.
+pub(super) fn fold_into(out: &mut String, words: &str) {
+    let mut spaced = true;
+    for c in words.chars() {
+        if c.is_whitespace() || c == '\0' {
+            if !spaced {
+                out.push(' ');
+            }
+            spaced = true;
+        } else if !c.is_control() && !matches!(c, '\u{200b}' | '\u{feff}' | '\u{ad}' | '\u{2060}') {
+            out.push(c);
+            spaced = false;
+        }
+    }
+    while out.ends_with(' ') {
+        out.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        blocks(text).into_iter().map(|it| it.text).collect()
+    }
+
+    #[test]
+    fn wrapped_lines_become_one_paragraph() {
+        let text = "The quick brown fox jumps over the lazy dog and then it\nruns away into the wood.\n\nNext one.";
+        assert_eq!(
+            texts(text),
+            [
+                "The quick brown fox jumps over the lazy dog and then it runs away into the wood.",
+                "Next one."
+            ]
+        );
+    }
+
+    #[test]
+    fn short_lines_and_list_items_stay_apart() {
+        assert_eq!(
+            texts("Name: Ann\nAge: 7\n- one\n- two"),
+            ["Name: Ann", "Age: 7", "one", "two"]
+        );
+    }
+
+    #[test]
+    fn nul_and_invisible_marks_are_left_out() {
+        assert_eq!(texts("a\0b\u{200b}c"), ["a bc"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! A draft as Markdown and as the row `ibid read --jsonl` prints.
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::domain::{Block, BlockKind, PageDraft};
+
+/// The main text as Markdown: headings, lists, tables and code, ready to be shown or fed on.
+pub fn markdown(draft: &PageDraft) -> String {
+    let mut out = String::new();
+    let mut before: Option<&Block> = None;
+    for block in &draft.blocks {
+        let same = before.is_some_and(|it| it.kind == block.kind);
+        let tight = same && matches!(block.kind, BlockKind::ListItem | BlockKind::TableRow);
+        if before.is_some() {
+            out.push_str(if tight { "\n" } else { "\n\n" });
+        }
+        match block.kind {
+            BlockKind::Heading => {
+                let level = usize::from(block.level.clamp(1, 6));
+                out.push_str(&"#".repeat(level));
+                out.push(' ');
+                out.push_str(&block.text);
+            }
+            BlockKind::ListItem => {
+                out.push_str(&"  ".repeat(usize::from(block.level.clamp(1, 8) - 1)));
+                out.push_str("- ");
+                out.push_str(&block.text);
+            }
+            BlockKind::TableRow => table_row(&mut out, &block.text, !same),
+            BlockKind::Code => code(&mut out, &block.text),
+            BlockKind::Comment => {
+                out.push_str("> ");
+                out.push_str(&block.text);
+            }
+            BlockKind::Prose => guarded(&mut out, &block.text),
+        }
+        before = Some(block);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn table_row(out: &mut String, text: &str, first: bool) {
+    out.push_str("| ");
+    out.push_str(text);
+    out.push_str(" |");
+    if first {
+        let cells = text.split(" | ").count();
+        out.push_str("\n|");
+        out.push_str(&" --- |".repeat(cells));
+    }
+}
+
+fn code(out: &mut String, text: &str) {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    out.push_str(&fence);
+    out.push('\n');
+    out.push_str(text);
+    out.push('\n');
+    out.push_str(&fence);
+}
+
+/// Prose that begins like a heading, list or fence must not become one.
+fn guarded(out: &mut String, text: &str) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let numbered = digits > 0 && text[digits..].starts_with(". ");
+    if numbered {
+        out.push_str(&text[..digits]);
+        out.push('\\');
+        out.push_str(&text[digits..]);
+        return;
+    }
+    if text.starts_with(['#', '>', '|', '`', '~', '+'])
+        || text.starts_with("- ")
+        || text.starts_with("* ")
+    {
+        out.push('\\');
+    }
+    out.push_str(text);
+}
+
+/// One row of `ibid read --jsonl`. `text` is the main text alone, blocks joined by newlines;
+/// `words` counts its words; `path` is as it was given.
+pub fn row(draft: &PageDraft, path: &Path) -> Value {
+    let blocks: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
+    let text = blocks.join("\n");
+    json!({
+        "path": path.to_string_lossy(),
+        "url": draft.url,
+        "title": draft.title,
+        "author": draft.author,
+        "date": draft.date,
+        "lang": draft.lang,
+        "words": text.split_whitespace().count(),
+        "markdown": markdown(draft),
+        "text": text,
+        "warnings": draft.warnings,
+    })
+}

@@ -2,6 +2,7 @@
 mod folders;
 mod lock;
 mod parts;
+pub mod reading;
 mod sitting;
 
 use std::path::{Path, PathBuf};

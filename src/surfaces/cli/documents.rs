@@ -1,5 +1,6 @@
 //! Documents without a run: `read`, `search`, `check`, `index`.
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -7,14 +8,82 @@ use serde_json::{Value, json};
 use super::args::{IndexAction, Search};
 use super::ask::folder;
 use super::console::Console;
-use super::exit::{Done, Exit};
+use super::exit::{Done, Exit, Stop};
 use super::progress::clip;
 use super::{wait, with_app};
-use crate::app::{App, Filter, Found, Refreshed, check_row};
-use crate::config::{Loaded, Surroundings};
+use crate::app::{App, Filter, Found, Refreshed, check_row, reading};
+use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::counted;
+
+/// `ibid read PATH…`. In JSON every document has its row, also one that could not be read; as text,
+/// what could not be read is told on stderr and the exit is 1.
+pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Console) -> Done {
+    let settings = &loaded.settings;
+    let mut failed = 0;
+    let mut rows = 0;
+    let mut hand_over = |it: reading::Reading| -> std::result::Result<(), Stop> {
+        rows += 1;
+        if let Some(fault) = &it.fault {
+            failed += 1;
+            if !json || paths.len() == 1 {
+                console.fault(&Error::new(Kind::Malformed, fault.clone()));
+            }
+        }
+        if json {
+            console.line(&it.row.to_string())
+        } else if it.fault.is_none() {
+            let text = it.row["markdown"].as_str().unwrap_or_default();
+            let gap = if rows > 1 { "\n" } else { "" };
+            console.print(&format!("{gap}{}", shown(text)))
+        } else {
+            Ok(())
+        }
+    };
+    for path in paths {
+        if path.as_os_str() == "-" {
+            hand_over(reading::read_bytes(settings, &stdin_bytes(settings)?))?;
+            continue;
+        }
+        let mut stop = Ok(());
+        reading::read_file(settings, path, &mut |it| {
+            stop = hand_over(it);
+            match stop {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        })?;
+        stop?;
+    }
+    // Of many files read as rows, each row says for itself how it went.
+    let told_in_rows = json && paths.len() > 1;
+    Ok(if failed > 0 && !told_in_rows {
+        Exit::Failure
+    } else {
+        Exit::Delivered
+    })
+}
+
+fn stdin_bytes(settings: &Settings) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(settings.max_document_bytes + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|fault| Error::new(Kind::Malformed, "reading standard input").because(fault))?;
+    Ok(bytes)
+}
+
+/// A document's text as it is, unless it would drive the terminal of the person reading it.
+fn shown(text: &str) -> String {
+    if !std::io::stdout().is_terminal() {
+        return text.to_owned();
+    }
+    text.chars()
+        .filter(|it| *it == '\n' || *it == '\t' || !it.is_control())
+        .collect()
+}
 
 /// `ibid search`.
 pub(super) fn search(

@@ -12,7 +12,7 @@ use crate::app::{App, Running};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Run};
+use crate::record::{Envelope, Run, RunStatus};
 use crate::surfaces::export::{self, Pages, json, markdown};
 
 /// Shows a run until it ends, then delivers what it made.
@@ -226,17 +226,27 @@ async fn deliver(
 
 fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, began: Instant) {
     let shown = written.map(|it| it.display().to_string());
-    if let Some(reason) = &run.error {
-        let fault = Error::new(Kind::Internal, format!("run {}", run.id)).because(reason.clone());
-        console.fault(&fault.hint(format!("go on with: ibid resume {}", run.id)));
+    if run.status == RunStatus::Cancelled {
+        console.tell(&format!("run {} was cancelled", run.id));
+        return;
+    }
+    if let (Some(reason), true) = (&run.error, exit != Exit::NoAnswer) {
+        let kind = run.failure.unwrap_or(Kind::Internal);
+        console.fault(&Error::new(kind, format!("run {}", run.id)).because(reason.clone()));
         return;
     }
     match exit {
-        Exit::NoAnswer => console.tell(&format!(
-            "{} no answer that these sources carry (see `ibid show {}`)",
-            console.err.yellow("○"),
-            run.id
-        )),
+        Exit::NoAnswer => {
+            console.tell(&format!(
+                "{} no answer: nothing in {} speaks to it",
+                console.err.yellow("○"),
+                read_pages(run.pages)
+            ));
+            console.tell(&format!(
+                "{} ask in the words the documents use, or add documents with --folder",
+                console.err.on("1;36", "hint:")
+            ));
+        }
         Exit::Budget => console.tell("the budget ended before there was anything to report"),
         Exit::Strict => console.tell(&format!(
             "{} --strict: not every check and the evidence gate passed",
@@ -254,6 +264,14 @@ fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, beg
         if !stat.is_empty() {
             console.tell(&stat);
         }
+    }
+}
+
+fn read_pages(n: u32) -> String {
+    match n {
+        0 => "what was found".to_owned(),
+        1 => "the one page read".to_owned(),
+        n => format!("the {n} pages read"),
     }
 }
 

@@ -29,6 +29,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   documents     every file through the readers
   extract       main-content extraction against gold pages";
+const USAGE: &str = "usage: evals quotes|speed|crash|attribution|documents|extract [ARGUMENTS…]    (see evals/README.md)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -259,6 +259,7 @@ fn page() -> Page {
             kind: BlockKind::Prose,
             text: "A green roof is a roof with plants. It weighs 120 kg.".to_owned(),
             page: Some(1),
+            level: 0,
         }],
         ..PageDraft::default()
     })

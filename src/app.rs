@@ -3,6 +3,7 @@ mod folders;
 mod lock;
 mod machine;
 mod parts;
+pub mod reading;
 mod sitting;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
 
-use crate::adapters::folder::{self, Filter, Found, Progress, Refreshed};
+use crate::adapters::folder;
 use crate::adapters::journal::Journal;
 use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
@@ -21,6 +22,8 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
 use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
+pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
+pub use crate::research::attribution::check_row;
 pub use parts::{Doors, Opening, Parts, Planning, Research};
 
 use lock::RunLock;
@@ -427,6 +430,12 @@ impl Running {
     /// Write with what there is (the first Ctrl-C).
     pub fn finish(&self) {
         self.finish.store(true, Ordering::Relaxed);
+    }
+
+    /// What asks the run to finish, for who waits for its end meanwhile.
+    pub fn finisher(&self) -> impl Fn() + Send + use<> {
+        let finish = Arc::clone(&self.finish);
+        move || finish.store(true, Ordering::Relaxed)
     }
 
     /// The whole story after `seq`, each event once and in order, however late one comes.

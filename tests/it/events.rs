@@ -2,8 +2,8 @@
 //!
 //! `tests/golden/events.jsonl` holds one line a kind of event as it stands on the wire, and
 //! `docs/events.md` is made from it. After a change that is meant, look at the difference and accept
-//! it with `IBID_UPDATE_DOCS=1 cargo xtask test events`.
-mod samples;
+//! it with `IBID_ACCEPT=1 cargo xtask test events`.
+pub(crate) mod samples;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -215,7 +215,7 @@ fn declared() -> Vec<(String, String)> {
 
 fn same_as_file(name: &str, now: &str) {
     let path = root().join(name);
-    if env::var_os("IBID_UPDATE_DOCS").is_some() {
+    if env::var_os("IBID_ACCEPT").is_some() {
         fs::write(&path, now).unwrap();
     }
     let recorded = fs::read_to_string(&path).unwrap_or_default();
@@ -227,7 +227,7 @@ fn same_as_file(name: &str, now: &str) {
         .collect();
     assert!(
         recorded == now,
-        "{name} has changed; if that is meant, accept it with IBID_UPDATE_DOCS=1:\n{}",
+        "{name} has changed; if that is meant, accept it with IBID_ACCEPT=1:\n{}",
         changed.join("\n")
     );
 }

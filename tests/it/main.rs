@@ -14,6 +14,7 @@ mod domain;
 mod events;
 mod export;
 mod folder;
+mod memory;
 mod runs;
 mod speed;
 mod stand_in;

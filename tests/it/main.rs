@@ -14,7 +14,6 @@ mod domain;
 mod events;
 mod export;
 mod folder;
-mod memory;
 mod runs;
 mod speed;
 mod stand_in;

@@ -13,6 +13,7 @@ mod domain;
 mod events;
 mod export;
 mod folder;
+mod progress;
 mod runs;
 mod speed;
 mod stand_in;

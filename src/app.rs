@@ -1,6 +1,7 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
 mod folders;
 mod lock;
+mod machine;
 mod parts;
 pub mod reading;
 mod sitting;
@@ -108,6 +109,8 @@ impl App {
     pub async fn resume(&self, run: &RunId) -> Result<Running> {
         let store = self.known(run).await?;
         let lock = RunLock::need(&self.settings.data_dir, run)?;
+        // An earlier sitting in this process may have been dropped with a write on its way.
+        store.drain().await?;
         let past = store.events(run, 0).await?;
         let log = self.log(run, &store, &past);
         let events = log.follow();
@@ -252,6 +255,7 @@ impl App {
             Order::Cancel => RunLock::take(&self.settings.data_dir, run)?,
             Order::Finish => None,
         };
+        store.drain().await?;
         let past = store.events(run, 0).await?;
         if Run::of(run.clone(), &past).status.ended() {
             if let Some(lock) = lock {

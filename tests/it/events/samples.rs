@@ -167,7 +167,7 @@ fn ending() -> Vec<Event> {
         Event::RunFailed {
             reason: "the disk is full".to_owned(),
             hint: Some("make room".to_owned()),
-            kind: None,
+            kind: Some(ibid::Kind::Setup),
         },
         Event::RunCancelled {},
     ]

@@ -14,6 +14,8 @@ mod domain;
 mod events;
 mod export;
 mod folder;
+mod progress;
+mod memory;
 mod runs;
 mod speed;
 mod stand_in;

@@ -11,24 +11,12 @@ mod documents;
 mod extract;
 mod program;
 mod quotes;
+mod retrieve;
 mod sets;
 mod speed;
 
 use std::process::ExitCode;
 
-mod extract;
-mod retrieve;
-
-fn main() -> ExitCode {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    if args.is_empty() {
-        return usage();
-    }
-    let component = args.remove(0);
-    let outcome = match component.as_str() {
-        "extract" => extract::run(&args),
-        "retrieve" => retrieve::run(&args),
-        _ => return usage(),
 /// What can go wrong in a measurement: a sentence for the person who runs it.
 type Fault = Box<dyn std::error::Error>;
 
@@ -41,7 +29,8 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   crash         kills at random moments and at every named point
   attribution   claims against sources
   documents     every file through the readers
-  extract       main-content extraction against gold pages";
+  extract       main-content extraction against gold pages
+  retrieve      ranking of a folder against relevance judgements";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -53,6 +42,7 @@ fn main() -> ExitCode {
         Some("attribution") => attribution::run(rest),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
+        Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -62,11 +52,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn usage() -> ExitCode {
-    let text = "usage: evals extract DIR…   main-content extraction against gold pages\n\
-                \x20      evals retrieve DIR…  ranking of a folder against relevance judgements\n";
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
-    ExitCode::from(2)
 }

@@ -30,7 +30,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   documents     every file through the readers
   extract       main-content extraction against gold pages
-  retrieve      ranking of a folder against relevance judgements";
+  retrieve      ranking on judged collections";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -148,6 +148,7 @@ words!(SentenceWords {
     standing: Vec<String>,
     connectives: Vec<String>,
     labels: Vec<String>,
+    aim_openings: Vec<String>,
     aims: Vec<String>,
     boilerplate: Vec<String>,
     orders: Vec<String>,
@@ -158,6 +159,8 @@ words!(SentenceWords {
     negations: Vec<String>,
     no_negation: Vec<String>,
     antonyms: Vec<(String, String)>,
+    reporting: Vec<String>,
+    verbs: BTreeSet<String>,
     found_that: Vec<String>,
 });
 words!(GapWords {
@@ -176,6 +179,9 @@ words!(OpenWords {
 });
 words!(ConfidenceWords {
     sources: String,
+    same: String,
+    none_disagrees: String,
+    lean: String,
     one_source: String,
     agree: String,
     disagree: String,
@@ -226,7 +232,7 @@ fn parsed<T: for<'a> Deserialize<'a>>(
     text: &str,
     name: &str,
 ) -> Result<&'static T> {
-    cell.get_or_init(|| toml::from_str(text).map_err(|it| it.to_string()))
+    cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|it| it.to_string()))
         .as_ref()
         .map_err(|fault| {
             Error::new(Kind::Internal, format!("reading the words of {name}"))

@@ -16,47 +16,81 @@ const SHORT_WORDS: usize = 60;
 const ANSWER_CHARS: usize = 140;
 /// Worth below which a sentence does not answer, only speaks to the matter.
 const ANSWERS: f32 = 0.45;
+/// Share of the question's words a sentence must have to decide a yes or no.
+const DECIDES: f32 = 0.7;
+/// Share of a sentence's relevance that a cut of it must keep.
+const KEEPS: f32 = 0.85;
 
-/// How well each point answers the question itself; 0 for points that only speak to sides of it.
-pub(crate) fn worth(brief: &Brief, scale: &mut Scale, point: &Point) -> Result<f32> {
-    let lower = spaced(&point.text);
-    let fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
-    let relevance = scale.relevance(&point.text);
-    let words = &prompts::phrases()?.sentence;
-    let doubt = if any_phrase(&lower, &words.doubt) {
-        0.06
-    } else {
-        0.0
-    };
-    let long = if point.words > 40 { 0.08 } else { 0.0 };
-    let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
-    Ok(0.5 * relevance + 0.25 * fit + 0.25 * point.score + backed - doubt - long)
+/// A point with how well it answers the question itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Ranked<'a> {
+    pub(crate) point: &'a Point,
+    /// How well it answers, about 0 to 1.
+    pub(crate) worth: f32,
+    /// Share of the question's telling words it has.
+    pub(crate) relevance: f32,
 }
 
-/// Which way the evidence leans on a question of yes or no: for, against, and neither.
+/// The points by how well they answer, best first.
+pub(crate) fn rank<'a>(
+    brief: &Brief,
+    scale: &mut Scale,
+    points: &'a [Point],
+) -> Result<Vec<Ranked<'a>>> {
+    let words = &prompts::phrases()?.sentence;
+    let mut ranked = Vec::new();
+    for point in points {
+        let lower = spaced(&point.text);
+        let fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        let relevance = scale.relevance(&point.text);
+        let doubt = if any_phrase(&lower, &words.doubt) {
+            0.06
+        } else {
+            0.0
+        };
+        let long = if point.words > 40 { 0.08 } else { 0.0 };
+        let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
+        let worth = 0.5 * relevance + 0.25 * fit + 0.25 * point.score + backed - doubt - long;
+        ranked.push(Ranked {
+            point,
+            worth,
+            relevance,
+        });
+    }
+    ranked.sort_by(|a, b| {
+        b.worth
+            .total_cmp(&a.worth)
+            .then(a.point.evidence.cmp(&b.point.evidence))
+    });
+    Ok(ranked)
+}
+
+/// Which way the evidence leans on a question of yes or no.
 pub(crate) struct Leaning {
     pub(crate) yes: usize,
     pub(crate) no: usize,
 }
 
 impl Leaning {
-    /// By the sentences that speak most to the question, each counting for its source once.
-    pub(crate) fn of(brief: &Brief, notes: &Notes, ranked: &[(f32, &Point)]) -> Option<Leaning> {
+    /// By the sentences that speak of what is asked, the more the more they do.
+    pub(crate) fn of(brief: &Brief, notes: &Notes, ranked: &[Ranked<'_>]) -> Option<Leaning> {
         if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
             return None;
         }
-        let top = ranked.first()?.0;
+        let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
         let mut lean = Leaning { yes: 0, no: 0 };
-        for (worth, point) in ranked.iter().take(8) {
-            if *worth < top * 0.75 {
-                break;
-            }
-            for it in point.evidence.iter().map(|nth| &notes.evidence[*nth]) {
-                match it.stance {
-                    Stance::For => lean.yes += 1,
-                    Stance::Against => lean.no += 1,
-                    Stance::Neutral => {}
-                }
+        let deciding = ranked
+            .iter()
+            .filter(|it| it.relevance >= DECIDES && it.relevance >= top * 0.8)
+            .take(8);
+        for it in deciding
+            .flat_map(|it| &it.point.evidence)
+            .map(|nth| &notes.evidence[*nth])
+        {
+            match it.stance {
+                Stance::For => lean.yes += 1,
+                Stance::Against => lean.no += 1,
+                Stance::Neutral => {}
             }
         }
         Some(lean)
@@ -75,35 +109,31 @@ impl Leaning {
 }
 
 /// One to three sentences that answer, at most 60 words together.
-pub(crate) fn short(ranked: &[(f32, &Point)], lean: Option<bool>, notes: &Notes) -> Vec<usize> {
-    let mut taken: Vec<usize> = Vec::new();
+pub(crate) fn short<'a>(
+    ranked: &[Ranked<'a>],
+    lean: Option<bool>,
+    notes: &Notes,
+) -> Vec<&'a Point> {
+    let mut taken: Vec<&Point> = Vec::new();
     let mut room = SHORT_WORDS;
-    let Some(top) = ranked.first().map(|it| it.0) else {
+    let Some(top) = ranked.first() else {
         return taken;
     };
-    for (nth, (worth, point)) in ranked.iter().enumerate() {
-        if taken.len() >= 3 || *worth < top * 0.7 || (taken.len() >= 1 && *worth < ANSWERS) {
+    for it in ranked {
+        let weak =
+            it.worth < top.worth * 0.7 || it.relevance < top.relevance * 0.65 || it.worth < ANSWERS;
+        if taken.len() >= 3 || (weak && !taken.is_empty()) {
             break;
         }
         let like = taken
             .iter()
-            .map(|it| jaccard(&ranked[*it].1.ids, &point.ids))
+            .map(|other| jaccard(&other.ids, &it.point.ids))
             .fold(0.0, f32::max);
-        if point.words > room || like > 0.5 || against(lean, point, notes) {
+        if it.point.words > room || like > 0.5 || against(lean, it.point, notes) {
             continue;
         }
-        room -= point.words;
-        taken.push(nth);
-    }
-    if taken.is_empty() {
-        // Every sentence is longer than the short answer may be: the best that is shortest.
-        let best = ranked
-            .iter()
-            .enumerate()
-            .filter(|it| it.1.1.words <= SHORT_WORDS)
-            .map(|it| it.0)
-            .next();
-        taken.extend(best);
+        room -= it.point.words;
+        taken.push(it.point);
     }
     taken
 }
@@ -119,9 +149,9 @@ fn against(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
 
 /// One line of at most 140 characters: a whole sentence or a clause that stands alone.
 pub(crate) fn line(
-    brief: &Brief,
+    scale: &mut Scale,
     notes: &Notes,
-    ranked: &[(f32, &Point)],
+    ranked: &[Ranked<'_>],
     lean: Option<&Leaning>,
 ) -> Result<Option<Line>> {
     let words = &prompts::phrases()?.answer;
@@ -132,18 +162,21 @@ pub(crate) fn line(
         None => "{text}",
     };
     let room = ANSWER_CHARS - fill(prefix, &[("text", "")]).chars().count();
-    let top = ranked.first().map_or(0.0, |it| it.0);
-    if top < ANSWERS {
+    let Some(top) = ranked.first().filter(|it| it.worth >= ANSWERS) else {
         return Ok(None);
-    }
-    for (worth, point) in ranked.iter().take(6) {
-        if *worth < top * 0.8 || against(clear, point, notes) {
+    };
+    for it in ranked.iter().take(8) {
+        if it.worth < top.worth * 0.75
+            || it.relevance < top.relevance * 0.75
+            || against(clear, it.point, notes)
+        {
             continue;
         }
-        if let Some(text) = fit_into(&point.text, room, brief)? {
+        if let Some(text) = fit_into(&it.point.text, room, scale)? {
+            let evidence = ids(notes, it.point);
             return Ok(Some(Line {
                 text: fill(prefix, &[("text", &text)]),
-                evidence: ids(notes, point),
+                evidence,
             }));
         }
     }
@@ -153,7 +186,7 @@ pub(crate) fn line(
 /// Where no sentence fits, a yes or no with its count still answers.
 fn counted(
     notes: &Notes,
-    ranked: &[(f32, &Point)],
+    ranked: &[Ranked<'_>],
     lean: Option<&Leaning>,
     clear: Option<bool>,
 ) -> Result<Option<Line>> {
@@ -175,8 +208,8 @@ fn counted(
     );
     let carried = ranked
         .iter()
-        .find(|it| !against(clear, it.1, notes))
-        .map(|it| ids(notes, it.1));
+        .find(|it| !against(clear, it.point, notes))
+        .map(|it| ids(notes, it.point));
     Ok(carried.map(|evidence| Line { text, evidence }))
 }
 
@@ -189,29 +222,36 @@ fn ids(notes: &Notes, point: &Point) -> Vec<crate::domain::EvidenceId> {
 }
 
 /// The sentence if it fits; else without brackets, without "it was found that", and cut where a
-/// clause ends that stands alone. `None` where no such cut says what the question asks.
-fn fit_into(text: &str, room: usize, brief: &Brief) -> Result<Option<String>> {
+/// clause ends that stands alone. `None` where no such cut still says what the question asks.
+fn fit_into(text: &str, room: usize, scale: &mut Scale) -> Result<Option<String>> {
     let words = &prompts::phrases()?.sentence;
     let fits = |it: &str| it.chars().count() <= room;
     if fits(text) {
         return Ok(Some(text.to_owned()));
     }
+    let whole = scale.relevance(text);
     let mut shorter = without_brackets(text);
-    if fits(&shorter) {
-        return Ok(Some(shorter));
-    }
     if let Some(tail) = after_found_that(&shorter, &words.found_that) {
         shorter = tail;
-        if fits(&shorter) {
-            return Ok(Some(shorter));
+    }
+    let candidates = std::iter::once(shorter.clone())
+        .chain(heads(&shorter))
+        .chain(tails(&shorter, &words.leaning));
+    for it in candidates {
+        if fits(&it)
+            && it.split_whitespace().count() >= 5
+            && has_verb_like(&it)
+            && scale.relevance(&it) >= whole * KEEPS
+        {
+            return Ok(Some(it));
         }
     }
-    // What is cut must not take back what stands before it.
-    const TURNS: &[&str] = &[
-        "but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not",
-        "while", "when",
-    ];
-    for joint in [
+    Ok(None)
+}
+
+/// The beginning up to where an addition begins that takes nothing back.
+fn heads(text: &str) -> Vec<String> {
+    const JOINTS: &[&str] = &[
         "; ",
         ", which ",
         ", who ",
@@ -219,30 +259,43 @@ fn fit_into(text: &str, room: usize, brief: &Brief) -> Result<Option<String>> {
         ", thereby ",
         ", resulting in ",
         ", leading to ",
-        ", and is ",
-        ", and are ",
+        ", and ",
         ", with ",
-    ] {
-        let Some(at) = shorter.find(joint) else {
-            continue;
-        };
-        let (head, tail) = shorter.split_at(at);
-        let turned = TURNS.iter().any(|it| has_phrase(&spaced(tail), it));
-        let says = brief
-            .subjects
-            .iter()
-            .take(2)
-            .any(|it| shares_word(head, it));
-        if fits(head)
-            && head.split_whitespace().count() >= 6
-            && !turned
-            && says
-            && has_verb_like(head)
-        {
-            return Ok(Some(format!("{}.", head.trim_end_matches([',', ';']))));
-        }
-    }
-    Ok(None)
+        ", including ",
+        ", such as ",
+        " characterized by ",
+        " characterised by ",
+    ];
+    // What is cut must not take back what stands before it.
+    const TURNS: &[&str] = &[
+        "but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not",
+        "while", "when", "or", "no",
+    ];
+    JOINTS
+        .iter()
+        .filter_map(|joint| text.find(joint))
+        .map(|at| text.split_at(at))
+        .filter(|(_, tail)| !TURNS.iter().any(|it| has_phrase(&spaced(tail), it)))
+        // "A, B, and C" is no clause: an enumeration has a comma before the joint.
+        .filter(|(head, tail)| !tail.starts_with(", and ") || !head.contains(", "))
+        .map(|(head, _)| format!("{}.", head.trim_end_matches([',', ';'])))
+        .collect()
+}
+
+/// The end from where a clause begins that stands by itself.
+fn tails(text: &str, leaning: &[String]) -> Vec<String> {
+    ["; ", ", and "]
+        .iter()
+        .filter_map(|joint| text.find(joint).map(|at| &text[at + joint.len()..]))
+        .filter(|tail| {
+            let words = spaced(tail);
+            let start = words.trim_start();
+            !leaning
+                .iter()
+                .any(|it| start.starts_with(&format!("{it} ")))
+        })
+        .map(sentence_case)
+        .collect()
 }
 
 fn without_brackets(text: &str) -> String {
@@ -271,14 +324,6 @@ fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
         .filter(|at| *at < text.len() / 2)
         .min()
         .map(|at| sentence_case(text[at..].trim()))
-}
-
-fn shares_word(text: &str, phrase: &str) -> bool {
-    let lower = text.to_lowercase();
-    phrase
-        .to_lowercase()
-        .split_whitespace()
-        .any(|it| lower.contains(it))
 }
 
 /// A clause needs a verb: one of the common ones, or a word that ends like one.

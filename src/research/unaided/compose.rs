@@ -8,7 +8,7 @@ use crate::research::gather::Gathered;
 use crate::research::prompts::{self, fill};
 use crate::research::write::{Draft, DraftConflict, DraftSection, Line};
 
-use super::answer::{self, Leaning};
+use super::answer::{self, Leaning, Ranked};
 use super::choose::{Point, mmr, points, voices};
 use super::conflicts;
 use super::lexicon::jaccard;
@@ -22,6 +22,10 @@ const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
 /// Sentences of a paragraph.
 const PARAGRAPH: usize = 4;
+/// Share of the question's telling words above which a sentence answers it directly.
+const DIRECT: f32 = 0.55;
+/// Share of the best sentence's relevance below which another is beside the point.
+const BESIDE: f32 = 0.45;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -38,48 +42,54 @@ pub(crate) fn compose(
 ) -> Result<Option<Draft>> {
     let notes = &gathered.notes;
     let all = points(notes, scale.lexicon(), question.method.max_sources)?;
-    let mut ranked: Vec<(f32, &Point)> = Vec::new();
-    for point in &all {
-        ranked.push((answer::worth(brief, scale, point)?, point));
-    }
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.evidence.cmp(&b.1.evidence)));
-    let spoken = ranked
-        .iter()
-        .map(|it| scale.relevance(&it.1.text))
-        .fold(0.0, f32::max);
+    let ranked = answer::rank(brief, scale, &all)?;
+    let spoken = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
     if spoken < FLOOR {
         return Ok(None);
     }
+    // What speaks of much less than the best sentence does is beside the point.
+    let kept: Vec<usize> = ranked
+        .iter()
+        .filter(|it| it.relevance >= spoken * BESIDE)
+        .map(|it| it.point.evidence[0])
+        .collect();
+    let all: Vec<Point> = all
+        .iter()
+        .filter(|it| kept.contains(&it.evidence[0]))
+        .cloned()
+        .collect();
+    let ranked = answer::rank(brief, scale, &all)?;
     let lean = Leaning::of(brief, notes, &ranked);
     let clear = lean.as_ref().and_then(Leaning::clear);
     let mut page = Sheet::new(notes, question.method.final_report_max_length);
 
-    let answer = answer::line(brief, notes, &ranked, lean.as_ref())?;
-    let core: Vec<(f32, &Point)> = ranked
+    let answer = answer::line(scale, notes, &ranked, lean.as_ref())?;
+    let core: Vec<Ranked<'_>> = ranked
         .iter()
-        .filter(|it| speaks_to_core(notes, it.1))
+        .filter(|it| speaks_to_core(notes, it.point))
         .copied()
         .collect();
     let base = if core.is_empty() { &ranked } else { &core };
-    let short: Vec<&Point> = answer::short(base, clear, notes)
-        .into_iter()
-        .map(|nth| base[nth].1)
-        .collect();
+    let short = answer::short(base, clear, notes);
     let short_lines: Vec<Line> = short.iter().map(|it| page.say(it)).collect();
     let conflicts = conflicts::find(notes, &all, scale.lexicon())?;
-    let confidence = mark(
-        notes,
-        &short,
-        &conflicts,
-        ranked.first().map_or(0.0, |it| it.0),
-    )?;
+    let confidence = mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
 
     let mut findings = Vec::new();
     let mut sections = Vec::new();
     if question.mode == Mode::Report {
         for point in pick_findings(notes, &all, &ranked, &page) {
             let line = page.say(point);
-            findings.push((line, mark(notes, &[point], &conflicts, point.score)?));
+            findings.push((
+                line,
+                mark(
+                    notes,
+                    &[point],
+                    &conflicts,
+                    ranked.iter().find(|it| std::ptr::eq(it.point, point)),
+                    None,
+                )?,
+            ));
         }
         for item in notes.plan.items() {
             let paragraphs = section(notes, item, &all, &mut page);
@@ -154,7 +164,7 @@ fn speaks_to_core(notes: &Notes, point: &Point) -> bool {
 fn pick_findings<'a>(
     notes: &Notes,
     all: &'a [Point],
-    ranked: &[(f32, &'a Point)],
+    ranked: &[Ranked<'a>],
     page: &Sheet<'_>,
 ) -> Vec<&'a Point> {
     let left: Vec<&Point> = all.iter().filter(|it| page.fresh(it)).collect();
@@ -185,7 +195,7 @@ fn pick_findings<'a>(
             picked.push(it);
         }
     }
-    for (_, it) in ranked {
+    for it in ranked.iter().map(|it| it.point) {
         if picked.len() >= most {
             break;
         }
@@ -294,12 +304,15 @@ fn in_page_order(notes: &Notes, paragraph: &mut [&Point]) {
     }
 }
 
-/// The confidence of what these points say, and the rules that gave it.
+/// The confidence of what these points say, and the rules that gave it: how many independent
+/// sources say the same, how many speak to it, whether any disagrees or doubts, and whether the
+/// words are those of the question.
 fn mark(
     notes: &Notes,
     said: &[&Point],
     conflicts: &[DraftConflict],
-    worth: f32,
+    best: Option<&Ranked<'_>>,
+    lean: Option<&Leaning>,
 ) -> Result<ConfidenceMark> {
     let words = &prompts::phrases()?.confidence;
     let evidence: Vec<&Evidence> = said
@@ -308,39 +321,54 @@ fn mark(
         .map(|nth| &notes.evidence[*nth])
         .collect();
     let n = voices(notes, evidence.iter().copied()).len();
+    let same = said
+        .iter()
+        .map(|it| voices(notes, it.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
+        .max()
+        .unwrap_or(0);
+    let leaning = lean.and_then(|it| {
+        it.clear()
+            .map(|yes| (if yes { it.yes } else { it.no }, it.yes + it.no))
+    });
     let disputed = conflicts.iter().flat_map(|it| &it.sides).any(|(_, line)| {
         line.evidence
             .iter()
             .any(|id| evidence.iter().any(|it| it.id == *id))
     });
-    let doubt = answer::any_doubt(evidence.iter().copied());
-    let direct = worth >= 0.5;
-    let mut why = vec![if n == 1 {
-        words.one_source.clone()
-    } else {
-        fill(&words.sources, &[("n", &n.to_string())])
+    let mut why = vec![match n {
+        1 => words.one_source.clone(),
+        _ => fill(&words.sources, &[("n", &n.to_string())]),
     }];
-    let mut level: i32 = match n {
-        0 => 0,
-        1 => 1,
-        2 => 2,
-        _ => 3,
+    let mut level: i32 = match (same, n) {
+        (3.., _) => 3,
+        (2, _) | (_, 3..) => 2,
+        (_, 0) => 0,
+        _ => 1,
     };
     if disputed {
         why.push(words.disagree.clone());
         level -= 1;
-    } else if n > 1 {
+    } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
+        why.push(fill(
+            &words.lean,
+            &[("n", &way.to_string()), ("total", &total.to_string())],
+        ));
+    } else if same > 1 && same == n {
         why.push(words.agree.clone());
+    } else if same > 1 {
+        why.push(fill(&words.same, &[("n", &same.to_string())]));
+    } else if n > 1 {
+        why.push(words.none_disagrees.clone());
     }
-    if doubt {
+    if answer::any_doubt(evidence.iter().copied()) {
         why.push(words.doubt.clone());
         level -= 1;
     }
-    if direct {
-        why.push(words.direct.clone());
-    } else {
+    if best.is_none_or(|it| it.relevance < DIRECT) {
         why.push(words.indirect.clone());
         level -= 1;
+    } else {
+        why.push(words.direct.clone());
     }
     Ok(ConfidenceMark {
         level: grade(level),

@@ -1,11 +1,11 @@
 //! Whether a sentence has the shape of an answer to a kind of question (row D7).
 use crate::domain::QuestionKind;
-use crate::domain::words::{is_stop, numbers, stem, tokens};
+use crate::domain::words::{is_stop, stem, tokens};
 use crate::error::Result;
 use crate::research::prompts::{self, Facet};
 
 use super::lexicon::{any_phrase, count_phrases, has_phrase};
-use super::sentence::{has_number, names_month, years};
+use super::sentence::{has_number, measures, names_month, years};
 
 /// How much `text` looks like an answer of this kind, 0 to 1. `spaced` are its words.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
@@ -188,7 +188,7 @@ fn name_fit(asked: &str, text: &str) -> f32 {
 
 /// A number with a unit; best the unit that is asked for, or `%` where a share is.
 fn quantity_fit(asked: &str, text: &str) -> f32 {
-    let found = numbers(text);
+    let found = measures(text);
     if found.is_empty() {
         return 0.0;
     }
@@ -224,7 +224,7 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
 }
 
 fn figure_fit(text: &str) -> f32 {
-    let found = numbers(text);
+    let found = measures(text);
     let with_unit = found.iter().filter(|it| it.unit.is_some()).count();
     match with_unit {
         0 => 0.3,

@@ -193,6 +193,9 @@ pub(crate) fn kind_of(asked: &str, words: &Phrases) -> QuestionKind {
             return refine_what(kind, &whole);
         }
     }
+    if start.starts_with("what ") {
+        return QuestionKind::Open;
+    }
     inner_kind(asked, words)
 }
 
@@ -443,7 +446,19 @@ fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<S
 /// The parts of a question that asks several things: each `?` ends one, and ", and which …" begins one.
 pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     let mut found = Vec::new();
-    for span in sentences(asked) {
+    let spans = sentences(asked);
+    // A stop inside one question ("Rep. Smith") makes no part.
+    let several = spans
+        .iter()
+        .filter(|it| asked[(*it).clone()].ends_with('?'))
+        .count()
+        > 1;
+    let spans = if several {
+        spans
+    } else {
+        std::iter::once(0..asked.len()).collect()
+    };
+    for span in spans {
         let sentence = &asked[span];
         let mut rest = sentence;
         while let Some(at) = next_part(rest, words) {

@@ -18,7 +18,8 @@ impl Lexicon {
             return *id;
         }
         let next = self.stems.len() as u32;
-        let id = *self.stems.entry(stem(&one_spelling(word))).or_insert(next);
+        let root = root(&stem(&one_spelling(word))).to_owned();
+        let id = *self.stems.entry(root).or_insert(next);
         self.words.insert(word.to_owned(), id);
         id
     }
@@ -39,6 +40,8 @@ impl Lexicon {
                     }
                 }
                 found.push(self.id(&word.replace(['-', '‐', '‑'], "")));
+            } else if let Some(head) = before_capital_tail(&text[token.span.clone()]) {
+                found.push(self.id(&head.to_lowercase()));
             } else {
                 found.push(self.id(word));
             }
@@ -53,6 +56,24 @@ impl Lexicon {
         ids.dedup();
         ids
     }
+}
+
+/// "topoisomeraseII" is "topoisomerase" to whoever writes it apart.
+fn before_capital_tail(word: &str) -> Option<&str> {
+    let head = word.trim_end_matches(|c: char| c.is_uppercase());
+    let tail = word.len() - head.len();
+    ((1..=3).contains(&tail) && head.len() >= 5 && head.chars().skip(1).all(char::is_lowercase))
+        .then_some(head)
+}
+
+/// "inhibitor" with "inhibit", "transporter" with "transport", "treatment" with "treat": what the
+/// stemmer leaves apart.
+fn root(stem: &str) -> &str {
+    ["ment", "or", "er"]
+        .iter()
+        .filter_map(|it| stem.strip_suffix(it))
+        .find(|it| it.chars().count() >= 5)
+        .unwrap_or(stem)
 }
 
 /// British and American spelling as one: "tumour" and "tumor", "haemoglobin" and "hemoglobin".

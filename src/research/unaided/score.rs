@@ -1,7 +1,7 @@
 //! How well each sentence of a page speaks to each item.
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::domain::words::{is_stop, tokens};
+use crate::domain::words::{is_stop, stem, tokens};
 use crate::domain::{
     BlockKind, Brief, Evidence, EvidenceId, Item, ItemId, Page, Plan, QuestionKind, SourceId,
     Stance,
@@ -11,7 +11,7 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{kind_of, telling};
-use super::lexicon::{Lexicon, has_phrase};
+use super::lexicon::Lexicon;
 use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, leans};
 
 /// Longest text of a page that is weighed, in characters (row E12).
@@ -23,6 +23,8 @@ const MOST_CLAIMS: usize = 5;
 /// Relevance to the question, own words and context together, below which a sentence is about
 /// something else. Measured on the null questions of MultiHop-RAG: see `evals`.
 pub(crate) const FLOOR: f32 = 0.34;
+/// Weight of question terms that is enough to be fully on the question: four to six telling words.
+const ENOUGH: f32 = 6.5;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
 
@@ -70,6 +72,12 @@ pub(crate) struct Scale {
     words: &'static Phrases,
     probes: Vec<Probe>,
     question: Vec<Term>,
+    /// The names in the question, as written, each with the word that stands for it.
+    names: Vec<(String, u32)>,
+    /// Sites read from: a question that names one asks for its words, not about it.
+    sites: BTreeSet<String>,
+    /// Short forms and what they stand for, as the pages explain them: "basal cell carcinoma (BCC)".
+    aliases: Vec<(u32, Vec<u32>)>,
     /// In how many sentences a word was met, of how many.
     met: HashMap<u32, u32>,
     sentences: u32,
@@ -80,6 +88,7 @@ pub(crate) struct Lines {
     title: Vec<u32>,
     /// Sentences looked at, in order: number and words.
     lines: Vec<(usize, Vec<u32>)>,
+    casing: Casing,
 }
 
 impl Scale {
@@ -125,11 +134,15 @@ impl Scale {
                 side,
             });
         }
+        let names = names_of(&mut lexicon, &brief.question);
         Ok(Scale {
             lexicon,
             words,
             probes,
             question,
+            names,
+            sites: BTreeSet::new(),
+            aliases: Vec::new(),
             met: HashMap::new(),
             sentences: 0,
         })
@@ -143,9 +156,16 @@ impl Scale {
         } else {
             self.best_chunks(page, reading.chunks)
         };
+        if let Some(site) = &page.site {
+            self.sites.insert(site.to_lowercase());
+        }
+        for n in &numbers {
+            self.learn_aliases(page.sentence(*n));
+        }
+        let casing = Casing::of(page, &numbers);
         let lines: Vec<(usize, Vec<u32>)> = numbers
             .into_iter()
-            .map(|n| (n, self.lexicon.set(page.sentence(n))))
+            .map(|n| (n, self.ids(page.sentence(n))))
             .collect();
         for (_, ids) in &lines {
             self.sentences += 1;
@@ -154,8 +174,48 @@ impl Scale {
             }
         }
         Lines {
-            title: self.lexicon.set(&page.title),
+            title: self.ids(&page.title),
             lines,
+            casing,
+        }
+    }
+
+    /// The words of a text, short forms and long ones both where one of them stands.
+    fn ids(&mut self, text: &str) -> Vec<u32> {
+        let mut ids = self.lexicon.set(text);
+        let mut more: Vec<u32> = Vec::new();
+        for (short, long) in &self.aliases {
+            if ids.binary_search(short).is_ok() {
+                more.extend(long);
+            } else if long.iter().all(|it| ids.binary_search(it).is_ok()) {
+                more.push(*short);
+            }
+        }
+        if !more.is_empty() {
+            ids.extend(more);
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids
+    }
+
+    /// Learns "long form (LF)" where the question has one of the two.
+    fn learn_aliases(&mut self, text: &str) {
+        for (at, _) in text.match_indices('(') {
+            let Some((long, short)) = abbreviation(text, at) else {
+                continue;
+            };
+            let short = self.lexicon.id(&short.to_lowercase());
+            let long = self.lexicon.set(long);
+            let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
+            let bears = asked(&short) || long.iter().all(asked);
+            if bears
+                && long.len() >= 2
+                && self.aliases.len() < 12
+                && !self.aliases.iter().any(|it| it.0 == short)
+            {
+                self.aliases.push((short, long));
+            }
         }
     }
 
@@ -236,6 +296,8 @@ impl Scale {
         term.telling * (0.55 + 0.45 * rare.clamp(0.0, 1.0))
     }
 
+    /// Share of the terms' weight that is met. A long question is met by a sentence that speaks
+    /// of a good part of it: no more than [`ENOUGH`] is asked for.
     fn coverage(&self, terms: &[Term], ids: &[u32]) -> f32 {
         let mut all = 0.0;
         let mut met = 0.0;
@@ -246,16 +308,42 @@ impl Scale {
                 met += weight;
             }
         }
-        if all > 0.0 { met / all } else { 0.0 }
+        if all > 0.0 {
+            (met / f32::min(all, ENOUGH)).min(1.0)
+        } else {
+            0.0
+        }
     }
 
-    /// Whether one of the most telling terms is spoken of.
-    fn anchored(&self, terms: &[Term], ids: &[u32]) -> bool {
-        let most = terms.iter().map(|it| it.telling).fold(0.0, f32::max);
-        terms
+    /// Whether the words are on the question's subject: one of its names, where it has names that
+    /// are not sites, and enough of its telling words.
+    fn on_subject(&self, ids: &[u32]) -> bool {
+        let names: Vec<u32> = self
+            .names
             .iter()
-            .filter(|it| it.telling >= most * 0.7)
-            .any(|it| ids.binary_search(&it.id).is_ok())
+            .filter(|it| !self.sites.contains(&it.0))
+            .map(|it| it.1)
+            .collect();
+        if !names.is_empty() && !names.iter().any(|it| ids.binary_search(it).is_ok()) {
+            return false;
+        }
+        let mut telling: Vec<(f32, u32)> = self
+            .question
+            .iter()
+            .filter(|it| it.telling >= 1.0)
+            .map(|it| (self.weight(it), it.id))
+            .collect();
+        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // How many must be met, and one of how many of the most telling.
+        let (needed, heads) = match telling.len() {
+            0 => return self.coverage(&self.question, ids) >= 0.5,
+            1 | 2 => (1, 1),
+            3..=5 => (2, 2),
+            n => (3, n),
+        };
+        let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
+        telling.iter().take(heads).any(|it| met(&it))
+            && telling.iter().filter(met).count() >= needed
     }
 
     /// Weighs one page: evidence for each item, best sentences first kept, in the order of the page.
@@ -295,7 +383,13 @@ impl Scale {
                 }
             }
         }
-        keep_best(&mut found, reading.tokens);
+        let long = page.text().len() > PAGE_CUT;
+        keep_best(&mut found, reading.tokens, |it| {
+            match page.sentences().get(it.first) {
+                Some(at) if long => at.start as usize / CHUNK,
+                _ => 0,
+            }
+        });
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
                 out.evidence.push(Evidence {
@@ -336,9 +430,14 @@ impl Scale {
         let mut context: Vec<u32> = [own, previous, heading, &lines.title].concat();
         context.sort_unstable();
         context.dedup();
-        if self.coverage(&self.question, &context) < FLOOR * 0.6 {
+        if !self.on_subject(&context) {
             return Ok(None);
         }
+        fit *= match lines.casing.glued(page.sentence(n)) {
+            0 => 1.0,
+            1 | 2 => 0.6,
+            _ => 0.35,
+        };
         let mut first = n;
         let mut ids = own.to_vec();
         if leans(page.sentence(n), words) {
@@ -400,9 +499,6 @@ impl Scale {
             + 0.28 * self.coverage(&self.question, context);
         let to_item =
             0.72 * self.coverage(&probe.terms, own) + 0.28 * self.coverage(&probe.terms, context);
-        if !self.anchored(&self.question, context) {
-            return Ok(0.0);
-        }
         if probe.core {
             let relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
             if relevance < FLOOR {
@@ -412,8 +508,8 @@ impl Scale {
             return Ok(0.66 * relevance + 0.28 * fit + 0.06 * early);
         }
         if probe.side {
-            let score = 0.7 * to_item + 0.2 * question + 0.1 * early;
-            return Ok(if to_item >= 0.6 { score } else { 0.0 });
+            let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
+            return Ok(if to_item >= 0.7 { score } else { 0.0 });
         }
         let cue = probe.facet.map_or(0.0, |it| cue_fit(it, text, spaced));
         if cue < 0.5 || to_item < 0.45 || question < FLOOR * 0.7 {
@@ -434,24 +530,8 @@ impl Scale {
         }
         let asked = super::lexicon::spaced(&probe.asked);
         let words = &self.words.sentence;
-        let mut against = denies(spaced, words) != denies(&asked, words);
-        for (one, other) in &words.antonyms {
-            for (one, other) in [(one, other), (other, one)] {
-                if has_phrase(&asked, one)
-                    && has_phrase(spaced, other)
-                    && !has_phrase(spaced, one)
-                    && !has_phrase(&asked, other)
-                {
-                    against = !against;
-                    return if against {
-                        Stance::Against
-                    } else {
-                        Stance::For
-                    };
-                }
-            }
-        }
-        if against {
+        let against = denies(spaced, words) != denies(&asked, words);
+        if against != opposes(&asked, spaced, words) {
             Stance::Against
         } else {
             Stance::For
@@ -480,9 +560,32 @@ impl Scale {
 
     /// Share of the question's telling words in `text`, 0 to 1.
     pub(crate) fn relevance(&mut self, text: &str) -> f32 {
-        let ids = self.lexicon.set(text);
+        let ids = self.ids(text);
         self.coverage(&self.question, &ids)
     }
+}
+
+/// Whether the sentence has the opposite of a word of the question where the question has the word:
+/// "better" and "poor", "dependence" and "independence".
+fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
+    let stems = |text: &str| -> BTreeSet<String> {
+        text.split([' ', ','])
+            .filter(|it| it.len() > 2)
+            .map(stem)
+            .collect()
+    };
+    let (asked, said) = (stems(asked), stems(said));
+    let flips = |one: &str, other: &str| {
+        asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
+    };
+    words.antonyms.iter().any(|(one, other)| {
+        let (one, other) = (stem(one), stem(other));
+        flips(&one, &other) || flips(&other, &one)
+    }) || asked.iter().filter(|it| it.len() >= 5).any(|it| {
+        ["in", "un", "non", "non-", "dis", "ir", "im"]
+            .iter()
+            .any(|prefix| flips(it, &format!("{prefix}{it}")))
+    })
 }
 
 struct Found {
@@ -503,8 +606,9 @@ fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
     (same && fit >= 0.6 && !leans(text, words)).then_some(at)
 }
 
-/// The best few of a page for each item, within the tokens kept of a page; in the order of the page.
-fn keep_best(found: &mut Vec<Found>, tokens_kept: usize) {
+/// The best few of a chunk for each item, within the tokens kept of a chunk; in the order of the
+/// page. A short page is one chunk.
+fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Found) -> usize) {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|a, b| {
         found[*b].items[0]
@@ -512,35 +616,147 @@ fn keep_best(found: &mut Vec<Found>, tokens_kept: usize) {
             .total_cmp(&found[*a].items[0].1)
             .then(a.cmp(b))
     });
-    let mut counts: Vec<(ItemId, usize)> = Vec::new();
-    let mut spent = 0;
+    let mut counts: BTreeMap<(usize, ItemId), usize> = BTreeMap::new();
+    let mut spent: BTreeMap<usize, usize> = BTreeMap::new();
     let mut keep = vec![false; found.len()];
     let mut covered: Vec<(usize, usize)> = Vec::new();
     for nth in order {
+        let chunk = chunk_of(&found[nth]);
         let it = &mut found[nth];
         it.items.retain(|(item, _)| {
             counts
-                .iter()
-                .find(|row| row.0 == *item)
-                .is_none_or(|row| row.1 < MOST_CLAIMS)
+                .get(&(chunk, *item))
+                .is_none_or(|row| *row < MOST_CLAIMS)
         });
         let cost = it.claim.split_whitespace().count() * 4 / 3;
+        let so_far = spent.entry(chunk).or_insert(0);
         let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
-        if it.items.is_empty() || overlaps || (spent > 0 && spent + cost > tokens_kept) {
+        if it.items.is_empty() || overlaps || (*so_far > 0 && *so_far + cost > tokens_kept) {
             continue;
         }
-        spent += cost;
+        *so_far += cost;
         covered.push((it.first, it.last));
         keep[nth] = true;
         for (item, _) in &it.items {
-            match counts.iter_mut().find(|row| row.0 == *item) {
-                Some(row) => row.1 += 1,
-                None => counts.push((*item, 1)),
-            }
+            *counts.entry((chunk, *item)).or_insert(0) += 1;
         }
     }
     let mut kept = keep.into_iter();
     found.retain(|_| kept.next().unwrap_or(false));
+}
+
+/// Which words of a page are names: written with a capital more often than without.
+struct Casing {
+    /// Lower-case word: times without a capital, times with one inside a sentence.
+    counts: HashMap<String, (u32, u32)>,
+}
+
+impl Casing {
+    fn of(page: &Page, numbers: &[usize]) -> Casing {
+        let mut counts: HashMap<String, (u32, u32)> = HashMap::new();
+        // A short page shows too little of its words' use.
+        if numbers.len() >= 20 {
+            for n in numbers {
+                let text = page.sentence(*n);
+                for token in tokens(text).into_iter().skip(1) {
+                    let capital = text[token.span.clone()].starts_with(char::is_uppercase);
+                    let count = counts.entry(token.text).or_insert((0, 0));
+                    if capital {
+                        count.1 += 1;
+                    } else {
+                        count.0 += 1;
+                    }
+                }
+            }
+        }
+        Casing { counts }
+    }
+
+    /// How many words inside the sentence have a capital that they do not have elsewhere: headings
+    /// that a flat page has run into the sentence.
+    fn glued(&self, text: &str) -> usize {
+        let mut end = 0;
+        tokens(text)
+            .iter()
+            .enumerate()
+            .filter(|(nth, it)| {
+                let word = &text[it.span.clone()];
+                let fresh = text[end..it.span.start].contains(['.', ':', '?', '!', '"', '“']);
+                end = it.span.end;
+                let capital = word.chars().count() >= 3
+                    && word.starts_with(char::is_uppercase)
+                    && word.chars().skip(1).all(char::is_lowercase);
+                let common = self
+                    .counts
+                    .get(&it.text)
+                    .is_some_and(|it| it.0 >= 2 && it.0 >= it.1);
+                *nth > 0 && capital && !fresh && common
+            })
+            .count()
+    }
+}
+
+/// The names of a question: runs of capitalised words, lower case, each with its last word.
+fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for token in tokens(question) {
+        if telling(question, &token) < 1.8 {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if question[run.1..token.span.start].trim().is_empty() => {
+                run.1 = token.span.end
+            }
+            _ => runs.push((token.span.start, token.span.end)),
+        }
+    }
+    runs.into_iter()
+        .filter_map(|(from, to)| {
+            let name = question[from..to].to_lowercase();
+            let last = question[from..to].rsplit(' ').next()?;
+            let part = last
+                .split(['-', '‐', '‑'])
+                .max_by_key(|it| it.chars().count())?;
+            let last = *lexicon.ids(part).last()?;
+            let bare = name
+                .strip_suffix("'s")
+                .or(name.strip_suffix("’s"))
+                .unwrap_or(&name)
+                .to_owned();
+            Some((bare, last))
+        })
+        .collect()
+}
+
+/// The long and the short form around an opening bracket: "basal cell carcinoma (BCC)". The short
+/// form's letters must begin the long form's words in order (Schwartz and Hearst 2003, simplified).
+fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
+    let inside = &text[open + 1..];
+    let short = &inside[..inside.find([')', ';', ','])?];
+    let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
+    let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
+    if !(2..=8).contains(&letters.len()) || capitals < 2 || short.contains(' ') {
+        return None;
+    }
+    let before = text[..open].trim_end();
+    let words = tokens(before);
+    let wanted: Vec<char> = letters
+        .iter()
+        .filter(|c| c.is_uppercase())
+        .flat_map(|c| c.to_lowercase())
+        .collect();
+    let from = words.len().saturating_sub(wanted.len() + 2);
+    for start in (from..words.len()).rev() {
+        let mut initials = words[start..]
+            .iter()
+            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
+        let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
+        let first = words[start].text.chars().next() == wanted.first().copied();
+        if matched && first {
+            return Some((&before[words[start].span.start..], short));
+        }
+    }
+    None
 }
 
 fn count_of(sorted: &[u32], id: u32) -> usize {
@@ -556,8 +772,22 @@ fn terms_of(lexicon: &mut Lexicon, text: &str, terms: &[String]) -> Vec<Term> {
         if weight <= 0.0 || is_stop(&token.text) {
             continue;
         }
-        for id in lexicon.ids(&token.text) {
-            push_term(&mut found, id, weight);
+        // Of a hyphenated word its parts count, unless they are too short to tell anything.
+        let word = &text[token.span.clone()];
+        let parts: Vec<&str> = word
+            .split(['-', '‐', '‑'])
+            .filter(|it| it.chars().count() >= 3)
+            .collect();
+        if parts.len() > 1 {
+            for part in parts {
+                for id in lexicon.ids(part) {
+                    push_term(&mut found, id, weight * 0.7);
+                }
+            }
+        } else {
+            for id in lexicon.ids(word) {
+                push_term(&mut found, id, weight);
+            }
         }
     }
     // Terms that dialogue brought in stand in no text of the question.

@@ -1,5 +1,5 @@
 //! Whether a sentence can stand in a report, and how it is cleaned for it.
-use crate::domain::words::{Token, tokens};
+use crate::domain::words::{Number, Token, numbers, tokens};
 use crate::domain::{BlockKind, Page};
 use crate::research::prompts::SentenceWords;
 
@@ -54,8 +54,12 @@ pub(crate) fn fitness(
         return Err(Unfit::Form);
     };
     let stop = ends_like_a_sentence(text);
+    let cut = kind == BlockKind::Prose
+        && text.starts_with(char::is_lowercase)
+        && starts_mid_sentence(text);
     if seen.words > MOST_WORDS
         || seen.words < FEWEST_WORDS
+        || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
         || text.trim_end_matches(['"', '”', '\'', ')']).ends_with('?')
         || text.contains("? ") && seen.words < 25
@@ -65,34 +69,70 @@ pub(crate) fn fitness(
     {
         return Err(Unfit::Form);
     }
-    let mut fit = 1.0;
-    if kind == BlockKind::Comment {
-        fit *= 0.7;
-    }
-    if any_phrase(&seen.spaced, &words.aims) {
-        fit *= 0.55;
-    }
-    if any_phrase(&seen.spaced, &words.pointing) {
-        fit *= 0.7;
-    }
-    if text.starts_with(char::is_lowercase) && starts_mid_sentence(text) {
-        fit *= 0.55;
-    }
-    if text.ends_with(':') {
-        fit *= 0.4;
-    }
-    if !stop {
-        fit *= 0.85;
-    }
-    if seen.words > 45 {
-        fit *= 0.85;
-    } else if seen.words < 8 {
-        fit *= 0.85;
-    }
-    if unbalanced(text) {
-        fit *= 0.8;
-    }
-    Ok(fit)
+    Ok(make(text, kind, stop, seen, words))
+}
+
+/// How well a sentence is made: each flaw takes its share.
+fn make(text: &str, kind: BlockKind, stop: bool, seen: &Seen, words: &SentenceWords) -> f32 {
+    let opening = without_lead(text, words).to_lowercase();
+    let flaws = [
+        (kind == BlockKind::Comment, 0.7),
+        (any_phrase(&seen.spaced, &words.aims), 0.55),
+        (
+            words
+                .aim_openings
+                .iter()
+                .any(|it| opening.starts_with(it.as_str())),
+            0.4,
+        ),
+        (any_phrase(&seen.spaced, &words.pointing), 0.7),
+        (text.ends_with(':'), 0.4),
+        (!stop && kind == BlockKind::Prose, 0.6),
+        (text.starts_with('['), 0.4),
+        (is_title(text), 0.7),
+        (!states(&seen.spaced, words), 0.5),
+        (starts_with_page_number(text), 0.5),
+        (seen.words > 45 || seen.words < 8, 0.85),
+        (unbalanced(text), 0.75),
+    ];
+    flaws.iter().filter(|it| it.0).map(|it| it.1).product()
+}
+
+/// Whether there is a verb: a title or a caption has none.
+fn states(spaced: &str, words: &SentenceWords) -> bool {
+    let all: Vec<&str> = spaced
+        .split([' ', ','])
+        .filter(|it| !it.is_empty())
+        .collect();
+    all.iter().enumerate().any(|(nth, it)| {
+        let participle = all.get(nth + 1).is_some_and(|next| {
+            matches!(
+                *next,
+                "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as"
+            )
+        });
+        let past = it.len() > 4 && it.ends_with("ed") && !participle && nth > 0;
+        past || words.verbs.contains(*it)
+    })
+}
+
+/// "CellVGAE: an unsupervised workflow with graph attention networks": a title, not a statement.
+fn is_title(text: &str) -> bool {
+    text.split_once(": ").is_some_and(|(head, tail)| {
+        head.split_whitespace().count() <= 8
+            && ["a ", "an ", "the "]
+                .iter()
+                .any(|it| tail.to_lowercase().starts_with(it))
+    })
+}
+
+/// "66 Now more than ever": a page number stands before the sentence.
+fn starts_with_page_number(text: &str) -> bool {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    (1..=3).contains(&digits)
+        && text[digits..]
+            .strip_prefix(' ')
+            .is_some_and(|it| it.starts_with(char::is_uppercase))
 }
 
 /// Whether the words are orders to a machine that reads the page: one plain sign, or two weak ones.
@@ -186,7 +226,7 @@ fn without_lead(text: &str, words: &SentenceWords) -> String {
         };
         rest = shorter;
     }
-    rest.to_owned()
+    strip_reporting(rest, words).to_owned()
 }
 
 fn strip_marker(text: &str) -> &str {
@@ -220,12 +260,41 @@ fn strip_connective<'a>(text: &'a str, words: &SentenceWords) -> Option<&'a str>
     (words.connectives.contains(&lower) && rest.starts_with(' ')).then(|| rest.trim_start())
 }
 
+/// Without "We found that": what was found stands by itself.
+fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
+    let longest = words
+        .reporting
+        .iter()
+        .filter(|it| {
+            text.get(..it.len())
+                .is_some_and(|lead| lead.eq_ignore_ascii_case(it))
+        })
+        .filter(|it| text[it.len()..].starts_with(' '))
+        .map(String::len)
+        .max();
+    let Some(end) = longest else {
+        return text;
+    };
+    let rest = text[end..].trim_start();
+    let that = text[..end].ends_with("that");
+    // Without "that", only a name can be told from an object: "Here we find METTL1 is amplified".
+    let named = rest
+        .split(' ')
+        .next()
+        .is_some_and(|it| it.chars().any(|c| c.is_uppercase()));
+    if that || named { rest } else { text }
+}
+
 /// The sentence as a claim: verbatim but for what may safely go. Words are never changed.
 pub(crate) fn claim_text(text: &str, words: &SentenceWords) -> String {
     let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let bare = without_lead(&squeezed, words);
     let bare = strip_trailing_marks(&bare);
-    let mut claim = sentence_case(bare);
+    let mut claim = if starts_mid_sentence(text) && text.starts_with(char::is_lowercase) {
+        bare.to_owned()
+    } else {
+        sentence_case(bare)
+    };
     if !claim.ends_with(['.', '!', '?', '。', '！', '…', '।', '"', '”', ')', ':']) {
         claim.push('.');
     }
@@ -271,9 +340,61 @@ pub(crate) fn doubts(spaced: &str, words: &SentenceWords) -> bool {
     any_phrase(spaced, &words.doubt)
 }
 
-/// Whether a number with meaning stands in the text: reference marks and list numbers are none.
+/// Words before a number that make it a name: "type 2", "Figure 3".
+const LABELS: &[&str] = &[
+    "type",
+    "types",
+    "grade",
+    "stage",
+    "phase",
+    "level",
+    "class",
+    "figure",
+    "fig",
+    "table",
+    "chapter",
+    "section",
+    "group",
+    "version",
+    "part",
+    "page",
+    "no",
+    "number",
+    "trial",
+    "factor",
+    "interleukin",
+    "vitamin",
+];
+
+/// The numbers of a text that measure or count: not "type 2", "MEN 1", "Figure 3" or a year.
+pub(crate) fn measures(text: &str) -> Vec<Number> {
+    numbers(text)
+        .into_iter()
+        .filter(|it| is_measure(text, it))
+        .collect()
+}
+
+fn is_measure(text: &str, it: &Number) -> bool {
+    if it.unit.as_deref() == Some("%") {
+        return true;
+    }
+    let before = text[..it.span.start].trim_end_matches([' ', '-', '(']);
+    let word = before
+        .rsplit(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    let digits = word.chars().all(|c| c.is_ascii_digit());
+    let code =
+        word.len() >= 2 && !digits && word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
+    let whole = it.value.fract() == 0.0 && !text[it.span.clone()].contains(',');
+    let year = whole && (1000.0..2100.0).contains(&it.value);
+    let label = LABELS.contains(&word.to_lowercase().as_str());
+    !code && !year && !(label && it.value < 10.0)
+}
+
+/// Whether a number that measures or counts stands in the text.
 pub(crate) fn has_number(text: &str) -> bool {
-    crate::domain::words::numbers(text)
+    measures(text)
         .iter()
         .any(|it| it.unit.is_some() || it.value >= 10.0)
 }

@@ -125,6 +125,17 @@ impl Console {
         let _ = writeln!(err, "{text}");
     }
 
+    /// Writes `text` to stderr as it is. That nobody reads it is no fault.
+    pub fn put(self, text: &str) {
+        let mut err = std::io::stderr().lock();
+        let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+    }
+
+    /// Wipes the line that stderr is on.
+    pub fn wipe(self) {
+        self.put("\r\u{1b}[K");
+    }
+
     /// Tells an error and what would help.
     pub fn fault(self, fault: &Error) {
         self.tell(&format!(

@@ -2,7 +2,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::MissedTickBehavior;
 
 use super::args::{Form, Output};
@@ -13,13 +12,13 @@ use crate::app::{App, Running};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Run};
+use crate::record::{Envelope, Run, RunStatus};
 use crate::surfaces::export::{self, Pages, json, markdown};
 
 /// Shows a run until it ends, then delivers what it made.
 pub(super) async fn follow(
     app: &App,
-    mut running: Running,
+    running: Running,
     output: &Output,
     surroundings: &Surroundings,
     console: Console,
@@ -27,42 +26,38 @@ pub(super) async fn follow(
     let began = Instant::now();
     let id = running.id.clone();
     let mut screen = Screen::new(&id, output, console, began);
-    screen.catch_up(app, &id).await?;
     let mut signals = Signals::listen()?;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut story = running.follow(0);
+    let finish = running.finisher();
+    let mut end = std::pin::pin!(running.wait());
     let mut asked = false;
-    while !screen.ended() {
+    let run = loop {
         tokio::select! {
-            told = running.events.recv() => match told {
-                Ok(event) => screen.take(app, event).await?,
-                Err(RecvError::Lagged(_)) => screen.catch_up(app, &id).await?,
-                Err(RecvError::Closed) => break,
+            run = &mut end => break run?,
+            told = story.next() => match told? {
+                Some(event) => screen.show(&event)?,
+                None => break end.await?,
             },
             () = signals.next() => {
                 if asked {
-                    return Ok(stopped(&mut screen, &id, console));
+                    screen.clear();
+                    console.tell(&format!("stopped; go on with: ibid resume {id}"));
+                    return Ok(Exit::Stopped);
                 }
                 asked = true;
-                running.finish();
+                finish();
                 screen.finishing(&id);
             }
             _ = tick.tick() => screen.draw(),
         }
-    }
-    let run = tokio::select! {
-        run = running.wait() => run?,
-        () = signals.next_after(asked) => return Ok(stopped(&mut screen, &id, console)),
     };
-    screen.catch_up(app, &id).await?;
+    while let Some(event) = story.next().await? {
+        screen.show(&event)?;
+    }
     screen.clear();
     deliver(app, &run, output, surroundings, console, began).await
-}
-
-fn stopped(screen: &mut Screen, id: &RunId, console: Console) -> Exit {
-    screen.clear();
-    console.tell(&format!("stopped; go on with: ibid resume {id}"));
-    Exit::Stopped
 }
 
 /// Ctrl-C and SIGTERM, which mean the same.
@@ -90,14 +85,6 @@ impl Signals {
             _ = self.terminate.recv() => {}
         }
     }
-
-    /// The signal that stops now: the next one, or the one after it where none came before.
-    async fn next_after(&mut self, asked: bool) {
-        self.next().await;
-        if !asked {
-            self.next().await;
-        }
-    }
 }
 
 /// What is shown meanwhile.
@@ -106,7 +93,6 @@ struct Screen {
     console: Console,
     jsonl: bool,
     began: Instant,
-    seen: u64,
     drawn: usize,
     frame: usize,
 }
@@ -118,36 +104,12 @@ impl Screen {
             console,
             jsonl: output.jsonl,
             began,
-            seen: 0,
             drawn: 0,
             frame: 0,
         }
     }
 
-    fn ended(&self) -> bool {
-        self.view.run().status.ended()
-    }
-
-    /// Takes in an event; what was missed before it comes from the store.
-    async fn take(&mut self, app: &App, event: Envelope) -> std::result::Result<(), Stop> {
-        if event.seq > self.seen + 1 {
-            self.catch_up(app, &event.run.clone()).await?;
-        }
-        if event.seq == self.seen + 1 {
-            self.show(&event)?;
-        }
-        Ok(())
-    }
-
-    async fn catch_up(&mut self, app: &App, id: &RunId) -> std::result::Result<(), Stop> {
-        for event in app.events(id, self.seen).await? {
-            self.show(&event)?;
-        }
-        Ok(())
-    }
-
     fn show(&mut self, event: &Envelope) -> std::result::Result<(), Stop> {
-        self.seen = event.seq;
         self.view.apply(event);
         if self.jsonl {
             let line = serde_json::to_string(event)
@@ -205,8 +167,7 @@ impl Screen {
 
     fn clear(&mut self) {
         if self.drawn > 0 {
-            use std::io::Write as _;
-            let _ = write!(std::io::stderr().lock(), "{}", self.back());
+            self.console.put(&self.back());
             self.drawn = 0;
         }
     }
@@ -231,7 +192,7 @@ fn columns() -> usize {
 }
 
 /// Prints or writes what a run made, and says how it ended.
-pub(super) async fn deliver(
+async fn deliver(
     app: &App,
     run: &Run,
     output: &Output,
@@ -265,17 +226,27 @@ pub(super) async fn deliver(
 
 fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, began: Instant) {
     let shown = written.map(|it| it.display().to_string());
-    if let Some(reason) = &run.error {
-        let fault = Error::new(Kind::Internal, format!("run {}", run.id)).because(reason.clone());
-        console.fault(&fault.hint(format!("go on with: ibid resume {}", run.id)));
+    if run.status == RunStatus::Cancelled {
+        console.tell(&format!("run {} was cancelled", run.id));
+        return;
+    }
+    if let (Some(reason), true) = (&run.error, exit != Exit::NoAnswer) {
+        let kind = run.failure.unwrap_or(Kind::Internal);
+        console.fault(&Error::new(kind, format!("run {}", run.id)).because(reason.clone()));
         return;
     }
     match exit {
-        Exit::NoAnswer => console.tell(&format!(
-            "{} no answer that these sources carry (see `ibid show {}`)",
-            console.err.yellow("○"),
-            run.id
-        )),
+        Exit::NoAnswer => {
+            console.tell(&format!(
+                "{} no answer: nothing in {} speaks to it",
+                console.err.yellow("○"),
+                read_pages(run.pages)
+            ));
+            console.tell(&format!(
+                "{} ask in the words the documents use, or add documents with --folder",
+                console.err.on("1;36", "hint:")
+            ));
+        }
         Exit::Budget => console.tell("the budget ended before there was anything to report"),
         Exit::Strict => console.tell(&format!(
             "{} --strict: not every check and the evidence gate passed",
@@ -293,6 +264,14 @@ fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, beg
         if !stat.is_empty() {
             console.tell(&stat);
         }
+    }
+}
+
+fn read_pages(n: u32) -> String {
+    match n {
+        0 => "what was found".to_owned(),
+        1 => "the one page read".to_owned(),
+        n => format!("the {n} pages read"),
     }
 }
 

@@ -1,6 +1,5 @@
 //! What was asked before: `ls`, `show`, `open`, `resume`, `finish`, `cancel`, `export`, `rm`, `cite`.
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::json;
 
@@ -211,10 +210,6 @@ pub(super) fn resume(
 ) -> Done {
     with_app(loaded, async |app| {
         let id = find(app, name).await?;
-        let run = app.run(&id).await?;
-        if run.status.ended() && !output.jsonl {
-            return follow::deliver(app, &run, output, surroundings, console, Instant::now()).await;
-        }
         let running = app.resume(&id).await?;
         follow::follow(app, running, output, surroundings, console).await
     })

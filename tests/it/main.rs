@@ -15,7 +15,6 @@ mod events;
 mod export;
 mod folder;
 mod progress;
-mod memory;
 mod runs;
 mod speed;
 mod stand_in;

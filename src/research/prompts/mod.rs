@@ -232,7 +232,7 @@ fn parsed<T: for<'a> Deserialize<'a>>(
     text: &str,
     name: &str,
 ) -> Result<&'static T> {
-    cell.get_or_init(|| toml::from_str(text).map_err(|it| it.to_string()))
+    cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|it| it.to_string()))
         .as_ref()
         .map_err(|fault| {
             Error::new(Kind::Internal, format!("reading the words of {name}"))

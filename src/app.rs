@@ -1,7 +1,9 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
 mod folders;
 mod lock;
+mod machine;
 mod parts;
+pub mod reading;
 mod sitting;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
 
-use crate::adapters::folder::{self, Filter, Found, Progress, Refreshed};
+use crate::adapters::folder;
 use crate::adapters::journal::Journal;
 use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
@@ -20,6 +22,8 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
 use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
+pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
+pub use crate::research::attribution::check_row;
 pub use parts::{Doors, Opening, Parts, Planning, Research};
 
 use lock::RunLock;
@@ -105,6 +109,8 @@ impl App {
     pub async fn resume(&self, run: &RunId) -> Result<Running> {
         let store = self.known(run).await?;
         let lock = RunLock::need(&self.settings.data_dir, run)?;
+        // An earlier sitting in this process may have been dropped with a write on its way.
+        store.drain().await?;
         let past = store.events(run, 0).await?;
         let log = self.log(run, &store, &past);
         let events = log.follow();
@@ -249,6 +255,7 @@ impl App {
             Order::Cancel => RunLock::take(&self.settings.data_dir, run)?,
             Order::Finish => None,
         };
+        store.drain().await?;
         let past = store.events(run, 0).await?;
         if Run::of(run.clone(), &past).status.ended() {
             if let Some(lock) = lock {
@@ -423,6 +430,12 @@ impl Running {
     /// Write with what there is (the first Ctrl-C).
     pub fn finish(&self) {
         self.finish.store(true, Ordering::Relaxed);
+    }
+
+    /// What asks the run to finish, for who waits for its end meanwhile.
+    pub fn finisher(&self) -> impl Fn() + Send + use<> {
+        let finish = Arc::clone(&self.finish);
+        move || finish.store(true, Ordering::Relaxed)
     }
 
     /// The whole story after `seq`, each event once and in order, however late one comes.

@@ -11,6 +11,7 @@ mod documents;
 mod extract;
 mod program;
 mod quotes;
+mod retrieve;
 mod sets;
 mod speed;
 
@@ -28,7 +29,8 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   crash         kills at random moments and at every named point
   attribution   claims against sources
   documents     every file through the readers
-  extract       main-content extraction against gold pages";
+  extract       main-content extraction against gold pages
+  retrieve      ranking on judged collections";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Some("attribution") => attribution::run(rest),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
+        Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };
     match outcome {

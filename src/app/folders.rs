@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::parts::Doors;
-use crate::adapters::documents::Limits;
 use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Refreshed};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
@@ -16,12 +15,7 @@ use crate::seams::Ranker;
 /// # Errors
 /// `Usage` for a folder that is not there, `Setup` where an index cannot be kept.
 pub(super) async fn open(settings: &Settings, paths: &[PathBuf]) -> Result<Vec<Arc<Folder>>> {
-    let limits = Limits {
-        max_bytes: settings.max_document_bytes,
-        pdf_seconds: settings.pdf_seconds,
-        pdf_memory_bytes: settings.pdf_memory_bytes,
-        ..Limits::default()
-    };
+    let limits = super::reading::limits(settings);
     let options = FolderOptions::new(settings.globs.clone(), limits);
     let cache_dir = settings.cache_dir.clone();
     let paths = paths.to_vec();

@@ -1,17 +1,12 @@
 //! What an [`App`](super::App) is put together from.
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::folders;
-use crate::adapters::ranker::Lexical;
-use crate::adapters::system;
 use crate::config::Settings;
 use crate::domain::{Brief, Plan, Question, Report, RunId};
 use crate::error::Result;
 use crate::record::Event;
-use crate::research;
 use crate::seams::{Chance, Clock, Log, PageReader, Ranker, SearchProvider, World};
 
 /// The method: from a question to a report, telling every event from the brief to `report.ready`.
@@ -54,26 +49,4 @@ pub struct Parts {
     pub research: Research,
     /// The plan alone.
     pub plan: Planning,
-}
-
-impl Parts {
-    /// The machine's own clock, chance and doors, and the method of [`crate::research`].
-    pub fn machine() -> Parts {
-        Parts {
-            clock: system::clock(),
-            chance: system::chance(),
-            open: Arc::new(|settings, question| Box::pin(local(settings, question))),
-            research: Arc::new(|world, log, run, question| {
-                Box::pin(research::research(world, log, run, question))
-            }),
-            plan: Arc::new(research::plan),
-        }
-    }
-}
-
-/// The doors of a question over local folders.
-async fn local(settings: &Settings, question: &Question) -> Result<Doors> {
-    let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
-    let opened = folders::open(settings, &paths).await?;
-    Ok(folders::doors(opened, Arc::new(Lexical)))
 }

@@ -71,7 +71,10 @@ impl Sitting {
             stopped = keep_up(&self.run, &self.log, &*self.store) => stopped?,
             outcome = AssertUnwindSafe(story).catch_unwind() => match outcome {
                 Ok(Ok(report)) => End::Report(Box::new(report)),
-                Ok(Err(fault)) if fault.kind() == Kind::Cancelled => return Err(fault),
+                Ok(Err(fault)) if fault.kind() == Kind::Cancelled => {
+                    self.log.flush().await?;
+                    return Err(fault);
+                }
                 Ok(Err(fault)) => End::Failed(fault),
                 Err(panic) => End::Failed(panicked(&*panic)),
             },

@@ -180,7 +180,7 @@ const OTHER_VARIABLES: &[&str] = &[
     "IBID_ENV_FILE",
     "IBID_NO_PROMPT",
     "IBID_CRASH_AT",
-    "IBID_UPDATE_DOCS",
+    "IBID_ACCEPT",
 ];
 
 /// Finds the files and resolves every setting.

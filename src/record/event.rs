@@ -98,7 +98,7 @@ pub enum Event {
     RunFailed {
         reason: String,
         hint: Option<String>,
-        /// What the caller can do: decides the exit code, also when the run is shown again.
+        // Decides the exit code, also when the run is shown again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<Kind>,
     },

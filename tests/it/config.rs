@@ -322,12 +322,12 @@ fn every_setting_has_a_line_in_the_documentation() {
         let end = start + fresh[start..].find("<!-- end -->").unwrap();
         fresh.replace_range(start..end, &want);
     }
-    if std::env::var_os("IBID_UPDATE_DOCS").is_some() {
+    if std::env::var_os("IBID_ACCEPT").is_some() {
         std::fs::write(&path, &fresh).unwrap();
     }
     assert!(
-        text == fresh || std::env::var_os("IBID_UPDATE_DOCS").is_some(),
-        "docs/configuration.md is behind src/config: IBID_UPDATE_DOCS=1 cargo test mends it"
+        text == fresh || std::env::var_os("IBID_ACCEPT").is_some(),
+        "docs/configuration.md is behind src/config: IBID_ACCEPT=1 cargo test mends it"
     );
     let example = std::fs::read_to_string(root.join(".env.example")).unwrap();
     for name in example

@@ -41,11 +41,7 @@ fn page() -> impl Strategy<Value = Page> {
             title: "A".to_owned(),
             blocks: blocks
                 .into_iter()
-                .map(|(kind, text)| Block {
-                    kind,
-                    text,
-                    page: None,
-                })
+                .map(|(kind, text)| Block::new(kind, text))
                 .collect(),
             ..PageDraft::default()
         })
@@ -112,7 +108,7 @@ proptest! {
     fn a_page_keeps_all_words_of_its_blocks(blocks in prop::collection::vec((kind(), text()), 0..6)) {
         let all: String = blocks.iter().map(|it| unspaced(&it.1)).collect();
         let page = Page::new(PageDraft {
-            blocks: blocks.into_iter().map(|(kind, text)| Block { kind, text, page: None }).collect(),
+            blocks: blocks.into_iter().map(|(kind, text)| Block::new(kind, text)).collect(),
             ..PageDraft::default()
         });
         let numbered: String = (0..page.sentences().len()).map(|it| unspaced(page.sentence(it))).collect();
@@ -142,11 +138,7 @@ fn the_hash_tells_pages_apart_by_text_and_by_where_they_stand() {
     let made = |url: &str, text: &str| {
         Page::new(PageDraft {
             url: url.to_owned(),
-            blocks: vec![Block {
-                kind: BlockKind::Prose,
-                text: text.to_owned(),
-                page: None,
-            }],
+            blocks: vec![Block::new(BlockKind::Prose, text)],
             ..PageDraft::default()
         })
     };
@@ -161,11 +153,7 @@ fn a_passage_of_one_page_does_not_stand_in_another_with_the_same_words() {
     let made = |url: &str| {
         Page::new(PageDraft {
             url: url.to_owned(),
-            blocks: vec![Block {
-                kind: BlockKind::Prose,
-                text: "It rains. It snows.".to_owned(),
-                page: None,
-            }],
+            blocks: vec![Block::new(BlockKind::Prose, "It rains. It snows.")],
             ..PageDraft::default()
         })
     };

@@ -3,7 +3,7 @@
 //! `tests/golden/events.jsonl` holds one line a kind of event as it stands on the wire, and
 //! `docs/events.md` is made from it. After a change that is meant, look at the difference and accept
 //! it with `IBID_ACCEPT=1 cargo xtask test events`.
-mod samples;
+pub(crate) mod samples;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -8,11 +8,14 @@
 mod cli;
 mod config;
 mod crash;
+mod crash_program;
 mod dependencies;
 mod domain;
 mod events;
 mod export;
 mod folder;
+mod progress;
+mod memory;
 mod runs;
 mod speed;
 mod stand_in;

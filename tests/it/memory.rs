@@ -173,7 +173,13 @@ impl Store for Events {
     async fn settle(&self, _run: &RunId, _key: &str, _state: &StepState) -> Result<()> {
         Ok(())
     }
-    async fn settle_page(&self, _run: &RunId, _key: &str, _state: &StepState, _page: &Page) -> Result<()> {
+    async fn settle_page(
+        &self,
+        _run: &RunId,
+        _key: &str,
+        _state: &StepState,
+        _page: &Page,
+    ) -> Result<()> {
         Ok(())
     }
     async fn recall(&self, _run: &RunId, _key: &str) -> Result<Option<Step>> {

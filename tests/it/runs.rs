@@ -1,13 +1,16 @@
 //! A run is accepted, worked on, interrupted, resumed and ended, and loses nothing.
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ibid::Kind;
-use ibid::record::{Event, Run, RunStatus};
-use ibid::seams::Order;
+use ibid::app::App;
+use ibid::domain::StopReason;
+use ibid::record::{Envelope, Event, Run, RunStatus};
+use ibid::seams::{Go, Order};
+use ibid::{Error, Kind};
+use sqlx::Connection;
 
-use crate::stand_in::{QUERIES, Shelf, WAVES, app, parts, question, settings};
+use crate::stand_in::{QUERIES, Shelf, WAVES, app, parts, query, question, research, settings};
 
 /// Searches and reads of one whole stand-in run.
 const CALLS: usize = (WAVES * QUERIES * 5) as usize;
@@ -156,22 +159,113 @@ async fn a_cancel_from_outside_ends_a_run_that_is_being_worked_on() {
 }
 
 #[tokio::test]
-async fn failures_are_told_again_in_the_same_sitting_and_tried_again_on_resume() {
+async fn a_failed_call_is_kept_and_tried_again_when_the_run_resumes() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(Shelf {
-        latency: Duration::from_millis(1),
-        ..Shelf::default()
-    });
+    let shelf = Arc::new(Shelf::default());
     shelf.failing.store(2, Ordering::SeqCst);
-    let app = app(dir.path(), &shelf);
-    let run = app
+    let mut parts = parts(&shelf);
+    // A method that stops for now after its first wave, as a process that ends there would.
+    let stopped = Arc::new(AtomicBool::new(false));
+    let once = Arc::clone(&stopped);
+    parts.research = Arc::new(move |world, log, run, question| {
+        let once = Arc::clone(&once);
+        Box::pin(async move {
+            if once.swap(true, Ordering::SeqCst) {
+                return research(world, log, run, question).await;
+            }
+            for n in 1..=2 {
+                let asked = query(&format!("{} 1 {n}", question.text));
+                let told = world.search[0].search(&asked).await.unwrap_err();
+                let again = world.search[0].search(&asked).await.unwrap_err();
+                assert_eq!(told.chain(), again.chain());
+                assert_eq!(told.kind(), Kind::Transient);
+            }
+            Err(Error::new(Kind::Cancelled, "for now"))
+        })
+    });
+    let app = App::with(settings(dir.path()), parts);
+    let running = app.start(question("cork")).await.unwrap();
+    let id = running.id.clone();
+    let stopped = running.wait().await.unwrap_err();
+    assert_eq!(stopped.kind(), Kind::Cancelled);
+    assert_eq!(shelf.count(), 2);
+    assert_eq!(app.run(&id).await.unwrap().status, RunStatus::InProgress);
+    let run = app.resume(&id).await.unwrap().wait().await.unwrap();
+    assert_eq!(run.status, RunStatus::Completed);
+    assert!(run.report.unwrap().method.pages_failed.is_empty());
+    assert_eq!(shelf.count(), CALLS + 2);
+}
+
+#[tokio::test]
+async fn the_budget_of_calls_is_a_wall_and_ends_the_search_for_more() {
+    for (calls, stop) in [(3, 3), (20, 20), (37, 37)] {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Arc::new(Shelf::default());
+        let mut asked = question("cork");
+        asked.budget.calls = Some(calls);
+        let running = app(dir.path(), &shelf).start(asked).await.unwrap();
+        let report = running.wait().await.unwrap().report.unwrap();
+        assert_eq!(shelf.count(), stop);
+        assert_eq!(report.method.stop, StopReason::BudgetCalls);
+    }
+}
+
+#[tokio::test]
+async fn a_word_once_given_is_given_again_when_the_run_resumes() {
+    let dir = tempfile::tempdir().unwrap();
+    let shelf = Arc::new(Shelf::default());
+    let here = app(dir.path(), &shelf);
+    let mut parts = parts(&shelf);
+    parts.research = Arc::new(|world, _, _, _| {
+        Box::pin(async move {
+            assert_eq!(world.steering.go("wave-1").await?, Go::On);
+            Err(Error::new(Kind::Cancelled, "for now"))
+        })
+    });
+    let running = App::with(settings(dir.path()), parts)
         .start(question("cork"))
         .await
-        .unwrap()
-        .wait()
+        .unwrap();
+    let id = running.id.clone();
+    running.wait().await.unwrap_err();
+    // Ordered after the word on the first wave was given: it holds from the second on.
+    here.order(&id, Order::Finish).await.unwrap();
+    let run = here.resume(&id).await.unwrap().wait().await.unwrap();
+    assert_eq!(run.stop_reason, Some(StopReason::UserFinish));
+    assert_eq!(shelf.count(), CALLS / WAVES as usize);
+    let events = here.events(&id, 0).await.unwrap();
+    let finishing = |it: &&Envelope| matches!(it.event, Event::RunFinishing { .. });
+    assert_eq!(events.iter().filter(finishing).count(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_is_gone_stops_the_run_and_leaves_it_to_be_resumed() {
+    let dir = tempfile::tempdir().unwrap();
+    let shelf = Arc::new(Shelf {
+        latency: Duration::from_millis(20),
+        ..Shelf::default()
+    });
+    let app = app(dir.path(), &shelf);
+    let running = app.start(question("cork")).await.unwrap();
+    let id = running.id.clone();
+    // Another program holds the database longer than anyone waits.
+    let path = ibid::adapters::store::database(dir.path());
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut other = sqlx::SqliteConnection::connect_with(&options)
         .await
         .unwrap();
-    let report = run.report.unwrap();
-    assert_eq!(report.method.pages_failed.len(), 2);
-    assert!(report.method.pages_failed[0].1.contains("no"));
+    sqlx::raw_sql("begin exclusive")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let sent = shelf.count();
+    let fault = running.wait().await.unwrap_err();
+    assert_eq!(fault.kind(), Kind::Transient, "{fault:?}");
+    assert!(
+        shelf.count() <= sent + 8,
+        "calls were sent that could not be kept"
+    );
+    sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();
+    let run = app.resume(&id).await.unwrap().wait().await.unwrap();
+    assert_eq!(run.status, RunStatus::Completed);
 }

@@ -165,6 +165,26 @@ fn no_text_file_has_trailing_blanks_or_lacks_its_last_newline() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut faults = Vec::new();
+    for (name, text) in tracked() {
+        if !name.ends_with(".md") || name.starts_with("examples/library/") {
+            continue;
+        }
+        let folder = Path::new(&name).parent().unwrap();
+        for after in text.split("](").skip(1) {
+            let target = after.split([')', '#', ' ']).next().unwrap();
+            let leaves =
+                target.is_empty() || target.contains("://") || target.starts_with("mailto:");
+            if !leaves && !root().join(folder).join(target).exists() {
+                faults.push(format!("{name}: `{target}` is not there"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
 /// A file under `src`.
 struct Source {
     name: String,

@@ -3,7 +3,7 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -44,6 +44,8 @@ pub(super) enum Outcome {
         /// What could not be read.
         faults: Vec<Fault>,
     },
+    /// One document of a file could not be made into rows; the others stand.
+    Lost(Fault),
     /// It could not be opened.
     Closed {
         /// Which of the files.
@@ -60,6 +62,7 @@ enum Message {
 }
 
 struct Draft {
+    path: PathBuf,
     from: u64,
     nth: u64,
     draft: PageDraft,
@@ -149,6 +152,7 @@ fn take(
         }
         Taken::Draft(draft) => {
             let sent = hand.send(Draft {
+                path: seen.path.clone(),
                 from: origin(seen.id, hash),
                 nth: documents,
                 draft,
@@ -190,7 +194,7 @@ pub(super) fn fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> Fa
         path: path.to_owned(),
         place: None,
         reason: FailReason::Broken,
-        message: format!("{doing}: {why}"),
+        message: format!("{}: {doing}: {why}", path.display()),
     }
 }
 
@@ -223,7 +227,17 @@ fn write_rows(
         let segment = index.new_segment();
         let mut writer = SegmentWriter::for_segment(WORKER_MEMORY, segment.clone())?;
         while let Some(it) = ahead.take() {
-            for document in rows(fields, it)? {
+            let (path, nth) = (it.path.clone(), it.nth + 1);
+            // A document that breaks our own code must not take the folder with it.
+            let Ok(rows) = catch_unwind(AssertUnwindSafe(|| rows(fields, it))) else {
+                let doing = format!("indexing document {nth}");
+                let lost = fault(&path, &doing, &"its text broke the indexer");
+                // Nobody listens only when the calling thread is gone already.
+                let _ = tell.send(Message::Outcome(Outcome::Lost(lost)));
+                ahead = next();
+                continue;
+            };
+            for document in rows? {
                 writer.add_document(AddOperation {
                     opstamp: 0,
                     document,

@@ -180,7 +180,7 @@ impl Work<'_> {
             salt,
             &*self.options.read,
             &mut |it| {
-                progress.files += 1;
+                progress.files += u64::from(!matches!(it, Outcome::Lost(_)));
                 if let Outcome::Read { documents, .. } = &it {
                     progress.documents += documents;
                 }
@@ -190,7 +190,10 @@ impl Work<'_> {
         )?;
         for outcome in &outcomes {
             let (Outcome::Same { nth } | Outcome::Read { nth, .. } | Outcome::Closed { nth, .. }) =
-                outcome;
+                outcome
+            else {
+                continue;
+            };
             let (seen, before) = &round[*nth];
             let Some(before) = before else { continue };
             writer.delete_term(match outcome {
@@ -215,7 +218,7 @@ impl Work<'_> {
         outcome: Outcome,
     ) -> tantivy::Result<()> {
         let (seen, hash, documents, faults) = match outcome {
-            Outcome::Closed { fault, .. } => {
+            Outcome::Lost(fault) | Outcome::Closed { fault, .. } => {
                 self.told.faults.push(fault);
                 return Ok(());
             }

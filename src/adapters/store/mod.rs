@@ -102,6 +102,11 @@ impl SqliteStore {
         .hint("move it away, or restore it from a backup"))
     }
 
+    /// Waits for every write that was asked for before, also those whose caller went away.
+    pub async fn drain(&self) -> Result<()> {
+        self.write(Write::Nothing).await
+    }
+
     async fn write(&self, write: Write) -> Result<()> {
         let gone = || {
             Error::new(

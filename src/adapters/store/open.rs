@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
 
 /// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many connections read at once.
 const READERS: u32 = 4;

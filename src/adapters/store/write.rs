@@ -22,6 +22,8 @@ pub(super) enum Write {
     Keep(RunId, Kept),
     Order(RunId, Order),
     Remove(RunId),
+    /// Nothing: done when all that was asked before it is done.
+    Nothing,
 }
 
 /// A page as it will stand in its row.
@@ -70,6 +72,7 @@ pub(super) async fn apply(db: &mut SqliteConnection, write: &Write) -> Result<()
             Ok(())
         }
         Write::Remove(run) => remove(db, run).await,
+        Write::Nothing => Ok(()),
     }
 }
 

@@ -6,6 +6,8 @@ use super::lexicon;
 use super::terms::{Kind, Term, Text};
 use crate::domain::sentences;
 
+/// Telling words of a claim that are looked at; a claim is a sentence, not a book.
+const LONGEST_CLAIM: usize = 256;
 /// A near-synonym counts this much of the word itself.
 const SYNONYM: f32 = 0.85;
 /// A word of the same field counts this much.
@@ -99,6 +101,7 @@ pub(super) fn align(claim: &str, source: &[String]) -> Alignment {
     let (sentences, vocabulary) = read_source(source);
     let telling: Vec<usize> = (0..claim.terms.len())
         .filter(|&it| claim.terms[it].kind != Kind::Stop)
+        .take(LONGEST_CLAIM)
         .collect();
     let weights: Vec<f32> = telling.iter().map(|&it| claim.terms[it].weight()).collect();
     let likeness = likeness(&claim, &telling, &sentences, &vocabulary);

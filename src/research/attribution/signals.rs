@@ -213,7 +213,7 @@ fn alike(a: &Number, b: &Number) -> bool {
 
 /// The longest run of words the claim shares with a sentence of the window, against its length.
 fn run(it: &Alignment, window: &[usize]) -> f32 {
-    let claim = &it.claim.terms;
+    let claim = &it.claim.terms[..it.claim.terms.len().min(512)];
     let mut longest = 0_usize;
     for &at in window {
         let terms = &it.sentences[at].words.terms;

@@ -72,15 +72,16 @@ pub(super) enum Bound {
 
 /// Reads the bound off the words that end `before`.
 fn bound(before: &str) -> Bound {
-    let before = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+    const LONGEST: usize = 24; // "approximately", "greater than"
     let start = before
         .char_indices()
         .rev()
-        .filter(|(_, c)| c.is_whitespace())
-        .nth(1)
+        .take(LONGEST)
+        .last()
         .map_or(0, |(at, _)| at);
     let last = before[start..].to_lowercase();
-    let ends = |all: &[&str]| all.iter().any(|it| last.trim().ends_with(it));
+    let last = last.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let ends = |all: &[&str]| all.iter().any(|it| last.ends_with(it));
     if ends(&[
         "more than",
         "over",

@@ -60,7 +60,20 @@ fn a_negated_source_scores_lower_than_a_plain_one() {
         claim,
         &["Vitamin C does not prevent the common cold in adults.".to_owned()],
     );
+    assert_eq!(plain.verdict, Word::Supported);
+    assert_eq!(negated.verdict, Word::Contradicted);
     assert!(negated.score < plain.score);
+}
+
+#[test]
+fn a_sentence_follows_from_itself_negated_or_not() {
+    for whole in [
+        "Vitamin C does not prevent the common cold in adults.",
+        "Without treatment, no patient survived more than 12 weeks.",
+        "The committee never denied that costs increased and quality declined.",
+    ] {
+        assert_eq!(verdict(whole, whole), Word::Supported, "{whole}");
+    }
 }
 
 #[test]
@@ -74,6 +87,44 @@ fn a_wrong_number_scores_lower_than_the_right_one() {
         &[CORK.to_owned()],
     );
     assert!(wrong.score < right.score);
+}
+
+#[test]
+fn a_bound_is_met_by_a_number_on_its_side() {
+    let source = ["It has been translated into more than 300 languages.".to_owned()];
+    let over = judge("It has been translated into over 250 languages.", &source);
+    let under = judge("It has been translated into under 250 languages.", &source);
+    assert!(under.score < over.score);
+}
+
+#[test]
+fn an_acronym_meets_the_name_it_stands_for() {
+    let source = ["The WHO declared a pandemic in March 2020.".to_owned()];
+    let known = judge(
+        "The World Health Organization declared a pandemic in March 2020.",
+        &source,
+    );
+    let other = judge(
+        "The European Central Bank declared a pandemic in March 2020.",
+        &source,
+    );
+    assert!(other.score < known.score);
+    let source = ["The World Health Organization declared a pandemic in March 2020.".to_owned()];
+    let known = judge("WHO declared a pandemic in March 2020.", &source);
+    let other = judge("NATO declared a pandemic in March 2020.", &source);
+    assert!(other.score < known.score);
+}
+
+#[test]
+fn a_quote_is_an_exact_part_of_one_text_of_the_source() {
+    let source = [
+        "Cork floats well. It is light.".to_owned(),
+        "Portugal grows it.".to_owned(),
+    ];
+    for claim in ["Cork is light and floats.", "It is grown by Portugal."] {
+        let quote = judge(claim, &source).quote.unwrap();
+        assert!(source.iter().any(|it| it.contains(&quote)), "{quote}");
+    }
 }
 
 #[test]
@@ -100,6 +151,17 @@ fn nothing_to_go_by_is_unsupported() {
         assert_eq!(verdict(claim, source), Word::Unsupported, "{claim:?}");
     }
     assert_eq!(judge("Cork floats.", &[]).score, 0.0);
+}
+
+#[test]
+fn a_book_against_a_book_ends() {
+    let book = "In 1,2 years cork,1a grows and grows. ".repeat(2_000);
+    let one_word = "1,a".repeat(50_000);
+    assert_eq!(
+        judge(&book, std::slice::from_ref(&book)).verdict,
+        Word::Supported
+    );
+    assert_eq!(verdict(&one_word, &book), Word::Unsupported);
 }
 
 #[test]

@@ -32,20 +32,36 @@ pub(crate) struct Ranked<'a> {
 }
 
 /// The points by how well they answer, best first.
-pub(crate) fn rank<'a>(brief: &Brief, scale: &mut Scale, points: &'a [Point]) -> Result<Vec<Ranked<'a>>> {
+pub(crate) fn rank<'a>(
+    brief: &Brief,
+    scale: &mut Scale,
+    points: &'a [Point],
+) -> Result<Vec<Ranked<'a>>> {
     let words = &prompts::phrases()?.sentence;
     let mut ranked = Vec::new();
     for point in points {
         let lower = spaced(&point.text);
         let fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
         let relevance = scale.relevance(&point.text);
-        let doubt = if any_phrase(&lower, &words.doubt) { 0.06 } else { 0.0 };
+        let doubt = if any_phrase(&lower, &words.doubt) {
+            0.06
+        } else {
+            0.0
+        };
         let long = if point.words > 40 { 0.08 } else { 0.0 };
         let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
         let worth = 0.5 * relevance + 0.25 * fit + 0.25 * point.score + backed - doubt - long;
-        ranked.push(Ranked { point, worth, relevance });
+        ranked.push(Ranked {
+            point,
+            worth,
+            relevance,
+        });
     }
-    ranked.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.point.evidence.cmp(&b.point.evidence)));
+    ranked.sort_by(|a, b| {
+        b.worth
+            .total_cmp(&a.worth)
+            .then(a.point.evidence.cmp(&b.point.evidence))
+    });
     Ok(ranked)
 }
 
@@ -63,8 +79,14 @@ impl Leaning {
         }
         let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
         let mut lean = Leaning { yes: 0, no: 0 };
-        let deciding = ranked.iter().filter(|it| it.relevance >= DECIDES && it.relevance >= top * 0.8).take(8);
-        for it in deciding.flat_map(|it| &it.point.evidence).map(|nth| &notes.evidence[*nth]) {
+        let deciding = ranked
+            .iter()
+            .filter(|it| it.relevance >= DECIDES && it.relevance >= top * 0.8)
+            .take(8);
+        for it in deciding
+            .flat_map(|it| &it.point.evidence)
+            .map(|nth| &notes.evidence[*nth])
+        {
             match it.stance {
                 Stance::For => lean.yes += 1,
                 Stance::Against => lean.no += 1,
@@ -87,18 +109,26 @@ impl Leaning {
 }
 
 /// One to three sentences that answer, at most 60 words together.
-pub(crate) fn short<'a>(ranked: &[Ranked<'a>], lean: Option<bool>, notes: &Notes) -> Vec<&'a Point> {
+pub(crate) fn short<'a>(
+    ranked: &[Ranked<'a>],
+    lean: Option<bool>,
+    notes: &Notes,
+) -> Vec<&'a Point> {
     let mut taken: Vec<&Point> = Vec::new();
     let mut room = SHORT_WORDS;
     let Some(top) = ranked.first() else {
         return taken;
     };
     for it in ranked {
-        let weak = it.worth < top.worth * 0.7 || it.relevance < top.relevance * 0.65 || it.worth < ANSWERS;
+        let weak =
+            it.worth < top.worth * 0.7 || it.relevance < top.relevance * 0.65 || it.worth < ANSWERS;
         if taken.len() >= 3 || (weak && !taken.is_empty()) {
             break;
         }
-        let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
+        let like = taken
+            .iter()
+            .map(|other| jaccard(&other.ids, &it.point.ids))
+            .fold(0.0, f32::max);
         if it.point.words > room || like > 0.5 || against(lean, it.point, notes) {
             continue;
         }
@@ -118,7 +148,12 @@ fn against(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
 }
 
 /// One line of at most 140 characters: a whole sentence or a clause that stands alone.
-pub(crate) fn line(scale: &mut Scale, notes: &Notes, ranked: &[Ranked<'_>], lean: Option<&Leaning>) -> Result<Option<Line>> {
+pub(crate) fn line(
+    scale: &mut Scale,
+    notes: &Notes,
+    ranked: &[Ranked<'_>],
+    lean: Option<&Leaning>,
+) -> Result<Option<Line>> {
     let words = &prompts::phrases()?.answer;
     let clear = lean.and_then(Leaning::clear);
     let prefix = match clear {
@@ -131,26 +166,50 @@ pub(crate) fn line(scale: &mut Scale, notes: &Notes, ranked: &[Ranked<'_>], lean
         return Ok(None);
     };
     for it in ranked.iter().take(8) {
-        if it.worth < top.worth * 0.75 || it.relevance < top.relevance * 0.75 || against(clear, it.point, notes) {
+        if it.worth < top.worth * 0.75
+            || it.relevance < top.relevance * 0.75
+            || against(clear, it.point, notes)
+        {
             continue;
         }
         if let Some(text) = fit_into(&it.point.text, room, scale)? {
             let evidence = ids(notes, it.point);
-            return Ok(Some(Line { text: fill(prefix, &[("text", &text)]), evidence }));
+            return Ok(Some(Line {
+                text: fill(prefix, &[("text", &text)]),
+                evidence,
+            }));
         }
     }
     counted(notes, ranked, lean, clear)
 }
 
 /// Where no sentence fits, a yes or no with its count still answers.
-fn counted(notes: &Notes, ranked: &[Ranked<'_>], lean: Option<&Leaning>, clear: Option<bool>) -> Result<Option<Line>> {
+fn counted(
+    notes: &Notes,
+    ranked: &[Ranked<'_>],
+    lean: Option<&Leaning>,
+    clear: Option<bool>,
+) -> Result<Option<Line>> {
     let words = &prompts::phrases()?.answer;
     let (Some(lean), Some(yes)) = (lean, clear) else {
         return Ok(None);
     };
-    let (template, n) = if yes { (&words.yes_count, lean.yes) } else { (&words.no_count, lean.no) };
-    let text = fill(template, &[("n", &n.to_string()), ("total", &(lean.yes + lean.no).to_string())]);
-    let carried = ranked.iter().find(|it| !against(clear, it.point, notes)).map(|it| ids(notes, it.point));
+    let (template, n) = if yes {
+        (&words.yes_count, lean.yes)
+    } else {
+        (&words.no_count, lean.no)
+    };
+    let text = fill(
+        template,
+        &[
+            ("n", &n.to_string()),
+            ("total", &(lean.yes + lean.no).to_string()),
+        ],
+    );
+    let carried = ranked
+        .iter()
+        .find(|it| !against(clear, it.point, notes))
+        .map(|it| ids(notes, it.point));
     Ok(carried.map(|evidence| Line { text, evidence }))
 }
 
@@ -175,9 +234,15 @@ fn fit_into(text: &str, room: usize, scale: &mut Scale) -> Result<Option<String>
     if let Some(tail) = after_found_that(&shorter, &words.found_that) {
         shorter = tail;
     }
-    let candidates = std::iter::once(shorter.clone()).chain(heads(&shorter)).chain(tails(&shorter, &words.leaning));
+    let candidates = std::iter::once(shorter.clone())
+        .chain(heads(&shorter))
+        .chain(tails(&shorter, &words.leaning));
     for it in candidates {
-        if fits(&it) && it.split_whitespace().count() >= 5 && has_verb_like(&it) && scale.relevance(&it) >= whole * KEEPS {
+        if fits(&it)
+            && it.split_whitespace().count() >= 5
+            && has_verb_like(&it)
+            && scale.relevance(&it) >= whole * KEEPS
+        {
             return Ok(Some(it));
         }
     }
@@ -187,11 +252,25 @@ fn fit_into(text: &str, room: usize, scale: &mut Scale) -> Result<Option<String>
 /// The beginning up to where an addition begins that takes nothing back.
 fn heads(text: &str) -> Vec<String> {
     const JOINTS: &[&str] = &[
-        "; ", ", which ", ", who ", ", where ", ", thereby ", ", resulting in ", ", leading to ", ", and ", ", with ",
-        ", including ", ", such as ", " characterized by ", " characterised by ",
+        "; ",
+        ", which ",
+        ", who ",
+        ", where ",
+        ", thereby ",
+        ", resulting in ",
+        ", leading to ",
+        ", and ",
+        ", with ",
+        ", including ",
+        ", such as ",
+        " characterized by ",
+        " characterised by ",
     ];
     // What is cut must not take back what stands before it.
-    const TURNS: &[&str] = &["but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not", "while", "when", "or", "no"];
+    const TURNS: &[&str] = &[
+        "but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not",
+        "while", "when", "or", "no",
+    ];
     JOINTS
         .iter()
         .filter_map(|joint| text.find(joint))
@@ -211,7 +290,9 @@ fn tails(text: &str, leaning: &[String]) -> Vec<String> {
         .filter(|tail| {
             let words = spaced(tail);
             let start = words.trim_start();
-            !leaning.iter().any(|it| start.starts_with(&format!("{it} ")))
+            !leaning
+                .iter()
+                .any(|it| start.starts_with(&format!("{it} ")))
         })
         .map(sentence_case)
         .collect()
@@ -244,7 +325,6 @@ fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
         .min()
         .map(|at| sentence_case(text[at..].trim()))
 }
-
 
 /// A clause needs a verb: one of the common ones, or a word that ends like one.
 fn has_verb_like(text: &str) -> bool {

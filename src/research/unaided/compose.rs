@@ -53,7 +53,11 @@ pub(crate) fn compose(
         .filter(|it| it.relevance >= spoken * BESIDE)
         .map(|it| it.point.evidence[0])
         .collect();
-    let all: Vec<Point> = all.iter().filter(|it| kept.contains(&it.evidence[0])).cloned().collect();
+    let all: Vec<Point> = all
+        .iter()
+        .filter(|it| kept.contains(&it.evidence[0]))
+        .cloned()
+        .collect();
     let ranked = answer::rank(brief, scale, &all)?;
     let lean = Leaning::of(brief, notes, &ranked);
     let clear = lean.as_ref().and_then(Leaning::clear);
@@ -76,7 +80,16 @@ pub(crate) fn compose(
     if question.mode == Mode::Report {
         for point in pick_findings(notes, &all, &ranked, &page) {
             let line = page.say(point);
-            findings.push((line, mark(notes, &[point], &conflicts, ranked.iter().find(|it| std::ptr::eq(it.point, point)), None)?));
+            findings.push((
+                line,
+                mark(
+                    notes,
+                    &[point],
+                    &conflicts,
+                    ranked.iter().find(|it| std::ptr::eq(it.point, point)),
+                    None,
+                )?,
+            ));
         }
         for item in notes.plan.items() {
             let paragraphs = section(notes, item, &all, &mut page);
@@ -302,18 +315,26 @@ fn mark(
     lean: Option<&Leaning>,
 ) -> Result<ConfidenceMark> {
     let words = &prompts::phrases()?.confidence;
-    let evidence: Vec<&Evidence> = said.iter().flat_map(|it| &it.evidence).map(|nth| &notes.evidence[*nth]).collect();
+    let evidence: Vec<&Evidence> = said
+        .iter()
+        .flat_map(|it| &it.evidence)
+        .map(|nth| &notes.evidence[*nth])
+        .collect();
     let n = voices(notes, evidence.iter().copied()).len();
     let same = said
         .iter()
         .map(|it| voices(notes, it.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
         .max()
         .unwrap_or(0);
-    let leaning = lean.and_then(|it| it.clear().map(|yes| (if yes { it.yes } else { it.no }, it.yes + it.no)));
-    let disputed = conflicts
-        .iter()
-        .flat_map(|it| &it.sides)
-        .any(|(_, line)| line.evidence.iter().any(|id| evidence.iter().any(|it| it.id == *id)));
+    let leaning = lean.and_then(|it| {
+        it.clear()
+            .map(|yes| (if yes { it.yes } else { it.no }, it.yes + it.no))
+    });
+    let disputed = conflicts.iter().flat_map(|it| &it.sides).any(|(_, line)| {
+        line.evidence
+            .iter()
+            .any(|id| evidence.iter().any(|it| it.id == *id))
+    });
     let mut why = vec![match n {
         1 => words.one_source.clone(),
         _ => fill(&words.sources, &[("n", &n.to_string())]),
@@ -328,7 +349,10 @@ fn mark(
         why.push(words.disagree.clone());
         level -= 1;
     } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
-        why.push(fill(&words.lean, &[("n", &way.to_string()), ("total", &total.to_string())]));
+        why.push(fill(
+            &words.lean,
+            &[("n", &way.to_string()), ("total", &total.to_string())],
+        ));
     } else if same > 1 && same == n {
         why.push(words.agree.clone());
     } else if same > 1 {
@@ -346,7 +370,10 @@ fn mark(
     } else {
         why.push(words.direct.clone());
     }
-    Ok(ConfidenceMark { level: grade(level), why })
+    Ok(ConfidenceMark {
+        level: grade(level),
+        why,
+    })
 }
 
 fn grade(level: i32) -> Confidence {

@@ -448,8 +448,16 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     let mut found = Vec::new();
     let spans = sentences(asked);
     // A stop inside one question ("Rep. Smith") makes no part.
-    let several = spans.iter().filter(|it| asked[(*it).clone()].ends_with('?')).count() > 1;
-    let spans = if several { spans } else { std::iter::once(0..asked.len()).collect() };
+    let several = spans
+        .iter()
+        .filter(|it| asked[(*it).clone()].ends_with('?'))
+        .count()
+        > 1;
+    let spans = if several {
+        spans
+    } else {
+        std::iter::once(0..asked.len()).collect()
+    };
     for span in spans {
         let sentence = &asked[span];
         let mut rest = sentence;

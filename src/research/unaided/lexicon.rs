@@ -62,7 +62,8 @@ impl Lexicon {
 fn before_capital_tail(word: &str) -> Option<&str> {
     let head = word.trim_end_matches(|c: char| c.is_uppercase());
     let tail = word.len() - head.len();
-    ((1..=3).contains(&tail) && head.len() >= 5 && head.chars().skip(1).all(char::is_lowercase)).then_some(head)
+    ((1..=3).contains(&tail) && head.len() >= 5 && head.chars().skip(1).all(char::is_lowercase))
+        .then_some(head)
 }
 
 /// "inhibitor" with "inhibit", "transporter" with "transport", "treatment" with "treat": what the

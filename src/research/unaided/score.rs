@@ -173,7 +173,11 @@ impl Scale {
                 *self.met.entry(*id).or_insert(0) += 1;
             }
         }
-        Lines { title: self.ids(&page.title), lines, casing }
+        Lines {
+            title: self.ids(&page.title),
+            lines,
+            casing,
+        }
     }
 
     /// The words of a text, short forms and long ones both where one of them stands.
@@ -205,7 +209,11 @@ impl Scale {
             let long = self.lexicon.set(long);
             let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
             let bears = asked(&short) || long.iter().all(asked);
-            if bears && long.len() >= 2 && self.aliases.len() < 12 && !self.aliases.iter().any(|it| it.0 == short) {
+            if bears
+                && long.len() >= 2
+                && self.aliases.len() < 12
+                && !self.aliases.iter().any(|it| it.0 == short)
+            {
                 self.aliases.push((short, long));
             }
         }
@@ -300,13 +308,22 @@ impl Scale {
                 met += weight;
             }
         }
-        if all > 0.0 { (met / f32::min(all, ENOUGH)).min(1.0) } else { 0.0 }
+        if all > 0.0 {
+            (met / f32::min(all, ENOUGH)).min(1.0)
+        } else {
+            0.0
+        }
     }
 
     /// Whether the words are on the question's subject: one of its names, where it has names that
     /// are not sites, and enough of its telling words.
     fn on_subject(&self, ids: &[u32]) -> bool {
-        let names: Vec<u32> = self.names.iter().filter(|it| !self.sites.contains(&it.0)).map(|it| it.1).collect();
+        let names: Vec<u32> = self
+            .names
+            .iter()
+            .filter(|it| !self.sites.contains(&it.0))
+            .map(|it| it.1)
+            .collect();
         if !names.is_empty() && !names.iter().any(|it| ids.binary_search(it).is_ok()) {
             return false;
         }
@@ -325,7 +342,8 @@ impl Scale {
             n => (3, n),
         };
         let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
-        telling.iter().take(heads).any(|it| met(&it)) && telling.iter().filter(met).count() >= needed
+        telling.iter().take(heads).any(|it| met(&it))
+            && telling.iter().filter(met).count() >= needed
     }
 
     /// Weighs one page: evidence for each item, best sentences first kept, in the order of the page.
@@ -366,9 +384,11 @@ impl Scale {
             }
         }
         let long = page.text().len() > PAGE_CUT;
-        keep_best(&mut found, reading.tokens, |it| match page.sentences().get(it.first) {
-            Some(at) if long => at.start as usize / CHUNK,
-            _ => 0,
+        keep_best(&mut found, reading.tokens, |it| {
+            match page.sentences().get(it.first) {
+                Some(at) if long => at.start as usize / CHUNK,
+                _ => 0,
+            }
         });
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
@@ -511,7 +531,11 @@ impl Scale {
         let asked = super::lexicon::spaced(&probe.asked);
         let words = &self.words.sentence;
         let against = denies(spaced, words) != denies(&asked, words);
-        if against != opposes(&asked, spaced, words) { Stance::Against } else { Stance::For }
+        if against != opposes(&asked, spaced, words) {
+            Stance::Against
+        } else {
+            Stance::For
+        }
     }
 
     /// Question terms that no evidence for `item` speaks of, most telling first, as they stand.
@@ -544,7 +568,12 @@ impl Scale {
 /// Whether the sentence has the opposite of a word of the question where the question has the word:
 /// "better" and "poor", "dependence" and "independence".
 fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
-    let stems = |text: &str| -> BTreeSet<String> { text.split([' ', ',']).filter(|it| it.len() > 2).map(stem).collect() };
+    let stems = |text: &str| -> BTreeSet<String> {
+        text.split([' ', ','])
+            .filter(|it| it.len() > 2)
+            .map(stem)
+            .collect()
+    };
     let (asked, said) = (stems(asked), stems(said));
     let flips = |one: &str, other: &str| {
         asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
@@ -553,7 +582,9 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
         let (one, other) = (stem(one), stem(other));
         flips(&one, &other) || flips(&other, &one)
     }) || asked.iter().filter(|it| it.len() >= 5).any(|it| {
-        ["in", "un", "non", "non-", "dis", "ir", "im"].iter().any(|prefix| flips(it, &format!("{prefix}{it}")))
+        ["in", "un", "non", "non-", "dis", "ir", "im"]
+            .iter()
+            .any(|prefix| flips(it, &format!("{prefix}{it}")))
     })
 }
 
@@ -579,7 +610,12 @@ fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
 /// page. A short page is one chunk.
 fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Found) -> usize) {
     let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by(|a, b| found[*b].items[0].1.total_cmp(&found[*a].items[0].1).then(a.cmp(b)));
+    order.sort_by(|a, b| {
+        found[*b].items[0]
+            .1
+            .total_cmp(&found[*a].items[0].1)
+            .then(a.cmp(b))
+    });
     let mut counts: BTreeMap<(usize, ItemId), usize> = BTreeMap::new();
     let mut spent: BTreeMap<usize, usize> = BTreeMap::new();
     let mut keep = vec![false; found.len()];
@@ -587,7 +623,11 @@ fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Foun
     for nth in order {
         let chunk = chunk_of(&found[nth]);
         let it = &mut found[nth];
-        it.items.retain(|(item, _)| counts.get(&(chunk, *item)).is_none_or(|row| *row < MOST_CLAIMS));
+        it.items.retain(|(item, _)| {
+            counts
+                .get(&(chunk, *item))
+                .is_none_or(|row| *row < MOST_CLAIMS)
+        });
         let cost = it.claim.split_whitespace().count() * 4 / 3;
         let so_far = spent.entry(chunk).or_insert(0);
         let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
@@ -646,7 +686,10 @@ impl Casing {
                 let capital = word.chars().count() >= 3
                     && word.starts_with(char::is_uppercase)
                     && word.chars().skip(1).all(char::is_lowercase);
-                let common = self.counts.get(&it.text).is_some_and(|it| it.0 >= 2 && it.0 >= it.1);
+                let common = self
+                    .counts
+                    .get(&it.text)
+                    .is_some_and(|it| it.0 >= 2 && it.0 >= it.1);
                 *nth > 0 && capital && !fresh && common
             })
             .count()
@@ -661,7 +704,9 @@ fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
             continue;
         }
         match runs.last_mut() {
-            Some(run) if question[run.1..token.span.start].trim().is_empty() => run.1 = token.span.end,
+            Some(run) if question[run.1..token.span.start].trim().is_empty() => {
+                run.1 = token.span.end
+            }
             _ => runs.push((token.span.start, token.span.end)),
         }
     }
@@ -669,9 +714,15 @@ fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
         .filter_map(|(from, to)| {
             let name = question[from..to].to_lowercase();
             let last = question[from..to].rsplit(' ').next()?;
-            let part = last.split(['-', '‐', '‑']).max_by_key(|it| it.chars().count())?;
+            let part = last
+                .split(['-', '‐', '‑'])
+                .max_by_key(|it| it.chars().count())?;
             let last = *lexicon.ids(part).last()?;
-            let bare = name.strip_suffix("'s").or(name.strip_suffix("’s")).unwrap_or(&name).to_owned();
+            let bare = name
+                .strip_suffix("'s")
+                .or(name.strip_suffix("’s"))
+                .unwrap_or(&name)
+                .to_owned();
             Some((bare, last))
         })
         .collect()
@@ -689,10 +740,16 @@ fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
     }
     let before = text[..open].trim_end();
     let words = tokens(before);
-    let wanted: Vec<char> = letters.iter().filter(|c| c.is_uppercase()).flat_map(|c| c.to_lowercase()).collect();
+    let wanted: Vec<char> = letters
+        .iter()
+        .filter(|c| c.is_uppercase())
+        .flat_map(|c| c.to_lowercase())
+        .collect();
     let from = words.len().saturating_sub(wanted.len() + 2);
     for start in (from..words.len()).rev() {
-        let mut initials = words[start..].iter().flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
+        let mut initials = words[start..]
+            .iter()
+            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
         let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
         let first = words[start].text.chars().next() == wanted.first().copied();
         if matched && first {
@@ -717,7 +774,10 @@ fn terms_of(lexicon: &mut Lexicon, text: &str, terms: &[String]) -> Vec<Term> {
         }
         // Of a hyphenated word its parts count, unless they are too short to tell anything.
         let word = &text[token.span.clone()];
-        let parts: Vec<&str> = word.split(['-', '‐', '‑']).filter(|it| it.chars().count() >= 3).collect();
+        let parts: Vec<&str> = word
+            .split(['-', '‐', '‑'])
+            .filter(|it| it.chars().count() >= 3)
+            .collect();
         if parts.len() > 1 {
             for part in parts {
                 for id in lexicon.ids(part) {

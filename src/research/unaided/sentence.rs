@@ -39,7 +39,12 @@ pub(crate) enum Unfit {
 }
 
 /// Whether sentence `n` can be evidence at all, and how well it is made: up to 1.
-pub(crate) fn fitness(page: &Page, n: usize, seen: &Seen, words: &SentenceWords) -> Result<f32, Unfit> {
+pub(crate) fn fitness(
+    page: &Page,
+    n: usize,
+    seen: &Seen,
+    words: &SentenceWords,
+) -> Result<f32, Unfit> {
     let text = page.sentence(n);
     if gives_orders(&seen.spaced, words) {
         return Err(Unfit::Orders);
@@ -49,7 +54,9 @@ pub(crate) fn fitness(page: &Page, n: usize, seen: &Seen, words: &SentenceWords)
         return Err(Unfit::Form);
     };
     let stop = ends_like_a_sentence(text);
-    let cut = kind == BlockKind::Prose && text.starts_with(char::is_lowercase) && starts_mid_sentence(text);
+    let cut = kind == BlockKind::Prose
+        && text.starts_with(char::is_lowercase)
+        && starts_mid_sentence(text);
     if seen.words > MOST_WORDS
         || seen.words < FEWEST_WORDS
         || cut
@@ -71,7 +78,13 @@ fn make(text: &str, kind: BlockKind, stop: bool, seen: &Seen, words: &SentenceWo
     let flaws = [
         (kind == BlockKind::Comment, 0.7),
         (any_phrase(&seen.spaced, &words.aims), 0.55),
-        (words.aim_openings.iter().any(|it| opening.starts_with(it.as_str())), 0.4),
+        (
+            words
+                .aim_openings
+                .iter()
+                .any(|it| opening.starts_with(it.as_str())),
+            0.4,
+        ),
         (any_phrase(&seen.spaced, &words.pointing), 0.7),
         (text.ends_with(':'), 0.4),
         (!stop && kind == BlockKind::Prose, 0.6),
@@ -87,11 +100,17 @@ fn make(text: &str, kind: BlockKind, stop: bool, seen: &Seen, words: &SentenceWo
 
 /// Whether there is a verb: a title or a caption has none.
 fn states(spaced: &str, words: &SentenceWords) -> bool {
-    let all: Vec<&str> = spaced.split([' ', ',']).filter(|it| !it.is_empty()).collect();
+    let all: Vec<&str> = spaced
+        .split([' ', ','])
+        .filter(|it| !it.is_empty())
+        .collect();
     all.iter().enumerate().any(|(nth, it)| {
-        let participle = all
-            .get(nth + 1)
-            .is_some_and(|next| matches!(*next, "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as"));
+        let participle = all.get(nth + 1).is_some_and(|next| {
+            matches!(
+                *next,
+                "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as"
+            )
+        });
         let past = it.len() > 4 && it.ends_with("ed") && !participle && nth > 0;
         past || words.verbs.contains(*it)
     })
@@ -100,7 +119,10 @@ fn states(spaced: &str, words: &SentenceWords) -> bool {
 /// "CellVGAE: an unsupervised workflow with graph attention networks": a title, not a statement.
 fn is_title(text: &str) -> bool {
     text.split_once(": ").is_some_and(|(head, tail)| {
-        head.split_whitespace().count() <= 8 && ["a ", "an ", "the "].iter().any(|it| tail.to_lowercase().starts_with(it))
+        head.split_whitespace().count() <= 8
+            && ["a ", "an ", "the "]
+                .iter()
+                .any(|it| tail.to_lowercase().starts_with(it))
     })
 }
 
@@ -108,7 +130,9 @@ fn is_title(text: &str) -> bool {
 fn starts_with_page_number(text: &str) -> bool {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
     (1..=3).contains(&digits)
-        && text[digits..].strip_prefix(' ').is_some_and(|it| it.starts_with(char::is_uppercase))
+        && text[digits..]
+            .strip_prefix(' ')
+            .is_some_and(|it| it.starts_with(char::is_uppercase))
 }
 
 /// Whether the words are orders to a machine that reads the page: one plain sign, or two weak ones.
@@ -241,7 +265,10 @@ fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
     let longest = words
         .reporting
         .iter()
-        .filter(|it| text.get(..it.len()).is_some_and(|lead| lead.eq_ignore_ascii_case(it)))
+        .filter(|it| {
+            text.get(..it.len())
+                .is_some_and(|lead| lead.eq_ignore_ascii_case(it))
+        })
         .filter(|it| text[it.len()..].starts_with(' '))
         .map(String::len)
         .max();
@@ -251,7 +278,10 @@ fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
     let rest = text[end..].trim_start();
     let that = text[..end].ends_with("that");
     // Without "that", only a name can be told from an object: "Here we find METTL1 is amplified".
-    let named = rest.split(' ').next().is_some_and(|it| it.chars().any(|c| c.is_uppercase()));
+    let named = rest
+        .split(' ')
+        .next()
+        .is_some_and(|it| it.chars().any(|c| c.is_uppercase()));
     if that || named { rest } else { text }
 }
 
@@ -312,14 +342,36 @@ pub(crate) fn doubts(spaced: &str, words: &SentenceWords) -> bool {
 
 /// Words before a number that make it a name: "type 2", "Figure 3".
 const LABELS: &[&str] = &[
-    "type", "types", "grade", "stage", "phase", "level", "class", "figure", "fig", "table",
-    "chapter", "section", "group", "version", "part", "page", "no", "number", "trial", "factor",
-    "interleukin", "vitamin",
+    "type",
+    "types",
+    "grade",
+    "stage",
+    "phase",
+    "level",
+    "class",
+    "figure",
+    "fig",
+    "table",
+    "chapter",
+    "section",
+    "group",
+    "version",
+    "part",
+    "page",
+    "no",
+    "number",
+    "trial",
+    "factor",
+    "interleukin",
+    "vitamin",
 ];
 
 /// The numbers of a text that measure or count: not "type 2", "MEN 1", "Figure 3" or a year.
 pub(crate) fn measures(text: &str) -> Vec<Number> {
-    numbers(text).into_iter().filter(|it| is_measure(text, it)).collect()
+    numbers(text)
+        .into_iter()
+        .filter(|it| is_measure(text, it))
+        .collect()
 }
 
 fn is_measure(text: &str, it: &Number) -> bool {
@@ -327,9 +379,13 @@ fn is_measure(text: &str, it: &Number) -> bool {
         return true;
     }
     let before = text[..it.span.start].trim_end_matches([' ', '-', '(']);
-    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let word = before
+        .rsplit(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default();
     let digits = word.chars().all(|c| c.is_ascii_digit());
-    let code = word.len() >= 2 && !digits && word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
+    let code =
+        word.len() >= 2 && !digits && word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
     let whole = it.value.fract() == 0.0 && !text[it.span.clone()].contains(',');
     let year = whole && (1000.0..2100.0).contains(&it.value);
     let label = LABELS.contains(&word.to_lowercase().as_str());
@@ -338,7 +394,9 @@ fn is_measure(text: &str, it: &Number) -> bool {
 
 /// Whether a number that measures or counts stands in the text.
 pub(crate) fn has_number(text: &str) -> bool {
-    measures(text).iter().any(|it| it.unit.is_some() || it.value >= 10.0)
+    measures(text)
+        .iter()
+        .any(|it| it.unit.is_some() || it.value >= 10.0)
 }
 
 /// A year from 1000 to 2099 among the words, not a count of something.

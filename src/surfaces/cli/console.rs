@@ -13,6 +13,8 @@ pub struct Console {
     pub out: Paint,
     /// Whether stderr may be coloured.
     pub err: Paint,
+    /// Whether a person reads stdout.
+    pub read: bool,
     /// Whether a person watches stderr, so that lines may be redrawn.
     pub live: bool,
     /// No progress.
@@ -93,9 +95,11 @@ impl Console {
         env: &BTreeMap<String, String>,
     ) -> Console {
         let err = std::io::stderr().is_terminal();
+        let out = std::io::stdout().is_terminal();
         Console {
-            out: Paint(coloured(when, std::io::stdout().is_terminal(), env)),
+            out: Paint(coloured(when, out, env)),
             err: Paint(coloured(when, err, env)),
+            read: out,
             live: err && env.get("TERM").is_none_or(|it| it != "dumb"),
             quiet,
             verbose,
@@ -125,6 +129,17 @@ impl Console {
         let _ = writeln!(err, "{text}");
     }
 
+    /// Writes `text` to stderr as it is. That nobody reads it is no fault.
+    pub fn put(self, text: &str) {
+        let mut err = std::io::stderr().lock();
+        let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+    }
+
+    /// Wipes the line that stderr is on.
+    pub fn wipe(self) {
+        self.put("\r\u{1b}[K");
+    }
+
     /// Tells an error and what would help.
     pub fn fault(self, fault: &Error) {
         self.tell(&format!(
@@ -151,4 +166,19 @@ fn written(result: std::io::Result<()>) -> Result<(), Stop> {
             .because(fault)
             .into()),
     }
+}
+
+/// A text without its colour codes.
+pub fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut inside = false;
+    for c in text.chars() {
+        match (inside, c) {
+            (false, '\u{1b}') => inside = true,
+            (true, 'm') => inside = false,
+            (false, c) => out.push(c),
+            (true, _) => {}
+        }
+    }
+    out
 }

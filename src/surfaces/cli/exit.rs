@@ -62,7 +62,11 @@ impl Exit {
             (true, _) => Exit::Delivered,
             (false, RunStatus::Cancelled) => Exit::Failure,
             (false, _) if spent => Exit::Budget,
-            (false, RunStatus::Failed) => Exit::Failure,
+            // The method says `NotFound` when nothing that was read speaks to the question.
+            (false, RunStatus::Failed) => match run.failure {
+                Some(Kind::NotFound) => Exit::NoAnswer,
+                kind => Exit::of(kind.unwrap_or(Kind::Internal)),
+            },
             (false, _) => Exit::NoAnswer,
         }
     }

@@ -2,24 +2,24 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::MissedTickBehavior;
 
 use super::args::{Form, Output};
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::progress::{self, View};
+use super::view;
 use crate::app::{App, Running};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Run};
+use crate::record::{Envelope, Run, RunStatus};
 use crate::surfaces::export::{self, Pages, json, markdown};
 
 /// Shows a run until it ends, then delivers what it made.
 pub(super) async fn follow(
     app: &App,
-    mut running: Running,
+    running: Running,
     output: &Output,
     surroundings: &Surroundings,
     console: Console,
@@ -27,42 +27,38 @@ pub(super) async fn follow(
     let began = Instant::now();
     let id = running.id.clone();
     let mut screen = Screen::new(&id, output, console, began);
-    screen.catch_up(app, &id).await?;
     let mut signals = Signals::listen()?;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut story = running.follow(0);
+    let finish = running.finisher();
+    let mut end = std::pin::pin!(running.wait());
     let mut asked = false;
-    while !screen.ended() {
+    let run = loop {
         tokio::select! {
-            told = running.events.recv() => match told {
-                Ok(event) => screen.take(app, event).await?,
-                Err(RecvError::Lagged(_)) => screen.catch_up(app, &id).await?,
-                Err(RecvError::Closed) => break,
+            run = &mut end => break run?,
+            told = story.next() => match told? {
+                Some(event) => screen.show(&event)?,
+                None => break end.await?,
             },
             () = signals.next() => {
                 if asked {
-                    return Ok(stopped(&mut screen, &id, console));
+                    screen.clear();
+                    console.tell(&format!("stopped; go on with: ibid resume {id}"));
+                    return Ok(Exit::Stopped);
                 }
                 asked = true;
-                running.finish();
+                finish();
                 screen.finishing(&id);
             }
             _ = tick.tick() => screen.draw(),
         }
-    }
-    let run = tokio::select! {
-        run = running.wait() => run?,
-        () = signals.next_after(asked) => return Ok(stopped(&mut screen, &id, console)),
     };
-    screen.catch_up(app, &id).await?;
+    while let Some(event) = story.next().await? {
+        screen.show(&event)?;
+    }
     screen.clear();
     deliver(app, &run, output, surroundings, console, began).await
-}
-
-fn stopped(screen: &mut Screen, id: &RunId, console: Console) -> Exit {
-    screen.clear();
-    console.tell(&format!("stopped; go on with: ibid resume {id}"));
-    Exit::Stopped
 }
 
 /// Ctrl-C and SIGTERM, which mean the same.
@@ -90,14 +86,6 @@ impl Signals {
             _ = self.terminate.recv() => {}
         }
     }
-
-    /// The signal that stops now: the next one, or the one after it where none came before.
-    async fn next_after(&mut self, asked: bool) {
-        self.next().await;
-        if !asked {
-            self.next().await;
-        }
-    }
 }
 
 /// What is shown meanwhile.
@@ -106,7 +94,6 @@ struct Screen {
     console: Console,
     jsonl: bool,
     began: Instant,
-    seen: u64,
     drawn: usize,
     frame: usize,
 }
@@ -118,36 +105,12 @@ impl Screen {
             console,
             jsonl: output.jsonl,
             began,
-            seen: 0,
             drawn: 0,
             frame: 0,
         }
     }
 
-    fn ended(&self) -> bool {
-        self.view.run().status.ended()
-    }
-
-    /// Takes in an event; what was missed before it comes from the store.
-    async fn take(&mut self, app: &App, event: Envelope) -> std::result::Result<(), Stop> {
-        if event.seq > self.seen + 1 {
-            self.catch_up(app, &event.run.clone()).await?;
-        }
-        if event.seq == self.seen + 1 {
-            self.show(&event)?;
-        }
-        Ok(())
-    }
-
-    async fn catch_up(&mut self, app: &App, id: &RunId) -> std::result::Result<(), Stop> {
-        for event in app.events(id, self.seen).await? {
-            self.show(&event)?;
-        }
-        Ok(())
-    }
-
     fn show(&mut self, event: &Envelope) -> std::result::Result<(), Stop> {
-        self.seen = event.seq;
         self.view.apply(event);
         if self.jsonl {
             let line = serde_json::to_string(event)
@@ -205,8 +168,7 @@ impl Screen {
 
     fn clear(&mut self) {
         if self.drawn > 0 {
-            use std::io::Write as _;
-            let _ = write!(std::io::stderr().lock(), "{}", self.back());
+            self.console.put(&self.back());
             self.drawn = 0;
         }
     }
@@ -222,16 +184,21 @@ impl Screen {
     }
 }
 
-/// Columns that can be written without a line breaking.
+/// Columns of stderr.
 fn columns() -> usize {
-    terminal_size::terminal_size_of(std::io::stderr())
+    columns_of(std::io::stderr())
+}
+
+/// Columns that can be written without a line breaking.
+fn columns_of(stream: impl std::os::fd::AsFd) -> usize {
+    terminal_size::terminal_size_of(stream)
         .map_or(80, |it| usize::from(it.0.0))
         .saturating_sub(1)
         .max(20)
 }
 
 /// Prints or writes what a run made, and says how it ended.
-pub(super) async fn deliver(
+async fn deliver(
     app: &App,
     run: &Run,
     output: &Output,
@@ -257,7 +224,7 @@ pub(super) async fn deliver(
         let object = json::result(run, exit.subtype(), &pages, !output.no_quotes);
         console.line(&object.to_string())?;
     } else if let (Some(report), None) = (&run.report, &written) {
-        console.print(&rendered(report, form, !output.no_quotes, &pages))?;
+        show(report, output.format, !output.no_quotes, &pages, console)?;
     }
     tell_end(run, exit, written.as_deref(), console, began);
     Ok(exit)
@@ -265,17 +232,27 @@ pub(super) async fn deliver(
 
 fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, began: Instant) {
     let shown = written.map(|it| it.display().to_string());
-    if let Some(reason) = &run.error {
-        let fault = Error::new(Kind::Internal, format!("run {}", run.id)).because(reason.clone());
-        console.fault(&fault.hint(format!("go on with: ibid resume {}", run.id)));
+    if run.status == RunStatus::Cancelled {
+        console.tell(&format!("run {} was cancelled", run.id));
+        return;
+    }
+    if let (Some(reason), true) = (&run.error, exit != Exit::NoAnswer) {
+        let kind = run.failure.unwrap_or(Kind::Internal);
+        console.fault(&Error::new(kind, format!("run {}", run.id)).because(reason.clone()));
         return;
     }
     match exit {
-        Exit::NoAnswer => console.tell(&format!(
-            "{} no answer that these sources carry (see `ibid show {}`)",
-            console.err.yellow("○"),
-            run.id
-        )),
+        Exit::NoAnswer => {
+            console.tell(&format!(
+                "{} no answer: nothing in {} speaks to it",
+                console.err.yellow("○"),
+                read_pages(run.pages)
+            ));
+            console.tell(&format!(
+                "{} ask in the words the documents use, or add documents with --folder",
+                console.err.on("1;36", "hint:")
+            ));
+        }
         Exit::Budget => console.tell("the budget ended before there was anything to report"),
         Exit::Strict => console.tell(&format!(
             "{} --strict: not every check and the evidence gate passed",
@@ -296,6 +273,14 @@ fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, beg
     }
 }
 
+fn read_pages(n: u32) -> String {
+    match n {
+        0 => "what was found".to_owned(),
+        1 => "the one page read".to_owned(),
+        n => format!("the {n} pages read"),
+    }
+}
+
 /// The stored pages that a report cites.
 pub(super) async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
     let mut pages = Pages::new();
@@ -310,6 +295,24 @@ pub(super) async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
         }
     }
     Ok(pages)
+}
+
+/// Prints a report: in the form asked for, else set for the eye where a person reads, else as Markdown.
+pub(super) fn show(
+    report: &Report,
+    form: Option<Form>,
+    quotes: bool,
+    pages: &Pages,
+    console: Console,
+) -> std::result::Result<(), Stop> {
+    if form.is_none() && console.read {
+        return console.print(&view::report(
+            report,
+            console.out,
+            columns_of(std::io::stdout()),
+        ));
+    }
+    console.print(&rendered(report, form.unwrap_or_default(), quotes, pages))
 }
 
 /// A report in the form asked for.

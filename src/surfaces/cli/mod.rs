@@ -2,12 +2,15 @@
 pub mod args;
 mod ask;
 pub mod console;
+mod doctor;
+mod documents;
 mod exit;
 mod follow;
 mod help;
 pub mod progress;
 mod runs;
 mod setup;
+mod view;
 mod when;
 
 use std::ffi::OsString;
@@ -110,7 +113,13 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         Command::Config { action } => setup::config(action, surroundings, console),
         Command::Completions { shell } => setup::completions(shell, console),
         Command::Man { dir } => setup::man(dir.as_deref(), console),
-        _ => Err(Error::new(Kind::Internal, "not built yet").into()),
+        Command::Read { paths, json, jsonl } => {
+            documents::read(&load(&[])?, &paths, json || jsonl, console)
+        }
+        Command::Search(it) => documents::search(&it, &load(&[])?, surroundings, console),
+        Command::Check { claims, json } => documents::check(&claims, json, surroundings, console),
+        Command::Index { action } => documents::index(&action, &load(&[])?, surroundings, console),
+        Command::Doctor { json } => doctor::doctor(surroundings, json, console),
     }
 }
 

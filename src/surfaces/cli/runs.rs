@@ -1,6 +1,5 @@
 //! What was asked before: `ls`, `show`, `open`, `resume`, `finish`, `cancel`, `export`, `rm`, `cite`.
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::json;
 
@@ -140,8 +139,7 @@ pub(super) fn show(loaded: &Loaded, name: &str, shape: &Shape, console: Console)
         }
         let (_, report) = with_report(app, name).await?;
         let pages = follow::pages(app, Some(&report)).await?;
-        let form = shape.format.unwrap_or_default();
-        console.print(&follow::rendered(&report, form, !shape.no_quotes, &pages))?;
+        follow::show(&report, shape.format, !shape.no_quotes, &pages, console)?;
         Ok(Exit::Delivered)
     })
 }
@@ -211,10 +209,6 @@ pub(super) fn resume(
 ) -> Done {
     with_app(loaded, async |app| {
         let id = find(app, name).await?;
-        let run = app.run(&id).await?;
-        if run.status.ended() && !output.jsonl {
-            return follow::deliver(app, &run, output, surroundings, console, Instant::now()).await;
-        }
         let running = app.resume(&id).await?;
         follow::follow(app, running, output, surroundings, console).await
     })

@@ -239,45 +239,61 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Notes<'_>) {
     out.push('\n');
 }
 
+/// Findings by quote, work and confidence. Where every finding stands word for word in its page,
+/// there is nothing to tell quote from claim, and one column shows both.
 fn evidence_table(out: &mut String, it: &Report) {
     if it.findings.is_empty() {
         return;
     }
-    out.push_str(
-        "## Evidence table\n\n| # | Claim | Quote | Source | Confidence |\n| --- | --- | --- | --- | --- |\n",
-    );
+    let verbatim = it.findings.iter().all(|it| {
+        let said = escape::line(it.claim.text());
+        let mut quotes = it.claim.citations().iter();
+        quotes.all(|it| escape::line(it.passage.text().expose()) == said)
+    });
+    out.push_str("## Evidence table\n\n");
+    out.push_str(if verbatim {
+        "| # | Claim, word for word | Source | Confidence |\n| --- | --- | --- | --- |\n"
+    } else {
+        "| # | Claim | Quote | Source | Confidence |\n| --- | --- | --- | --- | --- |\n"
+    });
     for (nth, finding) in it.findings.iter().enumerate() {
-        let mut quotes = Vec::new();
-        let mut works = Vec::new();
-        for citation in finding.claim.citations() {
-            let quote = escape::line(citation.passage.text().expose());
-            quotes.push(if quote == escape::line(finding.claim.text()) {
-                "the same words".to_owned()
-            } else {
-                format!("\"{}\"", escape::markdown(&quote))
-            });
-            let title = source(it, citation.n).map_or_else(String::new, |it| {
-                let date = it
-                    .date
-                    .as_deref()
-                    .map_or_else(String::new, |it| format!(", {it}"));
-                escape::markdown(&it.title) + &escape::markdown(&date)
-            });
-            works.push(format!("[[{0}]](#src-{0}) {title}", citation.n));
-        }
+        let citations = finding.claim.citations();
+        let quotes: Vec<String> = citations
+            .iter()
+            .map(|it| format!("\"{}\"", escape::markdown(it.passage.text().expose())))
+            .collect();
+        let mut works: Vec<String> = citations
+            .iter()
+            .map(|citation| work(it, citation))
+            .collect();
         works.dedup();
+        let _ = write!(
+            out,
+            "| {} | {} |",
+            nth + 1,
+            escape::markdown(finding.claim.text())
+        );
+        if !verbatim {
+            let _ = write!(out, " {} |", quotes.join("<br>"));
+        }
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {} | {} {} |",
-            nth + 1,
-            escape::markdown(finding.claim.text()),
-            quotes.join("<br>"),
+            " {} | {} {} |",
             works.join("<br>"),
             finding.confidence.level.dots(),
             finding.confidence.level.word(),
         );
     }
     out.push('\n');
+}
+
+/// `[1] Title, 2024-05-01`.
+fn work(report: &Report, citation: &Citation) -> String {
+    let title = source(report, citation.n).map_or_else(String::new, |it| match &it.date {
+        Some(date) => escape::markdown(&format!("{}, {date}", it.title)),
+        None => escape::markdown(&it.title),
+    });
+    format!("[[{0}]](#src-{0}) {title}", citation.n)
 }
 
 fn not_established(out: &mut String, it: &Report) {
@@ -428,7 +444,8 @@ fn path(source: &Source) -> String {
         )
 }
 
-fn file_name(source: &Source) -> String {
+/// The name of the file that a source is, else its URL.
+pub fn file_name(source: &Source) -> String {
     let path = path(source);
     match path.rsplit_once('/') {
         Some((_, name)) if !name.is_empty() => name.to_owned(),
@@ -454,6 +471,7 @@ pub fn counted(n: u64, word: &str) -> String {
     plural(n, word, &format!("{word}s"))
 }
 
-fn plural(n: u64, one: &str, many: &str) -> String {
+/// `1 query`, `2 queries`.
+pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }

@@ -9,13 +9,13 @@ use ibid::domain::{
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
-pub(super) const ID: &str = "r_01JD0000000000000000000000";
+pub(crate) const ID: &str = "r_01JD0000000000000000000000";
 
-pub(super) fn run_id() -> RunId {
+pub(crate) fn run_id() -> RunId {
     ID.parse().unwrap()
 }
 
-pub(super) fn enveloped(seq: u64, event: Event, phase: Phase, wave: Option<u32>) -> Envelope {
+pub(crate) fn enveloped(seq: u64, event: Event, phase: Phase, wave: Option<u32>) -> Envelope {
     Envelope {
         seq,
         ts: format!("2026-11-21T10:00:00.{seq:03}Z"),
@@ -29,7 +29,7 @@ pub(super) fn enveloped(seq: u64, event: Event, phase: Phase, wave: Option<u32>)
 }
 
 /// Every kind of event once.
-pub(super) fn story() -> Vec<Envelope> {
+pub(crate) fn story() -> Vec<Envelope> {
     let begin = beginning().into_iter().map(|it| (it, Phase::Run, None));
     let research = research()
         .into_iter()
@@ -167,7 +167,7 @@ fn ending() -> Vec<Event> {
         Event::RunFailed {
             reason: "the disk is full".to_owned(),
             hint: Some("make room".to_owned()),
-            kind: None,
+            kind: Some(ibid::Kind::Setup),
         },
         Event::RunCancelled {},
     ]
@@ -259,6 +259,7 @@ fn page() -> Page {
             kind: BlockKind::Prose,
             text: "A green roof is a roof with plants. It weighs 120 kg.".to_owned(),
             page: Some(1),
+            level: 0,
         }],
         ..PageDraft::default()
     })

@@ -10,7 +10,7 @@ mod dates;
 mod docx;
 mod epub;
 mod format;
-mod html;
+pub mod html;
 mod language;
 mod markdown;
 mod pdf;

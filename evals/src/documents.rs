@@ -49,8 +49,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         slowest = slowest.max((begun.elapsed(), path.clone()));
     }
     let _ = writeln!(out, "{} files: {tally:?}", files.len());
-    let _ = writeln!(out, "slowest: {:.2} s {}", slowest.0.as_secs_f64(), slowest.1.display());
-    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
+    let _ = writeln!(
+        out,
+        "slowest: {:.2} s {}",
+        slowest.0.as_secs_f64(),
+        slowest.1.display()
+    );
+    std::io::stdout()
+        .write_all(out.as_bytes())
+        .map_err(|it| it.to_string())
 }
 
 fn collect(dir: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {

@@ -1,1 +1,2 @@
 //! One binary, one module a promise.
+mod documents;

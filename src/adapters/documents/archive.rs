@@ -22,7 +22,10 @@ impl<'a> Archive<'a> {
         let zip = zip::ZipArchive::new(Cursor::new(bytes))
             .map_err(|it| Trouble::new(FailReason::Broken, format!("damaged container: {it}")))?;
         if zip.len() > MAX_ENTRIES {
-            return Err(Trouble::new(FailReason::TooLarge, "too many files in the container"));
+            return Err(Trouble::new(
+                FailReason::TooLarge,
+                "too many files in the container",
+            ));
         }
         Ok(Archive {
             zip,
@@ -39,7 +42,10 @@ impl<'a> Archive<'a> {
                 return Err(Trouble::new(FailReason::Unsupported, "it is encrypted"));
             }
             Err(it) => {
-                return Err(Trouble::new(FailReason::Broken, format!("damaged container: {it}")));
+                return Err(Trouble::new(
+                    FailReason::Broken,
+                    format!("damaged container: {it}"),
+                ));
             }
         };
         let mut bytes = Vec::new();
@@ -50,7 +56,8 @@ impl<'a> Archive<'a> {
                 format!("unpacks to more than {} MiB", MAX_UNPACKED >> 20),
             ));
         }
-        unpacked.map_err(|it| Trouble::new(FailReason::Broken, format!("damaged container: {it}")))?;
+        unpacked
+            .map_err(|it| Trouble::new(FailReason::Broken, format!("damaged container: {it}")))?;
         self.left -= bytes.len() as u64;
         Ok(Some(bytes))
     }

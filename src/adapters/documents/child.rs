@@ -29,9 +29,11 @@ pub fn child_main(args: &[OsString]) -> ExitCode {
             .and_then(|it| it.to_str())
             .and_then(|it| it.parse::<u64>().ok())
     };
-    let (Some("pdf"), Some(memory), Some(seconds)) =
-        (args.first().and_then(|it| it.to_str()), number(1), number(2))
-    else {
+    let (Some("pdf"), Some(memory), Some(seconds)) = (
+        args.first().and_then(|it| it.to_str()),
+        number(1),
+        number(2),
+    ) else {
         return ExitCode::from(2);
     };
     if confine(memory, seconds).is_err() {
@@ -99,7 +101,10 @@ fn read_pdf() -> ExitCode {
 
 /// The document's properties and its pages, one JSON object a line.
 fn pdf_lines(bytes: &[u8]) -> Result<String, u8> {
-    let parsed = unpdf::Unpdf::new().lenient().sequential().parse_bytes(bytes);
+    let parsed = unpdf::Unpdf::new()
+        .lenient()
+        .sequential()
+        .parse_bytes(bytes);
     let parsed = parsed.map_err(|it| match it {
         unpdf::Error::Encrypted | unpdf::Error::InvalidPassword => ENCRYPTED,
         other => {
@@ -116,7 +121,10 @@ fn pdf_lines(bytes: &[u8]) -> Result<String, u8> {
     let mut out = format!("{head}\n");
     for page in &parsed.document().pages {
         let blocks: Vec<_> = page.elements.iter().flat_map(block).collect();
-        out.push_str(&format!("{}\n", json!({"page": page.number, "blocks": blocks})));
+        out.push_str(&format!(
+            "{}\n",
+            json!({"page": page.number, "blocks": blocks})
+        ));
     }
     Ok(out)
 }
@@ -140,7 +148,11 @@ fn block(block: &unpdf::model::Block) -> Vec<serde_json::Value> {
             .rows
             .iter()
             .map(|row| {
-                let cells: Vec<String> = row.cells.iter().map(|it| it.plain_text().replace('\n', " ")).collect();
+                let cells: Vec<String> = row
+                    .cells
+                    .iter()
+                    .map(|it| it.plain_text().replace('\n', " "))
+                    .collect();
                 json!(["table_row", 0, cells.join(" | ")])
             })
             .collect(),

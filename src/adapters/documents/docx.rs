@@ -2,15 +2,18 @@
 //! `docProps/core.xml`.
 use super::archive::Archive;
 use super::xml::{Piece, walk};
-use super::{Limits, Trouble, dates, prose};
+use super::{Trouble, dates, prose};
 use crate::domain::{Block, BlockKind, PageDraft};
 use crate::record::FailReason;
 
 /// Reads a `.docx`.
-pub(super) fn read(bytes: &[u8], _: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
     let mut archive = Archive::open(bytes)?;
     let main = archive.read("word/document.xml")?.ok_or_else(|| {
-        Trouble::new(FailReason::Broken, "damaged container: no word/document.xml in it")
+        Trouble::new(
+            FailReason::Broken,
+            "damaged container: no word/document.xml in it",
+        )
     })?;
     let styles = match archive.read("word/styles.xml") {
         Ok(Some(styles)) => heading_styles(&styles).unwrap_or_default(),
@@ -74,7 +77,9 @@ fn heading_styles(styles: &[u8]) -> Result<Vec<(String, u8)>, Trouble> {
     let mut found = Vec::new();
     let mut id = String::new();
     walk(styles, &mut |piece| {
-        let Piece::Start(tag, attr) = piece else { return };
+        let Piece::Start(tag, attr) = piece else {
+            return;
+        };
         match tag {
             "style" => id = attr("styleId").unwrap_or_default(),
             "name" => {
@@ -87,7 +92,11 @@ fn heading_styles(styles: &[u8]) -> Result<Vec<(String, u8)>, Trouble> {
             }
             "outlineLvl" => {
                 let level = attr("val").and_then(|it| it.parse::<u8>().ok());
-                found.extend(level.filter(|it| *it < 9).map(|it| (id.clone(), (it + 1).min(6))));
+                found.extend(
+                    level
+                        .filter(|it| *it < 9)
+                        .map(|it| (id.clone(), (it + 1).min(6))),
+                );
             }
             _ => {}
         }
@@ -140,13 +149,18 @@ impl Body<'_> {
                 }
             }
             "ilvl" => {
-                let level = attr("val").and_then(|it| it.parse::<u8>().ok()).unwrap_or(0);
+                let level = attr("val")
+                    .and_then(|it| it.parse::<u8>().ok())
+                    .unwrap_or(0);
                 self.list = Some(level.saturating_add(1).min(8));
             }
             "numPr" => self.list = self.list.or(Some(1)),
             "outlineLvl" => {
                 let level = attr("val").and_then(|it| it.parse::<u8>().ok());
-                self.heading = level.filter(|it| *it < 9).map(|it| (it + 1).min(6)).or(self.heading);
+                self.heading = level
+                    .filter(|it| *it < 9)
+                    .map(|it| (it + 1).min(6))
+                    .or(self.heading);
             }
             "del" | "moveFrom" | "instrText" | "Fallback" => self.unseen += 1,
             "vanish" if attr("val").is_none_or(|it| it != "0" && it != "false") => {
@@ -168,13 +182,16 @@ impl Body<'_> {
         match tag {
             "t" => self.in_text = false,
             "r" => self.unseen %= 1_000,
-            "del" | "moveFrom" | "instrText" | "Fallback" => self.unseen = self.unseen.saturating_sub(1),
+            "del" | "moveFrom" | "instrText" | "Fallback" => {
+                self.unseen = self.unseen.saturating_sub(1)
+            }
             "p" => self.paragraph(),
             "tr" if self.tables == 1 => {
                 if let Some(cells) = self.row.take()
                     && cells.iter().any(|it| !it.is_empty())
                 {
-                    self.out.push(Block::new(BlockKind::TableRow, cells.join(" | ")));
+                    self.out
+                        .push(Block::new(BlockKind::TableRow, cells.join(" | ")));
                 }
             }
             "tbl" => self.tables = self.tables.saturating_sub(1),

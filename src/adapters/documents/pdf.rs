@@ -2,7 +2,6 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use crate::record::FailReason;
 const MAX_OUTPUT: u64 = 32 << 20;
 
 /// Reads a PDF.
-pub(super) fn read(bytes: &[u8], _: Option<&Path>, limits: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> {
     let (output, status) = converse(bytes, limits)?;
     let text = String::from_utf8_lossy(&output.text);
     if !status.success() {
@@ -30,7 +29,9 @@ pub(super) fn read(bytes: &[u8], _: Option<&Path>, limits: &Limits) -> Result<Pa
         from_plain(&text)
     };
     if output.cut {
-        draft.warnings.push(format!("truncated at {} MiB of text", MAX_OUTPUT >> 20));
+        draft
+            .warnings
+            .push(format!("truncated at {} MiB of text", MAX_OUTPUT >> 20));
     }
     drop_running_lines(&mut pages);
     for (number, mut blocks) in pages {
@@ -64,7 +65,10 @@ fn converse(bytes: &[u8], limits: &Limits) -> Result<(Output, ExitStatus), Troub
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|it| {
-            Trouble::new(FailReason::Unsupported, format!("the PDF reader cannot be started: {it}"))
+            Trouble::new(
+                FailReason::Unsupported,
+                format!("the PDF reader cannot be started: {it}"),
+            )
         })?;
     let until = Instant::now() + Duration::from_secs(limits.pdf_seconds);
     let (tell, told) = mpsc::channel();
@@ -93,14 +97,29 @@ fn converse(bytes: &[u8], limits: &Limits) -> Result<(Output, ExitStatus), Troub
         let in_time = text.is_ok();
         let mut text = text.unwrap_or_default();
         let cut = text.len() as u64 > MAX_OUTPUT;
-        let status = end(&mut child, in_time && !cut, until);
+        let ended = end(&mut child, in_time && !cut, until);
         if cut {
             text.truncate(usize::try_from(MAX_OUTPUT).unwrap_or(usize::MAX));
         }
         let complaint = complaint.join().unwrap_or_default();
-        match status {
-            Some(status) if cut => Ok((Output { text, complaint, cut }, ExitStatus::from_raw(status.into_raw() & 0))),
-            Some(status) if in_time => Ok((Output { text, complaint, cut }, status)),
+        match ended {
+            // Ended by us, for it had said enough.
+            Some(_) if cut => Ok((
+                Output {
+                    text,
+                    complaint,
+                    cut,
+                },
+                ExitStatus::default(),
+            )),
+            Some(status) if in_time => Ok((
+                Output {
+                    text,
+                    complaint,
+                    cut,
+                },
+                status,
+            )),
             _ => Err(Trouble::new(
                 FailReason::Timeout,
                 format!("reading it took more than {} seconds", limits.pdf_seconds),
@@ -127,14 +146,23 @@ fn verdict(status: ExitStatus, complaint: &str) -> Trouble {
     let first = complaint.lines().next().unwrap_or_default().trim();
     let code = status.code();
     if code == Some(i32::from(child::ENCRYPTED)) || said.contains("incorrect password") {
-        return Trouble::new(FailReason::Unsupported, "it is encrypted and needs a password");
+        return Trouble::new(
+            FailReason::Unsupported,
+            "it is encrypted and needs a password",
+        );
     }
     if let Some(signal) = status.signal() {
         // SIGXCPU and SIGKILL: the CPU limit.
         return if matches!(signal, 24 | 9) {
-            Trouble::new(FailReason::Timeout, "reading it took too much processor time")
+            Trouble::new(
+                FailReason::Timeout,
+                "reading it took too much processor time",
+            )
         } else {
-            Trouble::new(FailReason::Broken, "damaged PDF: its reader gave up within its memory")
+            Trouble::new(
+                FailReason::Broken,
+                "damaged PDF: its reader gave up within its memory",
+            )
         };
     }
     let why = if first.is_empty() || first.len() > 300 {
@@ -174,10 +202,15 @@ fn from_json(text: &str, draft: &mut PageDraft) -> Pages {
 /// Many PDFs are titled after the file they were made from.
 fn is_title(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let file = [".doc", ".docx", ".tex", ".dvi", ".indd", ".qxd", ".pdf", ".ppt", ".pptx", ".xls"]
-        .iter()
-        .any(|it| lower.ends_with(it));
-    !file && !lower.starts_with("microsoft word") && !lower.starts_with("untitled") && lower.len() > 2
+    let file = [
+        ".doc", ".docx", ".tex", ".dvi", ".indd", ".qxd", ".pdf", ".ppt", ".pptx", ".xls",
+    ]
+    .iter()
+    .any(|it| lower.ends_with(it));
+    !file
+        && !lower.starts_with("microsoft word")
+        && !lower.starts_with("untitled")
+        && lower.len() > 2
 }
 
 fn piece(value: &Value) -> Option<Block> {
@@ -267,7 +300,9 @@ fn hyphens_joined(text: &str) -> String {
 fn drop_running_lines(pages: &mut Pages) {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for (_, blocks) in pages.iter() {
-        let mut edge: Vec<String> = edges(blocks.len()).map(|at| shape(&blocks[at].text)).collect();
+        let mut edge: Vec<String> = edges(blocks.len())
+            .map(|at| shape(&blocks[at].text))
+            .collect();
         edge.sort();
         edge.dedup();
         for it in edge {
@@ -283,7 +318,8 @@ fn drop_running_lines(pages: &mut Pages) {
             nth += 1;
             let bare = it.text.trim_matches(|c: char| !c.is_alphanumeric());
             let numbered = bare == number.to_string();
-            let running = it.text.len() < 160 && seen.get(&shape(&it.text)).is_some_and(|it| *it >= many);
+            let running =
+                it.text.len() < 160 && seen.get(&shape(&it.text)).is_some_and(|it| *it >= many);
             !(edge && (numbered || running))
         });
     }
@@ -317,7 +353,9 @@ fn join_pages(all: &mut Vec<Block>, page: Vec<Block>) {
             Some(last)
                 if last.kind == BlockKind::Prose
                     && first.kind == BlockKind::Prose
-                    && last.text.ends_with(|c: char| c.is_lowercase() || c == ',' || c == '-')
+                    && last
+                        .text
+                        .ends_with(|c: char| c.is_lowercase() || c == ',' || c == '-')
                     && first.text.starts_with(char::is_lowercase) =>
             {
                 match last.text.strip_suffix('-') {
@@ -338,15 +376,32 @@ mod tests {
 
     #[test]
     fn hyphens_and_ligatures_of_the_printer_are_undone() {
-        assert_eq!(mend("an exam-\nple of ﬁne print in the COVID-\n19 time"), "an example of fine print in the COVID- 19 time");
+        assert_eq!(
+            mend("an exam-\nple of ﬁne print in the COVID-\n19 time"),
+            "an example of fine print in the COVID- 19 time"
+        );
     }
 
     #[test]
     fn running_heads_and_page_numbers_are_dropped() {
-        let page = |n: u32| (n, vec![Block::new(BlockKind::Prose, format!("Journal of Tea {n}")), Block::new(BlockKind::Prose, format!("Body of page {n} with words.")), Block::new(BlockKind::Prose, n.to_string())]);
+        let page = |n: u32| {
+            (
+                n,
+                vec![
+                    Block::new(BlockKind::Prose, format!("Journal of Tea {n}")),
+                    Block::new(BlockKind::Prose, format!("Body of page {n} with words.")),
+                    Block::new(BlockKind::Prose, n.to_string()),
+                ],
+            )
+        };
         let mut pages: Pages = (1..=6).map(page).collect();
         drop_running_lines(&mut pages);
-        assert!(pages.iter().all(|(_, it)| it.iter().all(|it| !it.text.starts_with("Journal"))), "{pages:?}");
+        assert!(
+            pages
+                .iter()
+                .all(|(_, it)| it.iter().all(|it| !it.text.starts_with("Journal"))),
+            "{pages:?}"
+        );
     }
 
     #[test]
@@ -355,6 +410,9 @@ mod tests {
         all[0].page = Some(1);
         join_pages(&mut all, vec![Block::new(BlockKind::Prose, "long day.")]);
         assert_eq!(all.len(), 1);
-        assert_eq!((all[0].text.as_str(), all[0].page), ("It was a very long day.", Some(1)));
+        assert_eq!(
+            (all[0].text.as_str(), all[0].page),
+            ("It was a very long day.", Some(1))
+        );
     }
 }

@@ -27,9 +27,9 @@ pub(super) fn walk(bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) -> Result<(), 
     let mut reader = Reader::from_str(&text);
     reader.config_mut().check_end_names = false;
     loop {
-        let event = reader.read_event().map_err(|it| {
-            Trouble::new(FailReason::Broken, format!("damaged XML inside: {it}"))
-        })?;
+        let event = reader
+            .read_event()
+            .map_err(|it| Trouble::new(FailReason::Broken, format!("damaged XML inside: {it}")))?;
         match event {
             Event::Eof => return Ok(()),
             Event::Start(tag) => start(&tag, each),
@@ -64,7 +64,11 @@ fn start(tag: &BytesStart<'_>, each: &mut dyn FnMut(Piece<'_>)) {
         tag.attributes()
             .flatten()
             .find(|it| it.key.local_name().as_ref() == name)
-            .and_then(|it| it.normalized_value(XmlVersion::Implicit1_0).ok().map(|it| it.into_owned()))
+            .and_then(|it| {
+                it.normalized_value(XmlVersion::Implicit1_0)
+                    .ok()
+                    .map(|it| it.into_owned())
+            })
     };
     each(Piece::Start(tag.local_name().as_ref(), &attr));
 }

@@ -13,10 +13,10 @@ use super::metadata::Metadata;
 use crate::domain::BlockKind;
 
 /// Numbers that describe one block.
-pub const FEATURES: usize = 2 * HINTS + 85;
+pub(crate) const FEATURES: usize = 2 * HINTS + 85;
 
 /// One block in numbers.
-pub type Row = [f32; FEATURES];
+pub(crate) type Row = [f32; FEATURES];
 
 /// Describes every block of a page.
 pub(super) fn describe(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<Row> {
@@ -78,11 +78,50 @@ fn hints(put: &mut Put, block: &Flat) {
 
 /// Words that stand in the furniture of pages rather than in their text.
 const FURNITURE: &[&str] = &[
-    "cookie", "privacy", "terms of", "copyright", "©", "all rights reserved", "subscribe", "sign up", "sign in",
-    "log in", "login", "newsletter", "share", "follow us", "add to cart", "add to bag", "read more", "learn more",
-    "click here", "comments", "reply", "advertis", "related", "view all", "see all", "shop now", "buy now",
-    "show more", "load more", "skip to", "back to", "powered by", "contact us", "posted", "tags:", "sponsored",
-    "you may also", "recommended", "sort by", "filter", "free shipping", "wishlist", "download", "browse",
+    "cookie",
+    "privacy",
+    "terms of",
+    "copyright",
+    "©",
+    "all rights reserved",
+    "subscribe",
+    "sign up",
+    "sign in",
+    "log in",
+    "login",
+    "newsletter",
+    "share",
+    "follow us",
+    "add to cart",
+    "add to bag",
+    "read more",
+    "learn more",
+    "click here",
+    "comments",
+    "reply",
+    "advertis",
+    "related",
+    "view all",
+    "see all",
+    "shop now",
+    "buy now",
+    "show more",
+    "load more",
+    "skip to",
+    "back to",
+    "powered by",
+    "contact us",
+    "posted",
+    "tags:",
+    "sponsored",
+    "you may also",
+    "recommended",
+    "sort by",
+    "filter",
+    "free shipping",
+    "wishlist",
+    "download",
+    "browse",
 ];
 
 fn words(put: &mut Put, block: &Flat) {
@@ -198,19 +237,42 @@ impl<'a> Page<'a> {
             let lower = it.text.to_lowercase();
             it.words < 12 && names.iter().any(|name| lower.contains(name))
         };
-        let counted = |test: &dyn Fn(&Flat) -> bool| flat.iter().filter(|it| test(it)).count() as u32;
+        let counted =
+            |test: &dyn Fn(&Flat) -> bool| flat.iter().filter(|it| test(it)).count() as u32;
         let mut page = Page {
             first_quoted: quoted.iter().position(|it| *it),
             quoted,
             address: address_kinds(meta.canonical.as_deref().unwrap_or_default()),
             prices: counted(&|it| it.words < 12 && it.text.contains(['$', '€', '£'])),
-            cart: flat.iter().any(|it| has(it, &["add to cart", "add to bag", "buy now", "add to basket", "in den warenkorb"])),
+            cart: flat.iter().any(|it| {
+                has(
+                    it,
+                    &[
+                        "add to cart",
+                        "add to bag",
+                        "buy now",
+                        "add to basket",
+                        "in den warenkorb",
+                    ],
+                )
+            }),
             repeats: 0,
             headings: counted(&|it| it.kind == BlockKind::Heading),
-            talk: counted(&|it| has(it, &["reply", "quote", "posted", "joined", "likes", "upvote", "answered"])),
+            talk: counted(&|it| {
+                has(
+                    it,
+                    &[
+                        "reply", "quote", "posted", "joined", "likes", "upvote", "answered",
+                    ],
+                )
+            }),
             total: flat.iter().map(|it| it.words).sum(),
             linked: flat.iter().map(|it| it.linked).sum(),
-            prose: flat.iter().filter(|it| is_prose(it)).map(|it| it.words).sum(),
+            prose: flat
+                .iter()
+                .filter(|it| is_prose(it))
+                .map(|it| it.words)
+                .sum(),
             before: Vec::with_capacity(flat.len()),
             first_h1: flat
                 .iter()
@@ -252,7 +314,12 @@ impl<'a> Page<'a> {
             page.pattern_of.push(pattern);
             *page.texts.entry(block.text.as_str()).or_default() += 1;
         }
-        page.repeats = page.patterns.values().map(|it| it.blocks).max().unwrap_or(0);
+        page.repeats = page
+            .patterns
+            .values()
+            .map(|it| it.blocks)
+            .max()
+            .unwrap_or(0);
         page.best = best_container(dom, flat, &page.below);
         page
     }
@@ -263,7 +330,8 @@ impl<'a> Page<'a> {
 fn best_container(dom: &Dom, flat: &[Flat], below: &[Sums]) -> Option<NodeId> {
     let mut scores: HashMap<NodeId, f32> = HashMap::new();
     for block in flat.iter().filter(|it| is_prose(it)) {
-        let chrome = chrome::NAV | chrome::FOOTER | chrome::RELATED | chrome::CONSENT | chrome::ADVERT;
+        let chrome =
+            chrome::NAV | chrome::FOOTER | chrome::RELATED | chrome::CONSENT | chrome::ADVERT;
         if block.hints & chrome != 0 {
             continue;
         }
@@ -279,7 +347,10 @@ fn best_container(dom: &Dom, flat: &[Flat], below: &[Sums]) -> Option<NodeId> {
         .into_iter()
         .map(|(id, score)| {
             let sums = below[id.index()];
-            (id, score * (1.0 - sums.linked as f32 / sums.words.max(1) as f32))
+            (
+                id,
+                score * (1.0 - sums.linked as f32 / sums.words.max(1) as f32),
+            )
         })
         .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
         .map(|it| it.0)
@@ -317,15 +388,21 @@ fn place(put: &mut Put, page: &Page<'_>, flat: &[Flat], at: usize) {
         (page.before[at] as f32 - page.before[it] as f32) / page.total.max(1) as f32
     }));
     let block = &flat[at];
-    let titled = block.words >= 2 && block.words <= 30 && page.title.contains(&block.text.to_lowercase());
+    let titled =
+        block.words >= 2 && block.words <= 30 && page.title.contains(&block.text.to_lowercase());
     put.flag(titled);
 }
 
 fn neighbours(put: &mut Put, flat: &[Flat], at: usize) {
     for step in [-2_i64, -1, 1, 2] {
-        let near = usize::try_from(at as i64 + step).ok().and_then(|it| flat.get(it));
+        let near = usize::try_from(at as i64 + step)
+            .ok()
+            .and_then(|it| flat.get(it));
         put.log(near.map_or(0, |it| it.words));
-        put.ratio(near.map_or(0, |it| it.linked), near.map_or(1, |it| it.words));
+        put.ratio(
+            near.map_or(0, |it| it.linked),
+            near.map_or(1, |it| it.words),
+        );
     }
     let next = flat.get(at + 1);
     put.flag(next.is_some_and(|it| it.kind == BlockKind::Heading));
@@ -334,15 +411,24 @@ fn neighbours(put: &mut Put, flat: &[Flat], at: usize) {
         let window = &flat[at.saturating_sub(reach)..(at + reach + 1).min(flat.len())];
         let words: u32 = window.iter().map(|it| it.words).sum();
         let linked: u32 = window.iter().map(|it| it.linked).sum();
-        let prose: u32 = window.iter().filter(|it| is_prose(it)).map(|it| it.words).sum();
+        let prose: u32 = window
+            .iter()
+            .filter(|it| is_prose(it))
+            .map(|it| it.words)
+            .sum();
         put.log(words / window.len() as u32);
         put.ratio(linked, words);
         put.ratio(prose, words);
     }
     // The text under the nearest heading above.
-    let head = flat[..=at].iter().rposition(|it| it.kind == BlockKind::Heading);
+    let head = flat[..=at]
+        .iter()
+        .rposition(|it| it.kind == BlockKind::Heading);
     let section = &flat[head.unwrap_or(0)..];
-    let end = section.iter().skip(1).position(|it| it.kind == BlockKind::Heading);
+    let end = section
+        .iter()
+        .skip(1)
+        .position(|it| it.kind == BlockKind::Heading);
     let section = &section[..end.map_or(section.len(), |it| it + 1).min(60)];
     let words: u32 = section.iter().map(|it| it.words).sum();
     put.log(words);
@@ -371,7 +457,10 @@ fn containers(put: &mut Put, page: &Page<'_>, dom: &Dom, block: &Flat) {
         }
         if page.best == Some(id) {
             in_best = 1.0;
-        } else if in_best == 0.0 && level < 2 && page.best.is_some_and(|it| dom.parent(it) == Some(id)) {
+        } else if in_best == 0.0
+            && level < 2
+            && page.best.is_some_and(|it| dom.parent(it) == Some(id))
+        {
             in_best = 0.5;
         }
         level += 1;
@@ -386,7 +475,11 @@ fn containers(put: &mut Put, page: &Page<'_>, dom: &Dom, block: &Flat) {
 }
 
 fn pattern(put: &mut Put, page: &Page<'_>, flat: &[Flat], at: usize) {
-    let sums = page.patterns.get(&page.pattern_of[at]).copied().unwrap_or_default();
+    let sums = page
+        .patterns
+        .get(&page.pattern_of[at])
+        .copied()
+        .unwrap_or_default();
     put.log(sums.blocks);
     put.log(sums.words / sums.blocks.max(1));
     put.ratio(sums.linked, sums.words);
@@ -412,9 +505,37 @@ fn address_kinds(url: &str) -> [bool; 5] {
     let any = |parts: &[&str]| parts.iter().any(|it| url.contains(it));
     [
         any(&["/product", "/p/", "/dp/", "/item", "/itm/", "/shop/", "sku"]),
-        any(&["forum", "thread", "topic", "/t/", "/questions/", "discuss", "community", "viewtopic", "/comments/"]),
-        any(&["/category", "/collection", "/c/", "/tag/", "/browse", "/cat/", "/search", "/genre", "/best"]),
-        any(&["docs", "/guide", "reference", "/api", "/manual", "/wiki", "/learn"]),
+        any(&[
+            "forum",
+            "thread",
+            "topic",
+            "/t/",
+            "/questions/",
+            "discuss",
+            "community",
+            "viewtopic",
+            "/comments/",
+        ]),
+        any(&[
+            "/category",
+            "/collection",
+            "/c/",
+            "/tag/",
+            "/browse",
+            "/cat/",
+            "/search",
+            "/genre",
+            "/best",
+        ]),
+        any(&[
+            "docs",
+            "/guide",
+            "reference",
+            "/api",
+            "/manual",
+            "/wiki",
+            "/learn",
+        ]),
         any(&["/blog", "/news", "/article", "/20", "/post", "/story"]),
     ]
 }

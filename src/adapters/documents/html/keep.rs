@@ -27,7 +27,11 @@ pub(super) fn choose(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<bool> {
 /// The set of blocks with the highest expected F1, counted in words: the likeliest first, as many
 /// as raise it.
 fn best_expected_f1(flat: &[Flat], chances: &[f32]) -> Vec<bool> {
-    let expected: f32 = flat.iter().zip(chances).map(|(it, p)| it.words as f32 * p).sum();
+    let expected: f32 = flat
+        .iter()
+        .zip(chances)
+        .map(|(it, p)| it.words as f32 * p)
+        .sum();
     let mut order: Vec<usize> = (0..flat.len()).collect();
     order.sort_by(|a, b| chances[*b].total_cmp(&chances[*a]).then(a.cmp(b)));
     let (mut hits, mut taken, mut best, mut upto) = (0.0, 0.0, 0.0, 0);

@@ -201,7 +201,9 @@ impl Found {
             "og:locale" | "language" | "content-language" => {
                 keep(&mut self.lang, language(&content));
             }
-            "description" | "og:description" | "twitter:description" => self.descriptions.push(content),
+            "description" | "og:description" | "twitter:description" => {
+                self.descriptions.push(content)
+            }
             "og:url" => self.address = Some(content),
             "og:type" => self.types.push(content.to_ascii_lowercase()),
             _ => {}

@@ -2,7 +2,7 @@
 mod blocks;
 mod chrome;
 mod dom;
-pub mod features;
+mod features;
 mod keep;
 mod metadata;
 mod visible;
@@ -90,7 +90,11 @@ fn scriptless(dom: &dom::Dom, flat: &[blocks::Flat]) -> Option<String> {
             }
         }
     }
-    let seen: u32 = flat.iter().filter(|it| it.linked * 2 < it.words).map(|it| it.words).sum();
+    let seen: u32 = flat
+        .iter()
+        .filter(|it| it.linked * 2 < it.words)
+        .map(|it| it.words)
+        .sum();
     if inside.len() < 2_000 || inside.len() < 6 * seen as usize {
         return None;
     }
@@ -99,13 +103,11 @@ fn scriptless(dom: &dom::Dom, flat: &[blocks::Flat]) -> Option<String> {
     (words > 100 && words > 2 * seen).then_some(inside)
 }
 
-/// Each visible block's text, words and description: what [`keep`] was fitted on.
-#[doc(hidden)]
-pub fn described(page: &str) -> Vec<(String, u32, features::Row)> {
+/// Each visible block's text and its description in numbers: what [`keep`] is fitted on.
+pub(super) fn described(page: &str) -> Vec<(String, features::Row)> {
     let (dom, meta, flat) = parts(page);
     let rows = features::describe(&dom, &flat, &meta);
-    let told = flat.into_iter().map(|it| (it.text, it.words));
-    told.zip(rows).map(|((text, words), row)| (text, words, row)).collect()
+    flat.into_iter().map(|it| it.text).zip(rows).collect()
 }
 
 /// All visible blocks of a page that is all text, such as a chapter of a book.

@@ -98,7 +98,9 @@ impl Hidden {
 fn is_shut_for_good(dom: &Dom, id: NodeId) -> bool {
     let summary = dom.children(id).find(|it| dom.name(*it) == "summary");
     dom.attr(id, "open").is_none()
-        && summary.is_some_and(|it| dom.text(it).is_empty() && dom.children(it).all(|it| dom.name(it).is_empty()))
+        && summary.is_some_and(|it| {
+            dom.text(it).is_empty() && dom.children(it).all(|it| dom.name(it).is_empty())
+        })
 }
 
 /// The end of an at-rule's block whose inside begins `body`.

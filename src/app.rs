@@ -1,88 +1,465 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
-use std::path::PathBuf;
+mod folders;
+mod lock;
+mod machine;
+mod parts;
+pub mod reading;
+mod sitting;
 
-use tokio::sync::broadcast;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc};
+use tokio::task::JoinSet;
+
+use crate::adapters::folder;
+use crate::adapters::journal::Journal;
+use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
 use crate::domain::{Brief, Page, PageHash, Plan, Question, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Run};
-use crate::seams::{Order, RunRow};
+use crate::record::{Envelope, Event, Run, VERSION};
+use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
+
+pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
+pub use crate::research::attribution::check_row;
+pub use parts::{Doors, Opening, Parts, Planning, Research};
+
+use lock::RunLock;
+use sitting::Sitting;
 
 /// Everything Ibid can do, for any surface.
+///
+/// Nothing is opened before it is needed: a command without a run makes no store.
 pub struct App {
     settings: Settings,
+    parts: Parts,
+    store: OnceCell<Arc<SqliteStore>>,
+    at_once: Arc<Semaphore>,
 }
 
 /// A run being worked on in this process. Dropping it stops the work; the run stays resumable.
 pub struct Running {
     /// Whose.
     pub id: RunId,
-    /// What happens from now on.
+    /// What happens from now on; of a new run, all that happens. A receiver that lags more than
+    /// 1,024 events behind loses some; [`Running::follow`] does not.
     pub events: broadcast::Receiver<Envelope>,
-}
-
-fn unbuilt<T>() -> Result<T> {
-    Err(Error::new(Kind::Internal, "not built yet"))
+    finish: Arc<AtomicBool>,
+    log: Arc<Log>,
+    // One task, owned: dropping the set aborts it.
+    work: JoinSet<Result<Run>>,
 }
 
 impl App {
-    /// Opens the store and the doors that `settings` name.
+    /// An app with the machine's clock, chance and doors. Nothing is opened yet.
     pub async fn open(settings: Settings) -> Result<App> {
-        Ok(App { settings })
+        Ok(App::with(settings, Parts::machine()))
     }
+
+    /// An app that works with `parts`.
+    pub fn with(settings: Settings, parts: Parts) -> App {
+        App {
+            at_once: Arc::new(Semaphore::new(settings.concurrency.max(1))),
+            settings,
+            parts,
+            store: OnceCell::new(),
+        }
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
+
     /// Accepts a question: when this returns, the run is on disk and will be found by `resume`.
-    pub async fn start(&self, _question: Question) -> Result<Running> {
-        unbuilt()
+    ///
+    /// # Errors
+    /// `Usage` for an empty question or a folder that is not there, `Setup` when the store cannot be
+    /// written.
+    pub async fn start(&self, question: Question) -> Result<Running> {
+        if question.text.trim().is_empty() {
+            return Err(Error::new(Kind::Usage, "the question is empty")
+                .hint("ask something, as in `ibid \"what is cork?\"`"));
+        }
+        let question = self.frozen(question)?;
+        let doors = self.doors(&question).await?;
+        let store = self.store().await?;
+        let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
+        let lock = RunLock::need(&self.settings.data_dir, &run)?;
+        let log = self.log(&run, &store, &[]);
+        let events = log.follow();
+        log.emit(Event::RunCreated {
+            question: question.clone(),
+            version: VERSION,
+        });
+        crash_point("accept.before_commit");
+        log.flush().await?;
+        crash_point("accept.after_commit");
+        let past = Vec::new();
+        self.sit(store, lock, log, events, run, question, past, doors)
+            .await
     }
-    /// Goes on with an interrupted run; of an ended run it tells the result again.
-    pub async fn resume(&self, _run: &RunId) -> Result<Running> {
-        unbuilt()
+
+    /// Goes on with an interrupted run; of an ended run it tells the result again, without any call.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run, `Transient` when a process works on it already.
+    pub async fn resume(&self, run: &RunId) -> Result<Running> {
+        let store = self.known(run).await?;
+        let lock = RunLock::need(&self.settings.data_dir, run)?;
+        // An earlier sitting in this process may have been dropped with a write on its way.
+        store.drain().await?;
+        let past = store.events(run, 0).await?;
+        let log = self.log(run, &store, &past);
+        let events = log.follow();
+        let known = Run::of(run.clone(), &past);
+        if known.status.ended() {
+            lock.retire();
+            let mut work = JoinSet::new();
+            work.spawn(async { Ok(known) });
+            return Ok(Running {
+                id: run.clone(),
+                events,
+                finish: Arc::default(),
+                log,
+                work,
+            });
+        }
+        let question = created(run, &past)?;
+        let doors = self.doors(&question).await?;
+        self.sit(store, lock, log, events, run.clone(), question, past, doors)
+            .await
     }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "start and resume hand over all they hold"
+    )]
+    async fn sit(
+        &self,
+        store: Arc<SqliteStore>,
+        lock: RunLock,
+        log: Arc<Log>,
+        events: broadcast::Receiver<Envelope>,
+        run: RunId,
+        question: Question,
+        past: Vec<Envelope>,
+        doors: Doors,
+    ) -> Result<Running> {
+        let (report_fault, faults) = mpsc::channel(1);
+        let journal = Journal::open(
+            run.clone(),
+            Arc::clone(&store) as Arc<dyn Store>,
+            question.budget,
+            Arc::clone(&self.at_once),
+            report_fault,
+        )
+        .await?;
+        log.emit(match past.last() {
+            None => Event::RunStarted {},
+            Some(last) => Event::RunResumed {
+                after: last.seq,
+                in_doubt: journal.in_doubt(),
+            },
+        });
+        let finish = Arc::new(AtomicBool::new(false));
+        let sitting = Sitting {
+            run: run.clone(),
+            question,
+            past,
+            store,
+            log: Arc::clone(&log),
+            journal: Arc::new(journal),
+            finish: Arc::clone(&finish),
+            doors,
+            research: Arc::clone(&self.parts.research),
+            clock: Arc::clone(&self.parts.clock),
+            chance: Arc::clone(&self.parts.chance),
+            lock,
+        };
+        let mut work = JoinSet::new();
+        work.spawn(sitting.work(faults));
+        Ok(Running {
+            id: run,
+            events,
+            finish,
+            log,
+            work,
+        })
+    }
+
+    /// The question with all folders that are to be searched, as absolute paths: a resume from
+    /// another directory or with other settings must find the same.
+    fn frozen(&self, mut question: Question) -> Result<Question> {
+        let configured = self.settings.folders.iter().cloned();
+        let named = std::mem::take(&mut question.folders);
+        for path in named.iter().map(PathBuf::from).chain(configured) {
+            let full = std::path::absolute(&path).map_err(|it| {
+                Error::new(Kind::Usage, format!("finding folder {}", path.display())).because(it)
+            })?;
+            let full = full.to_string_lossy().into_owned();
+            if !question.folders.contains(&full) {
+                question.folders.push(full);
+            }
+        }
+        Ok(question)
+    }
+
+    async fn doors(&self, question: &Question) -> Result<Doors> {
+        let doors = (self.parts.open)(&self.settings, question).await?;
+        if doors.search.is_empty() {
+            return Err(nowhere());
+        }
+        Ok(doors)
+    }
+
     /// The refined question and the plan, without spending anything.
-    pub async fn plan(&self, _question: &Question) -> Result<(Brief, Plan)> {
-        unbuilt()
+    pub async fn plan(&self, question: &Question) -> Result<(Brief, Plan)> {
+        (self.parts.plan)(question)
     }
+
     /// All runs, newest first.
     pub async fn runs(&self) -> Result<Vec<RunRow>> {
-        unbuilt()
+        match self.store_if_any().await? {
+            Some(store) => store.runs().await,
+            None => Ok(Vec::new()),
+        }
     }
+
     /// One run, folded from its events.
-    pub async fn run(&self, _run: &RunId) -> Result<Run> {
-        unbuilt()
+    pub async fn run(&self, run: &RunId) -> Result<Run> {
+        let events = self.events(run, 0).await?;
+        Ok(Run::of(run.clone(), &events))
     }
+
     /// The events of a run after `seq`.
-    pub async fn events(&self, _run: &RunId, _after: u64) -> Result<Vec<Envelope>> {
-        unbuilt()
+    pub async fn events(&self, run: &RunId, after: u64) -> Result<Vec<Envelope>> {
+        self.known(run).await?.events(run, after).await
     }
+
+    /// Whether some process works on this run just now.
+    pub fn live(&self, run: &RunId) -> bool {
+        RunLock::held(&self.settings.data_dir, run)
+    }
+
     /// Leaves an order for a run, whichever process works on it. A cancel of a run nobody works on
-    /// ends it at once.
-    pub async fn order(&self, _run: &RunId, _order: Order) -> Result<()> {
-        unbuilt()
+    /// ends it at once; a finish of one waits for its resume.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run, `Usage` for one that has ended.
+    pub async fn order(&self, run: &RunId, order: Order) -> Result<()> {
+        let store = self.known(run).await?;
+        let lock = match order {
+            Order::Cancel => RunLock::take(&self.settings.data_dir, run)?,
+            Order::Finish => None,
+        };
+        store.drain().await?;
+        let past = store.events(run, 0).await?;
+        if Run::of(run.clone(), &past).status.ended() {
+            if let Some(lock) = lock {
+                lock.retire();
+            }
+            return Err(
+                Error::new(Kind::Usage, format!("run {run} has ended already"))
+                    .hint(format!("see its result with `ibid show {run}`")),
+            );
+        }
+        match lock {
+            Some(lock) => {
+                let log = self.log(run, &store, &past);
+                log.emit(Event::RunCancelled {});
+                log.flush().await?;
+                lock.retire();
+                Ok(())
+            }
+            None => store.order(run, order).await,
+        }
     }
+
     /// Forgets an ended run.
-    pub async fn remove(&self, _run: &RunId) -> Result<()> {
-        unbuilt()
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run, `Usage` for one that has not ended.
+    pub async fn remove(&self, run: &RunId) -> Result<()> {
+        let store = self.known(run).await?;
+        if !self.run(run).await?.status.ended() {
+            return Err(Error::new(
+                Kind::Usage,
+                format!("run {run} has not ended and could be resumed"),
+            )
+            .hint(format!("end it first with `ibid cancel {run}`")));
+        }
+        store.remove(run).await
     }
+
     /// A stored page.
-    pub async fn page(&self, _hash: &PageHash) -> Result<Option<Page>> {
-        unbuilt()
+    pub async fn page(&self, hash: &PageHash) -> Result<Option<Page>> {
+        match self.store_if_any().await? {
+            Some(store) => store.page(hash).await,
+            None => Ok(None),
+        }
     }
+
+    /// The `n` documents below `paths` that speak best to each of `queries`, best first. The indexes
+    /// are brought up to date once, before the first query; no store is made.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that is not there, or when none is named.
+    pub async fn search(
+        &self,
+        paths: &[PathBuf],
+        queries: &[String],
+        n: usize,
+        filter: &Filter,
+    ) -> Result<Vec<Vec<Found>>> {
+        let folders = folders::open(&self.settings, paths).await?;
+        if folders.is_empty() {
+            return Err(nowhere());
+        }
+        for folder in &folders {
+            folders::refresh(Arc::clone(folder), |_| {}).await?;
+        }
+        let (queries, filter) = (queries.to_vec(), filter.clone());
+        folders::off_thread(move || {
+            let find = |query: &String| folders::find(&folders, query, n, &filter);
+            queries.iter().map(find).collect()
+        })
+        .await
+    }
+
+    /// Brings the index of the folder at `path` up to date, or makes it; `on` hears how far it is.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that is not there, `Setup` where the index cannot be kept.
+    pub async fn index_add(
+        &self,
+        path: &Path,
+        on: impl FnMut(Progress) + Send + 'static,
+    ) -> Result<Refreshed> {
+        let opened = folders::open(&self.settings, &[path.to_owned()]).await?;
+        match opened.into_iter().next() {
+            Some(folder) => folders::refresh(folder, on).await,
+            None => Err(nowhere()),
+        }
+    }
+
+    /// Removes the index of the folder at `path`, which itself is not touched. Says whether there
+    /// was one.
+    pub async fn index_remove(&self, path: &Path) -> Result<bool> {
+        let (cache_dir, path) = (self.settings.cache_dir.clone(), path.to_owned());
+        folders::off_thread(move || folder::forget(&cache_dir, &path)).await
+    }
+
     /// Folders known to the index: path, documents, bytes.
     pub async fn folders(&self) -> Result<Vec<(PathBuf, u64, u64)>> {
-        unbuilt()
+        let cache_dir = self.settings.cache_dir.clone();
+        folders::off_thread(move || folder::indexed(&cache_dir)).await
+    }
+
+    /// Looks for damage in the store: its file, or `None` where there is no store yet.
+    ///
+    /// # Errors
+    /// `Setup` with what is damaged or cannot be opened.
+    pub async fn check_store(&self) -> Result<Option<PathBuf>> {
+        let Some(store) = self.store_if_any().await? else {
+            return Ok(None);
+        };
+        store.integrity_check().await?;
+        Ok(Some(store.path().to_owned()))
+    }
+
+    fn log(&self, run: &RunId, store: &Arc<SqliteStore>, past: &[Envelope]) -> Arc<Log> {
+        let store = Arc::clone(store) as Arc<dyn Store>;
+        let clock = Arc::clone(&self.parts.clock);
+        Arc::new(Log::resume(run.clone(), store, clock, past))
+    }
+
+    /// The store, made where there is none.
+    async fn store(&self) -> Result<Arc<SqliteStore>> {
+        let open = async || {
+            let store = SqliteStore::open(&self.settings.data_dir).await?;
+            Ok(Arc::new(store))
+        };
+        self.store.get_or_try_init(open).await.cloned()
+    }
+
+    /// The store, if there is one: looking must not make it.
+    async fn store_if_any(&self) -> Result<Option<Arc<SqliteStore>>> {
+        let there = self.store.initialized() || database(&self.settings.data_dir).exists();
+        match there {
+            true => self.store().await.map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The store that holds `run`, if any.
+    async fn known(&self, run: &RunId) -> Result<Arc<SqliteStore>> {
+        self.store_if_any().await?.ok_or_else(|| {
+            Error::new(Kind::NotFound, format!("there is no run {run}"))
+                .hint("see `ibid ls` for the ids of your runs")
+        })
+    }
+}
+
+fn nowhere() -> Error {
+    Error::new(Kind::Setup, "there is nowhere to search")
+        .hint("name a folder of documents with `--folder DIR`")
+}
+
+/// The question that a run's first event accepted.
+fn created(run: &RunId, past: &[Envelope]) -> Result<Question> {
+    match past.first().map(|it| &it.event) {
+        Some(Event::RunCreated { question, version }) if *version <= VERSION => {
+            Ok(question.clone())
+        }
+        Some(Event::RunCreated { version, .. }) => Err(Error::new(
+            Kind::Setup,
+            format!("run {run} was begun with events of version {version}, newer than {VERSION}"),
+        )
+        .hint("resume it with the Ibid that began it, or a newer one")),
+        _ => Err(Error::new(
+            Kind::Internal,
+            format!("run {run} does not begin with its question"),
+        )),
     }
 }
 
 impl Running {
     /// Write with what there is (the first Ctrl-C).
-    pub fn finish(&self) {}
-    /// Waits for the end: the run as its events tell it.
+    pub fn finish(&self) {
+        self.finish.store(true, Ordering::Relaxed);
+    }
+
+    /// What asks the run to finish, for who waits for its end meanwhile.
+    pub fn finisher(&self) -> impl Fn() + Send + use<> {
+        let finish = Arc::clone(&self.finish);
+        move || finish.store(true, Ordering::Relaxed)
+    }
+
+    /// The whole story after `seq`, each event once and in order, however late one comes.
+    pub fn follow(&self, seq: u64) -> Follower {
+        self.log.follow_from(seq)
+    }
+
+    /// Waits for the end: the run as its events tell it, also when it failed or was cancelled.
+    ///
+    /// # Errors
+    /// When the store fails or the work was stopped before its end; the run can then be resumed.
     pub async fn wait(self) -> Result<Run> {
-        unbuilt()
+        let Running { log, mut work, .. } = self;
+        // Followers end when the last who could tell something is gone.
+        drop(log);
+        match work.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(fault)) => {
+                Err(Error::new(Kind::Internal, "working on the run").because(fault))
+            }
+            None => Err(Error::new(Kind::Internal, "nobody works on the run")),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,36 +1,55 @@
-//! `evals COMPONENT`: measures a part of Ibid beside a floor or a peer.
-use std::process::ExitCode;
+//! `evals COMPONENT [ARGUMENTS…]`: measures a part of Ibid on real data. `README.md` beside this tells how.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a measurement's figures are its output, and a terminal is its only surface"
+)]
 
+mod attribution;
+mod crash;
 mod documents;
 mod extract;
+mod program;
+mod quotes;
+mod retrieve;
+mod sets;
+mod speed;
+
+use std::process::ExitCode;
+
+/// What can go wrong in a measurement: a sentence for the person who runs it.
+type Fault = Box<dyn std::error::Error>;
+
+/// What a measuring program gives back.
+type Outcome = Result<(), Fault>;
+
+const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.md)
+  quotes        every citation of many runs against the stored pages
+  speed         start, runs, memory, reading and indexing against their bounds
+  crash         kills at random moments and at every named point
+  attribution   claims against sources
+  documents     every file through the readers
+  extract       main-content extraction against gold pages
+  retrieve      ranking on judged collections";
 
 fn main() -> ExitCode {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    if args.is_empty() {
-        return usage();
-    }
-    let component = args.remove(0);
-    let outcome = match component.as_str() {
-        "documents" => documents::run(&args),
-        "extract" => extract::run(&args),
-        _ => return usage(),
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    let outcome: Outcome = match args.first().map(String::as_str) {
+        Some("quotes") => quotes::run(rest),
+        Some("speed") => speed::run(rest),
+        Some("crash") => crash::run(rest),
+        Some("attribution") => attribution::run(rest),
+        Some("documents") => documents::run(rest).map_err(Into::into),
+        Some("extract") => extract::run(rest).map_err(Into::into),
+        Some("retrieve") => retrieve::run(rest).map_err(Into::into),
+        _ => Err(USAGE.into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("evals {component}: {message}\n").as_bytes(),
-            );
+        Err(fault) => {
+            eprintln!("evals: {fault}");
             ExitCode::FAILURE
         }
     }
-}
-
-fn usage() -> ExitCode {
-    let text = "usage: evals COMPONENT …\n  \
-        documents --child IBID DIR…   every file through the readers\n  \
-        extract [--pages] DIR…        main-content extraction against gold pages\n";
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
-    ExitCode::from(2)
 }

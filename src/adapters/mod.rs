@@ -3,5 +3,6 @@ pub mod documents;
 pub mod folder;
 pub mod journal;
 pub mod ranker;
+pub mod steering;
 pub mod store;
 pub mod system;

@@ -1,7 +1,21 @@
 //! Typed settings in layers: default < user < project < environment < flags. Every value knows its origin.
-use std::path::PathBuf;
+//!
+//! [`table::SETTINGS`] is the one list of them; [`layers`] finds the values, [`value`] judges them,
+//! [`effort`] says what an effort stands for, [`amounts`] reads `$2|15m|60calls`, [`file`] writes.
+pub mod amounts;
+pub mod effort;
+pub mod file;
+pub mod layers;
+pub mod table;
+pub mod value;
+
+use std::path::{Path, PathBuf};
 
 use crate::domain::{Budget, Method};
+use crate::error::Result;
+
+pub use layers::{Flag, Loaded, Origin, Resolved, Surroundings};
+pub use table::{SETTINGS, Setting};
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,4 +40,67 @@ pub struct Settings {
     pub pdf_memory_bytes: u64,
     /// Searches and reads at once, over all runs of the process.
     pub concurrency: usize,
+}
+
+impl Settings {
+    /// The settings that the resolved values spell. Every name asked for here is a row of
+    /// [`SETTINGS`]; a test changes each row and sees the change arrive.
+    fn of(values: &Resolved) -> Settings {
+        let count = |name| u32::try_from(values.whole(name).unwrap_or(0)).unwrap_or(u32::MAX);
+        Settings {
+            data_dir: values.path("data_dir"),
+            cache_dir: values.path("cache_dir"),
+            folders: values.list("folders").iter().map(PathBuf::from).collect(),
+            globs: values.list("globs").to_vec(),
+            method: Method {
+                effort: effort::parse(values.word("effort")).unwrap_or_default(),
+                breadth: count("breadth"),
+                depth: count("depth"),
+                max_iterations: count("max_iterations"),
+                results_per_query: count("results_per_query"),
+                max_initial_search_tasks: count("max_initial_search_tasks"),
+                top_m_full_text_sources: count("top_m_full_text_sources"),
+                next_k_chunked_sources: count("next_k_chunked_sources"),
+                top_n_chunks_per_source: count("top_n_chunks_per_source"),
+                max_refinement_iterations: count("max_refinement_iterations"),
+                final_report_max_length: count("final_report_max_length"),
+                summary_tokens: count("summary_tokens"),
+                max_sources: count("max_sources"),
+                min_evidence_records: count("min_evidence_records"),
+                min_cited_records: count("min_cited_records"),
+                min_source_domains: count("min_source_domains"),
+                completeness_threshold: values.real("completeness_threshold").unwrap_or(0.0) as f32,
+            },
+            budget: Budget {
+                usd: values.real("budget.usd"),
+                seconds: values.whole("budget.seconds"),
+                calls: values.whole("budget.calls"),
+                searches: values.whole("budget.searches"),
+                pages: values.whole("budget.pages"),
+            },
+            max_document_bytes: values.whole("max_document_bytes").unwrap_or(0),
+            pdf_seconds: values.whole("pdf_seconds").unwrap_or(0),
+            pdf_memory_bytes: values.whole("pdf_memory_bytes").unwrap_or(0),
+            concurrency: values.whole("concurrency").unwrap_or(1) as usize,
+        }
+    }
+
+    /// The defaults, with everything that is written kept under `dir`. For tests and evaluations:
+    /// nothing of the machine's settings gets in.
+    ///
+    /// # Errors
+    /// Never for an absolute `dir`; the defaults are tested to be valid.
+    pub fn defaults_in(dir: &Path) -> Result<Settings> {
+        let surroundings = Surroundings {
+            cwd: dir.to_owned(),
+            env: [
+                ("IBID_DATA_DIR".to_owned(), dir.join("data")),
+                ("IBID_CACHE_DIR".to_owned(), dir.join("cache")),
+                ("XDG_CONFIG_HOME".to_owned(), dir.join("config")),
+            ]
+            .map(|(name, path)| (name, path.to_string_lossy().into_owned()))
+            .into(),
+        };
+        layers::load(&surroundings, &[]).map(|it| it.settings)
+    }
 }

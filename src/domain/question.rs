@@ -73,6 +73,11 @@ pub struct Question {
     pub dialogue: Vec<Turn>,
 }
 
+impl Question {
+    /// Longest question taken in, bytes: some 5,000 words. What is longer is a document.
+    pub const MAX_BYTES: usize = 32 * 1024;
+}
+
 /// The numbers of the method (rows A12, B1, C3, C13, D1, E1, E5, E8). Each is a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Method {

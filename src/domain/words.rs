@@ -112,59 +112,218 @@ pub struct Number {
     pub unit: Option<String>,
 }
 
-/// The numbers of `text` in order: digits with thousands separators and decimals, `%`, currency
-/// signs, magnitude words. Bare reference marks such as `[12]` are no numbers.
+/// The numbers of `text` in order: digits with thousands separators and decimals, spelled-out
+/// numbers (`two hundred`), `%`, currency signs, magnitude words and letters (`$3bn`), both ends of
+/// a range. Bare reference marks such as `[12]` are no numbers; ordinals have the unit `th`.
 pub fn numbers(text: &str) -> Vec<Number> {
     let words = tokens(text);
-    let mut found = Vec::new();
-    for (nth, token) in words.iter().enumerate() {
-        let Some((value, rest)) = leading_number(&token.text) else {
-            continue;
-        };
-        let before = text[..token.span.start].chars().next_back();
-        let after = text[token.span.end..].chars().next();
-        if before == Some('[') && after == Some(']') {
-            continue;
-        }
-        let mut value = value;
-        let mut end = token.span.end;
-        let mut unit = match before {
-            Some(c @ ('$' | '€' | '£' | '¥')) => Some(c.to_string()),
-            _ => None,
-        };
-        let tail = text[end..].trim_start();
-        if tail.starts_with('%') {
-            unit = Some("%".to_owned());
-        } else if !rest.is_empty() {
-            unit = unit.or(Some(stem(rest.trim_start_matches('-'))));
-        } else if let Some(next) = words.get(nth + 1)
-            && text[end..next.span.start]
-                .chars()
-                .all(|c| c.is_whitespace() || matches!(c, '-' | '‐' | '‑'))
-        {
-            let mut next = Some(next);
-            if let Some(factor) = next.and_then(|it| magnitude(&it.text)) {
-                value *= factor;
-                end = next.map_or(end, |it| it.span.end);
-                next = words.get(nth + 2);
-            }
-            if let Some(it) = next
-                && unit.is_none()
-            {
-                unit = match it.text.as_str() {
-                    "percent" | "per" if it.text == "percent" => Some("%".to_owned()),
-                    word if is_stop(word) || leading_number(word).is_some() => None,
-                    word => Some(stem(word)),
-                };
-            }
-        }
-        found.push(Number {
-            span: token.span.start..end,
-            value,
-            unit,
-        });
+    let mut found: Vec<Number> = Vec::new();
+    let mut nth = 0;
+    while nth < words.len() {
+        let taken = digits(text, &words, nth, &mut found)
+            .or_else(|| spelled_out(text, &words, nth, &mut found));
+        nth += taken.unwrap_or(1);
     }
+    share_units_of_ranges(text, &mut found);
     found
+}
+
+/// Reads the number in digits at word `nth`; gives how many words it took.
+fn digits(text: &str, words: &[Token], nth: usize, found: &mut Vec<Number>) -> Option<usize> {
+    let token = &words[nth];
+    let (value, rest) = leading_number(&token.text)?;
+    let before = text[..token.span.start].chars().next_back();
+    let after = text[token.span.end..].chars().next();
+    if before == Some('[') && after == Some(']') {
+        return Some(1);
+    }
+    let lead = match before {
+        Some(c @ ('$' | '€' | '£' | '¥')) => Some(c.to_string()),
+        _ => None,
+    };
+    if let Some((second, tail)) = rest.strip_prefix(['-', '‐', '‑']).and_then(leading_number) {
+        // "10-20", "5-10mg"; of "2020-05-03" only the year is a quantity.
+        let dated = tail.starts_with('-');
+        let factor = adjacent(text, words, nth + 1)
+            .and_then(|it| magnitude(&it.text))
+            .filter(|_| !dated && tail.is_empty());
+        let taken = 1 + usize::from(factor.is_some());
+        let unit = lead.or_else(|| unit_of_suffix(tail).filter(|_| !dated));
+        let unit = unit.or_else(|| following_unit(text, words, nth + taken).filter(|_| !dated));
+        for value in [value, second].into_iter().take(if dated { 1 } else { 2 }) {
+            found.push(Number {
+                span: token.span.clone(),
+                value: value * factor.unwrap_or(1.0),
+                unit: unit.clone(),
+            });
+        }
+        return Some(taken);
+    }
+    let mut number = Number {
+        span: token.span.clone(),
+        value,
+        unit: lead,
+    };
+    let glued = match rest {
+        "k" => Some(1e3),
+        "m" if number.unit.is_some() => Some(1e6),
+        "bn" | "b" => Some(1e9),
+        "mn" => Some(1e6),
+        "tn" => Some(1e12),
+        _ => None,
+    };
+    if let Some(factor) = glued {
+        number.value *= factor;
+    }
+    let mut taken = 1;
+    if glued.is_none() && !rest.is_empty() && rest != "s" {
+        number.unit = number.unit.or_else(|| unit_of_suffix(rest));
+    } else {
+        if let Some(next) = adjacent(text, words, nth + 1)
+            && let Some(factor) = magnitude(&next.text)
+        {
+            number.value *= factor;
+            number.span.end = next.span.end;
+            taken = 2;
+        }
+        number.unit = number
+            .unit
+            .or_else(|| following_unit(text, words, nth + taken));
+    }
+    found.push(number);
+    Some(taken)
+}
+
+/// Reads `forty-two`, `two hundred and five thousand`, `a million`; gives how many words it took.
+fn spelled_out(text: &str, words: &[Token], nth: usize, found: &mut Vec<Number>) -> Option<usize> {
+    let (mut total, mut current) = (0.0, 0.0);
+    let mut taken = 0;
+    while let Some(word) = words.get(nth + taken) {
+        if taken > 0 && adjacent(text, words, nth + taken).is_none() {
+            break;
+        }
+        let next = words.get(nth + taken + 1).map_or("", |it| it.text.as_str());
+        match word.text.as_str() {
+            "a" | "one" if taken == 0 && magnitude(next).is_some() => current = 1.0,
+            "and" if current >= 100.0 && number_word(next).is_some() => {}
+            "hundred" if current > 0.0 => current *= 100.0,
+            word => match (number_word(word), magnitude(word)) {
+                (Some(value), _) if current == 0.0 || (current >= 100.0 && value < 100.0) => {
+                    current += value;
+                }
+                (None, Some(factor)) if current > 0.0 => {
+                    total += current * factor;
+                    current = 0.0;
+                }
+                _ => break,
+            },
+        }
+        taken += 1;
+    }
+    if taken == 0 {
+        return None;
+    }
+    found.push(Number {
+        span: words[nth].span.start..words[nth + taken - 1].span.end,
+        value: total + current,
+        unit: following_unit(text, words, nth + taken),
+    });
+    Some(taken)
+}
+
+/// Word `nth`, if only white space or a hyphen stands before it.
+fn adjacent<'a>(text: &str, words: &'a [Token], nth: usize) -> Option<&'a Token> {
+    let word = words.get(nth)?;
+    let before = nth.checked_sub(1).map_or(0, |it| words[it].span.end);
+    text[before..word.span.start]
+        .chars()
+        .all(|c| c.is_whitespace() || matches!(c, '-' | '‐' | '‑'))
+        .then_some(word)
+}
+
+/// The unit or counted noun that word `nth` is, standing right behind a number.
+fn following_unit(text: &str, words: &[Token], nth: usize) -> Option<String> {
+    let end = nth.checked_sub(1).map_or(0, |it| words[it].span.end);
+    if text[end..].trim_start().starts_with('%') {
+        return Some("%".to_owned());
+    }
+    let word = adjacent(text, words, nth)?;
+    match word.text.as_str() {
+        "percent" => Some("%".to_owned()),
+        "per" if words.get(nth + 1).is_some_and(|it| it.text == "cent") => Some("%".to_owned()),
+        "dollar" | "dollars" | "usd" => Some("$".to_owned()),
+        "euro" | "euros" | "eur" => Some("€".to_owned()),
+        it if is_stop(it) || leading_number(it).is_some() || number_word(it).is_some() => None,
+        it => Some(stem(it)),
+    }
+}
+
+/// The unit glued to a number: `kg` of `12kg`, `fold` of `3-fold`, `th` of `2nd`.
+fn unit_of_suffix(rest: &str) -> Option<String> {
+    match rest.trim_start_matches(['-', '‐', '‑']) {
+        "" => None,
+        "st" | "nd" | "rd" | "th" => Some("th".to_owned()),
+        unit => Some(stem(unit)),
+    }
+}
+
+/// Gives the first number of "10–20 kg" and "10 to 20 kg" the unit of the second.
+fn share_units_of_ranges(text: &str, found: &mut [Number]) {
+    for nth in 1..found.len() {
+        let (before, after) = found.split_at_mut(nth);
+        let (Some(first), second) = (before.last_mut(), &after[0]) else {
+            continue;
+        };
+        let between = text
+            .get(first.span.end..second.span.start)
+            .map_or("", str::trim);
+        if first.unit.is_none() && matches!(between, "–" | "—" | "to" | "-") {
+            first.unit.clone_from(&second.unit);
+        }
+    }
+}
+
+/// The value of a lower-case number word below one hundred: `seven`, `twelve`, `forty-two`.
+///
+/// `one` is left out: it is a pronoun more often than a number.
+pub fn number_word(word: &str) -> Option<f64> {
+    const ONES: [&str; 20] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: [&str; 8] = [
+        "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    ];
+    let small = |word: &str| ONES.iter().position(|it| *it == word);
+    let tens = |word: &str| {
+        TENS.iter()
+            .position(|it| *it == word)
+            .map(|it| it * 10 + 20)
+    };
+    let value = match word.split_once('-') {
+        Some((ten, one)) => tens(ten)? + small(one).filter(|it| (1..10).contains(it))?,
+        None if word == "one" => return None,
+        None => small(word).or_else(|| tens(word))?,
+    };
+    Some(value as f64)
 }
 
 fn magnitude(word: &str) -> Option<f64> {
@@ -218,15 +377,55 @@ mod tests {
         assert_eq!(found, ["don't", "re-use", "3.5", "mg", "中", "文"]);
     }
 
+    fn seen(text: &str) -> Vec<(f64, Option<String>)> {
+        numbers(text)
+            .into_iter()
+            .map(|it| (it.value, it.unit))
+            .collect()
+    }
+
+    fn of(value: f64, unit: &str) -> (f64, Option<String>) {
+        (value, (!unit.is_empty()).then(|| unit.to_owned()))
+    }
+
+    #[test]
+    fn spelled_out_numbers_count() {
+        assert_eq!(
+            seen(
+                "Twenty-five patients, two hundred and five dogs and a million trees; no one came."
+            ),
+            [of(25.0, "patient"), of(205.0, "dog"), of(1e6, "tree")]
+        );
+        assert_eq!(seen("three hundred fifty thousand"), [of(350_000.0, "")]);
+        assert_eq!(seen("It was the first of its kind."), []);
+    }
+
+    #[test]
+    fn both_ends_of_a_range_have_its_unit() {
+        for text in ["10-20 kg", "10–20 kg", "10 to 20 kg", "10-20kg"] {
+            assert_eq!(seen(text), [of(10.0, "kg"), of(20.0, "kg")], "{text}");
+        }
+        assert_eq!(seen("1914–1918"), [of(1914.0, ""), of(1918.0, "")]);
+    }
+
+    #[test]
+    fn dates_ordinals_decades_and_money_are_told_apart() {
+        assert_eq!(seen("2020-05-03"), [of(2020.0, "")]);
+        assert_eq!(seen("May 5, 2020"), [of(5.0, ""), of(2020.0, "")]);
+        assert_eq!(seen("the 21st of 42nd"), [of(21.0, "th"), of(42.0, "th")]);
+        assert_eq!(seen("in the 1990s"), [of(1990.0, "")]);
+        assert_eq!(
+            seen("$3bn or 5 million dollars or €2.5m or 40 per cent"),
+            [of(3e9, "$"), of(5e6, "$"), of(2.5e6, "€"), of(40.0, "%")]
+        );
+        assert_eq!(seen("$5-10 million"), [of(5e6, "$"), of(10e6, "$")]);
+        assert_eq!(seen("version 1.2.3"), []);
+    }
+
     #[test]
     fn numbers_have_values_and_units() {
-        let seen: Vec<(f64, Option<String>)> =
-            numbers("In 1,200 patients, 12.5 % lost $3 million or 40kg [7].")
-                .into_iter()
-                .map(|it| (it.value, it.unit))
-                .collect();
         assert_eq!(
-            seen,
+            seen("In 1,200 patients, 12.5 % lost $3 million or 40kg [7]."),
             [
                 (1200.0, Some("patient".to_owned())),
                 (12.5, Some("%".to_owned())),

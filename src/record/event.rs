@@ -4,6 +4,7 @@ use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, Plan, Question, Report,
     RunId, Source, StopReason, Usage, Variation, Vertical,
 };
+use crate::error::Kind;
 
 /// Version of the event vocabulary. Added fields and types keep it; a changed meaning raises it.
 pub const VERSION: u32 = 1;
@@ -97,6 +98,9 @@ pub enum Event {
     RunFailed {
         reason: String,
         hint: Option<String>,
+        // Decides the exit code, also when the run is shown again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<Kind>,
     },
     /// The run was stopped for good.
     #[serde(rename = "run.cancelled")]

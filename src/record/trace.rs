@@ -5,6 +5,7 @@ use super::{Envelope, Event, Phase};
 use crate::domain::{
     Brief, CoverageRow, GateVerdict, Plan, Question, Report, RunId, Source, StopReason, Usage,
 };
+use crate::error::Kind;
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,6 +71,9 @@ pub struct Run {
     pub report: Option<Box<Report>>,
     /// Why the run failed.
     pub error: Option<String>,
+    /// What kind of failure that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Kind>,
     /// Time of the first event, RFC 3339.
     pub started_at: Option<String>,
     /// Time of the last event, RFC 3339.
@@ -100,6 +104,7 @@ impl Run {
             stop_reason: None,
             report: None,
             error: None,
+            failure: None,
             started_at: None,
             updated_at: None,
             seq: 0,
@@ -140,8 +145,9 @@ impl Run {
                 self.stop_reason = Some(*stop_reason);
                 self.usage = *usage;
             }
-            Event::RunFailed { reason, .. } => {
+            Event::RunFailed { reason, kind, .. } => {
                 self.status = RunStatus::Failed;
+                self.failure = *kind;
                 self.error = Some(reason.clone());
             }
             Event::RunCancelled {} => self.status = RunStatus::Cancelled,

@@ -1,4 +1,73 @@
 //! The method: brief, plan, then search, read and weigh until covered, then write, then check.
 //!
 //! Data flows down this file and never back up.
+mod intake;
+mod plan;
+
+mod cover;
+mod gather;
+mod read;
+mod search;
+mod weigh;
+
+mod check;
+mod write;
+
 pub mod attribution;
+
+pub(crate) mod prompts;
+mod unaided;
+
+use crate::domain::{Brief, Plan, Question, Report, RunId};
+use crate::error::Result;
+use crate::record::{Event, Phase};
+use crate::seams::{Log, World};
+
+/// Answers `question` by what the doors of `world` give, telling `log` everything from
+/// `brief.ready` to `report.ready`.
+///
+/// # Errors
+/// `Usage` for a question without words, `NotFound` when nothing that was read speaks to it (no
+/// report is invented), and what every search failed with when none came back.
+pub async fn research(
+    world: &World,
+    log: &Log,
+    run: &RunId,
+    question: &Question,
+) -> Result<Report> {
+    log.enter(Phase::Intake, None);
+    let brief = intake::refine(question)?;
+    log.emit(Event::BriefReady {
+        brief: brief.clone(),
+    });
+
+    log.enter(Phase::Plan, None);
+    let plan = plan::break_down(&brief)?;
+    log.emit(Event::PlanProposed { plan: plan.clone() });
+    log.flush().await?;
+
+    let (gathered, mut scale) = gather::gather(world, log, question, &brief, plan).await?;
+
+    log.enter(Phase::Write, None);
+    world.steering.go("write").await?;
+    let draft = write::compose(log, question, &brief, &gathered, &mut scale)?;
+    log.flush().await?;
+
+    log.enter(Phase::Check, None);
+    let report = check::hold(log, run, question, &brief, draft, gathered);
+    log.emit(Event::ReportReady {
+        report: Box::new(report.clone()),
+    });
+    log.flush().await?;
+    Ok(report)
+}
+
+/// The refined question and the plan, without a call to the outside.
+///
+/// # Errors
+/// `Usage` for a question without words.
+pub fn plan(question: &Question) -> Result<(Brief, Plan)> {
+    let brief = intake::refine(question)?;
+    let plan = plan::break_down(&brief)?;
+    Ok((brief, plan))
+}

@@ -2,6 +2,7 @@
 //!
 //! Each contract stands in the trait's doc comment; one test suite runs against every implementation.
 mod chance;
+mod crash;
 mod log;
 mod store;
 
@@ -13,7 +14,8 @@ use crate::domain::{Hit, Page, Query, StopReason};
 use crate::error::Result;
 
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
-pub use log::Log;
+pub use crash::{CRASH_POINTS, crash_point};
+pub use log::{Follower, Log};
 pub use store::{Answered, Order, RunRow, Step, StepState, Store};
 
 /// Finds where something might be said.

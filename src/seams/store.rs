@@ -87,10 +87,19 @@ pub trait Store: Send + Sync {
     /// Forgets a run: its events, its steps, and pages no other run holds.
     async fn remove(&self, run: &RunId) -> Result<()>;
 
-    /// Writes down that a call is about to be sent.
+    /// Writes down that a call is about to be sent: a new one, or one that failed or was in doubt.
+    /// A call that is answered already is refused, so that it cannot be sent twice.
     async fn intend(&self, run: &RunId, step: &Step) -> Result<()>;
-    /// Writes down how a call ended, before anyone uses the answer.
+    /// Writes down how a call ended, before anyone uses the answer. An answer is never overwritten.
     async fn settle(&self, run: &RunId, key: &str, state: &StepState) -> Result<()>;
+    /// As [`Store::settle`] of a call that `page` answers; page and answer are kept in one commit.
+    async fn settle_page(
+        &self,
+        run: &RunId,
+        key: &str,
+        state: &StepState,
+        page: &Page,
+    ) -> Result<()>;
     /// A call as far as it came.
     async fn recall(&self, run: &RunId, key: &str) -> Result<Option<Step>>;
     /// All calls of a run, in the order intended.

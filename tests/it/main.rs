@@ -1,2 +1,24 @@
 //! One binary, one module a promise.
 mod documents;
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "in a test a panic is the report"
+)]
+
+mod cli;
+mod config;
+mod crash;
+mod crash_program;
+mod dependencies;
+mod domain;
+mod events;
+mod export;
+mod folder;
+mod progress;
+mod memory;
+mod runs;
+mod speed;
+mod stand_in;
+mod store_contract;
+mod tidy;

@@ -1,2 +1,161 @@
 //! The chores of this repository as commands.
-fn main() {}
+//!
+//! `cargo xtask test [ARGS…]` brings the tools that tests need, then runs all tests. `ARGS` go to the
+//! test runner. It prints what it does before it does it, and goes on without a tool it cannot bring.
+#![allow(
+    clippy::print_stderr,
+    reason = "a chore says what it does, on the terminal of the person who runs it"
+)]
+use std::env;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// A program that tests call, and the Debian package it comes in.
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+    what_for: &'static str,
+}
+
+/// What tests need beyond Rust.
+const TOOLS: &[Tool] = &[Tool {
+    program: "pdftotext",
+    package: "poppler-utils",
+    what_for: "compares our reading of PDFs with another reader's",
+}];
+
+const USAGE: &str = "usage: cargo xtask test [ARGUMENTS OF THE TEST RUNNER…]";
+
+fn main() -> ExitCode {
+    let mut args = env::args().skip(1);
+    match args.next().as_deref() {
+        Some("test") => test(&args.collect::<Vec<_>>()),
+        Some("help" | "--help" | "-h") => {
+            eprintln!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test(args: &[String]) -> ExitCode {
+    bring(TOOLS);
+    // One command form for everyone: another set of packages or features would build the
+    // dependencies a second time.
+    let nextest = Command::new("cargo-nextest")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|it| it.success());
+    let runner: &[&str] = if nextest {
+        &["nextest", "run", "--workspace"]
+    } else {
+        &["test", "--workspace"]
+    };
+    if !run(cargo().args(runner).args(args)) {
+        return ExitCode::FAILURE;
+    }
+    // nextest leaves out the examples in documentation.
+    if nextest && args.is_empty() && !run(cargo().args(["test", "--workspace", "--doc"])) {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+/// Installs the packages of missing tools where that is possible, and says so where it is not.
+fn bring(tools: &[Tool]) {
+    let missing: Vec<&Tool> = tools.iter().filter(|it| !on_path(it.program)).collect();
+    if missing.is_empty() {
+        return;
+    }
+    for it in &missing {
+        eprintln!(
+            "xtask: `{}` is missing (package {}): it {}",
+            it.program, it.package, it.what_for
+        );
+    }
+    let packages: Vec<&str> = missing.iter().map(|it| it.package).collect();
+    let Some(prefix) = apt() else {
+        eprintln!(
+            "xtask: going on without; to run every test, install by hand: {}",
+            packages.join(" ")
+        );
+        return;
+    };
+    let apt_get = |words: &[&str]| {
+        let line: Vec<&str> = prefix.iter().chain(words).copied().collect();
+        run(Command::new(line[0])
+            .args(&line[1..])
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            // The report of a test run is on stdout; apt's chatter is not part of it.
+            .stdout(Stdio::null()))
+    };
+    let install: Vec<&str> = ["install", "-y", "--no-install-recommends"]
+        .into_iter()
+        .chain(packages.iter().copied())
+        .collect();
+    // Package lists may be fresh enough already, so a failed update alone is no reason to stop.
+    if !(apt_get(&install) || apt_get(&["update"]) && apt_get(&install)) {
+        eprintln!(
+            "xtask: could not install {}; tests that need it will say so and be skipped",
+            packages.join(" ")
+        );
+    }
+}
+
+/// How to call `apt-get` here: as root, through `sudo` without a password, or not at all.
+fn apt() -> Option<Vec<&'static str>> {
+    if !on_path("apt-get") {
+        return None;
+    }
+    let says = |program: &str, args: &[&str]| {
+        Command::new(program)
+            .args(args)
+            .stderr(Stdio::null())
+            .output()
+            .ok()
+            .filter(|it| it.status.success())
+            .map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
+    };
+    if says("id", &["-u"]).as_deref() == Some("0") {
+        Some(vec!["apt-get"])
+    } else if says("sudo", &["-n", "true"]).is_some() {
+        Some(vec!["sudo", "-n", "apt-get"])
+    } else {
+        None
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    env::var_os("PATH")
+        .is_some_and(|it| env::split_paths(&it).any(|dir| Path::new(&dir).join(program).is_file()))
+}
+
+fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a command after saying what it is; says how it failed.
+fn run(command: &mut Command) -> bool {
+    let words: Vec<String> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|it| it.to_string_lossy().into_owned())
+        .collect();
+    let line = words.join(" ");
+    eprintln!("xtask: {line}");
+    match command.status() {
+        Ok(status) if status.success() => true,
+        Ok(status) => {
+            eprintln!("xtask: `{line}` ended with {status}");
+            false
+        }
+        Err(fault) => {
+            eprintln!("xtask: cannot start `{line}`: {fault}");
+            false
+        }
+    }
+}

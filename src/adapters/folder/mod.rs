@@ -1,1 +1,515 @@
-//! A folder of documents as a search provider: the catalogue, the full-text index, the reader.
+//! A folder of documents: found by what they say, read as they were indexed.
+mod feedback;
+mod filter;
+mod intake;
+mod nearness;
+mod passages;
+mod place;
+mod postings;
+mod rank;
+mod refresh;
+mod schema;
+mod terms;
+mod walk;
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use tantivy::schema::{IndexRecordOption, Value as _};
+use tantivy::{DocAddress, DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED};
+use tantivy::{TantivyDocument, Term};
+
+use self::intake::Shown;
+use self::place::{Label, Place, failed};
+use self::postings::Statistics;
+use self::rank::{Ranked, rank};
+use self::schema::{Fields, VERSION};
+use crate::adapters::documents::{Fault, Limits, Taken, read_file};
+use crate::domain::{Hit, Page, Query, Untrusted};
+use crate::error::{Error, Kind, Result};
+use crate::seams::{PageReader, SearchProvider};
+
+pub use self::filter::Filter;
+pub use self::place::{forget, indexed};
+pub use self::refresh::{Progress, Refreshed};
+
+/// How long to wait for another process that writes the same index.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes of a found document's `content`.
+const CONTENT: usize = 4_000;
+/// Decompressed blocks of rows kept in memory a segment.
+const BLOCKS: usize = 8;
+
+/// Turns one file into drafts and faults.
+pub type ReadFile =
+    dyn Fn(&Path, &mut dyn FnMut(Taken) -> ControlFlow<()>) -> Result<()> + Send + Sync;
+
+/// How a folder is read.
+#[derive(Clone)]
+pub struct FolderOptions {
+    /// Gitignore-style globs of what to leave out; a leading `!` takes back in.
+    pub globs: Vec<String>,
+    /// Reads one file.
+    pub read: Arc<ReadFile>,
+    /// What else than a file's bytes decides what is read of it: where it is another than before,
+    /// files that seem unchanged are read again.
+    pub salt: String,
+}
+
+impl FolderOptions {
+    /// Files read by [`crate::adapters::documents`] within `limits`.
+    pub fn new(globs: Vec<String>, limits: Limits) -> FolderOptions {
+        let salt = format!(
+            "{} {} {}",
+            limits.max_bytes, limits.pdf_seconds, limits.pdf_memory_bytes
+        );
+        FolderOptions {
+            globs,
+            read: Arc::new(move |path, each| read_file(path, &limits, each)),
+            salt,
+        }
+    }
+}
+
+/// One document found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Found {
+    /// The document's own id where it has one, else its URL.
+    pub id: String,
+    /// Where it is.
+    pub url: String,
+    /// The document's own id in its collection.
+    #[serde(skip)]
+    pub doc_id: Option<String>,
+    /// What it is called.
+    pub title: String,
+    /// Its passages that speak to the query, in the order of the text.
+    pub content: String,
+    /// Higher is better; comparable within one answer and one folder.
+    pub score: f32,
+    /// When it was published, `YYYY-MM-DD`.
+    pub date: Option<String>,
+}
+
+/// A folder of documents and its index.
+pub struct Folder {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    cache_dir: PathBuf,
+    options: FolderOptions,
+    place: Place,
+    state: Mutex<State>,
+    refreshing: Mutex<()>,
+}
+
+/// The index as it is open now.
+#[derive(Clone)]
+struct State {
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    statistics: Statistics,
+    rebuilt: Option<String>,
+    faults: Arc<Vec<Fault>>,
+}
+
+impl State {
+    fn of(index: Index, fields: Fields, rebuilt: Option<String>) -> tantivy::Result<State> {
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .doc_store_cache_num_blocks(BLOCKS)
+            .try_into()?;
+        let statistics = Statistics::of(&reader.searcher(), fields)?;
+        Ok(State {
+            index,
+            reader,
+            fields,
+            statistics,
+            rebuilt,
+            faults: Arc::default(),
+        })
+    }
+}
+
+fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Folder {
+    /// Opens the index of the folder at `path` as it was last left, or an empty one.
+    ///
+    /// An index that is damaged or of another version is begun anew; [`Refreshed::rebuilt`] tells it.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such folder, `Setup` where `cache_dir` cannot be written.
+    pub fn open(path: &Path, cache_dir: &Path, options: &FolderOptions) -> Result<Folder> {
+        let doing = || format!("opening the folder {}", path.display());
+        let path = path.canonicalize().map_err(|why| {
+            let kind = match why.kind() {
+                std::io::ErrorKind::NotFound => Kind::NotFound,
+                _ => Kind::Setup,
+            };
+            Error::new(kind, doing())
+                .because(why)
+                .hint("name a folder that exists and can be read")
+        })?;
+        let place = Place::of(cache_dir, &path);
+        place.prepare()?;
+        let state = open_or_begin(&place, &path)?;
+        Ok(Folder {
+            shared: Arc::new(Shared {
+                path,
+                cache_dir: cache_dir.to_owned(),
+                options: options.clone(),
+                place,
+                state: Mutex::new(state),
+                refreshing: Mutex::new(()),
+            }),
+        })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Documents that can be found.
+    pub fn document_count(&self) -> u64 {
+        lock(&self.shared.state).statistics.documents
+    }
+
+    /// What the last refresh in this process could not read.
+    pub fn faults(&self) -> Vec<Fault> {
+        lock(&self.shared.state).faults.to_vec()
+    }
+
+    /// Brings the index up to the folder as it is now; only what changed is read.
+    ///
+    /// # Errors
+    /// `Setup` where the index cannot be written; `Transient` where another process keeps it and
+    /// nothing is in it yet.
+    pub fn refresh(&self, on: &mut dyn FnMut(Progress)) -> Result<Refreshed> {
+        self.shared.refresh(on)
+    }
+
+    /// The `n` documents that speak best to `query`, best first: one row a document, no id twice.
+    pub fn find(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
+        self.shared.find(query, n, filter)
+    }
+}
+
+fn open_or_begin(place: &Place, path: &Path) -> Result<State> {
+    let open = || {
+        place.open().and_then(|(index, fields)| {
+            State::of(index, fields, None).map_err(|why| why.to_string())
+        })
+    };
+    if let Ok(state) = open() {
+        return Ok(state);
+    }
+    let fresh = place.label().is_none();
+    let Some(turn) = place.turn(PATIENCE)? else {
+        return Err(Error::new(
+            Kind::Transient,
+            format!("opening the index of {}", path.display()),
+        )
+        .because("another process is building it")
+        .hint("try again when it has finished"));
+    };
+    // Another process may have mended it while we waited.
+    let why = match open() {
+        Ok(state) => return Ok(state),
+        Err(why) => why,
+    };
+    let (index, fields) = place.begin(path, &turn)?;
+    State::of(index, fields, (!fresh).then_some(why)).map_err(|why| failed("opening an index", why))
+}
+
+impl Shared {
+    fn state(&self) -> State {
+        lock(&self.state).clone()
+    }
+
+    fn refresh(&self, on: &mut dyn FnMut(Progress)) -> Result<Refreshed> {
+        let _one = lock(&self.refreshing);
+        let Some(turn) = self.place.turn(PATIENCE)? else {
+            return self.busy();
+        };
+        // Another process may have committed, or begun anew, since we opened.
+        let reloaded = self.place.label().is_some() && self.state().reader.reload().is_ok();
+        if !reloaded {
+            let rebuilt = self.state().rebuilt;
+            let (index, fields) = self.place.begin(&self.path, &turn)?;
+            let why = rebuilt.or(Some("it was damaged".to_owned()));
+            *lock(&self.state) =
+                State::of(index, fields, why).map_err(|why| failed("opening an index", why))?;
+        }
+        let mut refreshed = self.guarded(|state| {
+            let searcher = state.reader.searcher();
+            refresh::refresh(
+                &self.path,
+                &self.options,
+                &self.cache_dir,
+                &state.index,
+                &searcher,
+                state.fields,
+                on,
+            )
+        })?;
+        self.reload()?;
+        let mut state = lock(&self.state);
+        refreshed.rebuilt = state.rebuilt.take();
+        refreshed.documents = state.statistics.documents;
+        state.faults = Arc::new(refreshed.faults.clone());
+        drop(state);
+        self.place.write_label(&Label {
+            version: VERSION.to_owned(),
+            path: self.path.clone(),
+            documents: refreshed.documents,
+            bytes: refreshed.bytes,
+        })?;
+        Ok(refreshed)
+    }
+
+    /// What can be said while another process writes.
+    fn busy(&self) -> Result<Refreshed> {
+        self.reload()?;
+        let state = self.state();
+        if state.statistics.documents == 0 {
+            return Err(Error::new(
+                Kind::Transient,
+                format!("reading the folder {}", self.path.display()),
+            )
+            .because("another process is building its index")
+            .hint("try again when it has finished"));
+        }
+        Ok(Refreshed {
+            documents: state.statistics.documents,
+            bytes: self.place.label().map_or(0, |it| it.bytes),
+            busy: true,
+            ..Refreshed::default()
+        })
+    }
+
+    fn reload(&self) -> Result<()> {
+        let doing = |why| failed("opening the index", why);
+        let mut state = lock(&self.state);
+        state.reader.reload().map_err(doing)?;
+        state.statistics = Statistics::of(&state.reader.searcher(), state.fields).map_err(doing)?;
+        Ok(())
+    }
+
+    /// Runs `work` on the index. Rows that turn out damaged condemn it, so that the next to open it
+    /// begins anew.
+    fn guarded<T>(&self, work: impl FnOnce(&State) -> Result<T>) -> Result<T> {
+        let state = self.state();
+        let done = catch_unwind(AssertUnwindSafe(|| work(&state))).unwrap_or_else(|_| {
+            Err(Error::new(
+                Kind::Internal,
+                format!("reading the index of {}", self.path.display()),
+            )
+            .because("its rows are damaged")
+            .hint("start again: the index is built anew from the folder"))
+        });
+        if done.as_ref().is_err_and(|it| it.kind() == Kind::Internal) {
+            self.place.condemn();
+        }
+        done
+    }
+
+    fn find(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
+        self.guarded(|state| {
+            find(state, query, n, filter).map_err(|why| failed("searching the index", why))
+        })
+    }
+
+    fn read(&self, hit: &Hit) -> Result<Page> {
+        self.guarded(|state| {
+            read(state, hit).map_err(|why| failed("reading a page from the index", why))
+        })?
+        .ok_or_else(|| {
+            Error::new(
+                Kind::NotFound,
+                format!("reading {} from {}", hit.key(), self.path.display()),
+            )
+        })
+    }
+}
+
+fn find(state: &State, query: &str, n: usize, filter: &Filter) -> tantivy::Result<Vec<Found>> {
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let searcher = state.reader.searcher();
+    let ranked = rank(&searcher, state.fields, &state.statistics, query, filter)?;
+    let mut found: Vec<Found> = Vec::new();
+    for it in &ranked {
+        let shown = show(&searcher, state.fields, it)?;
+        // Two files may hold a document of the same id; the better one stands for both.
+        if found.iter().all(|it| it.id != shown.id) {
+            found.push(shown);
+        }
+        if found.len() == n {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What a ranked document shows: its best passages, as many as fit, in the order of the text.
+fn show(searcher: &Searcher, fields: Fields, it: &Ranked) -> tantivy::Result<Found> {
+    let best = it.passages.first().map_or(0.0, |it| it.0);
+    let mut head = None;
+    let mut parts: Vec<(DocAddress, String)> = Vec::new();
+    let mut bytes = 0;
+    for (score, at) in it.passages.iter().take(3) {
+        if head.is_some() && *score < best * 0.6 {
+            break;
+        }
+        let shown = shown(searcher, fields, *at)?;
+        if head.is_some() && bytes + shown.text.len() > CONTENT {
+            break;
+        }
+        bytes += shown.text.len();
+        parts.push((*at, shown.text.clone()));
+        head.get_or_insert(shown);
+    }
+    parts.sort_by_key(|it| it.0);
+    let content: Vec<String> = parts.into_iter().map(|it| it.1).collect();
+    let head = head.ok_or_else(|| damaged("a document without passages"))?;
+    Ok(Found {
+        id: head.id.clone().unwrap_or_else(|| head.url.clone()),
+        url: head.url,
+        doc_id: head.id,
+        title: head.title,
+        content: content.join("\n\n"),
+        score: it.score,
+        date: head.date,
+    })
+}
+
+fn damaged(what: &str) -> tantivy::TantivyError {
+    tantivy::TantivyError::InternalError(what.to_owned())
+}
+
+fn shown(searcher: &Searcher, fields: Fields, at: DocAddress) -> tantivy::Result<Shown> {
+    let row: TantivyDocument = searcher.doc(at)?;
+    row.get_first(fields.shown)
+        .and_then(|it| it.as_bytes())
+        .and_then(|it| serde_json::from_slice(it).ok())
+        .ok_or_else(|| damaged("a passage that cannot be read"))
+}
+
+/// The rows of the pages known by `key`.
+fn pages(searcher: &Searcher, fields: Fields, key: &str) -> tantivy::Result<Vec<DocAddress>> {
+    let term = Term::from_field_text(fields.key, key);
+    let mut found = Vec::new();
+    for (ord, segment) in searcher.segment_readers().iter().enumerate() {
+        let postings = segment
+            .inverted_index(fields.key)?
+            .read_postings(&term, IndexRecordOption::Basic)?;
+        let Some(mut postings) = postings else {
+            continue;
+        };
+        while postings.doc() != TERMINATED {
+            if !segment.is_deleted(postings.doc()) {
+                found.push(DocAddress::new(ord as u32, postings.doc()));
+            }
+            postings.advance();
+        }
+    }
+    Ok(found)
+}
+
+/// The page behind `hit`. Of several under one key, the one that says what the hit shows.
+fn read(state: &State, hit: &Hit) -> tantivy::Result<Option<Page>> {
+    let searcher = state.reader.searcher();
+    let mut found = Vec::new();
+    for at in pages(&searcher, state.fields, hit.key())? {
+        let row: TantivyDocument = searcher.doc(at)?;
+        let page: Page = row
+            .get_first(state.fields.page)
+            .and_then(|it| it.as_bytes())
+            .and_then(|it| serde_json::from_slice(it).ok())
+            .ok_or_else(|| damaged("a page that cannot be read"))?;
+        if page.url == hit.url {
+            found.push(page);
+        }
+    }
+    found.sort_by(|a, b| a.hash().cmp(b.hash()));
+    let snippet = hit.snippet.expose();
+    let says = |it: &Page| {
+        let opening = snippet.split("\n\n").next().unwrap_or_default();
+        it.text().expose().contains(opening)
+    };
+    let nth = found.iter().position(says).unwrap_or(0);
+    Ok((nth < found.len()).then(|| found.swap_remove(nth)))
+}
+
+#[async_trait]
+impl SearchProvider for Folder {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+        let shared = Arc::clone(&self.shared);
+        let query = query.clone();
+        let filter = Filter {
+            domains: query.domains.clone(),
+            not_domains: query.not_domains.clone(),
+            since: query.since.clone(),
+            until: query.until.clone(),
+        };
+        let found =
+            off_thread(move || shared.find(&query.text, query.limit as usize, &filter)).await??;
+        Ok((1..)
+            .zip(found)
+            .map(|(rank, it)| Hit {
+                url: it.url,
+                doc_id: it.doc_id,
+                title: it.title,
+                snippet: Untrusted::new(it.content),
+                rank,
+                score: it.score,
+                provider: "local".to_owned(),
+                vertical: crate::domain::Vertical::Local,
+                date: it.date,
+            })
+            .collect())
+    }
+}
+
+#[async_trait]
+impl PageReader for Folder {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn reads(&self, hit: &Hit) -> bool {
+        let known = |state: &State| pages(&state.reader.searcher(), state.fields, hit.key());
+        hit.provider == "local" && known(&self.shared.state()).is_ok_and(|it| !it.is_empty())
+    }
+
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        let shared = Arc::clone(&self.shared);
+        let hit = hit.clone();
+        off_thread(move || shared.read(&hit)).await?
+    }
+}
+
+/// Runs `work` where it may block.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|why| Error::new(Kind::Internal, "working on a folder's index").because(why))
+}

@@ -1,1 +1,196 @@
-//! The command line.
+//! The command line: parse, configure, open what is needed and no more, run, say how it ended.
+pub mod args;
+mod ask;
+pub mod console;
+mod doctor;
+mod documents;
+mod exit;
+mod follow;
+mod help;
+pub mod progress;
+mod runs;
+mod setup;
+mod view;
+mod when;
+
+use std::ffi::OsString;
+
+use clap::FromArgMatches as _;
+use clap::error::{ContextKind, ErrorKind};
+
+use crate::app::App;
+use crate::config::{Flag, Loaded, Surroundings};
+use crate::error::{Error, Kind, Result};
+use crate::surfaces::export::json;
+
+use args::{Cli, Command, When};
+use console::Console;
+use exit::{Done, Exit, Stop};
+
+/// Runs the command line given by `args` (the program's name first) and gives the exit code.
+pub fn main(args: Vec<OsString>) -> u8 {
+    let exit = match Surroundings::of_process() {
+        Ok(surroundings) => begin(&args, &surroundings),
+        Err(fault) => {
+            let console = Console::of_process(When::Auto, false, false, &Default::default());
+            console.fault(&fault);
+            Exit::of(fault.kind())
+        }
+    };
+    exit as u8
+}
+
+fn begin(args: &[OsString], surroundings: &Surroundings) -> Exit {
+    let when = help::colour_asked(args);
+    let console = Console::of_process(when, false, false, &surroundings.env);
+    let json = args.iter().any(|it| it == "--json" || it == "--jsonl");
+    let cli = match help::command(console).try_get_matches_from(args) {
+        Ok(matches) => match Cli::from_arg_matches(&matches) {
+            Ok(cli) => cli,
+            Err(fault) => return misread(console, json, &fault),
+        },
+        Err(fault) => return misread(console, json, &fault),
+    };
+    let console = Console {
+        quiet: cli.common.quiet,
+        verbose: cli.common.verbose,
+        ..console
+    };
+    match dispatch(cli, surroundings, console) {
+        Ok(exit) => exit,
+        // `ibid … | head` is how people read long output: it succeeded.
+        Err(Stop::PipeClosed) => Exit::Delivered,
+        Err(Stop::Fault(fault)) => {
+            console.fault(&fault);
+            if json {
+                let _ = console.line(&json::error(&fault).to_string());
+            }
+            Exit::of(fault.kind())
+        }
+    }
+}
+
+fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
+    let load = |flags: &[Flag]| crate::config::layers::load(surroundings, flags);
+    let Some(command) = cli.command else {
+        return match cli.ask.question {
+            Some(_) => ask::run(
+                &cli.ask,
+                &load(&cli.ask.flags()?)?,
+                surroundings,
+                console,
+                true,
+            ),
+            None => {
+                help::print(console)?;
+                Ok(Exit::Usage)
+            }
+        };
+    };
+    match command {
+        Command::Run(it) => ask::run(&it, &load(&it.flags()?)?, surroundings, console, false),
+        Command::Answer(it) => ask::answer(&it, &load(&it.flags()?)?, surroundings, console),
+        Command::Plan(it) => ask::plan(&it, &load(&it.flags()?)?, surroundings, console),
+        Command::Ls { json } => runs::ls(&load(&[])?, json, console),
+        Command::Show { run, shape, .. } => runs::show(
+            &load(&[])?,
+            run.as_deref().unwrap_or("last"),
+            &shape,
+            console,
+        ),
+        Command::Open { run } => runs::open(&load(&[])?, &run, console),
+        Command::Resume { run, output } => {
+            runs::resume(&load(&[])?, &run, &output, surroundings, console)
+        }
+        Command::Finish { run } => runs::finish(&load(&[])?, &run, console),
+        Command::Cancel { run } => runs::cancel(&load(&[])?, &run, console),
+        Command::Export { run, shape, output } => {
+            let to = output.map(|it| surroundings.cwd.join(it));
+            runs::export(&load(&[])?, &run, &shape, to.as_deref(), console)
+        }
+        Command::Rm { runs } => runs::rm(&load(&[])?, &runs, console),
+        Command::Cite { run, n, json } => runs::cite(&load(&[])?, &run, n, json, console),
+        Command::Config { action } => setup::config(action, surroundings, console),
+        Command::Completions { shell } => setup::completions(shell, console),
+        Command::Man { dir } => setup::man(dir.as_deref(), console),
+        Command::Read { paths, json, jsonl } => {
+            documents::read(&load(&[])?, &paths, json || jsonl, console)
+        }
+        Command::Search(it) => documents::search(&it, &load(&[])?, surroundings, console),
+        Command::Check { claims, json } => documents::check(&claims, json, surroundings, console),
+        Command::Index { action } => documents::index(&action, &load(&[])?, surroundings, console),
+        Command::Doctor { json } => doctor::doctor(surroundings, json, console),
+    }
+}
+
+/// Tells what clap found wrong, or the help that was asked for.
+fn misread(console: Console, json: bool, fault: &clap::Error) -> Exit {
+    let asked_for = matches!(
+        fault.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    let text = fault.render();
+    if asked_for {
+        let text = if console.out.0 {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        return match console.print(&text) {
+            Err(Stop::Fault(_)) => Exit::Failure,
+            _ => Exit::Delivered,
+        };
+    }
+    let unquoted = fault
+        .context()
+        .any(|(kind, value)| match (fault.kind(), kind) {
+            (ErrorKind::UnknownArgument, ContextKind::InvalidArg) => {
+                !value.to_string().starts_with('-')
+            }
+            (ErrorKind::ArgumentConflict, ContextKind::InvalidSubcommand) => true,
+            _ => false,
+        });
+    if unquoted {
+        let fault = Error::new(Kind::Usage, "the question is more than one argument")
+            .hint("put it in quotes: ibid \"…\"");
+        console.fault(&fault);
+        if json {
+            let _ = console.line(&json::error(&fault).to_string());
+        }
+        return Exit::Usage;
+    }
+    let shown = if console.err.0 {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
+    console.tell(shown.trim_end());
+    if json {
+        let first = text.to_string();
+        let first = first.lines().next().unwrap_or_default();
+        let fault = Error::new(Kind::Usage, first.trim_start_matches("error: "));
+        let _ = console.line(&json::error(&fault).to_string());
+    }
+    Exit::Usage
+}
+
+/// A runtime, made only by commands that wait for something.
+fn wait<T>(task: impl Future<Output = T>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|fault| Error::new(Kind::Setup, "starting the runtime").because(fault))?;
+    Ok(runtime.block_on(task))
+}
+
+/// Opens the application and does `task` with it.
+fn with_app<F>(loaded: &Loaded, task: F) -> Done
+where
+    F: AsyncFnOnce(&App) -> Done,
+{
+    let settings = loaded.settings.clone();
+    wait(async move {
+        let app = App::open(settings).await?;
+        task(&app).await
+    })?
+}

@@ -1,0 +1,310 @@
+//! Verdicts on (claim, source) pairs of nine public sets, beside a lexical-overlap floor.
+//!
+//! Rows `{id, set, claim, source, label, rationale?}` in `*.jsonl.gz`; the label is `supported`,
+//! `partially_supported`, `not_supported` or `contradicted`.
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ibid::domain::words::content_stems;
+use ibid::research::attribution::{Verdict, Word, judge, signals};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+
+/// Measures the verdicts on `FOLDER` (`../shared/data/claims-attribution/dev` unless given);
+/// `--signals` prints one JSON object of signals a row instead.
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let folder = args.iter().find(|it| !it.starts_with("--")).map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/claims-attribution/dev"),
+        PathBuf::from,
+    );
+    let sets = read(&folder)?;
+    if args.iter().any(|it| it == "--signals") {
+        return print_signals(&sets, &mut out);
+    }
+    let mut all: Vec<[f64; 7]> = Vec::new();
+    let (mut pairs, mut seconds) = (0, 0.0);
+    writeln!(
+        out,
+        "{:<18}{:>6} | floor AUC  best bal.acc | AUC    best bal.acc | bal.acc macro-F1 of the verdict | 3-way macro-F1 | rationale recall (floor)",
+        "set", "rows"
+    )?;
+    for (name, rows) in &sets {
+        let start = Instant::now();
+        let found: Vec<Verdict> = rows.iter().map(|it| judge(&it.claim, &it.source)).collect();
+        seconds += start.elapsed().as_secs_f64();
+        pairs += rows.len();
+        let gold: Vec<bool> = rows.iter().map(|it| it.label == "supported").collect();
+        let ours: Vec<f64> = found.iter().map(|it| f64::from(it.score)).collect();
+        let floor: Vec<f64> = rows
+            .iter()
+            .map(|it| overlap(&it.claim, &it.source.join(" ")))
+            .collect();
+        let said: Vec<bool> = found
+            .iter()
+            .map(|it| it.verdict == Word::Supported)
+            .collect();
+        let line = [
+            auroc(&gold, &floor),
+            best_balanced(&gold, &floor),
+            auroc(&gold, &ours),
+            best_balanced(&gold, &ours),
+            balanced(&gold, &said),
+            (f1(&gold, &said) + f1(&not(&gold), &not(&said))) / 2.0,
+            three_way(rows, &found),
+        ];
+        let recall = rationale_recall(rows, &found);
+        writeln!(
+            out,
+            "{name:<18}{:>6} | {:.3}      {:.3}        | {:.3}  {:.3}        | {:.3}   {:.3}                   | {:.3}          | {}",
+            rows.len(),
+            line[0],
+            line[1],
+            line[2],
+            line[3],
+            line[4],
+            line[5],
+            line[6],
+            recall.map_or("-".to_owned(), |(ours, floor)| format!(
+                "{ours:.3} ({floor:.3})"
+            )),
+        )?;
+        all.push(line);
+    }
+    let mean = |nth: usize| all.iter().map(|it| it[nth]).sum::<f64>() / all.len().max(1) as f64;
+    writeln!(
+        out,
+        "{:<18}{pairs:>6} | {:.3}      {:.3}        | {:.3}  {:.3}        | {:.3}   {:.3}                   | {:.3}          |",
+        "macro",
+        mean(0),
+        mean(1),
+        mean(2),
+        mean(3),
+        mean(4),
+        mean(5),
+        mean(6)
+    )?;
+    writeln!(
+        out,
+        "{:.0} pairs a second on one core",
+        pairs as f64 / seconds
+    )?;
+    Ok(())
+}
+
+struct Row {
+    id: String,
+    claim: String,
+    source: Vec<String>,
+    label: String,
+    /// The groups of source sentences of which each proves the claim, as texts.
+    rationale: Vec<Vec<String>>,
+}
+
+fn read(folder: &Path) -> Result<BTreeMap<String, Vec<Row>>, Box<dyn std::error::Error>> {
+    let mut sets = BTreeMap::new();
+    let entries =
+        std::fs::read_dir(folder).map_err(|it| format!("reading {}: {it}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let Some(name) = name.strip_suffix(".jsonl.gz") else {
+            continue;
+        };
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(File::open(&path)?).read_to_string(&mut text)?;
+        let rows = text
+            .lines()
+            .map(|line| Ok(row(&serde_json::from_str(line)?)))
+            .collect::<Result<Vec<Row>, serde_json::Error>>()?;
+        sets.insert(name.to_owned(), rows);
+    }
+    Ok(sets)
+}
+
+fn row(value: &Value) -> Row {
+    let texts = |value: &Value| -> Vec<String> {
+        match value {
+            Value::String(text) => vec![text.clone()],
+            Value::Array(all) => all
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    let word = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let source = texts(&value["source"]);
+    // Groups of sentence numbers (WiCE), or one group of sentences (FoolMeTwice).
+    let rationale = match value["rationale"].as_array() {
+        Some(all) if all.iter().all(Value::is_string) => vec![texts(&value["rationale"])],
+        Some(all) => all
+            .iter()
+            .map(|group| {
+                group
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|it| source.get(it.as_u64()? as usize).cloned())
+                    .collect()
+            })
+            .collect(),
+        None => Vec::new(),
+    };
+    Row {
+        id: word("id"),
+        claim: word("claim"),
+        label: word("label"),
+        source,
+        rationale,
+    }
+}
+
+fn print_signals(sets: &BTreeMap<String, Vec<Row>>, out: &mut impl Write) -> Outcome {
+    for (set, rows) in sets {
+        for row in rows {
+            let found: serde_json::Map<String, Value> = signals(&row.claim, &row.source)
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.into()))
+                .collect();
+            writeln!(
+                out,
+                "{}",
+                json!({"id": row.id, "set": set, "label": row.label, "f": found})
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The floor: the share of the claim's distinct content stems that the source has.
+fn overlap(claim: &str, source: &str) -> f64 {
+    let claim: BTreeSet<String> = content_stems(claim).into_iter().collect();
+    let source: BTreeSet<String> = content_stems(source).into_iter().collect();
+    claim.intersection(&source).count() as f64 / claim.len().max(1) as f64
+}
+
+/// The share of (positive, negative) pairs the score orders rightly, ties counting half.
+fn auroc(gold: &[bool], score: &[f64]) -> f64 {
+    let mut wins = 0.0;
+    let mut all = 0.0;
+    for (a, _) in gold.iter().enumerate().filter(|it| *it.1) {
+        for (b, _) in gold.iter().enumerate().filter(|it| !*it.1) {
+            all += 1.0;
+            wins += match score[a].total_cmp(&score[b]) {
+                std::cmp::Ordering::Greater => 1.0,
+                std::cmp::Ordering::Equal => 0.5,
+                std::cmp::Ordering::Less => 0.0,
+            };
+        }
+    }
+    wins / all
+}
+
+/// The best balanced accuracy any one threshold on the score gives.
+fn best_balanced(gold: &[bool], score: &[f64]) -> f64 {
+    score
+        .iter()
+        .map(|limit| {
+            balanced(
+                gold,
+                &score.iter().map(|it| it >= limit).collect::<Vec<bool>>(),
+            )
+        })
+        .fold(0.5, f64::max)
+}
+
+/// The mean of the recall of yes and of no.
+fn balanced(gold: &[bool], said: &[bool]) -> f64 {
+    let recall = |of: bool| {
+        let all = gold.iter().filter(|it| **it == of).count();
+        let hit = gold
+            .iter()
+            .zip(said)
+            .filter(|(a, b)| **a == of && **b == of)
+            .count();
+        hit as f64 / all.max(1) as f64
+    };
+    (recall(true) + recall(false)) / 2.0
+}
+
+fn f1(gold: &[bool], said: &[bool]) -> f64 {
+    let both = gold.iter().zip(said).filter(|(a, b)| **a && **b).count();
+    let either = gold.iter().filter(|it| **it).count() + said.iter().filter(|it| **it).count();
+    2.0 * both as f64 / either.max(1) as f64
+}
+
+fn not(all: &[bool]) -> Vec<bool> {
+    all.iter().map(|it| !it).collect()
+}
+
+/// The macro-F1 over supported, contradicted and neither (partly counts as neither), over those of
+/// them the set has.
+fn three_way(rows: &[Row], found: &[Verdict]) -> f64 {
+    let gold: Vec<u8> = rows
+        .iter()
+        .map(|it| match it.label.as_str() {
+            "supported" => 0,
+            "contradicted" => 1,
+            _ => 2,
+        })
+        .collect();
+    let said: Vec<u8> = found
+        .iter()
+        .map(|it| match it.verdict {
+            Word::Supported => 0,
+            Word::Contradicted => 1,
+            Word::Partly | Word::Unsupported => 2,
+        })
+        .collect();
+    let is = |all: &[u8], label: u8| all.iter().map(|it| *it == label).collect::<Vec<bool>>();
+    let labels: Vec<u8> = (0..3).filter(|it| gold.contains(it)).collect();
+    labels
+        .iter()
+        .map(|&it| f1(&is(&gold, it), &is(&said, it)))
+        .sum::<f64>()
+        / labels.len().max(1) as f64
+}
+
+/// Over the rows with a rationale and a quote: the share whose quote touches a sentence of it, ours
+/// and by the sentence with the most overlap.
+fn rationale_recall(rows: &[Row], found: &[Verdict]) -> Option<(f64, f64)> {
+    let (mut all, mut ours, mut floor) = (0, 0, 0);
+    for (row, verdict) in rows.iter().zip(found) {
+        let proof: Vec<&String> = row.rationale.iter().flatten().collect();
+        let Some(quote) = &verdict.quote else {
+            continue;
+        };
+        if proof.is_empty() {
+            continue;
+        }
+        let touches = |quote: &str| {
+            proof
+                .iter()
+                .any(|it| it.contains(quote) || quote.contains(it.as_str()))
+        };
+        let naive = row
+            .source
+            .iter()
+            .rev()
+            .max_by(|a, b| overlap(&row.claim, a).total_cmp(&overlap(&row.claim, b)));
+        all += 1;
+        ours += usize::from(touches(quote));
+        floor += usize::from(naive.is_some_and(|it| touches(it)));
+    }
+    (all > 0).then(|| {
+        (
+            f64::from(ours as u32) / f64::from(all),
+            f64::from(floor as u32) / f64::from(all),
+        )
+    })
+}

@@ -1,0 +1,191 @@
+//! The folders to ask about, each with questions. Public sets are unpacked into `target/evals`; one
+//! that is not on this machine is skipped, and that is said.
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+use super::Fault;
+
+/// A folder of documents and what to ask about it.
+pub(crate) struct Set {
+    /// Its name in tables.
+    pub(crate) name: &'static str,
+    /// Where its documents are.
+    pub(crate) folder: PathBuf,
+    /// What to ask, in a fixed order.
+    pub(crate) questions: Vec<String>,
+}
+
+/// All sets that are here.
+pub(crate) fn all() -> Result<Vec<Set>, Fault> {
+    let mut found = vec![library()?];
+    for (name, make) in [
+        ("bioasq", bioasq as fn() -> Result<Set, Fault>),
+        ("medical", medical),
+        ("multihop", multihop),
+        ("pages", pages),
+    ] {
+        match make() {
+            Ok(set) => found.push(set),
+            Err(fault) => eprintln!("skipped {name}: {fault}"),
+        }
+    }
+    Ok(found)
+}
+
+/// The set called `name`.
+pub(crate) fn one(name: &str) -> Result<Set, Fault> {
+    match name {
+        "library" => library(),
+        "bioasq" => bioasq(),
+        "medical" => medical(),
+        "multihop" => multihop(),
+        "pages" => pages(),
+        _ => Err(format!("no set `{name}`: library, bioasq, medical, multihop, pages").into()),
+    }
+}
+
+fn here() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn shared(name: &str) -> PathBuf {
+    here().join("../shared/data").join(name)
+}
+
+/// The sample library; its questions are the numbered ones of `examples/README.md` and some more.
+fn library() -> Result<Set, Fault> {
+    let about = fs::read_to_string(here().join("examples/README.md"))?;
+    let mut questions: Vec<String> = about
+        .lines()
+        .filter_map(|it| {
+            let (number, rest) = it.split_once(". ")?;
+            number.parse::<u32>().ok()?;
+            Some(rest.split_inclusive('?').next()?.to_owned())
+        })
+        .collect();
+    questions.extend(
+        [
+            "What does an extensive green roof cost per square metre?",
+            "How long does the waterproofing membrane under a green roof last?",
+            "How do you flood-test a flat roof?",
+            "Can a timber garage carry a green roof?",
+            "Do green roofs leak?",
+            "Do solar panels yield more electricity above a green roof?",
+            "What is the minimum substrate depth of an extensive green roof?",
+            "Who heads the Office for Urban Climate in Halvern?",
+            "What is the difference between a blue-green roof and a green roof?",
+            "Do green roofs prevent floods?",
+            "What do wild bees need on a green roof?",
+            "Are green roofs a source of phosphorus?",
+        ]
+        .map(str::to_owned),
+    );
+    Ok(Set {
+        name: "library",
+        folder: here().join("examples/library").canonicalize()?,
+        questions,
+    })
+}
+
+fn bioasq() -> Result<Set, Fault> {
+    let source = shared("retrieval-bioasq");
+    let folder = fresh("bioasq")?;
+    fs::write(
+        folder.join("corpus.jsonl"),
+        unpacked(&source.join("corpus.jsonl.gz"))?,
+    )?;
+    Ok(Set {
+        name: "bioasq",
+        folder,
+        questions: field(&unpacked(&source.join("dev/questions.jsonl.gz"))?, "query")?,
+    })
+}
+
+fn medical() -> Result<Set, Fault> {
+    let source = shared("medical-graphragbench");
+    let folder = fresh("medical")?;
+    let corpus = unpacked(&source.join("corpus.jsonl.gz"))?;
+    for (nth, text) in field(&corpus, "context")?.iter().enumerate() {
+        fs::write(folder.join(format!("guide-{}.txt", nth + 1)), text)?;
+    }
+    let questions = fs::read_to_string(source.join("dev/questions.jsonl"))?;
+    Ok(Set {
+        name: "medical",
+        folder,
+        questions: field(&questions, "question")?,
+    })
+}
+
+fn multihop() -> Result<Set, Fault> {
+    let source = shared("multihop-rag-evidence");
+    let folder = fresh("multihop")?;
+    fs::copy(
+        source.join("evidence_corpus.jsonl"),
+        folder.join("corpus.jsonl"),
+    )?;
+    let questions = fs::read_to_string(source.join("dev/queries.jsonl"))?;
+    Ok(Set {
+        name: "multihop",
+        folder,
+        questions: field(&questions, "query")?,
+    })
+}
+
+/// Real web pages. They come without questions, so their titles are asked for.
+fn pages() -> Result<Set, Fault> {
+    let source = shared("extract-wcxb/dev");
+    let folder = fresh("pages")?;
+    let mut names: Vec<PathBuf> = fs::read_dir(source.join("html"))?
+        .map(|it| it.map(|it| it.path()))
+        .collect::<Result<_, _>>()?;
+    names.sort();
+    for path in names {
+        let name = path.file_stem().unwrap_or_default();
+        let mut bytes = Vec::new();
+        GzDecoder::new(fs::File::open(&path)?).read_to_end(&mut bytes)?;
+        fs::write(folder.join(name), bytes)?;
+    }
+    let titles = field(&unpacked(&source.join("gold.jsonl.gz"))?, "title")?;
+    Ok(Set {
+        name: "pages",
+        folder,
+        questions: titles
+            .into_iter()
+            .filter(|it| !it.trim().is_empty())
+            .map(|it| format!("What is said about {}?", it.trim().trim_end_matches('?')))
+            .collect(),
+    })
+}
+
+/// An empty folder for an unpacked set.
+fn fresh(name: &str) -> Result<PathBuf, Fault> {
+    let folder = here().join("target/evals").join(name);
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder.canonicalize()?)
+}
+
+fn unpacked(path: &Path) -> Result<String, Fault> {
+    let file = fs::File::open(path).map_err(|it| format!("{}: {it}", path.display()))?;
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The string field `name` of each JSON line that has it.
+fn field(lines: &str, name: &str) -> Result<Vec<String>, Fault> {
+    let mut found = Vec::new();
+    for line in lines.lines() {
+        let row: Value = serde_json::from_str(line)?;
+        if let Some(text) = row[name].as_str() {
+            found.push(text.to_owned());
+        }
+    }
+    Ok(found)
+}

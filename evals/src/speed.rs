@@ -1,0 +1,233 @@
+//! How fast, how large: medians of several runs, each beside the bound it must keep.
+//!
+//! `evals speed [--ibid PATH] [--runs N]`
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Fault;
+use super::program::{Home, binary, median, number};
+use super::sets;
+
+struct Figure {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+    bound: f64,
+    /// Whether more is better.
+    more: bool,
+    how: String,
+}
+
+impl Figure {
+    fn holds(&self) -> bool {
+        if self.more {
+            self.value >= self.bound
+        } else {
+            self.value <= self.bound
+        }
+    }
+}
+
+/// Measures everything whose data is here and prints one table.
+pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
+    let binary = binary(args)?;
+    let runs = number(args, "--runs", 9)?;
+    let mut figures = vec![help(&binary, runs.max(30))?, library(&binary, runs)?];
+    for measure in [large, reading] {
+        match measure(&binary, runs) {
+            Ok(more) => figures.extend(more),
+            Err(fault) => eprintln!("skipped: {fault}"),
+        }
+    }
+    println!("| figure | measured | bound | holds | how |\n| --- | --- | --- | --- | --- |");
+    for it in &figures {
+        let sign = if it.more { "≥" } else { "≤" };
+        let holds = if it.holds() { "yes" } else { "NO" };
+        println!(
+            "| {} | {:.1} {} | {sign} {} {} | {holds} | {} |",
+            it.what, it.value, it.unit, it.bound, it.unit, it.how
+        );
+    }
+    let broken = figures.iter().filter(|it| !it.holds()).count();
+    if broken > 0 {
+        return Err(format!("{broken} of {} bounds are not kept", figures.len()).into());
+    }
+    Ok(())
+}
+
+fn help(binary: &Path, runs: usize) -> Result<Figure, Fault> {
+    let home = Home::new(binary)?;
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        times.push(seconds(&mut home.command(&["--help"]))?.as_secs_f64() * 1000.0);
+    }
+    Ok(Figure {
+        what: "`ibid --help`",
+        value: median(&mut times),
+        unit: "ms",
+        bound: 20.0,
+        more: false,
+        how: format!("median of {runs}, process start to exit"),
+    })
+}
+
+fn library(binary: &Path, runs: usize) -> Result<Figure, Fault> {
+    let set = sets::one("library")?;
+    let home = Home::new(binary)?;
+    let folder = text(&set.folder)?;
+    done(&mut home.command(&["index", "add", folder]))?;
+    let mut times = Vec::new();
+    for question in set.questions.iter().cycle().take(runs.max(8)) {
+        let began = Instant::now();
+        let (code, _) = home.ask(question, folder)?;
+        times.push(began.elapsed().as_secs_f64());
+        if code != 0 && code != 3 {
+            return Err(format!("`{question}` ended with {code}").into());
+        }
+    }
+    let slowest = times.iter().copied().fold(0.0, f64::max);
+    let count = times.len();
+    Ok(Figure {
+        what: "a run over the sample library, indexed",
+        value: median(&mut times),
+        unit: "s",
+        bound: 1.0,
+        more: false,
+        how: format!(
+            "median of {count} runs over the questions of the library; slowest {slowest:.2} s"
+        ),
+    })
+}
+
+/// Index speed and peak memory over the 5,730 abstracts of BioASQ.
+fn large(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
+    let set = sets::one("bioasq")?;
+    let folder = text(&set.folder)?;
+    let documents = fs::read_to_string(set.folder.join("corpus.jsonl"))?
+        .lines()
+        .count();
+    let mut rates = Vec::new();
+    let mut peaks = Vec::new();
+    let tries = runs.min(5);
+    for nth in 0..tries {
+        let home = Home::new(binary)?;
+        let began = Instant::now();
+        let indexing = peak(&mut home.command(&["index", "add", folder]))?;
+        rates.push(documents as f64 / began.elapsed().as_secs_f64());
+        let question = set.questions.get(nth).ok_or("no questions")?;
+        let asking = peak(&mut home.command(&["run", question, "--folder", folder, "-q"]))?;
+        peaks.push(indexing.max(asking));
+    }
+    Ok(vec![
+        Figure {
+            what: "index build",
+            value: median(&mut rates),
+            unit: "documents/s",
+            bound: 5000.0,
+            more: true,
+            how: format!("median of {tries}, {documents} BioASQ abstracts into an empty cache"),
+        },
+        Figure {
+            what: "peak memory",
+            value: median(&mut peaks),
+            unit: "MB",
+            bound: 80.0,
+            more: false,
+            how: format!(
+                "median of {tries}, the larger of indexing {documents} documents and one run over them"
+            ),
+        },
+    ])
+}
+
+/// Reading web pages in one process on one core.
+fn reading(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
+    let set = sets::one("pages")?;
+    let mut pages: Vec<PathBuf> = fs::read_dir(&set.folder)?
+        .map(|it| it.map(|it| it.path()))
+        .collect::<Result<_, _>>()?;
+    pages.sort();
+    let home = Home::new(binary)?;
+    let tries = runs.min(5);
+    let mut rates = Vec::new();
+    for _ in 0..tries {
+        let plain = home.command(&["read", "--jsonl"]);
+        // One core: the bound is for one core, whatever the machine has.
+        let mut pinned = Command::new("taskset");
+        pinned
+            .args(["-c", "0"])
+            .arg(plain.get_program())
+            .args(plain.get_args())
+            .args(&pages)
+            .env_clear();
+        for (name, value) in plain.get_envs() {
+            if let Some(value) = value {
+                pinned.env(name, value);
+            }
+        }
+        rates.push(pages.len() as f64 / seconds(&mut pinned)?.as_secs_f64());
+    }
+    Ok(vec![Figure {
+        what: "`ibid read`, web pages",
+        value: median(&mut rates),
+        unit: "pages/s",
+        bound: 100.0,
+        more: true,
+        how: format!(
+            "median of {tries}, {} pages in one process on one core",
+            pages.len()
+        ),
+    }])
+}
+
+fn text(path: &Path) -> Result<&str, Fault> {
+    path.to_str().ok_or_else(|| "the path is not UTF-8".into())
+}
+
+fn done(command: &mut Command) -> Result<(), Fault> {
+    seconds(command).map(|_| ())
+}
+
+/// How long a command takes from start to exit; it must end well.
+fn seconds(command: &mut Command) -> Result<Duration, Fault> {
+    let began = Instant::now();
+    let output = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    let took = began.elapsed();
+    if output.status.success() {
+        Ok(took)
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{command:?} ended with {}: {said}", output.status).into())
+    }
+}
+
+/// Peak resident memory of a command in MB (10^6 bytes): the kernel's own high-water mark, read every
+/// millisecond until the process is gone. Only what grew in the last millisecond can be missed.
+fn peak(command: &mut Command) -> Result<f64, Fault> {
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut kilobytes = 0.0_f64;
+    loop {
+        let said = fs::read_to_string(&status).unwrap_or_default();
+        let mark = said
+            .lines()
+            .find_map(|it| it.strip_prefix("VmHWM:"))
+            .and_then(|it| it.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        kilobytes = kilobytes.max(mark.unwrap_or(0.0));
+        if let Some(end) = child.try_wait()? {
+            return match end.code() {
+                Some(0 | 3) if kilobytes > 0.0 => Ok(kilobytes * 1024.0 / 1e6),
+                _ => Err(format!("{command:?} ended with {end}").into()),
+            };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,350 @@
+//! Files read side by side into rows, in bounded memory.
+use std::fs::File;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tantivy::indexer::{AddOperation, SegmentWriter};
+use tantivy::{Index, SegmentMeta, TantivyDocument};
+
+use super::ReadFile;
+use super::passages::passages;
+use super::schema::Fields;
+use super::walk::{Seen, first_64, short_hash};
+use crate::adapters::documents::{Fault, Taken};
+use crate::domain::{Page, PageDraft};
+use crate::record::FailReason;
+
+/// Drafts that may wait between reading and indexing.
+const WAITING: usize = 16;
+/// Memory one worker fills before it writes a segment, bytes.
+const WORKER_MEMORY: usize = 12 << 20;
+
+/// What one file came to.
+pub(super) enum Outcome {
+    /// Its bytes are those already indexed.
+    Same {
+        /// Which of the files.
+        nth: usize,
+    },
+    /// Its documents are among the new rows.
+    Read {
+        /// Which of the files.
+        nth: usize,
+        /// Hash of its bytes.
+        hash: u64,
+        /// How many documents.
+        documents: u64,
+        /// What could not be read.
+        faults: Vec<Fault>,
+    },
+    /// One document of a file could not be made into rows; the others stand.
+    Lost(Fault),
+    /// It could not be opened.
+    Closed {
+        /// Which of the files.
+        nth: usize,
+        /// Why.
+        fault: Fault,
+    },
+}
+
+enum Message {
+    Outcome(Outcome),
+    Segment(SegmentMeta),
+    Broken(tantivy::TantivyError),
+}
+
+struct Draft {
+    path: PathBuf,
+    from: u64,
+    nth: u64,
+    draft: PageDraft,
+}
+
+/// Reads `files` and writes their rows into new segments of `index`, which the caller commits.
+/// `known` is the hash of each file where it was indexed before; `salt` is part of every hash.
+///
+/// Tells each outcome on the calling thread as it comes.
+pub(super) fn intake(
+    index: &Index,
+    fields: Fields,
+    files: &[(Seen, Option<u64>)],
+    salt: &str,
+    read: &ReadFile,
+    on: &mut dyn FnMut(Outcome),
+) -> tantivy::Result<Vec<SegmentMeta>> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let (tell, told) = channel();
+    let (hand, drafts) = sync_channel(WAITING);
+    let drafts = Mutex::new(drafts);
+    let next = AtomicUsize::new(0);
+    let mut segments = Vec::new();
+    let mut broken = None;
+    std::thread::scope(|scope| {
+        for _ in 0..workers.min(files.len()) {
+            let (tell, hand, next) = (tell.clone(), hand.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((seen, known)) = files.get(nth) else {
+                        break;
+                    };
+                    let outcome = take(nth, seen, *known, salt, read, &hand);
+                    if tell.send(Message::Outcome(outcome)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        for _ in 0..workers {
+            let (tell, drafts) = (tell.clone(), &drafts);
+            scope.spawn(move || {
+                if let Err(why) = write_rows(index, fields, drafts, &tell) {
+                    // Nobody listens only when the calling thread is gone already.
+                    let _ = tell.send(Message::Broken(why));
+                }
+            });
+        }
+        drop((tell, hand));
+        for message in told {
+            match message {
+                Message::Outcome(it) => on(it),
+                Message::Segment(it) => segments.push(it),
+                Message::Broken(why) => broken = Some(why),
+            }
+        }
+    });
+    broken.map_or(Ok(segments), Err)
+}
+
+/// Reads one file, unless its bytes are known.
+fn take(
+    nth: usize,
+    seen: &Seen,
+    known: Option<u64>,
+    salt: &str,
+    read: &ReadFile,
+    hand: &SyncSender<Draft>,
+) -> Outcome {
+    let hash = match hash_file(&seen.path, salt) {
+        Ok(it) => it,
+        Err(why) => {
+            let fault = fault(&seen.path, "opening the file", &why);
+            return Outcome::Closed { nth, fault };
+        }
+    };
+    if known == Some(hash) {
+        return Outcome::Same { nth };
+    }
+    let mut documents = 0;
+    let mut faults = Vec::new();
+    let mut sink = |taken| match taken {
+        Taken::Fault(it) => {
+            faults.push(it);
+            ControlFlow::Continue(())
+        }
+        Taken::Draft(draft) => {
+            let sent = hand.send(Draft {
+                path: seen.path.clone(),
+                from: origin(seen.id, hash),
+                nth: documents,
+                draft,
+            });
+            documents += 1;
+            match sent {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        }
+    };
+    // A reader that panics on one file must not take the folder with it.
+    let done = catch_unwind(AssertUnwindSafe(|| read(&seen.path, &mut sink)));
+    match done {
+        Ok(Ok(())) => {}
+        Ok(Err(why)) => faults.push(fault(&seen.path, &why.chain(), &why)),
+        Err(_) => faults.push(fault(
+            &seen.path,
+            "reading the file",
+            &"the reader broke down",
+        )),
+    }
+    Outcome::Read {
+        nth,
+        hash,
+        documents,
+        faults,
+    }
+}
+
+/// What the rows of one state of a file are known by. Another state has another, so that deleting
+/// the old rows cannot reach the new ones.
+pub(super) fn origin(file: u64, hash: u64) -> u64 {
+    short_hash(&[&file.to_le_bytes(), &hash.to_le_bytes()])
+}
+
+pub(super) fn fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> Fault {
+    Fault {
+        path: path.to_owned(),
+        place: None,
+        reason: FailReason::Broken,
+        message: format!("{}: {doing}: {why}", path.display()),
+    }
+}
+
+fn hash_file(path: &Path, salt: &str) -> std::io::Result<u64> {
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    hasher.update(salt.as_bytes());
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(first_64(&hasher.finalize())),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}
+
+/// Takes drafts until there are no more and writes their rows, a segment at a time.
+fn write_rows(
+    index: &Index,
+    fields: Fields,
+    drafts: &Mutex<Receiver<Draft>>,
+    tell: &Sender<Message>,
+) -> tantivy::Result<()> {
+    let next = || {
+        let drafts = drafts.lock().unwrap_or_else(PoisonError::into_inner);
+        drafts.recv().ok()
+    };
+    let mut ahead = next();
+    while ahead.is_some() {
+        let segment = index.new_segment();
+        let mut writer = SegmentWriter::for_segment(WORKER_MEMORY, segment.clone())?;
+        while let Some(it) = ahead.take() {
+            let (path, nth) = (it.path.clone(), it.nth + 1);
+            // A document that breaks our own code must not take the folder with it.
+            let Ok(rows) = catch_unwind(AssertUnwindSafe(|| rows(fields, it))) else {
+                let doing = format!("indexing document {nth}");
+                let lost = fault(&path, &doing, &"its text broke the indexer");
+                // Nobody listens only when the calling thread is gone already.
+                let _ = tell.send(Message::Outcome(Outcome::Lost(lost)));
+                ahead = next();
+                continue;
+            };
+            for document in rows? {
+                writer.add_document(AddOperation {
+                    opstamp: 0,
+                    document,
+                })?;
+            }
+            ahead = next();
+            if writer.mem_usage() > WORKER_MEMORY {
+                break;
+            }
+        }
+        let count = writer.max_doc();
+        writer.finalize()?;
+        if count > 0 {
+            let meta = segment.with_max_doc(count).meta().clone();
+            // Nobody listens only when the calling thread is gone already.
+            let _ = tell.send(Message::Segment(meta));
+        }
+    }
+    Ok(())
+}
+
+/// What a hit shows of a document, kept with each passage.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Shown {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    pub(super) url: String,
+    pub(super) title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) date: Option<String>,
+    /// The passage.
+    pub(super) text: String,
+}
+
+/// The rows of one document: its passages and its page. None for a document without words.
+fn rows(fields: Fields, it: Draft) -> tantivy::Result<Vec<TantivyDocument>> {
+    let page = Page::new(it.draft);
+    let ranges = passages(&page);
+    if ranges.is_empty() {
+        return Ok(Vec::new());
+    }
+    let id = short_hash(&[&it.from.to_le_bytes(), &it.nth.to_le_bytes()]);
+    // Who says it and where is asked for as the title is: "the report by The Verge".
+    let about = [Some(&page.title), page.site.as_ref(), page.author.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" · ");
+    let mut rows = Vec::with_capacity(ranges.len() + 1);
+    for (nth, (first, last)) in ranges.into_iter().enumerate() {
+        let Some(passage) = page.passage(first, last) else {
+            continue;
+        };
+        let words = passage.text().expose();
+        let shown = Shown {
+            id: page.doc_id.clone(),
+            url: page.url.clone(),
+            title: page.title.clone(),
+            date: page.date.clone(),
+            text: words.to_owned(),
+        };
+        let mut row = TantivyDocument::new();
+        row.add_u64(fields.from, it.from);
+        row.add_u64(fields.document, id);
+        row.add_u64(fields.nth, nth as u64);
+        row.add_u64(fields.date, page.date.as_deref().map_or(0, day));
+        row.add_text(fields.title, &about);
+        row.add_text(fields.body, words);
+        row.add_bytes(fields.shown, &json(&shown)?);
+        for host in hosts(&page.url) {
+            row.add_text(fields.host, host);
+        }
+        rows.push(row);
+    }
+    let mut row = TantivyDocument::new();
+    row.add_u64(fields.from, it.from);
+    row.add_text(fields.key, page.key());
+    row.add_bytes(fields.page, &json(&page)?);
+    rows.push(row);
+    Ok(rows)
+}
+
+fn json(it: &impl Serialize) -> tantivy::Result<Vec<u8>> {
+    serde_json::to_vec(it).map_err(|why| tantivy::TantivyError::InternalError(why.to_string()))
+}
+
+/// `YYYY-MM-DD` as the number `YYYYMMDD`; a missing month or day counts as 0.
+pub(super) fn day(date: &str) -> u64 {
+    let mut parts = date.split('-').map(|it| it.parse::<u64>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    next() * 10_000 + next() * 100 + next()
+}
+
+/// The host of `url` and the domains above it: `a.b.org`, `b.org`, `org`. None for a file.
+fn hosts(url: &str) -> Vec<String> {
+    let Some(host) = url::Url::parse(url)
+        .ok()
+        .and_then(|it| it.host_str().map(str::to_lowercase))
+    else {
+        return Vec::new();
+    };
+    let mut rest = host.trim_end_matches('.');
+    let mut found = vec![rest.to_owned()];
+    while let Some((_, above)) = rest.split_once('.') {
+        found.push(above.to_owned());
+        rest = above;
+    }
+    found
+}

@@ -1,0 +1,235 @@
+//! Where an index lies: one directory a folder, below the cache directory.
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tantivy::Index;
+use tantivy::directory::MmapDirectory;
+
+use super::schema::{Fields, VERSION, register, schema, settings};
+use super::walk::short_hash;
+use crate::error::{Error, Kind, Result};
+
+/// An index up to this many bytes is checked byte for byte when it is opened (some 10 ms).
+const CHECKED_WHOLE: u64 = 32 << 20;
+/// How often a taken lock is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// What is written beside an index, so that it can be listed without being opened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Label {
+    /// Of our rows and terms.
+    pub(super) version: String,
+    /// The folder.
+    pub(super) path: PathBuf,
+    /// Documents in it.
+    pub(super) documents: u64,
+    /// Bytes of its files.
+    pub(super) bytes: u64,
+}
+
+/// The directory of one index.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    dir: PathBuf,
+}
+
+/// The right to write to an index, over all processes; it ends with the value or the process.
+pub(super) struct Turn {
+    _lock: File,
+}
+
+impl Place {
+    /// The place for the index of `folder`, a canonical path.
+    pub(super) fn of(cache_dir: &Path, folder: &Path) -> Place {
+        let name = short_hash(&[folder.as_os_str().as_encoded_bytes()]);
+        Place {
+            dir: shelf(cache_dir).join(format!("{name:016x}")),
+        }
+    }
+
+    fn rows(&self) -> PathBuf {
+        self.dir.join("rows")
+    }
+
+    fn label_file(&self) -> PathBuf {
+        self.dir.join("folder.json")
+    }
+
+    /// Makes the directory.
+    pub(super) fn prepare(&self) -> Result<()> {
+        fs::create_dir_all(&self.dir).map_err(|why| self.unwritable(why))
+    }
+
+    fn unwritable(&self, why: std::io::Error) -> Error {
+        Error::new(
+            Kind::Setup,
+            format!("writing the index in {}", self.dir.display()),
+        )
+        .because(why)
+        .hint("make the cache directory writable, or name another with `cache_dir`")
+    }
+
+    /// The right to write, or `None` if another process keeps it longer than `patience`.
+    pub(super) fn turn(&self, patience: Duration) -> Result<Option<Turn>> {
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.dir.join("lock"))
+            .map_err(|why| self.unwritable(why))?;
+        let since = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Turn { _lock: file })),
+                Err(TryLockError::WouldBlock) if since.elapsed() < patience => {
+                    std::thread::sleep(AGAIN);
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(why)) => return Err(self.unwritable(why)),
+            }
+        }
+    }
+
+    /// What stands on the label, if there is one that can be read.
+    pub(super) fn label(&self) -> Option<Label> {
+        serde_json::from_slice(&fs::read(self.label_file()).ok()?).ok()
+    }
+
+    /// Writes the label; whole or not at all.
+    pub(super) fn write_label(&self, label: &Label) -> Result<()> {
+        let draft = self.dir.join("folder.json.new");
+        let written = serde_json::to_vec(label)
+            .map_err(std::io::Error::from)
+            .and_then(|it| fs::write(&draft, it))
+            .and_then(|()| fs::rename(&draft, self.label_file()));
+        written.map_err(|why| self.unwritable(why))
+    }
+
+    /// Marks the index as not to be trusted: the next to open it builds it anew.
+    pub(super) fn condemn(&self) {
+        // An index that cannot be marked is found damaged again; nothing is lost.
+        let _ = fs::remove_file(self.label_file());
+    }
+
+    /// Opens the index as it lies there. The error says what is wrong with it.
+    pub(super) fn open(&self) -> std::result::Result<(Index, Fields), String> {
+        let label = self.label().ok_or("it was not finished")?;
+        if label.version != VERSION {
+            return Err(format!("it is of version {}", label.version));
+        }
+        let (schema, fields) = schema();
+        let index = Index::open_in_dir(self.rows()).map_err(|why| why.to_string())?;
+        if index.schema() != schema {
+            return Err("its columns are others".to_owned());
+        }
+        if bytes_below(&self.rows()) <= CHECKED_WHOLE {
+            let damaged = index.validate_checksum().map_err(|why| why.to_string())?;
+            if !damaged.is_empty() {
+                return Err("its checksums do not match".to_owned());
+            }
+        }
+        register(&index);
+        Ok((index, fields))
+    }
+
+    /// Begins an empty index in place of what lies there. Needs the turn.
+    pub(super) fn begin(&self, folder: &Path, _turn: &Turn) -> Result<(Index, Fields)> {
+        self.condemn();
+        if let Err(why) = fs::remove_dir_all(self.rows())
+            && why.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(self.unwritable(why));
+        }
+        fs::create_dir_all(self.rows()).map_err(|why| self.unwritable(why))?;
+        let (schema, fields) = schema();
+        let index = MmapDirectory::open(self.rows())
+            .map_err(tantivy::TantivyError::from)
+            .and_then(|it| Index::create(it, schema, settings()))
+            .map_err(|why| failed("beginning an index", why))?;
+        register(&index);
+        self.write_label(&Label {
+            version: VERSION.to_owned(),
+            path: folder.to_owned(),
+            documents: 0,
+            bytes: 0,
+        })?;
+        Ok((index, fields))
+    }
+}
+
+/// An error of the index library in our terms: a full or closed disk is the operator's to mend.
+pub(super) fn failed(doing: &str, why: tantivy::TantivyError) -> Error {
+    use tantivy::TantivyError as T;
+    let disk = matches!(
+        why,
+        T::IoError(_) | T::OpenWriteError(_) | T::OpenDirectoryError(_) | T::LockFailure(..)
+    );
+    let error = Error::new(if disk { Kind::Setup } else { Kind::Internal }, doing).because(why);
+    if disk {
+        error.hint("look for free space and write permission in the cache directory")
+    } else {
+        error.hint("remove the index with `ibid index rm`; it is built anew from the folder")
+    }
+}
+
+fn shelf(cache_dir: &Path) -> PathBuf {
+    cache_dir.join("index")
+}
+
+fn bytes_below(dir: &Path) -> u64 {
+    fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|it| it.metadata().ok())
+        .map(|it| it.len())
+        .sum()
+}
+
+/// The folders that have an index below `cache_dir`, by path: path, documents, bytes of their files.
+pub fn indexed(cache_dir: &Path) -> Result<Vec<(PathBuf, u64, u64)>> {
+    let entries = match fs::read_dir(shelf(cache_dir)) {
+        Ok(it) => it,
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) => {
+            let dir = shelf(cache_dir);
+            return Err(Error::new(
+                Kind::Setup,
+                format!("listing the indexes in {}", dir.display()),
+            )
+            .because(why));
+        }
+    };
+    let mut found: Vec<_> = entries
+        .flatten()
+        .filter_map(|it| Place { dir: it.path() }.label())
+        .map(|it| (it.path, it.documents, it.bytes))
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+/// Removes the index of the folder at `path`, which may be gone itself. The folder is not touched.
+/// Says whether there was one.
+pub fn forget(cache_dir: &Path, path: &Path) -> Result<bool> {
+    let folder = path
+        .canonicalize()
+        .or_else(|_| std::path::absolute(path))
+        .unwrap_or_else(|_| path.to_owned());
+    let place = Place::of(cache_dir, &folder);
+    if !place.dir.exists() {
+        return Ok(false);
+    }
+    let Some(_turn) = place.turn(Duration::from_secs(2))? else {
+        return Err(Error::new(
+            Kind::Transient,
+            format!("removing the index of {}", folder.display()),
+        )
+        .because("another process is writing it")
+        .hint("try again when it has finished"));
+    };
+    fs::remove_dir_all(&place.dir).map_err(|why| place.unwritable(why))?;
+    Ok(true)
+}

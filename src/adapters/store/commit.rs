@@ -1,0 +1,92 @@
+//! One writer for the process: writes that arrive together share one commit, and so one sync.
+use std::path::{Path, PathBuf};
+
+use sqlx::{Connection, SqliteConnection};
+use tokio::sync::{mpsc, oneshot};
+
+use super::fault::Fault;
+use super::write::{Failed, Write, apply};
+
+/// How many writes one commit takes at most: bounds what a failed commit has to tell its callers.
+const GROUP: usize = 256;
+
+/// A write and who waits for it.
+pub(super) struct Request {
+    pub(super) write: Write,
+    pub(super) done: oneshot::Sender<Result<(), Fault>>,
+}
+
+/// Takes requests until the store that owns the other end is dropped.
+///
+/// While one commit is being synced the next group gathers by itself; nobody waits for company.
+pub(super) async fn serve(
+    mut db: SqliteConnection,
+    path: PathBuf,
+    mut requests: mpsc::Receiver<Request>,
+) {
+    let mut group = Vec::new();
+    while requests.recv_many(&mut group, GROUP).await > 0 {
+        if group.len() == 1 {
+            // Siblings that are about to ask (a wave of searches) get one turn to do so.
+            tokio::task::yield_now().await;
+            while group.len() < GROUP
+                && let Ok(more) = requests.try_recv()
+            {
+                group.push(more);
+            }
+        }
+        let writes: Vec<&Write> = group.iter().map(|it| &it.write).collect();
+        let outcomes = commit(&mut db, &path, &writes).await;
+        for (request, outcome) in group.drain(..).zip(outcomes) {
+            // A caller that went away does not undo its write.
+            let _ = request.done.send(outcome);
+        }
+    }
+    // Folds the log file back into the database; what was acknowledged is safe without it.
+    let _ = db.close().await;
+}
+
+/// Commits all `writes` together; where one of them breaks a rule, each by itself.
+async fn commit(
+    db: &mut SqliteConnection,
+    path: &Path,
+    writes: &[&Write],
+) -> Vec<Result<(), Fault>> {
+    let fault = match together(db, path, writes).await {
+        Ok(outcomes) => return outcomes,
+        Err(fault) => fault,
+    };
+    if !fault.of_one || writes.len() == 1 {
+        return writes.iter().map(|_| Err(fault.clone())).collect();
+    }
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        let alone = together(db, path, &[write]).await;
+        outcomes.push(alone.and_then(|it| it.into_iter().collect()));
+    }
+    outcomes
+}
+
+async fn together(
+    db: &mut SqliteConnection,
+    path: &Path,
+    writes: &[&Write],
+) -> Result<Vec<Result<(), Fault>>, Fault> {
+    let broken = |it: sqlx::Error| Fault::of(path, "writing to", &it);
+    let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        match apply(&mut tx, write).await {
+            Ok(()) => outcomes.push(Ok(())),
+            Err(Failed::Refused(fault)) => outcomes.push(Err(fault)),
+            Err(Failed::Database(fault)) => {
+                let fault = broken(fault);
+                // SQLite may have rolled back by itself (full disk); then there is nothing to undo.
+                let _ = tx.rollback().await;
+                return Err(fault);
+            }
+        }
+    }
+    tx.commit().await.map_err(broken)?;
+    Ok(outcomes)
+}

@@ -1,0 +1,131 @@
+//! Folders as doors: opened when a run or a search needs them, refreshed before the first search.
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::parts::Doors;
+use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Refreshed};
+use crate::config::Settings;
+use crate::error::{Error, Kind, Result};
+use crate::record::Event;
+use crate::seams::Ranker;
+
+/// Opens the folders at `paths`, in this order.
+///
+/// # Errors
+/// `Usage` for a folder that is not there, `Setup` where an index cannot be kept.
+pub(super) async fn open(settings: &Settings, paths: &[PathBuf]) -> Result<Vec<Arc<Folder>>> {
+    let limits = super::reading::limits(settings);
+    let options = FolderOptions::new(settings.globs.clone(), limits);
+    let cache_dir = settings.cache_dir.clone();
+    let paths = paths.to_vec();
+    off_thread(move || {
+        let open = |path: &PathBuf| {
+            present(path)?;
+            Folder::open(path, &cache_dir, &options).map(Arc::new)
+        };
+        paths.iter().map(open).collect()
+    })
+    .await
+}
+
+/// Says plainly what is wrong with a folder somebody named.
+fn present(path: &Path) -> Result<()> {
+    let wrong = |what: &str| {
+        Error::new(Kind::Usage, format!("folder {} {what}", path.display()))
+            .hint("name a folder that exists and can be read")
+    };
+    match std::fs::metadata(path) {
+        Ok(it) if it.is_dir() => Ok(()),
+        Ok(_) => Err(wrong("is not a folder")),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Err(wrong("does not exist")),
+        Err(cause) => Err(wrong("cannot be read").because(cause)),
+    }
+}
+
+/// The doors of a run over `folders`.
+pub(super) fn doors(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> Doors {
+    Doors {
+        search: folders.iter().map(|it| Arc::clone(it) as _).collect(),
+        readers: folders.iter().map(|it| Arc::clone(it) as _).collect(),
+        ranker,
+        prepare: Some(Box::pin(prepare(folders))),
+    }
+}
+
+/// Brings every index up to date and tells what could not be taken in, by path and place.
+async fn prepare(folders: Vec<Arc<Folder>>) -> Result<Vec<Event>> {
+    let mut told = Vec::new();
+    for folder in folders {
+        let name = folder.path().display().to_string();
+        let mut found = refresh(folder, |_| {}).await?;
+        if let Some(reason) = found.rebuilt {
+            told.push(Event::Log {
+                level: "warn".to_owned(),
+                message: format!("the index of {name} was built anew: {reason}"),
+            });
+        }
+        found
+            .faults
+            .sort_by(|a, b| (&a.path, &a.place, &a.message).cmp(&(&b.path, &b.place, &b.message)));
+        told.extend(found.faults.into_iter().map(|it| Event::DocumentFailed {
+            path: it.path.display().to_string(),
+            place: it.place,
+            reason: it.reason,
+            message: it.message,
+        }));
+    }
+    Ok(told)
+}
+
+/// Brings one index up to date.
+pub(super) async fn refresh(
+    folder: Arc<Folder>,
+    mut on: impl FnMut(Progress) + Send + 'static,
+) -> Result<Refreshed> {
+    off_thread(move || folder.refresh(&mut on)).await
+}
+
+/// Runs `work` where it may block.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|it| Error::new(Kind::Internal, "working on a folder's index").because(it))?
+}
+
+/// What the folders hold on `query`, best first, at most `n`; each folder's best stand together.
+///
+/// Scores of two folders are not comparable (each weighs words by how rare they are in itself), so
+/// several folders are fused by rank (reciprocal rank fusion, k = 60, Cormack et al. 2009).
+pub(super) fn find(
+    folders: &[Arc<Folder>],
+    query: &str,
+    n: usize,
+    filter: &Filter,
+) -> Result<Vec<Found>> {
+    if let [only] = folders {
+        return only.find(query, n, filter);
+    }
+    let mut fused = Vec::new();
+    for (nth, folder) in folders.iter().enumerate() {
+        let found = folder.find(query, n, filter)?;
+        fused.extend(
+            found
+                .into_iter()
+                .enumerate()
+                .map(|(rank, it)| (rank, nth, it)),
+        );
+    }
+    // A document stands in one folder, so its fused score falls with its rank alone; where folders
+    // overlap it keeps its best place.
+    fused.sort_by_key(|(rank, nth, _)| (*rank, *nth));
+    let mut seen = HashSet::new();
+    fused.retain(|(_, _, it)| seen.insert(it.id.clone()));
+    let score = |(rank, _, it): (usize, usize, Found)| Found {
+        score: 1.0 / (60.0 + rank as f32 + 1.0),
+        ..it
+    };
+    Ok(fused.into_iter().take(n).map(score).collect())
+}

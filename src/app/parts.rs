@@ -1,0 +1,52 @@
+//! What an [`App`](super::App) is put together from.
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::config::Settings;
+use crate::domain::{Brief, Plan, Question, Report, RunId};
+use crate::error::Result;
+use crate::record::Event;
+use crate::seams::{Chance, Clock, Log, PageReader, Ranker, SearchProvider, World};
+
+/// The method: from a question to a report, telling every event from the brief to `report.ready`.
+pub type Research = Arc<
+    dyn for<'a> Fn(&'a World, &'a Log, &'a RunId, &'a Question) -> BoxFuture<'a, Result<Report>>
+        + Send
+        + Sync,
+>;
+
+/// The brief and plan of a question, without any call.
+pub type Planning = Arc<dyn Fn(&Question) -> Result<(Brief, Plan)> + Send + Sync>;
+
+/// Opens the doors that a question needs; wrong names are told here, before a run begins.
+pub type Opening =
+    Arc<dyn for<'a> Fn(&'a Settings, &'a Question) -> BoxFuture<'a, Result<Doors>> + Send + Sync>;
+
+/// The doors of one run, not yet journaled.
+pub struct Doors {
+    /// Where to search, in order of preference.
+    pub search: Vec<Arc<dyn SearchProvider>>,
+    /// Who reads.
+    pub readers: Vec<Arc<dyn PageReader>>,
+    /// Who ranks.
+    pub ranker: Arc<dyn Ranker>,
+    /// What must be done before the first search (an index brought up to date), and what there is
+    /// to tell of it.
+    pub prepare: Option<BoxFuture<'static, Result<Vec<Event>>>>,
+}
+
+/// What an App works with. Tests and embedders may bring their own.
+#[derive(Clone)]
+pub struct Parts {
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where chance comes from.
+    pub chance: Arc<dyn Chance>,
+    /// Opens the doors.
+    pub open: Opening,
+    /// The method.
+    pub research: Research,
+    /// The plan alone.
+    pub plan: Planning,
+}

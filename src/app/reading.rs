@@ -1,0 +1,81 @@
+//! Documents to clean text for surfaces: no run, no store.
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::adapters::documents::{self, Limits, Origin, Taken};
+use crate::config::Settings;
+use crate::error::Result;
+
+/// One document read, or what stood in the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// `{path, url, title, author, date, lang, text, markdown, words, warnings}`. Where nothing could
+    /// be read, all but `path` and `warnings` are empty.
+    pub row: Value,
+    /// Why nothing could be read, as one sentence that names the file.
+    pub fault: Option<String>,
+}
+
+impl Reading {
+    fn failed(path: &Path, message: String) -> Reading {
+        Reading {
+            row: json!({
+                "path": path.to_string_lossy(),
+                "url": null,
+                "title": null,
+                "author": null,
+                "date": null,
+                "lang": null,
+                "words": 0,
+                "markdown": "",
+                "text": "",
+                "warnings": [message],
+            }),
+            fault: Some(message),
+        }
+    }
+}
+
+/// What one document may cost.
+pub(super) fn limits(settings: &Settings) -> Limits {
+    Limits {
+        max_bytes: settings.max_document_bytes,
+        pdf_seconds: settings.pdf_seconds,
+        pdf_memory_bytes: settings.pdf_memory_bytes,
+        ..Limits::default()
+    }
+}
+
+/// Reads every document of the file at `path`; what is wrong with one is a [`Reading`] too.
+///
+/// # Errors
+/// For a path that cannot be made absolute.
+pub fn read_file(
+    settings: &Settings,
+    path: &Path,
+    each: &mut dyn FnMut(Reading) -> ControlFlow<()>,
+) -> Result<()> {
+    documents::read_file(path, &limits(settings), &mut |taken| {
+        each(match taken {
+            Taken::Draft(draft) => Reading {
+                row: documents::row(&draft, path),
+                fault: None,
+            },
+            Taken::Fault(fault) => Reading::failed(path, fault.message),
+        })
+    })
+}
+
+/// Reads one document from memory: standard input.
+pub fn read_bytes(settings: &Settings, bytes: &[u8]) -> Reading {
+    let path = Path::new("-");
+    match documents::read_bytes(bytes, &Origin::default(), &limits(settings)) {
+        Ok(draft) => Reading {
+            row: documents::row(&draft, path),
+            fault: None,
+        },
+        Err(fault) => Reading::failed(path, fault.chain()),
+    }
+}

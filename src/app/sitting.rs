@@ -1,0 +1,185 @@
+//! One sitting of a run: from start or resume to its end, or to the next interruption.
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::mpsc;
+
+use super::lock::RunLock;
+use super::parts::{Doors, Research};
+use crate::adapters::journal::{Journal, JournaledReader, JournaledSearch};
+use crate::adapters::steering::{Helm, worked};
+use crate::domain::{Question, Report, RunId, StopReason};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, Event, Run, RunStatusWord};
+use crate::seams::{
+    Chance, Clock, Log, Order, PageReader, SearchProvider, Store, World, crash_point,
+};
+
+/// How often what was told is made durable and orders are looked for, at the least.
+const BEAT: Duration = Duration::from_millis(200);
+
+/// All that one sitting needs.
+pub(super) struct Sitting {
+    pub(super) run: RunId,
+    pub(super) question: Question,
+    pub(super) past: Vec<Envelope>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) log: Arc<Log>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) finish: Arc<AtomicBool>,
+    pub(super) doors: Doors,
+    pub(super) research: Research,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) chance: Arc<dyn Chance>,
+    pub(super) lock: RunLock,
+}
+
+/// How a sitting's work ended.
+enum End {
+    /// With a report.
+    Report(Box<Report>),
+    /// With a fault of the run's own: it has failed for good.
+    Failed(Error),
+    /// Somebody asked to stop for good.
+    Cancelled,
+}
+
+impl Sitting {
+    /// Works until the run has ended and its end is durable. `faults` tells that the journal can no
+    /// longer be written.
+    ///
+    /// # Errors
+    /// When the store fails or the work was stopped: the run has not ended and can be resumed.
+    pub(super) async fn work(mut self, mut faults: mpsc::Receiver<Error>) -> Result<Run> {
+        let world = self.world();
+        let prepare = self.doors.prepare.take();
+        let story = async {
+            if let Some(prepare) = prepare {
+                for event in prepare.await? {
+                    self.log.emit(event);
+                }
+            }
+            (self.research)(&world, &self.log, &self.run, &self.question).await
+        };
+        let end = tokio::select! {
+            biased;
+            Some(fault) = faults.recv() => return Err(fault),
+            stopped = keep_up(&self.run, &self.log, &*self.store) => stopped?,
+            outcome = AssertUnwindSafe(story).catch_unwind() => match outcome {
+                Ok(Ok(report)) => End::Report(Box::new(report)),
+                Ok(Err(fault)) if fault.kind() == Kind::Cancelled => {
+                    self.log.flush().await?;
+                    return Err(fault);
+                }
+                Ok(Err(fault)) => End::Failed(fault),
+                Err(panic) => End::Failed(panicked(&*panic)),
+            },
+        };
+        self.end(end).await
+    }
+
+    /// The doors, each call through the journal.
+    fn world(&self) -> World {
+        let journal = &self.journal;
+        let (search, readers) = (&self.doors.search, &self.doors.readers);
+        let names: Vec<&str> = search.iter().map(|it| it.name()).collect();
+        let searching = |(at, it): (usize, &Arc<dyn SearchProvider>)| {
+            let nth = namesakes(&names, at);
+            let journaled = JournaledSearch::new(Arc::clone(it), Arc::clone(journal), nth);
+            Arc::new(journaled) as Arc<dyn SearchProvider>
+        };
+        let reader_names: Vec<&str> = readers.iter().map(|it| it.name()).collect();
+        let reading = |(at, it): (usize, &Arc<dyn PageReader>)| {
+            let nth = namesakes(&reader_names, at);
+            let journaled = JournaledReader::new(Arc::clone(it), Arc::clone(journal), nth);
+            Arc::new(journaled) as Arc<dyn PageReader>
+        };
+        World {
+            search: search.iter().enumerate().map(searching).collect(),
+            readers: readers.iter().enumerate().map(reading).collect(),
+            ranker: Arc::clone(&self.doors.ranker),
+            steering: Arc::new(Helm {
+                run: self.run.clone(),
+                journal: Arc::clone(journal),
+                store: Arc::clone(&self.store),
+                log: Arc::clone(&self.log),
+                budget: self.question.budget,
+                began: self.clock.unix_ms(),
+                worked: worked(&self.past),
+                clock: Arc::clone(&self.clock),
+                finish: Arc::clone(&self.finish),
+                told: AtomicBool::new(false),
+            }),
+            clock: Arc::clone(&self.clock),
+            chance: Arc::clone(&self.chance),
+        }
+    }
+
+    async fn end(self, end: End) -> Result<Run> {
+        let last = match end {
+            End::Report(report) => {
+                crash_point("report.before_commit");
+                self.log.flush().await?;
+                crash_point("report.after_commit");
+                completed(&report)
+            }
+            End::Failed(fault) => Event::RunFailed {
+                reason: fault.chain(),
+                hint: fault.help().map(str::to_owned),
+                kind: Some(fault.kind()),
+            },
+            End::Cancelled => Event::RunCancelled {},
+        };
+        self.log.enter(crate::record::Phase::Run, None);
+        self.log.emit(last);
+        crash_point("completed.before_commit");
+        self.log.flush().await?;
+        crash_point("completed.after_commit");
+        let events = self.store.events(&self.run, 0).await?;
+        self.lock.retire();
+        Ok(Run::of(self.run, &events))
+    }
+}
+
+/// Makes what is told durable as it comes; returns when somebody cancels the run.
+async fn keep_up(run: &RunId, log: &Log, store: &dyn Store) -> Result<End> {
+    loop {
+        tokio::time::sleep(BEAT).await;
+        log.flush().await?;
+        if store.orders(run).await?.contains(&Order::Cancel) {
+            return Ok(End::Cancelled);
+        }
+    }
+}
+
+/// How many before the one at `at` have its name: two folders are both `local`.
+fn namesakes(names: &[&str], at: usize) -> usize {
+    names[..at].iter().filter(|it| **it == names[at]).count()
+}
+
+fn completed(report: &Report) -> Event {
+    let method = &report.method;
+    let exhausted = method.stop == StopReason::MaxIterations && !method.gate.pass;
+    Event::RunCompleted {
+        status: match exhausted {
+            true => RunStatusWord::MaxIterationsReached,
+            false => RunStatusWord::Completed,
+        },
+        stop_reason: method.stop,
+        usage: report.usage,
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let words = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    Error::new(Kind::Internal, format!("research panicked: {words}"))
+        .hint("this is a fault of Ibid's own; please report it")
+}

@@ -1,0 +1,142 @@
+//! The one list of settings.
+use super::value::Kind;
+
+/// One setting: all that parsing, `ibid config`, the documentation and `doctor` need to know of it.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name in `ibid.toml` and for `ibid config`; a dot is a table.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// The default, written as in the environment; empty is none.
+    pub default: &'static str,
+    /// Other environment variables that set it, besides `IBID_*`.
+    pub aliases: &'static [&'static str],
+    /// One line for people.
+    pub about: &'static str,
+}
+
+impl Setting {
+    /// Its environment variable: `budget.usd` is `IBID_BUDGET_USD`.
+    pub fn env(&self) -> String {
+        format!("IBID_{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// The setting of this name; `-` and `_` are the same, as in flags.
+    pub fn named(name: &str) -> Option<&'static Setting> {
+        let name = name.replace('-', "_");
+        SETTINGS.iter().find(|it| it.name == name)
+    }
+}
+
+/// The directories whose defaults depend on the machine; see [`super::layers`].
+const BY_XDG: &str = "";
+
+const fn setting(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    aliases: &'static [&'static str],
+    about: &'static str,
+) -> Setting {
+    Setting {
+        name,
+        kind,
+        default,
+        aliases,
+        about,
+    }
+}
+
+/// Every setting, in the order people read them.
+#[rustfmt::skip]
+pub static SETTINGS: &[Setting] = &[
+    setting("folders", Kind::Paths, "", &["DOC_PATH"],
+        "Folders that are always searched, besides those of `--folder`"),
+    setting("globs", Kind::Words, "", &[],
+        "Gitignore-style patterns of files to leave out; a leading `!` takes back in"),
+    setting("effort", Kind::OneOf(super::effort::WORDS), "standard", &[],
+        "How much work a question is worth; sets breadth, depth, results and budget where nothing nearer does"),
+    setting("breadth", Kind::Whole(2, 10), "4", &[],
+        "Queries a round"),
+    setting("depth", Kind::Whole(1, 5), "2", &[],
+        "Rounds of search, read and weigh"),
+    setting("max_iterations", Kind::Whole(1, 100), "10", &[],
+        "Upper bound on rounds, whatever the depth"),
+    setting("results_per_query", Kind::Whole(1, 100), "10", &[],
+        "Hits looked at for each query"),
+    setting("max_initial_search_tasks", Kind::Whole(1, 10), "3", &[],
+        "Searches of the first plan"),
+    setting("top_m_full_text_sources", Kind::Whole(0, 50), "3", &[],
+        "Sources used whole"),
+    setting("next_k_chunked_sources", Kind::Whole(0, 50), "4", &[],
+        "Further sources used by their best passages"),
+    setting("top_n_chunks_per_source", Kind::Whole(1, 100), "15", &[],
+        "Passages kept of each of those"),
+    setting("max_refinement_iterations", Kind::Whole(0, 10), "2", &[],
+        "Rounds of refinement after the first draft"),
+    setting("final_report_max_length", Kind::Whole(0, 1_000_000), "0", &[],
+        "Length of the report in tokens; 0 is no limit"),
+    setting("summary_tokens", Kind::Whole(100, 1000), "500", &[],
+        "Length of a page's summary in tokens"),
+    setting("max_sources", Kind::Whole(1, 500), "20", &[],
+        "Sources kept for writing"),
+    setting("min_evidence_records", Kind::Whole(0, 1000), "5", &["MIN_EVIDENCE_RECORDS"],
+        "Evidence the gate asks for before research may end"),
+    setting("min_cited_records", Kind::Whole(0, 1000), "5", &[],
+        "Cited evidence the gate asks for"),
+    setting("min_source_domains", Kind::Whole(0, 100), "3", &["MIN_SOURCE_DOMAINS"],
+        "Distinct domains the gate asks for"),
+    setting("completeness_threshold", Kind::Real(0.0, 1.0), "0.7", &[],
+        "Share of the checklist that must be covered"),
+    setting("budget.usd", Kind::MaybeReal(0.0, 100_000.0), "none", &[],
+        "Money a run may spend, US dollars"),
+    setting("budget.seconds", Kind::MaybeWhole(1, 604_800), "600", &[],
+        "Time a run may take, seconds; then the report is written from what is there"),
+    setting("budget.calls", Kind::MaybeWhole(1, 1_000_000), "110", &[],
+        "Searches and page reads a run may make, together"),
+    setting("budget.searches", Kind::MaybeWhole(1, 1_000_000), "none", &[],
+        "Searches a run may make"),
+    setting("budget.pages", Kind::MaybeWhole(1, 1_000_000), "none", &[],
+        "Pages a run may read"),
+    setting("concurrency", Kind::Whole(1, 256), "4", &["FIRECRAWL_CONCURRENCY"],
+        "Searches and reads at once"),
+    setting("max_document_bytes", Kind::Whole(1024, 1 << 32), "33554432", &[],
+        "Largest document taken in, bytes"),
+    setting("pdf_seconds", Kind::Whole(1, 3600), "20", &[],
+        "Time one PDF may take, seconds"),
+    setting("pdf_memory_bytes", Kind::Whole(64 << 20, 1 << 36), "536870912", &[],
+        "Memory one PDF may take, bytes"),
+    setting("data_dir", Kind::Path, BY_XDG, &[],
+        "Where runs are kept (`ibid.db`); `$XDG_DATA_HOME/ibid` unless set"),
+    setting("cache_dir", Kind::Path, BY_XDG, &[],
+        "Where folder indexes are kept; `$XDG_CACHE_HOME/ibid` unless set"),
+];
+
+/// The settings as a Markdown table, for the documentation.
+pub fn document() -> String {
+    use std::fmt::Write as _;
+    let mut out = String::from(
+        "| setting | default | values | variable | what it is |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for it in SETTINGS {
+        let variables: Vec<String> = std::iter::once(it.env())
+            .chain(it.aliases.iter().map(|it| (*it).to_owned()))
+            .map(|it| format!("`{it}`"))
+            .collect();
+        let default = if it.default.is_empty() {
+            String::new()
+        } else {
+            format!("`{}`", it.default)
+        };
+        let _ = writeln!(
+            out,
+            "| `{}` | {default} | {} | {} | {} |",
+            it.name,
+            it.kind.bounds(),
+            variables.join(", "),
+            it.about
+        );
+    }
+    out
+}

@@ -1,1 +1,0 @@
-//! Whether a claim follows from a source: the unaided verdict.

@@ -1,0 +1,172 @@
+//! How far each item is answered, and what is still missing (rows B6, D5, D6, E7).
+use std::collections::BTreeMap;
+
+use crate::domain::{Brief, Coverage, CoverageRow, Evidence, ItemId, Notes, Usage};
+use crate::error::Result;
+use crate::record::Event;
+use crate::seams::Log;
+
+use super::prompts::{self, fill};
+use super::unaided::choose::voices;
+use super::unaided::score::Scale;
+
+/// Share of items that must be covered for good coverage, beside none being open (row B6).
+const GOOD: f32 = 0.6;
+/// Score of evidence that answers its item rather than touches it.
+const STRONG: f32 = 0.5;
+/// Score of evidence that answers so well that one voice is enough where there is no other.
+const PLAIN: f32 = 0.7;
+
+/// What an item lacks and what would find it.
+pub(crate) struct Gap {
+    pub(crate) text: String,
+    pub(crate) query: String,
+}
+
+/// Where every item stands after a round.
+#[derive(Default)]
+pub(crate) struct Standing {
+    pub(crate) rows: Vec<CoverageRow>,
+    pub(crate) gaps: BTreeMap<ItemId, Gap>,
+}
+
+impl Standing {
+    /// Derives all rows anew from the notes. `domains_seen` is how many voices exist at all.
+    pub(crate) fn update(
+        &mut self,
+        brief: &Brief,
+        notes: &Notes,
+        scale: &mut Scale,
+        wave: u32,
+        domains_seen: u32,
+    ) -> Result<()> {
+        self.rows.clear();
+        self.gaps.clear();
+        for item in notes.plan.items() {
+            let found = notes.for_item(item.id);
+            let voices = voices(notes, found.iter().copied()).len();
+            let state = state_of(&found, voices, domains_seen);
+            let missing = scale.missing(&brief.key_terms, &found);
+            let gap = gap(state, &found, voices, &missing, brief, &item.query)?;
+            self.rows.push(CoverageRow {
+                id: item.id,
+                text: item.asks.clone(),
+                state,
+                score: score_of(&found, voices),
+                evidence: found.len() as u32,
+                sources: found
+                    .iter()
+                    .map(|it| it.source)
+                    .collect::<std::collections::BTreeSet<_>>()
+                    .len() as u32,
+                by_wave: (1..=wave)
+                    .map(|nth| found.iter().filter(|it| it.wave == nth).count() as u32)
+                    .collect(),
+                proof: found
+                    .first()
+                    .map(|it| it.passage.text().expose().to_owned()),
+                gap: gap.as_ref().map(|it| it.text.clone()),
+            });
+            if let Some(gap) = gap {
+                self.gaps.insert(item.id, gap);
+            }
+        }
+        Ok(())
+    }
+
+    /// Share of items covered, a partial one counting half.
+    pub(crate) fn ratio(&self) -> f32 {
+        let points: f32 = self
+            .rows
+            .iter()
+            .map(|it| match it.state {
+                Coverage::Covered | Coverage::Conflict => 1.0,
+                Coverage::Partial => 0.5,
+                Coverage::Open => 0.0,
+            })
+            .sum();
+        points / self.rows.len().max(1) as f32
+    }
+
+    /// Whether coverage is good enough to stop: all items covered, or none open, enough covered,
+    /// and the ratio at the threshold (rows B6, D1).
+    pub(crate) fn good(&self, threshold: f32) -> bool {
+        let covered = self
+            .rows
+            .iter()
+            .filter(|it| it.state.judged() == "satisfied")
+            .count() as f32;
+        let all = self.rows.len().max(1) as f32;
+        let none_open = self.rows.iter().all(|it| it.state != Coverage::Open);
+        covered == all || (none_open && covered / all >= GOOD && self.ratio() >= threshold)
+    }
+
+    pub(crate) fn tell(&self, log: &Log) {
+        log.emit(Event::CoverageUpdated {
+            rows: self.rows.clone(),
+            ratio: self.ratio(),
+        });
+    }
+}
+
+fn state_of(found: &[&Evidence], voices: usize, domains_seen: u32) -> Coverage {
+    let best = found.first().map_or(0.0, |it| it.score);
+    let alone = domains_seen < 2 && found.len() >= 2;
+    match found.len() {
+        0 => Coverage::Open,
+        _ if best >= PLAIN || (best >= STRONG && (voices >= 2 || alone)) => Coverage::Covered,
+        n if n >= 3 && voices >= 2 => Coverage::Covered,
+        _ => Coverage::Partial,
+    }
+}
+
+fn score_of(found: &[&Evidence], voices: usize) -> f32 {
+    let best = found.first().map_or(0.0, |it| it.score);
+    let score = 0.5 * best.min(1.0)
+        + 0.25 * (voices.min(2) as f32 / 2.0)
+        + 0.25 * (found.len().min(3) as f32 / 3.0);
+    (score * 100.0).round() / 100.0
+}
+
+fn gap(
+    state: Coverage,
+    found: &[&Evidence],
+    voices: usize,
+    missing: &[String],
+    brief: &Brief,
+    query: &str,
+) -> Result<Option<Gap>> {
+    let phrases = prompts::phrases()?;
+    let words = &phrases.gap;
+    let mut text = match state {
+        Coverage::Covered | Coverage::Conflict => return Ok(None),
+        Coverage::Open => words.open.clone(),
+        Coverage::Partial if voices < 2 && found[0].score >= STRONG => words.thin.clone(),
+        Coverage::Partial => words.weak.clone(),
+    };
+    let named: Vec<&str> = missing.iter().take(3).map(String::as_str).collect();
+    if !named.is_empty() && state == Coverage::Partial {
+        text = format!(
+            "{text} {}",
+            fill(&words.missing, &[("terms", &named.join(", "))])
+        );
+    }
+    let subject = brief.subjects.first().cloned().unwrap_or_default();
+    let query = if named.is_empty() || state == Coverage::Open {
+        query.to_owned()
+    } else {
+        fill(
+            &phrases.query.gap,
+            &[("subject", &subject), ("missing", &named.join(" "))],
+        )
+    };
+    Ok(Some(Gap { text, query }))
+}
+
+/// What is told when the calls are spent.
+pub(crate) fn spent_message(usage: &Usage) -> String {
+    format!(
+        "the calls of the budget are spent: {} searches, {} pages",
+        usage.searches, usage.pages
+    )
+}

@@ -1,0 +1,306 @@
+//! All templates of words in one place (row E14): what the steps without a model look for and say.
+//!
+//! The words stand in the files beside this one; here they get their types.
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::domain::QuestionKind;
+use crate::error::{Error, Kind, Result};
+
+/// The checklist by kind of question.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PlanWords {
+    pub(crate) writing: Writing,
+    pub(crate) scope: Scope,
+    kinds: BTreeMap<String, KindRow>,
+    pub(crate) facets: BTreeMap<String, Facet>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Writing {
+    pub(crate) overall_goal: String,
+    pub(crate) desired_tone: String,
+    pub(crate) guidance: String,
+    pub(crate) directives: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Scope {
+    #[serde(rename = "in")]
+    pub(crate) within: String,
+    pub(crate) since: String,
+    pub(crate) until: String,
+    pub(crate) domains: String,
+    pub(crate) out_domains: String,
+    pub(crate) out: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct KindRow {
+    items: Vec<String>,
+}
+
+/// One side of a question: its heading, its question, its query, and the words that speak to it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Facet {
+    pub(crate) heading: String,
+    pub(crate) asks: String,
+    pub(crate) query: String,
+    /// Phrases that sentences on this side use.
+    pub(crate) cues: Vec<String>,
+    /// Those of them that say it by themselves; all, where none are named.
+    #[serde(default)]
+    pub(crate) strong: Vec<String>,
+    /// Whether only sentences with a number speak to it.
+    #[serde(default)]
+    pub(crate) numbers: bool,
+    /// Whether only sentences with a date speak to it.
+    #[serde(default)]
+    pub(crate) dates: bool,
+}
+
+impl PlanWords {
+    /// The facets of a kind of question, heart of the matter first.
+    pub(crate) fn facets_of(&self, kind: QuestionKind) -> Vec<(&str, &Facet)> {
+        self.kinds
+            .get(kind_name(kind))
+            .into_iter()
+            .flat_map(|row| &row.items)
+            .filter_map(|name| self.facets.get_key_value(name))
+            .map(|(name, facet)| (name.as_str(), facet))
+            .collect()
+    }
+
+    /// The facet with this heading, by its name.
+    pub(crate) fn facet_by_heading(&self, heading: &str) -> Option<(&str, &Facet)> {
+        self.facets
+            .iter()
+            .find(|(_, it)| it.heading == heading)
+            .map(|(name, it)| (name.as_str(), it))
+    }
+}
+
+fn kind_name(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Definition => "definition",
+        QuestionKind::HowTo => "how_to",
+        QuestionKind::Comparison => "comparison",
+        QuestionKind::Why => "why",
+        QuestionKind::Causal => "causal",
+        QuestionKind::List => "list",
+        QuestionKind::When => "when",
+        QuestionKind::Who => "who",
+        QuestionKind::Quantity => "quantity",
+        QuestionKind::Where => "where",
+        QuestionKind::YesNo => "yes_no",
+        QuestionKind::Open => "open",
+    }
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $ty:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize)]
+        pub(crate) struct $name { $(pub(crate) $field: $ty),* }
+    };
+}
+
+words!(
+    /// Phrases by the step that uses them.
+    Phrases {
+        question: QuestionWords,
+        query: QueryWords,
+        sentence: SentenceWords,
+        gap: GapWords,
+        open: OpenWords,
+        confidence: ConfidenceWords,
+        conflict: ConflictWords,
+        answer: AnswerWords,
+        nothing: NothingWords,
+    }
+);
+words!(QuestionWords {
+    auxiliaries: Vec<String>,
+    causal: Vec<String>,
+    comparison: Vec<String>,
+    how_to: Vec<String>,
+    quantity: Vec<String>,
+    when: Vec<String>,
+    who: Vec<String>,
+    r#where: Vec<String>,
+    why: Vec<String>,
+    list: Vec<String>,
+    definition: Vec<String>,
+    asking: Vec<String>,
+    parts: Vec<String>,
+    follow_up: Vec<String>,
+});
+words!(QueryWords {
+    rephrased: String,
+    broader: String,
+    narrower: String,
+    gap: String,
+});
+words!(SentenceWords {
+    leaning: Vec<String>,
+    standing: Vec<String>,
+    connectives: Vec<String>,
+    labels: Vec<String>,
+    aim_openings: Vec<String>,
+    aims: Vec<String>,
+    boilerplate: Vec<String>,
+    orders: Vec<String>,
+    orders_weak: Vec<String>,
+    pointing: Vec<String>,
+    hedges: Vec<String>,
+    doubt: Vec<String>,
+    negations: Vec<String>,
+    no_negation: Vec<String>,
+    antonyms: Vec<(String, String)>,
+    reporting: Vec<String>,
+    verbs: BTreeSet<String>,
+    found_that: Vec<String>,
+});
+words!(GapWords {
+    open: String,
+    thin: String,
+    weak: String,
+    missing: String,
+});
+words!(OpenWords {
+    nothing: String,
+    failed: String,
+    gate: String,
+    stopped: String,
+    gate_what: String,
+    one_voice: String,
+});
+words!(ConfidenceWords {
+    sources: String,
+    same: String,
+    none_disagrees: String,
+    lean: String,
+    one_source: String,
+    agree: String,
+    disagree: String,
+    doubt: String,
+    direct: String,
+    indirect: String,
+    old: String,
+    quoted: String,
+});
+words!(ConflictWords {
+    older: String,
+    about_number: String,
+    says_so: String,
+    denies: String,
+});
+words!(AnswerWords {
+    yes: String,
+    no: String,
+    yes_count: String,
+    no_count: String,
+});
+words!(NothingWords {
+    none_found: String,
+    hint: String,
+    hint_no_pages: String,
+});
+
+/// The words of `plan.toml`.
+pub(crate) fn plan() -> Result<&'static PlanWords> {
+    static WORDS: OnceLock<std::result::Result<PlanWords, String>> = OnceLock::new();
+    parsed(&WORDS, include_str!("plan.toml"), "plan.toml")
+}
+
+/// The words of `phrases.toml`.
+pub(crate) fn phrases() -> Result<&'static Phrases> {
+    static WORDS: OnceLock<std::result::Result<Phrases, String>> = OnceLock::new();
+    parsed(&WORDS, include_str!("phrases.toml"), "phrases.toml")
+}
+
+/// Words that many questions use and that tell little of what one is about.
+pub(crate) fn weak() -> &'static BTreeSet<&'static str> {
+    static WORDS: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
+    WORDS.get_or_init(|| include_str!("weak.txt").split_whitespace().collect())
+}
+
+fn parsed<T: for<'a> Deserialize<'a>>(
+    cell: &'static OnceLock<std::result::Result<T, String>>,
+    text: &str,
+    name: &str,
+) -> Result<&'static T> {
+    cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|it| it.to_string()))
+        .as_ref()
+        .map_err(|fault| {
+            Error::new(Kind::Internal, format!("reading the words of {name}"))
+                .because(fault.clone())
+        })
+}
+
+/// `template` with each `{name}` replaced.
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(template.len() + 40);
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at + 1..];
+        let Some(end) = tail.find('}') else {
+            out.push_str(&rest[at..]);
+            return out;
+        };
+        match values.iter().find(|(name, _)| *name == &tail[..end]) {
+            Some((_, value)) => out.push_str(value),
+            None => out.push_str(&rest[at..at + end + 2]),
+        }
+        rest = &tail[end + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_plan_of_three_to_five_facets_that_exist() {
+        use QuestionKind::*;
+        let words = plan().unwrap();
+        for kind in [
+            Definition, HowTo, Comparison, Why, Causal, List, When, Who, Quantity, Where, YesNo,
+            Open,
+        ] {
+            let named = words.kinds[kind_name(kind)].items.len();
+            assert!((3..=5).contains(&named), "{kind:?}");
+            assert_eq!(words.facets_of(kind).len(), named, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn headings_are_unique() {
+        let all: Vec<&str> = plan()
+            .unwrap()
+            .facets
+            .values()
+            .map(|it| it.heading.as_str())
+            .collect();
+        let distinct: BTreeSet<&&str> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[test]
+    fn phrases_parse() {
+        assert!(!phrases().unwrap().sentence.orders.is_empty());
+    }
+
+    #[test]
+    fn values_are_never_templates_themselves() {
+        assert_eq!(
+            fill("{a} and {b}", &[("a", "{b}"), ("b", "x")]),
+            "{b} and x"
+        );
+    }
+}

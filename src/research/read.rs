@@ -1,0 +1,266 @@
+//! Reading the pages behind the hits (rows E5, E11).
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{StreamExt, stream};
+use psl::Psl as _;
+
+use crate::domain::words::{is_stop, tokens};
+use crate::domain::{
+    Brief, Hit, Notes, Page, PageHash, Question, Source, SourceId, SourceKind, Usage,
+};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Event, FailReason};
+use crate::seams::{Log, World};
+
+use super::search::AT_ONCE;
+
+/// Words of a shingle, and how many shingles stand for a page.
+const SHINGLE: usize = 5;
+const SKETCH: usize = 128;
+/// Likeness of two pages' shingles above which they are one text (row C7).
+const SAME_TEXT: f32 = 0.8;
+
+/// Every page that was read, and every document that was tried.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    pages: BTreeMap<PageHash, Page>,
+    tried: BTreeSet<String>,
+    sketches: Vec<(String, Vec<u64>)>,
+    pub(crate) failed: Vec<(String, String)>,
+}
+
+impl Shelf {
+    /// Whether this document was asked for before.
+    pub(crate) fn tried(&self, key: &str) -> bool {
+        self.tried.contains(key)
+    }
+
+    /// The page of a source.
+    pub(crate) fn page(&self, source: &Source) -> Option<&Page> {
+        self.pages.get(&source.page)
+    }
+
+    pub(crate) fn into_pages(self) -> BTreeMap<PageHash, Page> {
+        self.pages
+    }
+
+    /// Names that the titles read so far speak of and the question does not: where to look next.
+    pub(crate) fn names_met(&self, brief: &Brief) -> Vec<String> {
+        let asked = brief.question.to_lowercase();
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for page in self.pages.values() {
+            let title = page.title.as_str();
+            for token in tokens(title).iter().skip(1) {
+                let word = &title[token.span.clone()];
+                let name = word.starts_with(char::is_uppercase)
+                    && word.chars().count() > 2
+                    && !is_stop(&token.text);
+                if name && !asked.contains(&token.text) {
+                    *counts.entry(word.to_owned()).or_insert(0) += 1;
+                }
+            }
+        }
+        let mut ranked: Vec<(u32, String)> = counts
+            .into_iter()
+            .filter(|it| it.1 >= 2)
+            .map(|it| (it.1, it.0))
+            .collect();
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        ranked.into_iter().take(2).map(|it| it.1).collect()
+    }
+
+    /// The URL of an earlier page with the same text, if there is one.
+    fn twin(&mut self, page: &Page) -> Option<String> {
+        let sketch = sketch(page.text().expose());
+        let twin = self
+            .sketches
+            .iter()
+            .find(|(_, other)| likeness(&sketch, other) >= SAME_TEXT)
+            .map(|it| it.0.clone());
+        if twin.is_none() {
+            self.sketches.push((page.url.clone(), sketch));
+        }
+        twin
+    }
+}
+
+/// Reads `wanted`, tells each start and end in the order wanted, and gives the new sources that
+/// are worth weighing: pages whose text an earlier page has are counted with it.
+pub(crate) async fn read(
+    world: &World,
+    log: &Log,
+    question: &Question,
+    mut wanted: Vec<Hit>,
+    shelf: &mut Shelf,
+    notes: &mut Notes,
+    usage: &mut Usage,
+) -> Result<Vec<SourceId>> {
+    wanted.truncate(pages_left(question, usage));
+    for hit in &wanted {
+        shelf.tried.insert(hit.key().to_owned());
+        log.emit(Event::ReadStarted {
+            url: hit.url.clone(),
+        });
+    }
+    // As in `search`: all made before the first is asked.
+    let wanted: Vec<_> = wanted
+        .into_iter()
+        .map(|hit| async move {
+            let begun = world.clock.unix_ms();
+            let page = match world.readers.iter().find(|it| it.reads(&hit)) {
+                Some(reader) => reader.read(&hit).await,
+                None => Err(Error::new(
+                    Kind::Usage,
+                    format!("reading {}: no reader for this kind", hit.url),
+                )),
+            };
+            let ms = world.clock.unix_ms().saturating_sub(begun);
+            (hit, page, ms)
+        })
+        .collect();
+    let mut answers = stream::iter(wanted).buffered(AT_ONCE);
+    let mut fresh = Vec::new();
+    while let Some((hit, page, ms)) = answers.next().await {
+        usage.pages += 1;
+        match page {
+            Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+            Err(fault) => {
+                usage.failed_pages += 1;
+                shelf.failed.push((hit.url.clone(), fault.chain()));
+                log.emit(Event::ReadFailed {
+                    url: hit.url,
+                    reason: reason_of(&fault),
+                    message: fault.chain(),
+                });
+            }
+            Ok(page) => {
+                let id = SourceId::new(notes.sources.len() as u32 + 1);
+                let source = Source::of(
+                    id,
+                    SourceKind::from(hit.vertical),
+                    &page,
+                    registrable_domain(&page.url),
+                );
+                log.emit(Event::ReadCompleted {
+                    source: source.clone(),
+                    sentences: page.sentences().len() as u32,
+                    warnings: page.warnings.clone(),
+                    ms,
+                });
+                if let Some(into) = shelf.twin(&page) {
+                    log.emit(Event::EvidenceMerged {
+                        url: page.url.clone(),
+                        into,
+                    });
+                } else {
+                    fresh.push(id);
+                }
+                shelf.pages.insert(page.hash().clone(), page);
+                notes.sources.push(source);
+            }
+        }
+    }
+    Ok(fresh)
+}
+
+fn pages_left(question: &Question, usage: &Usage) -> usize {
+    let by_pages = question
+        .budget
+        .pages
+        .map(|it| it.saturating_sub(usage.pages));
+    let by_calls = question
+        .budget
+        .calls
+        .map(|it| it.saturating_sub(usage.calls()));
+    by_pages
+        .into_iter()
+        .chain(by_calls)
+        .min()
+        .map_or(usize::MAX, |it| it as usize)
+}
+
+fn reason_of(fault: &Error) -> FailReason {
+    match fault.kind() {
+        Kind::NotFound => FailReason::NotFound,
+        Kind::Transient => FailReason::Timeout,
+        Kind::Exhausted => FailReason::TooLarge,
+        Kind::Usage | Kind::Setup => FailReason::Unsupported,
+        Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
+    }
+}
+
+/// The registrable domain of an http(s) URL: `www.bbc.co.uk` is `bbc.co.uk`.
+pub(crate) fn registrable_domain(url: &str) -> Option<String> {
+    let url = url::Url::parse(url).ok()?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    let host = url.host_str()?;
+    let domain = psl::List
+        .domain(host.as_bytes())
+        .and_then(|it| std::str::from_utf8(it.as_bytes()).ok().map(str::to_owned));
+    Some(domain.unwrap_or_else(|| host.to_owned()))
+}
+
+/// The smallest hashes of a text's shingles: a fixed-size likeness of it (Broder 1997).
+fn sketch(text: &str) -> Vec<u64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut hashes: Vec<u64> = words
+        .windows(SHINGLE.min(words.len().max(1)))
+        .map(fnv)
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(SKETCH);
+    hashes
+}
+
+/// FNV-1a over the words in lower case: stable across runs and machines.
+fn fnv(words: &[&str]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for word in words {
+        for byte in word.bytes().chain(std::iter::once(b' ')) {
+            hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+/// Jaccard similarity of two texts from their sketches.
+fn likeness(a: &[u64], b: &[u64]) -> f32 {
+    let mut union: Vec<u64> = a.iter().chain(b).copied().collect();
+    union.sort_unstable();
+    union.dedup();
+    union.truncate(SKETCH);
+    if union.is_empty() {
+        return 0.0;
+    }
+    let both = union
+        .iter()
+        .filter(|it| a.binary_search(it).is_ok() && b.binary_search(it).is_ok())
+        .count();
+    both as f32 / union.len() as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_copies_are_one_text_and_others_are_not() {
+        let one = "Cork is the bark of an oak that grows around the western Mediterranean and is stripped every nine years by hand. ".repeat(3);
+        let near = format!("{one} Updated today.");
+        let other = "Bridges sway when many people walk in step, as the Millennium Bridge showed when it opened in June 2000.".repeat(3);
+        assert!(likeness(&sketch(&one), &sketch(&near)) >= SAME_TEXT);
+        assert!(likeness(&sketch(&one), &sketch(&other)) < 0.2);
+    }
+
+    #[test]
+    fn domains_are_registrable_ones() {
+        assert_eq!(
+            registrable_domain("https://www.bbc.co.uk/news"),
+            Some("bbc.co.uk".to_owned())
+        );
+        assert_eq!(registrable_domain("file:///tmp/a.html"), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! Asking where something might be said, and fusing the answers (rows C7, D3, D4).
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+
+use crate::domain::{Brief, Hit, ItemId, Query, Question, Usage};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Event, Outcome};
+use crate::research::read::Shelf;
+use crate::seams::{Log, SearchProvider, World};
+
+/// Calls in flight at once; the answers are used in the order of the plan, whichever comes first.
+pub(crate) const AT_ONCE: usize = 8;
+/// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
+const RRF_K: f32 = 60.0;
+/// What a further page from a site already chosen is worth, each time (row D8).
+const SAME_SITE: f32 = 0.85;
+/// How much the ranker's word counts beside the fused rank.
+const RANKER_SHARE: f32 = 0.5;
+
+/// Every document that any search has named.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// By document key: the hit as first seen.
+    hits: BTreeMap<String, Hit>,
+    /// Fused score of a document for an item.
+    fused: BTreeMap<(ItemId, String), f32>,
+    /// Searches that came back.
+    pub(crate) answered: u32,
+}
+
+/// Sends every query to every engine; tells each start and end in the order of the plan. Gives the
+/// last failure, where there was one.
+pub(crate) async fn search(
+    world: &World,
+    log: &Log,
+    queries: &[Query],
+    found: &mut Found,
+    usage: &mut Usage,
+) -> Result<Option<Error>> {
+    let calls: Vec<(Arc<dyn SearchProvider>, Query)> = queries
+        .iter()
+        .flat_map(|query| {
+            world
+                .search
+                .iter()
+                .map(|engine| (engine.clone(), query.clone()))
+        })
+        .collect();
+    for (engine, query) in &calls {
+        log.emit(Event::SearchStarted {
+            engine: engine.name().to_owned(),
+            query: query.text.clone(),
+            vertical: query.vertical,
+            item: query.item,
+            variation: query.variation,
+        });
+    }
+    // Made before the first is asked: a closure kept across an await would not be `Send` for every
+    // lifetime.
+    let calls: Vec<_> = calls
+        .into_iter()
+        .map(|(engine, query)| async move {
+            let begun = world.clock.unix_ms();
+            let answer = engine.search(&query).await;
+            let ms = world.clock.unix_ms().saturating_sub(begun);
+            (engine, query, answer, ms)
+        })
+        .collect();
+    let mut answers = stream::iter(calls).buffered(AT_ONCE);
+    let mut fault = None;
+    while let Some((engine, query, answer, ms)) = answers.next().await {
+        usage.searches += 1;
+        let (hits, outcome, error) = match answer {
+            Ok(hits) if hits.is_empty() => (hits, Outcome::Empty, None),
+            Ok(hits) => (hits, Outcome::Ok, None),
+            Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+            Err(failed) => {
+                let outcome = if failed.kind() == Kind::Transient {
+                    Outcome::RateLimited
+                } else {
+                    Outcome::Error
+                };
+                let message = failed.chain();
+                fault = Some(failed);
+                (Vec::new(), outcome, Some(message))
+            }
+        };
+        found.answered += u32::from(error.is_none());
+        let count = hits.len() as u32;
+        let new = found.take(&query, hits);
+        log.emit(Event::SearchCompleted {
+            engine: engine.name().to_owned(),
+            query: query.text,
+            item: query.item,
+            hits: count,
+            new,
+            ms,
+            cost_usd: 0.0,
+            outcome,
+            error,
+        });
+    }
+    Ok(fault)
+}
+
+impl Found {
+    /// Takes in one answer by reciprocal rank fusion; counts the documents not seen before.
+    fn take(&mut self, query: &Query, hits: Vec<Hit>) -> u32 {
+        let mut new = 0;
+        for (place, hit) in hits.into_iter().enumerate() {
+            let key = hit.key().to_owned();
+            *self.fused.entry((query.item, key.clone())).or_insert(0.0) +=
+                1.0 / (RRF_K + place as f32 + 1.0);
+            if !self.hits.contains_key(&key) {
+                new += 1;
+                self.hits.insert(key, hit);
+            }
+        }
+        new
+    }
+
+    /// How many distinct voices any search has named.
+    pub(crate) fn domains(&self) -> u32 {
+        let all: BTreeSet<String> = self
+            .hits
+            .values()
+            .map(|it| {
+                super::read::registrable_domain(&it.url).unwrap_or_else(|| it.key().to_owned())
+            })
+            .collect();
+        all.len() as u32
+    }
+
+    /// What to read next for `items`: fused ranks and the ranker's word together, near-duplicates
+    /// dropped, sites kept apart, cut to what the method reads in a round. Best first.
+    pub(crate) async fn choose(
+        &self,
+        world: &World,
+        log: &Log,
+        question: &Question,
+        brief: &Brief,
+        items: &[ItemId],
+        shelf: &Shelf,
+    ) -> Result<Vec<Hit>> {
+        let mut totals: BTreeMap<&str, f32> = BTreeMap::new();
+        for ((item, key), score) in &self.fused {
+            if items.contains(item) && !shelf.tried(key) {
+                *totals.entry(key).or_insert(0.0) += score;
+            }
+        }
+        let candidates: Vec<(&Hit, f32)> = totals
+            .iter()
+            .filter_map(|(key, score)| Some((self.hits.get(*key)?, *score)))
+            .collect();
+        let ranked = with_ranker(world, log, brief, &candidates).await?;
+        let wanted = question.method.results_per_query.max(1) as usize * items.len().clamp(2, 5);
+        let room = question
+            .budget
+            .pages
+            .map_or(wanted, |it| wanted.min(it as usize));
+        Ok(spread(ranked, room))
+    }
+}
+
+/// Fused score plus the ranker's, each scaled to at most 1.
+async fn with_ranker(
+    world: &World,
+    log: &Log,
+    brief: &Brief,
+    candidates: &[(&Hit, f32)],
+) -> Result<Vec<(Hit, f32)>> {
+    let texts: Vec<String> = candidates
+        .iter()
+        .map(|(hit, _)| format!("{}\n{}", hit.title, hit.snippet.expose()))
+        .collect();
+    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let scores = if refs.is_empty() {
+        Ok(Vec::new())
+    } else {
+        world.ranker.rank(&brief.question, &refs).await
+    };
+    let scores = match scores {
+        Ok(scores) if scores.len() == refs.len() => scores,
+        Ok(_) => vec![0.0; refs.len()],
+        Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+        Err(failed) => {
+            log.emit(Event::Log {
+                level: "warn".to_owned(),
+                message: format!("ranking: {}", failed.chain()),
+            });
+            vec![0.0; refs.len()]
+        }
+    };
+    let top = |it: &mut dyn Iterator<Item = f32>| it.fold(f32::MIN_POSITIVE, f32::max);
+    let most_fused = top(&mut candidates.iter().map(|it| it.1));
+    let most_ranked = top(&mut scores.iter().copied());
+    Ok(candidates
+        .iter()
+        .zip(scores)
+        .map(|((hit, fused), score)| {
+            (
+                (*hit).clone(),
+                fused / most_fused + RANKER_SHARE * score / most_ranked,
+            )
+        })
+        .collect())
+}
+
+/// The best `room` of them, where each further one of a site counts for less; the same text once.
+fn spread(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
+    let mut picked: Vec<Hit> = Vec::new();
+    let mut sites: BTreeMap<String, i32> = BTreeMap::new();
+    let mut texts: BTreeSet<String> = BTreeSet::new();
+    let site = |hit: &Hit| {
+        super::read::registrable_domain(&hit.url)
+            .filter(|_| hit.doc_id.is_none())
+            .unwrap_or_else(|| hit.key().to_owned())
+    };
+    while picked.len() < room && !left.is_empty() {
+        let mut best = (0, f32::MIN);
+        for (at, (hit, score)) in left.iter().enumerate() {
+            let seen = sites.get(&site(hit)).copied().unwrap_or(0);
+            let value = score * SAME_SITE.powi(seen);
+            if value > best.1 {
+                best = (at, value);
+            }
+        }
+        let (hit, _) = left.remove(best.0);
+        let text = format!("{} {}", hit.title, hit.snippet.expose())
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .to_lowercase();
+        if text.len() > 40 && !texts.insert(text) {
+            continue;
+        }
+        *sites.entry(site(&hit)).or_insert(0) += 1;
+        picked.push(hit);
+    }
+    picked
+}

@@ -1,0 +1,359 @@
+//! The short answer of at most 60 words, and the answer of at most 140 characters.
+use crate::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
+use crate::error::Result;
+use crate::research::prompts::{self, fill};
+use crate::research::write::Line;
+
+use super::choose::Point;
+use super::fits::kind_fit;
+use super::lexicon::{any_phrase, has_phrase, jaccard, spaced};
+use super::plan::sentence_case;
+use super::score::Scale;
+
+/// Most words of the short answer.
+const SHORT_WORDS: usize = 60;
+/// Most characters of the answer.
+const ANSWER_CHARS: usize = 140;
+/// Worth below which a sentence does not answer, only speaks to the matter.
+const ANSWERS: f32 = 0.45;
+/// Share of the question's words a sentence must have to decide a yes or no.
+const DECIDES: f32 = 0.7;
+/// Share of a sentence's relevance that a cut of it must keep.
+const KEEPS: f32 = 0.85;
+
+/// A point with how well it answers the question itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Ranked<'a> {
+    pub(crate) point: &'a Point,
+    /// How well it answers, about 0 to 1.
+    pub(crate) worth: f32,
+    /// Share of the question's telling words it has.
+    pub(crate) relevance: f32,
+}
+
+/// The points by how well they answer, best first.
+pub(crate) fn rank<'a>(
+    brief: &Brief,
+    scale: &mut Scale,
+    points: &'a [Point],
+) -> Result<Vec<Ranked<'a>>> {
+    let words = &prompts::phrases()?.sentence;
+    let mut ranked = Vec::new();
+    for point in points {
+        let lower = spaced(&point.text);
+        let fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        let relevance = scale.relevance(&point.text);
+        let doubt = if any_phrase(&lower, &words.doubt) {
+            0.06
+        } else {
+            0.0
+        };
+        let long = if point.words > 40 { 0.08 } else { 0.0 };
+        let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
+        let worth = 0.5 * relevance + 0.25 * fit + 0.25 * point.score + backed - doubt - long;
+        ranked.push(Ranked {
+            point,
+            worth,
+            relevance,
+        });
+    }
+    ranked.sort_by(|a, b| {
+        b.worth
+            .total_cmp(&a.worth)
+            .then(a.point.evidence.cmp(&b.point.evidence))
+    });
+    Ok(ranked)
+}
+
+/// Which way the evidence leans on a question of yes or no.
+pub(crate) struct Leaning {
+    pub(crate) yes: usize,
+    pub(crate) no: usize,
+}
+
+impl Leaning {
+    /// By the sentences that speak of what is asked, the more the more they do.
+    pub(crate) fn of(brief: &Brief, notes: &Notes, ranked: &[Ranked<'_>]) -> Option<Leaning> {
+        if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
+            return None;
+        }
+        let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+        let mut lean = Leaning { yes: 0, no: 0 };
+        let deciding = ranked
+            .iter()
+            .filter(|it| it.relevance >= DECIDES && it.relevance >= top * 0.8)
+            .take(8);
+        for it in deciding
+            .flat_map(|it| &it.point.evidence)
+            .map(|nth| &notes.evidence[*nth])
+        {
+            match it.stance {
+                Stance::For => lean.yes += 1,
+                Stance::Against => lean.no += 1,
+                Stance::Neutral => {}
+            }
+        }
+        Some(lean)
+    }
+
+    /// Yes or no, where one clearly outweighs the other.
+    pub(crate) fn clear(&self) -> Option<bool> {
+        if self.yes >= 1 && self.yes >= self.no * 2 {
+            Some(true)
+        } else if self.no >= 1 && self.no >= self.yes * 2 {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
+/// One to three sentences that answer, at most 60 words together.
+pub(crate) fn short<'a>(
+    ranked: &[Ranked<'a>],
+    lean: Option<bool>,
+    notes: &Notes,
+) -> Vec<&'a Point> {
+    let mut taken: Vec<&Point> = Vec::new();
+    let mut room = SHORT_WORDS;
+    let Some(top) = ranked.first() else {
+        return taken;
+    };
+    for it in ranked {
+        let weak =
+            it.worth < top.worth * 0.7 || it.relevance < top.relevance * 0.65 || it.worth < ANSWERS;
+        if taken.len() >= 3 || (weak && !taken.is_empty()) {
+            break;
+        }
+        let like = taken
+            .iter()
+            .map(|other| jaccard(&other.ids, &it.point.ids))
+            .fold(0.0, f32::max);
+        if it.point.words > room || like > 0.5 || against(lean, it.point, notes) {
+            continue;
+        }
+        room -= it.point.words;
+        taken.push(it.point);
+    }
+    taken
+}
+
+/// Whether a point speaks against the way the evidence leans.
+fn against(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
+    let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
+    matches!(
+        (lean, stance),
+        (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For))
+    )
+}
+
+/// One line of at most 140 characters: a whole sentence or a clause that stands alone.
+pub(crate) fn line(
+    scale: &mut Scale,
+    notes: &Notes,
+    ranked: &[Ranked<'_>],
+    lean: Option<&Leaning>,
+) -> Result<Option<Line>> {
+    let words = &prompts::phrases()?.answer;
+    let clear = lean.and_then(Leaning::clear);
+    let prefix = match clear {
+        Some(true) => words.yes.as_str(),
+        Some(false) => words.no.as_str(),
+        None => "{text}",
+    };
+    let room = ANSWER_CHARS - fill(prefix, &[("text", "")]).chars().count();
+    let Some(top) = ranked.first().filter(|it| it.worth >= ANSWERS) else {
+        return Ok(None);
+    };
+    for it in ranked.iter().take(8) {
+        if it.worth < top.worth * 0.75
+            || it.relevance < top.relevance * 0.75
+            || against(clear, it.point, notes)
+        {
+            continue;
+        }
+        if let Some(text) = fit_into(&it.point.text, room, scale)? {
+            let evidence = ids(notes, it.point);
+            return Ok(Some(Line {
+                text: fill(prefix, &[("text", &text)]),
+                evidence,
+            }));
+        }
+    }
+    counted(notes, ranked, lean, clear)
+}
+
+/// Where no sentence fits, a yes or no with its count still answers.
+fn counted(
+    notes: &Notes,
+    ranked: &[Ranked<'_>],
+    lean: Option<&Leaning>,
+    clear: Option<bool>,
+) -> Result<Option<Line>> {
+    let words = &prompts::phrases()?.answer;
+    let (Some(lean), Some(yes)) = (lean, clear) else {
+        return Ok(None);
+    };
+    let (template, n) = if yes {
+        (&words.yes_count, lean.yes)
+    } else {
+        (&words.no_count, lean.no)
+    };
+    let text = fill(
+        template,
+        &[
+            ("n", &n.to_string()),
+            ("total", &(lean.yes + lean.no).to_string()),
+        ],
+    );
+    let carried = ranked
+        .iter()
+        .find(|it| !against(clear, it.point, notes))
+        .map(|it| ids(notes, it.point));
+    Ok(carried.map(|evidence| Line { text, evidence }))
+}
+
+fn ids(notes: &Notes, point: &Point) -> Vec<crate::domain::EvidenceId> {
+    point
+        .evidence
+        .iter()
+        .map(|it| notes.evidence[*it].id)
+        .collect()
+}
+
+/// The sentence if it fits; else without brackets, without "it was found that", and cut where a
+/// clause ends that stands alone. `None` where no such cut still says what the question asks.
+fn fit_into(text: &str, room: usize, scale: &mut Scale) -> Result<Option<String>> {
+    let words = &prompts::phrases()?.sentence;
+    let fits = |it: &str| it.chars().count() <= room;
+    if fits(text) {
+        return Ok(Some(text.to_owned()));
+    }
+    let whole = scale.relevance(text);
+    let mut shorter = without_brackets(text);
+    if let Some(tail) = after_found_that(&shorter, &words.found_that) {
+        shorter = tail;
+    }
+    let candidates = std::iter::once(shorter.clone())
+        .chain(heads(&shorter))
+        .chain(tails(&shorter, &words.leaning));
+    for it in candidates {
+        if fits(&it)
+            && it.split_whitespace().count() >= 5
+            && has_verb_like(&it)
+            && scale.relevance(&it) >= whole * KEEPS
+        {
+            return Ok(Some(it));
+        }
+    }
+    Ok(None)
+}
+
+/// The beginning up to where an addition begins that takes nothing back.
+fn heads(text: &str) -> Vec<String> {
+    const JOINTS: &[&str] = &[
+        "; ",
+        ", which ",
+        ", who ",
+        ", where ",
+        ", thereby ",
+        ", resulting in ",
+        ", leading to ",
+        ", and ",
+        ", with ",
+        ", including ",
+        ", such as ",
+        " characterized by ",
+        " characterised by ",
+    ];
+    // What is cut must not take back what stands before it.
+    const TURNS: &[&str] = &[
+        "but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not",
+        "while", "when", "or", "no",
+    ];
+    JOINTS
+        .iter()
+        .filter_map(|joint| text.find(joint))
+        .map(|at| text.split_at(at))
+        .filter(|(_, tail)| !TURNS.iter().any(|it| has_phrase(&spaced(tail), it)))
+        // "A, B, and C" is no clause: an enumeration has a comma before the joint.
+        .filter(|(head, tail)| !tail.starts_with(", and ") || !head.contains(", "))
+        .map(|(head, _)| format!("{}.", head.trim_end_matches([',', ';'])))
+        .collect()
+}
+
+/// The end from where a clause begins that stands by itself.
+fn tails(text: &str, leaning: &[String]) -> Vec<String> {
+    ["; ", ", and "]
+        .iter()
+        .filter_map(|joint| text.find(joint).map(|at| &text[at + joint.len()..]))
+        .filter(|tail| {
+            let words = spaced(tail);
+            let start = words.trim_start();
+            !leaning
+                .iter()
+                .any(|it| start.starts_with(&format!("{it} ")))
+        })
+        .map(sentence_case)
+        .collect()
+}
+
+fn without_brackets(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut depth = 0usize;
+    for c in text.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace(" ,", ",")
+        .replace(" .", ".")
+}
+
+fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    phrases
+        .iter()
+        .filter_map(|it| lower.find(&format!(" {it} ")).map(|at| at + it.len() + 2))
+        .filter(|at| *at < text.len() / 2)
+        .min()
+        .map(|at| sentence_case(text[at..].trim()))
+}
+
+/// A clause needs a verb: one of the common ones, or a word that ends like one.
+fn has_verb_like(text: &str) -> bool {
+    let words = spaced(text);
+    words.split(' ').any(|it| {
+        matches!(
+            it,
+            "is" | "are"
+                | "was"
+                | "were"
+                | "has"
+                | "have"
+                | "had"
+                | "can"
+                | "may"
+                | "will"
+                | "does"
+                | "do"
+        ) || (it.len() > 4
+            && (it.ends_with("ed")
+                || it.ends_with("es")
+                || it.ends_with("ts")
+                || it.ends_with("ns")))
+    })
+}
+
+/// Whether any of this evidence doubts itself.
+pub(crate) fn any_doubt<'a>(evidence: impl IntoIterator<Item = &'a Evidence>) -> bool {
+    evidence
+        .into_iter()
+        .any(|it| it.contradiction_or_uncertainty)
+}

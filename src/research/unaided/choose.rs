@@ -1,0 +1,204 @@
+//! From evidence to points: what several sources say is said once, and nothing is said twice.
+use std::collections::BTreeSet;
+
+use crate::domain::words::numbers;
+use crate::domain::{Evidence, ItemId, Notes, Source};
+use crate::error::Result;
+use crate::research::prompts;
+
+use super::lexicon::{Lexicon, containment, jaccard, spaced};
+use super::sentence::denies;
+
+/// Most works cited for one sentence (row C4).
+const MOST_SOURCES: usize = 5;
+/// Share of a claim's words that a quote must have to carry it too.
+const CARRIES: f32 = 0.75;
+/// Likeness above which two sentences say the same.
+const SAME: f32 = 0.6;
+
+/// One thing to say, and every piece of evidence that carries it, best first.
+#[derive(Debug, Clone)]
+pub(crate) struct Point {
+    pub(crate) text: String,
+    /// Indices into the notes' evidence.
+    pub(crate) evidence: Vec<usize>,
+    pub(crate) ids: Vec<u32>,
+    pub(crate) score: f32,
+    pub(crate) items: Vec<ItemId>,
+    pub(crate) words: usize,
+}
+
+/// The points of the notes, best first. Only sources in `allowed` count.
+pub(crate) fn points(
+    notes: &Notes,
+    lexicon: &mut Lexicon,
+    most_sources: u32,
+) -> Result<Vec<Point>> {
+    let words = &prompts::phrases()?.sentence;
+    let allowed = best_sources(notes, most_sources);
+    let mut order: Vec<usize> = (0..notes.evidence.len())
+        .filter(|nth| allowed.contains(&notes.evidence[*nth].source.number()))
+        .collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&notes.evidence[*a], &notes.evidence[*b]);
+        b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
+    });
+    let mut points: Vec<(Point, bool, Vec<i64>)> = Vec::new();
+    for nth in order {
+        let it = &notes.evidence[nth];
+        let ids = lexicon.set(&it.claim);
+        let no = denies(&spaced(&it.claim), words);
+        let figures = figures(&it.claim);
+        let mut said = false;
+        for (point, point_no, point_figures) in &mut points {
+            let whole = containment(&point.ids, &ids);
+            let back = containment(&ids, &point.ids);
+            let like = jaccard(&point.ids, &ids);
+            let agrees = *point_no == no && point_figures.iter().all(|n| figures.contains(n));
+            if agrees && whole >= CARRIES {
+                add_source(notes, point, nth);
+                said = true;
+            } else if like >= SAME
+                && (back >= 0.8 || *point_no == no)
+                && figures.iter().all(|n| point_figures.contains(n))
+            {
+                said = true;
+            }
+            if said {
+                break;
+            }
+        }
+        if !said {
+            let point = Point {
+                text: it.claim.clone(),
+                evidence: vec![nth],
+                ids,
+                score: it.score,
+                items: it.items.clone(),
+                words: it.claim.split_whitespace().count(),
+            };
+            points.push((point, no, figures));
+        }
+    }
+    Ok(points.into_iter().map(|it| it.0).collect())
+}
+
+fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
+    let source = notes.evidence[nth].source;
+    let known = point
+        .evidence
+        .iter()
+        .any(|it| notes.evidence[*it].source == source);
+    if !known && point.evidence.len() < MOST_SOURCES {
+        point.evidence.push(nth);
+    }
+}
+
+/// The numbers in a text, to a thousandth.
+fn figures(text: &str) -> Vec<i64> {
+    numbers(text)
+        .iter()
+        .map(|it| (it.value * 1000.0).round() as i64)
+        .collect()
+}
+
+/// The sources kept for writing (row E8): ranked by their best evidence.
+fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
+    let mut ranked: Vec<(f32, u32)> = notes
+        .sources
+        .iter()
+        .map(|source| {
+            let best = notes
+                .evidence
+                .iter()
+                .filter(|it| it.source == source.id)
+                .map(|it| it.score)
+                .fold(0.0, f32::max);
+            (best, source.id.number())
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked
+        .into_iter()
+        .take(most.max(1) as usize)
+        .map(|it| it.1)
+        .collect()
+}
+
+/// Picks up to `most` of `from` by maximal marginal relevance (Carbonell and Goldstein 1998):
+/// worth, less likeness to what is said already.
+pub(crate) fn mmr(
+    from: &[Point],
+    worth: impl Fn(&Point) -> f32,
+    said: &[Vec<u32>],
+    most: usize,
+    words: usize,
+) -> Vec<usize> {
+    let mut left: Vec<(usize, f32)> = from
+        .iter()
+        .enumerate()
+        .map(|(nth, it)| (nth, worth(it)))
+        .filter(|it| it.1 > 0.0)
+        .collect();
+    let mut picked: Vec<usize> = Vec::new();
+    let mut room = words;
+    while picked.len() < most {
+        let mut best: Option<(f32, usize, usize)> = None;
+        for (at, (nth, worth)) in left.iter().enumerate() {
+            let point = &from[*nth];
+            let like = picked
+                .iter()
+                .map(|it| jaccard(&from[*it].ids, &point.ids))
+                .chain(said.iter().map(|it| jaccard(it, &point.ids)))
+                .fold(0.0, f32::max);
+            if like >= SAME || point.words > room {
+                continue;
+            }
+            let value = 0.7 * worth - 0.3 * like;
+            if best.is_none_or(|it| value > it.0 + 1e-6) {
+                best = Some((value, at, *nth));
+            }
+        }
+        let Some((_, at, nth)) = best else {
+            break;
+        };
+        room -= from[nth].words;
+        picked.push(nth);
+        left.remove(at);
+    }
+    picked
+}
+
+/// What counts as one voice: a site, or a single work on a site that only holds others' works.
+pub(crate) fn voice(source: &Source) -> &str {
+    const SHELVES: &[&str] = &[
+        "nih.gov",
+        "doi.org",
+        "arxiv.org",
+        "biorxiv.org",
+        "medrxiv.org",
+        "europepmc.org",
+        "jstor.org",
+        "semanticscholar.org",
+        "ssrn.com",
+        "archive.org",
+        "zenodo.org",
+    ];
+    if SHELVES.contains(&source.domain.as_str()) {
+        source.doc_id.as_deref().unwrap_or(&source.url)
+    } else {
+        &source.domain
+    }
+}
+
+/// The distinct voices behind pieces of evidence.
+pub(crate) fn voices<'a>(
+    notes: &'a Notes,
+    evidence: impl IntoIterator<Item = &'a Evidence>,
+) -> BTreeSet<&'a str> {
+    evidence
+        .into_iter()
+        .filter_map(|it| notes.source(it.source))
+        .map(voice)
+        .collect()
+}

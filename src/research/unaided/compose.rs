@@ -1,0 +1,436 @@
+//! The extractive report: which sentences, where, and in which order.
+use crate::domain::{
+    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, Evidence, Item, Mode, Notes,
+    OpenPoint, Question, StopReason,
+};
+use crate::error::Result;
+use crate::research::gather::Gathered;
+use crate::research::prompts::{self, fill};
+use crate::research::write::{Draft, DraftConflict, DraftSection, Line};
+
+use super::answer::{self, Leaning, Ranked};
+use super::choose::{Point, mmr, points, voices};
+use super::conflicts;
+use super::lexicon::jaccard;
+use super::plan::{sentence_case, topic};
+use super::score::{FLOOR, Scale};
+
+/// Most key findings.
+const MOST_FINDINGS: usize = 7;
+/// Sentences of the section on the question itself, and of the others.
+const CORE_SENTENCES: usize = 9;
+const SIDE_SENTENCES: usize = 5;
+/// Sentences of a paragraph.
+const PARAGRAPH: usize = 4;
+/// Share of the question's telling words above which a sentence answers it directly.
+const DIRECT: f32 = 0.55;
+/// Share of the best sentence's relevance below which another is beside the point.
+const BESIDE: f32 = 0.45;
+/// Longest title taken from the question, in characters.
+const TITLE_CHARS: usize = 110;
+/// Tokens for a word of English, roughly.
+const TOKENS_PER_WORD: f32 = 1.35;
+/// Sections are not followed further than a report that is read: 4,000 words.
+const MOST_WORDS: usize = 4_000;
+
+/// The draft that these notes carry, or `None` where they do not speak to the question.
+pub(crate) fn compose(
+    question: &Question,
+    brief: &Brief,
+    gathered: &Gathered,
+    scale: &mut Scale,
+) -> Result<Option<Draft>> {
+    let notes = &gathered.notes;
+    let all = points(notes, scale.lexicon(), question.method.max_sources)?;
+    let ranked = answer::rank(brief, scale, &all)?;
+    let spoken = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+    if spoken < FLOOR {
+        return Ok(None);
+    }
+    // What speaks of much less than the best sentence does is beside the point.
+    let kept: Vec<usize> = ranked
+        .iter()
+        .filter(|it| it.relevance >= spoken * BESIDE)
+        .map(|it| it.point.evidence[0])
+        .collect();
+    let all: Vec<Point> = all
+        .iter()
+        .filter(|it| kept.contains(&it.evidence[0]))
+        .cloned()
+        .collect();
+    let ranked = answer::rank(brief, scale, &all)?;
+    let lean = Leaning::of(brief, notes, &ranked);
+    let clear = lean.as_ref().and_then(Leaning::clear);
+    let mut page = Sheet::new(notes, question.method.final_report_max_length);
+
+    let answer = answer::line(scale, notes, &ranked, lean.as_ref())?;
+    let core: Vec<Ranked<'_>> = ranked
+        .iter()
+        .filter(|it| speaks_to_core(notes, it.point))
+        .copied()
+        .collect();
+    let base = if core.is_empty() { &ranked } else { &core };
+    let short = answer::short(base, clear, notes);
+    let short_lines: Vec<Line> = short.iter().map(|it| page.say(it)).collect();
+    let conflicts = conflicts::find(notes, &all, scale.lexicon())?;
+    let confidence = mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
+
+    let mut findings = Vec::new();
+    let mut sections = Vec::new();
+    if question.mode == Mode::Report {
+        for point in pick_findings(notes, &all, &ranked, &page) {
+            let line = page.say(point);
+            findings.push((
+                line,
+                mark(
+                    notes,
+                    &[point],
+                    &conflicts,
+                    ranked.iter().find(|it| std::ptr::eq(it.point, point)),
+                    None,
+                )?,
+            ));
+        }
+        for item in notes.plan.items() {
+            let paragraphs = section(notes, item, &all, &mut page);
+            if !paragraphs.is_empty() {
+                sections.push(DraftSection {
+                    title: item.heading.clone(),
+                    item: item.id,
+                    paragraphs,
+                });
+            }
+        }
+    }
+    Ok(Some(Draft {
+        title: title(brief),
+        short: short_lines,
+        confidence,
+        answer,
+        findings,
+        sections,
+        conflicts,
+        open: open_points(gathered)?,
+    }))
+}
+
+/// What is said already, and how many words are left.
+struct Sheet<'a> {
+    notes: &'a Notes,
+    said: Vec<Vec<u32>>,
+    room: usize,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(notes: &'a Notes, max_tokens: u32) -> Sheet<'a> {
+        let room = match max_tokens {
+            0 => MOST_WORDS,
+            tokens => (tokens as f32 / TOKENS_PER_WORD) as usize,
+        };
+        Sheet {
+            notes,
+            said: Vec::new(),
+            room,
+        }
+    }
+
+    fn say(&mut self, point: &Point) -> Line {
+        self.said.push(point.ids.clone());
+        self.room = self.room.saturating_sub(point.words);
+        Line {
+            text: point.text.clone(),
+            evidence: point
+                .evidence
+                .iter()
+                .map(|it| self.notes.evidence[*it].id)
+                .collect(),
+        }
+    }
+
+    fn fresh(&self, point: &Point) -> bool {
+        self.said.iter().all(|it| jaccard(it, &point.ids) < 0.6)
+    }
+}
+
+fn speaks_to_core(notes: &Notes, point: &Point) -> bool {
+    notes
+        .plan
+        .items()
+        .first()
+        .is_some_and(|it| point.items.contains(&it.id))
+}
+
+/// The best of each item first, then the best of what is left; about a third of all there is to say.
+fn pick_findings<'a>(
+    notes: &Notes,
+    all: &'a [Point],
+    ranked: &[Ranked<'a>],
+    page: &Sheet<'_>,
+) -> Vec<&'a Point> {
+    let left: Vec<&Point> = all.iter().filter(|it| page.fresh(it)).collect();
+    let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
+    let mut picked: Vec<&Point> = Vec::new();
+    let fresh = |picked: &[&Point], it: &Point| {
+        picked
+            .iter()
+            .all(|other| jaccard(&other.ids, &it.ids) < 0.5)
+    };
+    for item in notes.plan.items() {
+        let best = left
+            .iter()
+            .filter(|it| {
+                it.items.first() == Some(&item.id)
+                    && it.score >= 0.4
+                    && it.words <= 45
+                    && fresh(&picked, it)
+            })
+            .max_by(|a, b| {
+                a.score
+                    .total_cmp(&b.score)
+                    .then(b.evidence.cmp(&a.evidence))
+            });
+        if let Some(it) = best
+            && picked.len() < most
+        {
+            picked.push(it);
+        }
+    }
+    for it in ranked.iter().map(|it| it.point) {
+        if picked.len() >= most {
+            break;
+        }
+        if page.fresh(it) && it.words <= 45 && fresh(&picked, it) {
+            picked.push(it);
+        }
+    }
+    picked
+}
+
+/// The paragraphs of one item: chosen by MMR, then ordered so that they read.
+fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> Vec<Vec<Line>> {
+    let core = notes
+        .plan
+        .items()
+        .first()
+        .is_some_and(|it| it.id == item.id);
+    let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
+    let own: Vec<Point> = all
+        .iter()
+        .filter(|it| it.items.contains(&item.id) && page.fresh(it))
+        .cloned()
+        .collect();
+    // A sentence that speaks to several items stands where it speaks best.
+    let worth = |it: &Point| {
+        if it.items.first() == Some(&item.id) {
+            it.score
+        } else {
+            it.score * 0.6
+        }
+    };
+    let picked = mmr(&own, worth, &page.said, most, page.room);
+    let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
+    let ordered = reading_order(notes, &chosen);
+    ordered
+        .into_iter()
+        .map(|paragraph| paragraph.into_iter().map(|it| page.say(it)).collect())
+        .collect()
+}
+
+/// Best first; then what follows on the same page, else what is most alike; new paragraph where
+/// nothing is alike or four sentences stand.
+fn reading_order<'a>(notes: &Notes, chosen: &[&'a Point]) -> Vec<Vec<&'a Point>> {
+    let mut left: Vec<&Point> = chosen.to_vec();
+    let mut out: Vec<Vec<&Point>> = Vec::new();
+    while !left.is_empty() {
+        let mut paragraph = vec![left.remove(0)];
+        while paragraph.len() < PARAGRAPH && !left.is_empty() {
+            let last = paragraph[paragraph.len() - 1];
+            let (at, near) = left
+                .iter()
+                .enumerate()
+                .map(|(at, it)| (at, nearness(notes, last, it)))
+                .fold(
+                    (0, -1.0),
+                    |best, it| if it.1 > best.1 + 1e-6 { it } else { best },
+                );
+            if near < 0.08 && paragraph.len() >= 2 {
+                break;
+            }
+            paragraph.push(left.remove(at));
+        }
+        in_page_order(notes, &mut paragraph);
+        out.push(paragraph);
+    }
+    // A last sentence by itself joins the paragraph before.
+    if out.len() > 1 && out[out.len() - 1].len() == 1 {
+        let single = out.pop().unwrap_or_default();
+        if let Some(last) = out.last_mut() {
+            last.extend(single);
+        }
+    }
+    out
+}
+
+fn place(notes: &Notes, point: &Point) -> (u32, usize) {
+    let first: Option<&Evidence> = point.evidence.first().map(|it| &notes.evidence[*it]);
+    first.map_or((0, 0), |it| (it.source.number(), it.passage.first()))
+}
+
+fn nearness(notes: &Notes, one: &Point, other: &Point) -> f32 {
+    let ((page, at), (other_page, other_at)) = (place(notes, one), place(notes, other));
+    let beside = if page == other_page {
+        0.4 / (1.0 + at.abs_diff(other_at) as f32 / 3.0)
+    } else {
+        0.0
+    };
+    beside + jaccard(&one.ids, &other.ids)
+}
+
+/// Neighbours from one page stand in the order of that page.
+fn in_page_order(notes: &Notes, paragraph: &mut [&Point]) {
+    for at in 1..paragraph.len() {
+        let mut now = at;
+        while now > 0 {
+            let (a, b) = (
+                place(notes, paragraph[now - 1]),
+                place(notes, paragraph[now]),
+            );
+            if a.0 != b.0 || a.1 <= b.1 {
+                break;
+            }
+            paragraph.swap(now - 1, now);
+            now -= 1;
+        }
+    }
+}
+
+/// The confidence of what these points say, and the rules that gave it: how many independent
+/// sources say the same, how many speak to it, whether any disagrees or doubts, and whether the
+/// words are those of the question.
+fn mark(
+    notes: &Notes,
+    said: &[&Point],
+    conflicts: &[DraftConflict],
+    best: Option<&Ranked<'_>>,
+    lean: Option<&Leaning>,
+) -> Result<ConfidenceMark> {
+    let words = &prompts::phrases()?.confidence;
+    let evidence: Vec<&Evidence> = said
+        .iter()
+        .flat_map(|it| &it.evidence)
+        .map(|nth| &notes.evidence[*nth])
+        .collect();
+    let n = voices(notes, evidence.iter().copied()).len();
+    let same = said
+        .iter()
+        .map(|it| voices(notes, it.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
+        .max()
+        .unwrap_or(0);
+    let leaning = lean.and_then(|it| {
+        it.clear()
+            .map(|yes| (if yes { it.yes } else { it.no }, it.yes + it.no))
+    });
+    let disputed = conflicts.iter().flat_map(|it| &it.sides).any(|(_, line)| {
+        line.evidence
+            .iter()
+            .any(|id| evidence.iter().any(|it| it.id == *id))
+    });
+    let mut why = vec![match n {
+        1 => words.one_source.clone(),
+        _ => fill(&words.sources, &[("n", &n.to_string())]),
+    }];
+    let mut level: i32 = match (same, n) {
+        (3.., _) => 3,
+        (2, _) | (_, 3..) => 2,
+        (_, 0) => 0,
+        _ => 1,
+    };
+    if disputed {
+        why.push(words.disagree.clone());
+        level -= 1;
+    } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
+        why.push(fill(
+            &words.lean,
+            &[("n", &way.to_string()), ("total", &total.to_string())],
+        ));
+    } else if same > 1 && same == n {
+        why.push(words.agree.clone());
+    } else if same > 1 {
+        why.push(fill(&words.same, &[("n", &same.to_string())]));
+    } else if n > 1 {
+        why.push(words.none_disagrees.clone());
+    }
+    if answer::any_doubt(evidence.iter().copied()) {
+        why.push(words.doubt.clone());
+        level -= 1;
+    }
+    if best.is_none_or(|it| it.relevance < DIRECT) {
+        why.push(words.indirect.clone());
+        level -= 1;
+    } else {
+        why.push(words.direct.clone());
+    }
+    Ok(ConfidenceMark {
+        level: grade(level),
+        why,
+    })
+}
+
+fn grade(level: i32) -> Confidence {
+    match level {
+        ..=0 => Confidence::VeryLow,
+        1 => Confidence::Low,
+        2 => Confidence::Moderate,
+        _ => Confidence::High,
+    }
+}
+
+/// The question, if it is short enough to head a page; else what it is about.
+fn title(brief: &Brief) -> String {
+    if brief.question.chars().count() <= TITLE_CHARS {
+        return sentence_case(&brief.question);
+    }
+    let all = topic(brief);
+    let cut: String = all.chars().take(TITLE_CHARS).collect();
+    sentence_case(&cut)
+}
+
+/// What could not be established, and why not.
+fn open_points(gathered: &Gathered) -> Result<Vec<OpenPoint>> {
+    let words = &prompts::phrases()?.open;
+    let mut out: Vec<OpenPoint> = gathered
+        .coverage
+        .iter()
+        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+        .map(|it: &CoverageRow| OpenPoint {
+            item: Some(it.id),
+            what: it.text.clone(),
+            why: it.gap.clone().unwrap_or_else(|| words.nothing.clone()),
+        })
+        .collect();
+    if let Some(reason) = gathered.gate.reason.as_deref() {
+        out.push(OpenPoint {
+            item: None,
+            what: words.gate_what.clone(),
+            why: fill(&words.gate, &[("reason", reason)]),
+        });
+    }
+    if matches!(
+        gathered.stop,
+        StopReason::UserFinish
+            | StopReason::BudgetCalls
+            | StopReason::BudgetTime
+            | StopReason::BudgetUsd
+    ) && let Some(last) = out.last_mut()
+    {
+        let stop = serde_json::to_value(gathered.stop)
+            .ok()
+            .and_then(|it| it.as_str().map(|it| it.replace('_', " ")));
+        last.why = format!(
+            "{} {}",
+            last.why,
+            fill(&words.stopped, &[("stop", &stop.unwrap_or_default())])
+        );
+    }
+    Ok(out)
+}

@@ -1,0 +1,249 @@
+//! Whether a sentence has the shape of an answer to a kind of question (row D7).
+use crate::domain::QuestionKind;
+use crate::domain::words::{is_stop, stem, tokens};
+use crate::error::Result;
+use crate::research::prompts::{self, Facet};
+
+use super::lexicon::{any_phrase, count_phrases, has_phrase};
+use super::sentence::{has_number, measures, names_month, years};
+
+/// How much `text` looks like an answer of this kind, 0 to 1. `spaced` are its words.
+pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
+    let words = prompts::plan()?;
+    let cues = |name: &str| {
+        words
+            .facets
+            .get(name)
+            .map_or(0.0, |it| cue_fit(it, text, spaced))
+    };
+    Ok(match kind {
+        QuestionKind::Definition => definition_fit(asked, spaced),
+        QuestionKind::HowTo => cues("steps"),
+        QuestionKind::Comparison => cues("comparison"),
+        QuestionKind::Why => cues("reasons"),
+        QuestionKind::List => list_fit(text, spaced).max(novelty(asked, text) * 0.8),
+        QuestionKind::When => date_fit(text, spaced),
+        QuestionKind::Who => name_fit(asked, text),
+        QuestionKind::Quantity => quantity_fit(asked, text),
+        QuestionKind::Where => cues("place").max(name_fit(asked, text) * 0.6),
+        QuestionKind::YesNo | QuestionKind::Causal => 0.5,
+        QuestionKind::Open => novelty(asked, text) * 0.6 + 0.2,
+    })
+}
+
+/// How much the sentence speaks on this side, 0 to 1.
+pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
+    if facet.numbers {
+        return if has_number(text) {
+            figure_fit(text)
+        } else {
+            0.0
+        };
+    }
+    if facet.dates {
+        return date_fit(text, spaced);
+    }
+    if facet.cues.is_empty() {
+        return 0.5;
+    }
+    if !facet.strong.is_empty() && !any_phrase(spaced, &facet.strong) {
+        return 0.15 * f32::from(u8::from(any_phrase(spaced, &facet.cues)));
+    }
+    match count_phrases(spaced, &facet.cues) {
+        0 => 0.0,
+        1 => 0.6,
+        2 => 0.8,
+        _ => 1.0,
+    }
+}
+
+/// "X is a …", "X, a kind of …", "X refers to …": the subject stands before the defining words.
+fn definition_fit(asked: &str, spaced: &str) -> f32 {
+    let subjects: Vec<String> = tokens(asked)
+        .into_iter()
+        .filter(|it| {
+            !is_stop(&it.text)
+                && !matches!(
+                    it.text.as_str(),
+                    "define" | "definition" | "meaning" | "explain"
+                )
+        })
+        .map(|it| stem(&it.text))
+        .collect();
+    let lead: Vec<&str> = spaced
+        .trim()
+        .split([' ', ','])
+        .filter(|it| !it.is_empty())
+        .take(9)
+        .collect();
+    let early = lead.iter().take(6).any(|it| subjects.contains(&stem(it)));
+    if !early {
+        return 0.0;
+    }
+    const DEFINING: &[&str] = &[
+        "is a",
+        "is an",
+        "is the",
+        "are a",
+        "are the",
+        "are an",
+        "is one of",
+        "are one of",
+        "refers to",
+        "refer to",
+        "is defined as",
+        "are defined as",
+        "is a type of",
+        "is any",
+        "means",
+        "is known as",
+        "was a",
+        "was the",
+        "consists of",
+        "consist of",
+        "is characterized by",
+        "is characterised by",
+        "are characterized by",
+        "belongs to",
+        "describes",
+    ];
+    let at = DEFINING
+        .iter()
+        .filter(|it| has_phrase(spaced, it))
+        .filter_map(|it| spaced.find(it))
+        .min();
+    match at {
+        Some(at) if at < 70 => 1.0,
+        Some(at) if at < 120 => 0.5,
+        _ => 0.0,
+    }
+}
+
+/// Enumerations: commas with a final "and", or "include", "such as".
+fn list_fit(text: &str, spaced: &str) -> f32 {
+    let commas = text.matches(", ").count() + text.matches("; ").count();
+    let joined = spaced.contains(" and ") || spaced.contains(" or ");
+    let named = [
+        "include",
+        "includes",
+        "including",
+        "such as",
+        "are the",
+        "following",
+        "namely",
+        "consist of",
+    ]
+    .iter()
+    .any(|it| has_phrase(spaced, it));
+    let by_commas: f32 = match commas {
+        0 => 0.0,
+        1 => 0.2,
+        2 => 0.45,
+        _ => 0.6,
+    };
+    let by_joint = if joined && commas >= 1 { 0.15 } else { 0.0 };
+    (by_commas + by_joint + if named { 0.3 } else { 0.0 }).min(1.0)
+}
+
+fn date_fit(text: &str, spaced: &str) -> f32 {
+    let year = !years(text).is_empty();
+    match (year, names_month(spaced)) {
+        (true, true) => 1.0,
+        (true, false) => 0.85,
+        (false, true) => 0.6,
+        (false, false) => {
+            let loose = ["century", "years ago", "weeks", "days after", "during the"];
+            if loose.iter().any(|it| has_phrase(spaced, it)) {
+                0.4
+            } else {
+                0.0
+            }
+        }
+    }
+}
+
+/// Names in the sentence that the question does not have: two capitalised words in a row best.
+fn name_fit(asked: &str, text: &str) -> f32 {
+    let asked = asked.to_lowercase();
+    let words = tokens(text);
+    let mut run = 0;
+    let mut best = 0;
+    for (nth, token) in words.iter().enumerate() {
+        let word = &text[token.span.clone()];
+        let capital = word.starts_with(char::is_uppercase) && word.len() > 1;
+        let fresh = !asked.contains(&token.text);
+        run = if capital && fresh && (nth > 0 || run > 0) {
+            run + 1
+        } else {
+            0
+        };
+        best = best.max(run);
+    }
+    match best {
+        0 => 0.0,
+        1 => 0.6,
+        _ => 1.0,
+    }
+}
+
+/// A number with a unit; best the unit that is asked for, or `%` where a share is.
+fn quantity_fit(asked: &str, text: &str) -> f32 {
+    let found = measures(text);
+    if found.is_empty() {
+        return 0.0;
+    }
+    let lower = asked.to_lowercase();
+    let share = [
+        "percent",
+        "proportion",
+        "share",
+        "fraction",
+        "prevalence",
+        "incidence",
+        "rate",
+        "%",
+    ]
+    .iter()
+    .any(|it| lower.contains(it));
+    let counted: Option<String> = ["how many ", "number of "]
+        .iter()
+        .find_map(|it| lower.find(it).map(|at| at + it.len()))
+        .and_then(|at| tokens(&lower[at..]).first().map(|it| stem(&it.text)));
+    let wanted = found.iter().any(|it| match (&it.unit, &counted) {
+        (Some(unit), _) if share => unit == "%",
+        (Some(unit), Some(counted)) => unit == counted,
+        _ => false,
+    });
+    if wanted {
+        1.0
+    } else if found.iter().any(|it| it.unit.is_some()) {
+        0.7
+    } else {
+        0.35
+    }
+}
+
+fn figure_fit(text: &str) -> f32 {
+    let found = measures(text);
+    let with_unit = found.iter().filter(|it| it.unit.is_some()).count();
+    match with_unit {
+        0 => 0.3,
+        1 => 0.75,
+        _ => 1.0,
+    }
+}
+
+/// Share of the sentence's telling words that the question does not have: it says something new.
+fn novelty(asked: &str, text: &str) -> f32 {
+    let asked: Vec<String> = tokens(asked).into_iter().map(|it| stem(&it.text)).collect();
+    let said: Vec<String> = tokens(text)
+        .into_iter()
+        .filter(|it| !is_stop(&it.text))
+        .map(|it| stem(&it.text))
+        .collect();
+    if said.is_empty() {
+        return 0.0;
+    }
+    let fresh = said.iter().filter(|it| !asked.contains(it)).count();
+    (fresh as f32 / said.len() as f32 * 1.4).min(1.0)
+}

@@ -1,0 +1,577 @@
+//! What exactly is asked, without a model.
+use std::collections::BTreeSet;
+
+use crate::domain::words::{Token, is_stop, stem, tokens};
+use crate::domain::{Brief, Question, QuestionKind, sentences};
+use crate::error::Result;
+use crate::research::prompts::{self, Phrases, fill};
+
+use super::lexicon::{any_phrase, has_phrase, spaced};
+
+/// Longest text taken whole as the question, in bytes; of longer ones the asking part is taken.
+const WHOLE: usize = 600;
+/// Key terms kept.
+const KEY_TERMS: usize = 16;
+/// Bytes looked at to tell the language.
+const LANGUAGE_SAMPLE: usize = 2_000;
+
+/// The refined question of `question`, whose text is not blank.
+pub(crate) fn refine(question: &Question) -> Result<Brief> {
+    let words = prompts::phrases()?;
+    let lang = language(&question.text);
+    let asked = asking_part(&question.text, words);
+    let kind = kind_of(&asked, words);
+    let mut subjects = subjects(&asked);
+    let mut terms = key_terms(&asked);
+    lean_on_dialogue(question, &asked, words, &mut subjects, &mut terms);
+    if subjects.is_empty() {
+        subjects.push(asked.trim_end_matches(['?', '.', '!']).to_owned());
+    }
+    let (scope_in, scope_out) = scope(question, &subjects)?;
+    Ok(Brief {
+        question: asked,
+        kind,
+        subjects,
+        key_terms: terms,
+        scope_in,
+        scope_out,
+        lang: question.lang.clone().unwrap_or(lang),
+    })
+}
+
+/// Two-letter code of the text's language; `en` where it is too short to tell.
+fn language(text: &str) -> String {
+    let end = floor_boundary(text, LANGUAGE_SAMPLE);
+    let told = whatlang::detect(&text[..end]);
+    let sure = told.filter(|it| it.is_reliable() || it.script() != whatlang::Script::Latin);
+    let ascii = text[..end].is_ascii();
+    match sure {
+        // Short ASCII questions full of names are taken for anything; English is the safer guess.
+        Some(it) if !(ascii && tokens(&text[..end]).iter().any(|it| is_stop(&it.text))) => {
+            two_letters(it.lang()).to_owned()
+        }
+        _ => "en".to_owned(),
+    }
+}
+
+fn two_letters(lang: whatlang::Lang) -> &'static str {
+    use whatlang::Lang::*;
+    match lang {
+        Deu => "de",
+        Fra => "fr",
+        Spa => "es",
+        Ita => "it",
+        Por => "pt",
+        Nld => "nl",
+        Swe => "sv",
+        Dan => "da",
+        Nob => "no",
+        Fin => "fi",
+        Pol => "pl",
+        Ces => "cs",
+        Slk => "sk",
+        Hun => "hu",
+        Ron => "ro",
+        Bul => "bg",
+        Ell => "el",
+        Rus => "ru",
+        Ukr => "uk",
+        Tur => "tr",
+        Ara => "ar",
+        Heb => "he",
+        Pes => "fa",
+        Hin => "hi",
+        Ben => "bn",
+        Cmn => "zh",
+        Jpn => "ja",
+        Kor => "ko",
+        Vie => "vi",
+        Tha => "th",
+        Ind => "id",
+        Cat => "ca",
+        Hrv => "hr",
+        Srp => "sr",
+        Slv => "sl",
+        Lit => "lt",
+        Lav => "lv",
+        Est => "et",
+        _ => "en",
+    }
+}
+
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut end = at.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+/// The part of a long text that asks: its questions, else its sentences that tell us to do
+/// something, else its beginning. White space is squeezed.
+pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
+    let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if squeezed.len() <= WHOLE {
+        return squeezed;
+    }
+    let all: Vec<&str> = sentences(&squeezed)
+        .into_iter()
+        .map(|it| &squeezed[it])
+        .filter(|it| it.len() <= WHOLE)
+        .collect();
+    let questions: Vec<&str> = all.iter().copied().filter(|it| it.ends_with('?')).collect();
+    let orders = || {
+        all.iter().copied().filter(|it| {
+            let first = tokens(&it[..floor_boundary(it, 40)]);
+            first
+                .iter()
+                .find(|it| it.text != "please")
+                .is_some_and(|it| words.question.asking.contains(&it.text))
+        })
+    };
+    let chosen: Vec<&str> = if questions.is_empty() {
+        orders().collect()
+    } else {
+        questions
+    };
+    let mut taken: Vec<&str> = Vec::new();
+    let mut room = WHOLE;
+    // What is asked last is what is wanted most; order is kept.
+    for it in chosen.into_iter().rev() {
+        if it.len() > room {
+            break;
+        }
+        room -= it.len() + 1;
+        taken.push(it);
+        if room < 20 {
+            break;
+        }
+    }
+    taken.reverse();
+    if taken.is_empty() {
+        let end = floor_boundary(&squeezed, WHOLE / 2);
+        let end = squeezed[..end].rfind(' ').unwrap_or(end);
+        return squeezed[..end].to_owned();
+    }
+    taken.join(" ")
+}
+
+/// What kind of answer the words want.
+pub(crate) fn kind_of(asked: &str, words: &Phrases) -> QuestionKind {
+    let q = &words.question;
+    let whole = spaced(asked);
+    let start = whole.trim_start();
+    let opens = |phrases: &[String]| {
+        phrases.iter().any(|it| {
+            start
+                .strip_prefix(it.as_str())
+                .is_some_and(|rest| rest.starts_with([' ', ',']))
+        })
+    };
+    if opens(&q.how_to) {
+        return QuestionKind::HowTo;
+    }
+    if opens(&q.quantity) {
+        return QuestionKind::Quantity;
+    }
+    if any_phrase(&whole, &q.comparison) && !opens(&q.auxiliaries) {
+        return QuestionKind::Comparison;
+    }
+    if opens(&q.auxiliaries) {
+        return yes_no_kind(&whole, words);
+    }
+    let by_opening = [
+        (&q.when, QuestionKind::When),
+        (&q.who, QuestionKind::Who),
+        (&q.r#where, QuestionKind::Where),
+        (&q.why, QuestionKind::Why),
+        (&q.list, QuestionKind::List),
+        (&q.definition, QuestionKind::Definition),
+    ];
+    for (phrases, kind) in by_opening {
+        if opens(phrases) {
+            return refine_what(kind, &whole);
+        }
+    }
+    if start.starts_with("what ") {
+        return QuestionKind::Open;
+    }
+    inner_kind(asked, words)
+}
+
+/// "What is the function of X" asks more than what X is.
+fn refine_what(kind: QuestionKind, whole: &str) -> QuestionKind {
+    if kind != QuestionKind::Definition {
+        return kind;
+    }
+    let plain = tokens(whole).iter().filter(|it| !is_stop(&it.text)).count();
+    let of = has_phrase(whole, "of") || has_phrase(whole, "for") || has_phrase(whole, "used");
+    if plain > 4 || of || has_phrase(whole, "the") && plain > 2 {
+        QuestionKind::Open
+    } else {
+        QuestionKind::Definition
+    }
+}
+
+fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
+    if any_phrase(whole, &words.question.causal) {
+        QuestionKind::Causal
+    } else {
+        QuestionKind::YesNo
+    }
+}
+
+/// The kind of a question that begins with something else: "Between A and B, is there …",
+/// "In cats, which …", or no question word at all.
+fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
+    let q = &words.question;
+    for clause in asked.rsplit([',', ';']) {
+        let clause = spaced(clause);
+        let start = clause.trim();
+        let first = start.split(' ').next().unwrap_or_default();
+        let opens = |phrases: &[String]| phrases.iter().any(|it| start.starts_with(it.as_str()));
+        if opens(&q.quantity) {
+            return QuestionKind::Quantity;
+        }
+        if opens(&q.who) {
+            return QuestionKind::Who;
+        }
+        if opens(&q.when) {
+            return QuestionKind::When;
+        }
+        if opens(&q.r#where) {
+            return QuestionKind::Where;
+        }
+        if opens(&q.list) {
+            return QuestionKind::List;
+        }
+        if asked.ends_with('?') && q.auxiliaries.iter().any(|it| it == first) {
+            return yes_no_kind(&spaced(asked), words);
+        }
+    }
+    let whole = spaced(asked);
+    if has_phrase(&whole, "who") && asked.ends_with('?') {
+        return QuestionKind::Who;
+    }
+    if has_phrase(&whole, "where") && asked.ends_with('?') {
+        return QuestionKind::Where;
+    }
+    QuestionKind::Open
+}
+
+/// Names and noun phrases of the question as they stand: runs of words between stop words,
+/// without weak words at their ends; most telling first.
+pub(crate) fn subjects(asked: &str) -> Vec<String> {
+    let words = tokens(asked);
+    let mut runs: Vec<(f32, usize, String)> = Vec::new();
+    let mut run: Vec<&Token> = Vec::new();
+    let mut close = |run: &mut Vec<&Token>| {
+        trim_weak(asked, run);
+        if let (Some(first), Some(last)) = (run.first(), run.last()) {
+            let weight = run.iter().map(|it| telling(asked, it)).sum::<f32>();
+            let text = asked[first.span.start..last.span.end].to_owned();
+            runs.push((weight, first.span.start, text));
+        }
+        run.clear();
+    };
+    let mut end = 0;
+    for (nth, token) in words.iter().enumerate() {
+        let between = &asked[end..token.span.start];
+        if !between
+            .chars()
+            .all(|c| c.is_whitespace() || c == '\'' || c == '’')
+        {
+            close(&mut run);
+        }
+        end = token.span.end;
+        let name = is_name(asked, token) && nth > 0;
+        if (is_stop(&token.text) && !name) || is_question_word(&token.text) {
+            close(&mut run);
+        } else {
+            run.push(token);
+        }
+    }
+    close(&mut run);
+    // The heaviest first, but only among those that tell something; ties by place.
+    runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut seen = BTreeSet::new();
+    runs.into_iter()
+        .filter(|it| seen.insert(it.2.to_lowercase()))
+        .map(|it| it.2)
+        .take(4)
+        .collect()
+}
+
+fn trim_weak(text: &str, run: &mut Vec<&Token>) {
+    let weak = |it: &Token| is_weak(&it.text) && !is_name(text, it);
+    while run.first().is_some_and(|it| weak(it)) {
+        run.remove(0);
+    }
+    while run.last().is_some_and(|it| weak(it)) {
+        run.pop();
+    }
+}
+
+fn is_question_word(word: &str) -> bool {
+    matches!(
+        word,
+        "list" | "describe" | "explain" | "compare" | "please" | "define" | "vs" | "versus"
+    )
+}
+
+/// Whether a lower-case word tells little of what a question is about.
+pub(crate) fn is_weak(word: &str) -> bool {
+    let weak = prompts::weak();
+    weak.contains(word)
+        || word.strip_suffix('s').is_some_and(|it| weak.contains(it))
+        || word.strip_suffix("ed").is_some_and(|it| weak.contains(it))
+        || word.strip_suffix('d').is_some_and(|it| weak.contains(it))
+        || word.strip_suffix("es").is_some_and(|it| weak.contains(it))
+        || word.strip_suffix("ing").is_some_and(|it| weak.contains(it))
+}
+
+/// Whether a word is written like a name: a capital inside a sentence, a digit, capitals within.
+fn is_name(text: &str, token: &Token) -> bool {
+    let word = &text[token.span.clone()];
+    let mut chars = word.chars();
+    let first = chars.next().is_some_and(char::is_uppercase);
+    let inner = chars.any(|c| c.is_uppercase() || c.is_ascii_digit());
+    (first && token.span.start > 0) || inner
+}
+
+/// How much a word tells of what a text is about, from its looks: 0 for stop words, up to 2.5.
+pub(crate) fn telling(text: &str, token: &Token) -> f32 {
+    let word = &text[token.span.clone()];
+    if is_stop(&token.text) {
+        return 0.0;
+    }
+    let inner = word.chars().skip(1).any(char::is_uppercase)
+        || (word.chars().any(|c| c.is_ascii_digit()) && word.chars().any(char::is_alphabetic));
+    if inner && word.chars().count() > 1 {
+        return 2.2;
+    }
+    if is_weak(&token.text) {
+        return if is_name(text, token) { 0.8 } else { 0.35 };
+    }
+    if is_name(text, token) {
+        return 1.8;
+    }
+    1.0 + 0.08 * (token.text.chars().count().min(12) as f32 - 4.0).max(0.0)
+}
+
+/// The words that carry meaning, most telling first, then as asked; each stem once.
+fn key_terms(asked: &str) -> Vec<String> {
+    let words = tokens(asked);
+    let mut seen = BTreeSet::new();
+    let mut ranked: Vec<(f32, usize, String)> = words
+        .iter()
+        .filter(|it| !is_stop(&it.text) && !is_question_word(&it.text))
+        .filter(|it| seen.insert(stem(&it.text)))
+        .map(|it| {
+            (
+                telling(asked, it),
+                it.span.start,
+                asked[it.span.clone()].to_owned(),
+            )
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.into_iter().map(|it| it.2).take(KEY_TERMS).collect()
+}
+
+/// A follow-up that says "it" is about what the person spoke of before.
+fn lean_on_dialogue(
+    question: &Question,
+    asked: &str,
+    words: &Phrases,
+    subjects_now: &mut Vec<String>,
+    terms: &mut Vec<String>,
+) {
+    let leans = any_phrase(&spaced(asked), &words.question.follow_up)
+        || tokens(asked).iter().filter(|it| !is_stop(&it.text)).count() < 3;
+    let said = question
+        .dialogue
+        .iter()
+        .rev()
+        .filter_map(|it| it.user.as_deref());
+    for (nth, said) in said.take(3).enumerate() {
+        let part = asking_part(said, words);
+        // What was said last clarifies even a question that stands alone.
+        if !leans && nth > 0 {
+            break;
+        }
+        for it in subjects(&part) {
+            if !subjects_now
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(&it))
+            {
+                subjects_now.push(it);
+            }
+        }
+        for it in key_terms(&part) {
+            if terms.len() < KEY_TERMS && !terms.iter().any(|known| known.eq_ignore_ascii_case(&it))
+            {
+                terms.push(it);
+            }
+        }
+    }
+}
+
+fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<String>)> {
+    let words = &prompts::plan()?.scope;
+    let all = subjects.join(", ");
+    let mut within = vec![fill(&words.within, &[("subject", &all)])];
+    if let Some(date) = &question.since {
+        within.push(fill(&words.since, &[("date", date)]));
+    }
+    if let Some(date) = &question.until {
+        within.push(fill(&words.until, &[("date", date)]));
+    }
+    if !question.domains.is_empty() {
+        within.push(fill(
+            &words.domains,
+            &[("domains", &question.domains.join(", "))],
+        ));
+    }
+    let mut out = vec![fill(&words.out, &[("subject", &all)])];
+    if !question.not_domains.is_empty() {
+        out.push(fill(
+            &words.out_domains,
+            &[("domains", &question.not_domains.join(", "))],
+        ));
+    }
+    Ok((within, out))
+}
+
+/// The parts of a question that asks several things: each `?` ends one, and ", and which …" begins one.
+pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
+    let mut found = Vec::new();
+    let spans = sentences(asked);
+    // A stop inside one question ("Rep. Smith") makes no part.
+    let several = spans
+        .iter()
+        .filter(|it| asked[(*it).clone()].ends_with('?'))
+        .count()
+        > 1;
+    let spans = if several {
+        spans
+    } else {
+        std::iter::once(0..asked.len()).collect()
+    };
+    for span in spans {
+        let sentence = &asked[span];
+        let mut rest = sentence;
+        while let Some(at) = next_part(rest, words) {
+            found.push(rest[..at].trim().trim_end_matches(',').to_owned());
+            rest = rest[at..].trim_start_matches([',', ' ']);
+            rest = rest.strip_prefix("and ").unwrap_or(rest);
+        }
+        found.push(rest.trim().to_owned());
+    }
+    found.retain(|it| tokens(it).iter().filter(|it| !is_stop(&it.text)).count() >= 2);
+    found
+}
+
+/// Where a further part begins: at a comma or "and" before a question word.
+fn next_part(text: &str, words: &Phrases) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    [", and ", " and ", "; "]
+        .iter()
+        .flat_map(|joint| lower.match_indices(joint))
+        .filter(|(at, joint)| {
+            let after = lower[at + joint.len()..]
+                .split(' ')
+                .next()
+                .unwrap_or_default();
+            let enough = tokens(&text[..*at])
+                .iter()
+                .filter(|it| !is_stop(&it.text))
+                .count()
+                >= 2;
+            enough && words.question.parts.iter().any(|it| it == after)
+        })
+        .map(|(at, _)| at)
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> QuestionKind {
+        kind_of(text, prompts::phrases().unwrap())
+    }
+
+    #[test]
+    fn kinds_are_told_by_the_opening_words() {
+        use QuestionKind::*;
+        for (text, wanted) in [
+            ("What is circular RNA?", Definition),
+            ("How to prune an apple tree?", HowTo),
+            (
+                "What is the difference between mitosis and meiosis?",
+                Comparison,
+            ),
+            ("Why is the sky blue?", Why),
+            ("Does smoking cause lung cancer?", Causal),
+            ("Which genes are mutated in AML?", List),
+            ("When was the telephone invented?", When),
+            ("Who invented the telephone?", Who),
+            ("How many people live in Lagos?", Quantity),
+            ("Where is the Alhambra?", Where),
+            ("Is light a wave?", YesNo),
+            ("Between A and B, is there consistency?", YesNo),
+        ] {
+            assert_eq!(kind(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn subjects_are_the_names_and_noun_phrases() {
+        let found = subjects("Is METTL1 overexpression associated with better patient survival?");
+        assert_eq!(found[0], "METTL1 overexpression");
+        assert!(
+            found.contains(&"patient survival".to_owned())
+                || found.contains(&"survival".to_owned()),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_question_of_two_parts_is_split() {
+        let words = prompts::phrases().unwrap();
+        let found = parts(
+            "What methods detect pancreatic cancer risk, and which genetic syndromes are relevant?",
+            words,
+        );
+        assert_eq!(
+            found,
+            [
+                "What methods detect pancreatic cancer risk",
+                "which genetic syndromes are relevant?"
+            ]
+        );
+        assert_eq!(parts("Is cork strong and light?", words).len(), 1);
+    }
+
+    #[test]
+    fn of_pages_of_text_the_asking_part_is_taken() {
+        let words = prompts::phrases().unwrap();
+        let text = format!(
+            "{} How strong is cork? {}",
+            "Cork is a bark. ".repeat(100),
+            "It floats. ".repeat(50)
+        );
+        assert_eq!(asking_part(&text, words), "How strong is cork?");
+    }
+
+    #[test]
+    fn languages_are_told() {
+        assert_eq!(
+            language("Wie viele Einwohner hat die Stadt München heute?"),
+            "de"
+        );
+        assert_eq!(language("What is the role of p53 in apoptosis?"), "en");
+        assert_eq!(language("什么是人工智能？"), "zh");
+    }
+}

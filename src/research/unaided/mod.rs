@@ -1,0 +1,12 @@
+//! The twins of the steps that need no model: plain functions of nouns, without calls.
+pub(crate) mod answer;
+pub(crate) mod choose;
+pub(crate) mod compose;
+pub(crate) mod conflicts;
+pub(crate) mod fits;
+pub(crate) mod intake;
+pub(crate) mod lexicon;
+pub(crate) mod plan;
+pub(crate) mod queries;
+pub(crate) mod score;
+pub(crate) mod sentence;

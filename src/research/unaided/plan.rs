@@ -1,0 +1,200 @@
+//! The checklist by kind of question and from the question's own parts.
+use crate::domain::{
+    Brief, Complexity, Item, ItemId, Plan, QuestionKind, SectionPlan, WritingPlan,
+};
+use crate::error::{Error, Kind, Result};
+use crate::research::prompts::{self, Facet, fill};
+
+use super::intake;
+
+/// Most items a plan has (row B3).
+const MOST: usize = 7;
+/// Fewest items a plan has (row B3).
+const FEWEST: usize = 3;
+
+/// The plan for `brief`.
+pub(crate) fn break_down(brief: &Brief) -> Result<Plan> {
+    let words = prompts::phrases()?;
+    let parts = intake::parts(&brief.question, words);
+    let mut items = Vec::new();
+    if parts.len() > 1 {
+        for part in parts.iter().take(4) {
+            items.push(part_item(brief, part, items.len()));
+        }
+    }
+    if brief.lang == "en" {
+        add_facets(brief, &mut items)?;
+    } else if items.is_empty() {
+        add_subjects(brief, &mut items);
+    }
+    let complexity = match (brief.kind, parts.len()) {
+        (_, 3..) => Complexity::Complex,
+        (QuestionKind::Comparison | QuestionKind::Causal | QuestionKind::Open, _) | (_, 2) => {
+            Complexity::Moderate
+        }
+        _ => Complexity::Simple,
+    };
+    let writing = writing(brief, &items)?;
+    Plan::new(items, complexity, writing)
+        .ok_or_else(|| Error::new(Kind::Internal, "planning: the checklist came out empty"))
+}
+
+/// What a part of the question asks for itself.
+fn part_item(brief: &Brief, part: &str, before: usize) -> Item {
+    let own = intake::subjects(part);
+    let heading = sentence_case(part.trim_end_matches(['?', '.', ' ']));
+    // A later part often leaves out what the question is about.
+    let anchor = brief.subjects.first().cloned().unwrap_or_default();
+    let query = if part.contains(anchor.as_str()) || anchor.is_empty() {
+        part.to_owned()
+    } else {
+        format!("{part} {anchor}")
+    };
+    Item {
+        id: ItemId::new(before as u32 + 1),
+        asks: part.to_owned(),
+        heading,
+        terms: own,
+        query,
+    }
+}
+
+fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
+    let words = prompts::plan()?;
+    let (a, b) = sides(brief);
+    // The question's own parts are its heart; a facet for the whole would repeat them.
+    let skip = usize::from(!items.is_empty());
+    let room = if skip == 1 { 5 } else { MOST };
+    for (_, facet) in words.facets_of(brief.kind).into_iter().skip(skip) {
+        if items.len() >= room.max(FEWEST) {
+            break;
+        }
+        items.push(facet_item(brief, facet, &a, &b, items.len()));
+    }
+    Ok(())
+}
+
+fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> Item {
+    let topic = topic(brief);
+    let question = brief.question.trim_end_matches(['?', '.', ' ']);
+    let values = [
+        ("subject", topic.as_str()),
+        ("question", question),
+        ("a", a),
+        ("b", b),
+    ];
+    let heading = fill(&facet.heading, &values);
+    let terms = match facet.heading.as_str() {
+        "{a}" => vec![a.to_owned()],
+        "{b}" => vec![b.to_owned()],
+        _ => brief.subjects.clone(),
+    };
+    Item {
+        id: ItemId::new(before as u32 + 1),
+        asks: fill(&facet.asks, &values),
+        heading: sentence_case(&heading),
+        terms,
+        query: fill(&facet.query, &values),
+    }
+}
+
+/// What templates call the subject: the first, or the first two where the first is one word.
+pub(crate) fn topic(brief: &Brief) -> String {
+    match brief.subjects.as_slice() {
+        [] => brief.question.clone(),
+        [only] => only.clone(),
+        [first, second, ..] if first.contains(' ') && second.len() < 4 => first.clone(),
+        [first, second, ..] => format!("{first} and {second}"),
+    }
+}
+
+/// In a language that has no words here, the question itself and its subjects are the checklist.
+fn add_subjects(brief: &Brief, items: &mut Vec<Item>) {
+    let mut asks = vec![brief.question.clone()];
+    asks.extend(brief.subjects.iter().take(2).cloned());
+    asks.dedup();
+    for text in asks {
+        items.push(Item {
+            id: ItemId::new(items.len() as u32 + 1),
+            heading: sentence_case(text.trim_end_matches(['?', '？', '.', '。'])),
+            terms: brief.key_terms.clone(),
+            query: text.clone(),
+            asks: text,
+        });
+    }
+}
+
+/// The two sides of a comparison: "between A and B", "A versus B", "A or B"; else the first two subjects.
+pub(crate) fn sides(brief: &Brief) -> (String, String) {
+    let text = brief.question.trim_end_matches(['?', '.', ' ']);
+    let lower = text.to_ascii_lowercase();
+    let after_between = lower.find("between ").map(|at| at + "between ".len());
+    let found = after_between
+        .and_then(|from| split_at(text, &lower, from, " and "))
+        .or_else(|| split_at(text, &lower, 0, " versus "))
+        .or_else(|| split_at(text, &lower, 0, " vs. "))
+        .or_else(|| split_at(text, &lower, 0, " vs "))
+        .or_else(|| split_at(text, &lower, 0, " compared to "))
+        .or_else(|| split_at(text, &lower, 0, " compared with "))
+        .or_else(|| split_at(text, &lower, 0, " differ from "))
+        .or_else(|| split_at(text, &lower, 0, " better than "))
+        .or_else(|| split_at(text, &lower, 0, " or "));
+    let mut subjects = brief.subjects.iter().cloned();
+    found.unwrap_or_else(|| {
+        (
+            subjects.next().unwrap_or_default(),
+            subjects.next().unwrap_or_default(),
+        )
+    })
+}
+
+fn split_at(text: &str, lower: &str, from: usize, joint: &str) -> Option<(String, String)> {
+    let at = from + lower.get(from..)?.find(joint)?;
+    let left = intake::subjects(&text[from..at]);
+    let right = intake::subjects(&text[at + joint.len()..]);
+    let last = |all: Vec<String>, text: &str, end: bool| {
+        // The side is the phrase next to the joint.
+        all.into_iter().max_by_key(|it| {
+            let place = text.find(it.as_str()).unwrap_or(0);
+            if end { place } else { text.len() - place }
+        })
+    };
+    Some((
+        last(left, &text[from..at], true)?,
+        last(right, &text[at + joint.len()..], false)?,
+    ))
+}
+
+fn writing(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
+    let words = &prompts::plan()?.writing;
+    Ok(WritingPlan {
+        overall_goal: fill(&words.overall_goal, &[("question", &brief.question)]),
+        desired_tone: words.desired_tone.clone(),
+        sections: items
+            .iter()
+            .map(|it| SectionPlan {
+                title: it.heading.clone(),
+                guidance: fill(&words.guidance, &[("asks", &it.asks)]),
+                items: vec![it.id],
+            })
+            .collect(),
+        additional_directives: words.directives.clone(),
+    })
+}
+
+/// The text with a capital first letter, unless its first word has a shape of its own (mRNA, iPhone).
+pub(crate) fn sentence_case(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first
+        .chars()
+        .skip(1)
+        .any(|c| c.is_uppercase() || c.is_ascii_digit())
+    {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(c) if c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}

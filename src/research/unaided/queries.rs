@@ -1,0 +1,120 @@
+//! What is sent to a search for an item: variations at first, then what closes its gap.
+use std::collections::BTreeSet;
+
+use crate::domain::words::{content_stems, tokens};
+use crate::domain::{Brief, Item, Plan, Query, Question, Variation, Vertical};
+use crate::error::Result;
+use crate::research::prompts::{self, fill};
+
+use super::intake::is_weak;
+
+/// Queries for `items`, at most `breadth` for each, in the order of the plan; no two that would
+/// find the same (equal stems).
+pub(crate) fn first_round(
+    question: &Question,
+    brief: &Brief,
+    plan: &Plan,
+    breadth: u32,
+    asked: &mut BTreeSet<Vec<String>>,
+) -> Result<Vec<Query>> {
+    let mut found = Vec::new();
+    for item in plan.items() {
+        let texts = variations(brief, item)?;
+        for (variation, text) in texts.into_iter().take(breadth as usize) {
+            push(question, item, variation, text, asked, &mut found);
+        }
+    }
+    Ok(found)
+}
+
+/// Queries for an item that is still open: what is missing, what was met while reading, and
+/// each time broader (row E11).
+pub(crate) fn gap_round(
+    question: &Question,
+    item: &Item,
+    gap_query: &str,
+    met: &[String],
+    breadth: u32,
+    asked: &mut BTreeSet<Vec<String>>,
+) -> Vec<Query> {
+    let mut found = Vec::new();
+    let mut texts = vec![gap_query.to_owned()];
+    let subject = item.terms.first().cloned().unwrap_or_default();
+    texts.extend(met.iter().map(|it| format!("{subject} {it}")));
+    texts.extend(item.terms.iter().cloned());
+    for text in texts {
+        if found.len() >= breadth as usize {
+            break;
+        }
+        push(question, item, Variation::Gap, text, asked, &mut found);
+    }
+    found
+}
+
+fn push(
+    question: &Question,
+    item: &Item,
+    variation: Variation,
+    text: String,
+    asked: &mut BTreeSet<Vec<String>>,
+    found: &mut Vec<Query>,
+) {
+    let mut key = content_stems(&text);
+    key.sort();
+    key.dedup();
+    if key.is_empty() || !asked.insert(key) {
+        return;
+    }
+    found.push(Query {
+        text,
+        vertical: Vertical::Local,
+        item: item.id,
+        variation,
+        limit: question.method.results_per_query,
+        domains: question.domains.clone(),
+        not_domains: question.not_domains.clone(),
+        since: question.since.clone(),
+        until: question.until.clone(),
+    });
+}
+
+/// The item's query, then in other words, a step back, a step closer (row D3).
+fn variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+    let words = &prompts::phrases()?.query;
+    let terms: Vec<&str> = brief
+        .key_terms
+        .iter()
+        .map(String::as_str)
+        .filter(|it| !is_weak(&it.to_lowercase()))
+        .collect();
+    let subject = item
+        .terms
+        .first()
+        .or(brief.subjects.first())
+        .cloned()
+        .unwrap_or_default();
+    let rest: Vec<&str> = tokens(&item.query)
+        .into_iter()
+        .map(|it| &item.query[it.span])
+        .filter(|it| !subject.contains(it))
+        .filter(|it| !crate::domain::words::is_stop(&it.to_lowercase()))
+        .take(4)
+        .collect();
+    let joined = terms.join(" ");
+    let narrow = rest.join(" ");
+    Ok(vec![
+        (Variation::Original, item.query.clone()),
+        (
+            Variation::Rephrased,
+            fill(&words.rephrased, &[("terms", &joined)]),
+        ),
+        (
+            Variation::Broader,
+            fill(&words.broader, &[("subject", &subject)]),
+        ),
+        (
+            Variation::Narrower,
+            fill(&words.narrower, &[("subject", &subject), ("item", &narrow)]),
+        ),
+    ])
+}

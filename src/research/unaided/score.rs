@@ -1,0 +1,822 @@
+//! How well each sentence of a page speaks to each item.
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::domain::words::{is_stop, stem, tokens};
+use crate::domain::{
+    BlockKind, Brief, Evidence, EvidenceId, Item, ItemId, Page, Plan, QuestionKind, SourceId,
+    Stance,
+};
+use crate::error::Result;
+use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
+
+use super::fits::{cue_fit, kind_fit};
+use super::intake::{kind_of, telling};
+use super::lexicon::Lexicon;
+use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, leans};
+
+/// Longest text of a page that is weighed, in characters (row E12).
+const PAGE_CUT: usize = 25_000;
+/// Length of a chunk of a longer page, in characters (row D9).
+const CHUNK: usize = 4_000;
+/// Most claims of a page for an item (row C4).
+const MOST_CLAIMS: usize = 5;
+/// Relevance to the question, own words and context together, below which a sentence is about
+/// something else. Measured on the null questions of MultiHop-RAG: see `evals`.
+pub(crate) const FLOOR: f32 = 0.34;
+/// Weight of question terms that is enough to be fully on the question: four to six telling words.
+const ENOUGH: f32 = 6.5;
+/// Words a widened passage may have.
+const WIDENED_WORDS: usize = 70;
+
+/// A question term and how telling it is.
+#[derive(Debug, Clone, Copy)]
+struct Term {
+    id: u32,
+    telling: f32,
+}
+
+/// What evidence for an item must speak of.
+struct Probe {
+    item: ItemId,
+    /// Whether it asks the question itself or a part of it.
+    core: bool,
+    kind: QuestionKind,
+    asked: String,
+    terms: Vec<Term>,
+    facet: Option<&'static Facet>,
+    /// Whether the item is one side of a comparison.
+    side: bool,
+}
+
+/// One page taken in for weighing.
+pub(crate) struct Reading<'a> {
+    pub(crate) page: &'a Page,
+    pub(crate) source: SourceId,
+    /// How many chunks may be kept of a page that is longer than [`PAGE_CUT`].
+    pub(crate) chunks: usize,
+    /// Most tokens of evidence kept (row E1's `summaryTokens`).
+    pub(crate) tokens: usize,
+}
+
+/// What was found on a page, and what was left out and why.
+#[derive(Default)]
+pub(crate) struct Weighed {
+    pub(crate) evidence: Vec<Evidence>,
+    /// Sentences that give orders to machines: how many.
+    pub(crate) orders: usize,
+}
+
+/// Weighs pages against one plan. Knows the words met so far.
+pub(crate) struct Scale {
+    lexicon: Lexicon,
+    words: &'static Phrases,
+    probes: Vec<Probe>,
+    question: Vec<Term>,
+    /// The names in the question, as written, each with the word that stands for it.
+    names: Vec<(String, u32)>,
+    /// Sites read from: a question that names one asks for its words, not about it.
+    sites: BTreeSet<String>,
+    /// Short forms and what they stand for, as the pages explain them: "basal cell carcinoma (BCC)".
+    aliases: Vec<(u32, Vec<u32>)>,
+    /// In how many sentences a word was met, of how many.
+    met: HashMap<u32, u32>,
+    sentences: u32,
+}
+
+/// A page's sentences as word numbers.
+pub(crate) struct Lines {
+    title: Vec<u32>,
+    /// Sentences looked at, in order: number and words.
+    lines: Vec<(usize, Vec<u32>)>,
+    casing: Casing,
+}
+
+impl Scale {
+    pub(crate) fn new(brief: &Brief, plan: &Plan) -> Result<Scale> {
+        let words = prompts::phrases()?;
+        let facets = prompts::plan()?;
+        let mut lexicon = Lexicon::default();
+        let question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
+        let whole = brief.question.as_str();
+        let mut probes = Vec::new();
+        for (nth, item) in plan.items().iter().enumerate() {
+            let facet = facets.facet_by_heading(&item.heading).map(|it| it.1);
+            let side = facet.is_none()
+                && brief.kind == QuestionKind::Comparison
+                && !whole.contains(&item.asks);
+            let part = facet.is_none() && !side;
+            let core = part || nth == 0;
+            let asked = if part {
+                item.asks.clone()
+            } else {
+                brief.question.clone()
+            };
+            let terms = if part || side {
+                part_terms(&mut lexicon, item, side, brief)
+            } else {
+                terms_of(&mut lexicon, &item.terms.join(" . "), &item.terms)
+            };
+            probes.push(Probe {
+                item: item.id,
+                core,
+                kind: if part {
+                    kind_of(&asked, words)
+                } else {
+                    brief.kind
+                },
+                asked,
+                terms: if core && !part {
+                    question.clone()
+                } else {
+                    terms
+                },
+                facet,
+                side,
+            });
+        }
+        let names = names_of(&mut lexicon, &brief.question);
+        Ok(Scale {
+            lexicon,
+            words,
+            probes,
+            question,
+            names,
+            sites: BTreeSet::new(),
+            aliases: Vec::new(),
+            met: HashMap::new(),
+            sentences: 0,
+        })
+    }
+
+    /// The sentences of a page as word numbers, all of a short page, the best chunks of a long one.
+    pub(crate) fn take_in(&mut self, reading: &Reading<'_>) -> Lines {
+        let page = reading.page;
+        let numbers: Vec<usize> = if page.text().len() <= PAGE_CUT {
+            (0..page.sentences().len()).collect()
+        } else {
+            self.best_chunks(page, reading.chunks)
+        };
+        if let Some(site) = &page.site {
+            self.sites.insert(site.to_lowercase());
+        }
+        for n in &numbers {
+            self.learn_aliases(page.sentence(*n));
+        }
+        let casing = Casing::of(page, &numbers);
+        let lines: Vec<(usize, Vec<u32>)> = numbers
+            .into_iter()
+            .map(|n| (n, self.ids(page.sentence(n))))
+            .collect();
+        for (_, ids) in &lines {
+            self.sentences += 1;
+            for id in ids {
+                *self.met.entry(*id).or_insert(0) += 1;
+            }
+        }
+        Lines {
+            title: self.ids(&page.title),
+            lines,
+            casing,
+        }
+    }
+
+    /// The words of a text, short forms and long ones both where one of them stands.
+    fn ids(&mut self, text: &str) -> Vec<u32> {
+        let mut ids = self.lexicon.set(text);
+        let mut more: Vec<u32> = Vec::new();
+        for (short, long) in &self.aliases {
+            if ids.binary_search(short).is_ok() {
+                more.extend(long);
+            } else if long.iter().all(|it| ids.binary_search(it).is_ok()) {
+                more.push(*short);
+            }
+        }
+        if !more.is_empty() {
+            ids.extend(more);
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids
+    }
+
+    /// Learns "long form (LF)" where the question has one of the two.
+    fn learn_aliases(&mut self, text: &str) {
+        for (at, _) in text.match_indices('(') {
+            let Some((long, short)) = abbreviation(text, at) else {
+                continue;
+            };
+            let short = self.lexicon.id(&short.to_lowercase());
+            let long = self.lexicon.set(long);
+            let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
+            let bears = asked(&short) || long.iter().all(asked);
+            if bears
+                && long.len() >= 2
+                && self.aliases.len() < 12
+                && !self.aliases.iter().any(|it| it.0 == short)
+            {
+                self.aliases.push((short, long));
+            }
+        }
+    }
+
+    /// The sentences of those chunks of a long page that speak most of the question, as many as fit.
+    fn best_chunks(&mut self, page: &Page, most: usize) -> Vec<usize> {
+        let mut chunks: Vec<(usize, usize)> = Vec::new();
+        let mut start = 0;
+        for (n, it) in page.sentences().iter().enumerate() {
+            let from = page.sentences()[start].start;
+            if (it.end - from) as usize > CHUNK && n > start {
+                chunks.push((start, n));
+                start = n;
+            }
+        }
+        chunks.push((start, page.sentences().len()));
+        let words: Vec<Vec<u32>> = chunks
+            .iter()
+            .map(|(from, to)| {
+                let mut ids: Vec<u32> = (*from..*to)
+                    .flat_map(|n| self.lexicon.ids(page.sentence(n)))
+                    .collect();
+                ids.sort_unstable();
+                ids
+            })
+            .collect();
+        let mut wanted = self.question.clone();
+        for probe in &self.probes {
+            for term in &probe.terms {
+                if !wanted.iter().any(|it| it.id == term.id) {
+                    wanted.push(Term {
+                        telling: term.telling * 0.3,
+                        ..*term
+                    });
+                }
+            }
+        }
+        let mut scored: Vec<(f32, usize)> = vec![(0.0, 0); chunks.len()];
+        for (nth, slot) in scored.iter_mut().enumerate() {
+            slot.1 = nth;
+        }
+        for term in &wanted {
+            let counts: Vec<usize> = words.iter().map(|it| count_of(it, term.id)).collect();
+            let df = counts.iter().filter(|it| **it > 0).count();
+            let rare = ((chunks.len() as f32 + 1.0) / (df as f32 + 0.5))
+                .ln()
+                .max(0.05);
+            for (slot, tf) in scored.iter_mut().zip(counts) {
+                let tf = tf as f32;
+                slot.0 += term.telling * rare * tf / (tf + 1.2);
+            }
+        }
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut room = PAGE_CUT;
+        let mut kept: Vec<usize> = Vec::new();
+        for (score, nth) in scored.into_iter().take(most.max(1)) {
+            let (from, to) = chunks[nth];
+            let size = (page.sentences()[to - 1].end - page.sentences()[from].start) as usize;
+            if score <= 0.0 || size > room {
+                break;
+            }
+            room -= size;
+            kept.push(nth);
+        }
+        kept.sort_unstable();
+        kept.into_iter()
+            .flat_map(|nth| chunks[nth].0..chunks[nth].1)
+            .collect()
+    }
+
+    /// Telling words count for more the rarer they are among the sentences read.
+    fn weight(&self, term: &Term) -> f32 {
+        if self.sentences < 20 {
+            return term.telling;
+        }
+        let all = self.sentences as f32;
+        let met = self.met.get(&term.id).copied().unwrap_or(0) as f32;
+        let rare = ((all + 1.0) / (met + 0.5)).ln() / (all + 1.0).ln();
+        term.telling * (0.55 + 0.45 * rare.clamp(0.0, 1.0))
+    }
+
+    /// Share of the terms' weight that is met. A long question is met by a sentence that speaks
+    /// of a good part of it: no more than [`ENOUGH`] is asked for.
+    fn coverage(&self, terms: &[Term], ids: &[u32]) -> f32 {
+        let mut all = 0.0;
+        let mut met = 0.0;
+        for term in terms {
+            let weight = self.weight(term);
+            all += weight;
+            if ids.binary_search(&term.id).is_ok() {
+                met += weight;
+            }
+        }
+        if all > 0.0 {
+            (met / f32::min(all, ENOUGH)).min(1.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether the words are on the question's subject: one of its names, where it has names that
+    /// are not sites, and enough of its telling words.
+    fn on_subject(&self, ids: &[u32]) -> bool {
+        let names: Vec<u32> = self
+            .names
+            .iter()
+            .filter(|it| !self.sites.contains(&it.0))
+            .map(|it| it.1)
+            .collect();
+        if !names.is_empty() && !names.iter().any(|it| ids.binary_search(it).is_ok()) {
+            return false;
+        }
+        let mut telling: Vec<(f32, u32)> = self
+            .question
+            .iter()
+            .filter(|it| it.telling >= 1.0)
+            .map(|it| (self.weight(it), it.id))
+            .collect();
+        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // How many must be met, and one of how many of the most telling.
+        let (needed, heads) = match telling.len() {
+            0 => return self.coverage(&self.question, ids) >= 0.5,
+            1 | 2 => (1, 1),
+            3..=5 => (2, 2),
+            n => (3, n),
+        };
+        let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
+        telling.iter().take(heads).any(|it| met(&it))
+            && telling.iter().filter(met).count() >= needed
+    }
+
+    /// Weighs one page: evidence for each item, best sentences first kept, in the order of the page.
+    pub(crate) fn weigh(
+        &mut self,
+        reading: &Reading<'_>,
+        lines: &Lines,
+        wave: u32,
+        next: &mut u32,
+    ) -> Result<Weighed> {
+        let page = reading.page;
+        let mut out = Weighed::default();
+        let mut found: Vec<Found> = Vec::new();
+        let mut before: (usize, &[u32]) = (usize::MAX, &[]);
+        let mut heading: Vec<u32> = Vec::new();
+        for (n, own) in &lines.lines {
+            let seen = Seen::of(page.sentence(*n));
+            let previous = if before.0.wrapping_add(1) == *n {
+                before.1
+            } else {
+                &[]
+            };
+            before = (*n, own);
+            match fitness(page, *n, &seen, &self.words.sentence) {
+                Err(Unfit::Orders) => out.orders += 1,
+                Err(Unfit::Form) => {
+                    if page.sentences()[*n].kind == BlockKind::Heading {
+                        heading.clone_from(own);
+                    }
+                }
+                Ok(fit) => {
+                    if let Some(it) =
+                        self.judge(reading, lines, *n, own, previous, &heading, fit, seen)?
+                    {
+                        found.push(it);
+                    }
+                }
+            }
+        }
+        let long = page.text().len() > PAGE_CUT;
+        keep_best(&mut found, reading.tokens, |it| {
+            match page.sentences().get(it.first) {
+                Some(at) if long => at.start as usize / CHUNK,
+                _ => 0,
+            }
+        });
+        for it in found {
+            if let Some(passage) = page.passage(it.first, it.last) {
+                out.evidence.push(Evidence {
+                    id: EvidenceId::new(*next),
+                    items: it.items.iter().map(|(item, _)| *item).collect(),
+                    source: reading.source,
+                    passage,
+                    claim: it.claim,
+                    stance: it.stance,
+                    score: it.items[0].1,
+                    confidence: 0.5,
+                    contradiction_or_uncertainty: it.doubt,
+                    wave,
+                });
+                *next += 1;
+            }
+        }
+        Ok(out)
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a sentence and all that surrounds it"
+    )]
+    fn judge(
+        &self,
+        reading: &Reading<'_>,
+        lines: &Lines,
+        n: usize,
+        own: &[u32],
+        previous: &[u32],
+        heading: &[u32],
+        mut fit: f32,
+        mut seen: Seen,
+    ) -> Result<Option<Found>> {
+        let page = reading.page;
+        let words = &self.words.sentence;
+        let mut context: Vec<u32> = [own, previous, heading, &lines.title].concat();
+        context.sort_unstable();
+        context.dedup();
+        if !self.on_subject(&context) {
+            return Ok(None);
+        }
+        fit *= match lines.casing.glued(page.sentence(n)) {
+            0 => 1.0,
+            1 | 2 => 0.6,
+            _ => 0.35,
+        };
+        let mut first = n;
+        let mut ids = own.to_vec();
+        if leans(page.sentence(n), words) {
+            let Some(start) = antecedent(page, n, words) else {
+                return Ok(None);
+            };
+            first = start;
+            fit *= 0.85;
+            ids.extend_from_slice(previous);
+            ids.sort_unstable();
+            ids.dedup();
+            let joined = format!("{} {}", page.sentence(first), page.sentence(n));
+            seen = Seen::of(&joined);
+            if seen.words > WIDENED_WORDS {
+                return Ok(None);
+            }
+        }
+        let text = (first..=n)
+            .map(|it| page.sentence(it))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let early = 1.0 / (1.0 + n as f32 / 12.0);
+        let mut items = Vec::new();
+        for probe in &self.probes {
+            let score = self.speaks_to(probe, &ids, &context, &text, &seen.spaced, early)? * fit;
+            if score > 0.0 {
+                items.push((probe.item, score.min(1.0)));
+            }
+        }
+        items.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        if items.is_empty() || items[0].1 < 0.2 {
+            return Ok(None);
+        }
+        let claim = (first..=n)
+            .map(|it| claim_text(page.sentence(it), words))
+            .collect::<Vec<_>>()
+            .join(" ");
+        Ok(Some(Found {
+            first,
+            last: n,
+            stance: self.stance(&seen.spaced, &ids),
+            doubt: doubts(&seen.spaced, words),
+            claim,
+            items,
+        }))
+    }
+
+    /// The score of a sentence for one item; 0 where it does not speak to it.
+    fn speaks_to(
+        &self,
+        probe: &Probe,
+        own: &[u32],
+        context: &[u32],
+        text: &str,
+        spaced: &str,
+        early: f32,
+    ) -> Result<f32> {
+        let question = 0.72 * self.coverage(&self.question, own)
+            + 0.28 * self.coverage(&self.question, context);
+        let to_item =
+            0.72 * self.coverage(&probe.terms, own) + 0.28 * self.coverage(&probe.terms, context);
+        if probe.core {
+            let relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
+            if relevance < FLOOR {
+                return Ok(0.0);
+            }
+            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            return Ok(0.66 * relevance + 0.28 * fit + 0.06 * early);
+        }
+        if probe.side {
+            let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
+            return Ok(if to_item >= 0.7 { score } else { 0.0 });
+        }
+        let cue = probe.facet.map_or(0.0, |it| cue_fit(it, text, spaced));
+        if cue < 0.5 || to_item < 0.45 || question < FLOOR * 0.7 {
+            return Ok(0.0);
+        }
+        Ok(0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early)
+    }
+
+    /// Which way a sentence points on a question of yes or no.
+    fn stance(&self, spaced: &str, ids: &[u32]) -> Stance {
+        let Some(probe) = self.probes.first() else {
+            return Stance::Neutral;
+        };
+        if !matches!(probe.kind, QuestionKind::YesNo | QuestionKind::Causal)
+            || self.coverage(&self.question, ids) < 0.45
+        {
+            return Stance::Neutral;
+        }
+        let asked = super::lexicon::spaced(&probe.asked);
+        let words = &self.words.sentence;
+        let against = denies(spaced, words) != denies(&asked, words);
+        if against != opposes(&asked, spaced, words) {
+            Stance::Against
+        } else {
+            Stance::For
+        }
+    }
+
+    /// Question terms that no evidence for `item` speaks of, most telling first, as they stand.
+    pub(crate) fn missing(&mut self, key_terms: &[String], evidence: &[&Evidence]) -> Vec<String> {
+        let mut met: Vec<u32> = Vec::new();
+        for it in evidence {
+            met.extend(self.lexicon.ids(&it.claim));
+        }
+        key_terms
+            .iter()
+            .filter(|it| {
+                let ids = self.lexicon.ids(it);
+                !ids.is_empty() && ids.iter().any(|id| !met.contains(id))
+            })
+            .cloned()
+            .collect()
+    }
+
+    pub(crate) fn lexicon(&mut self) -> &mut Lexicon {
+        &mut self.lexicon
+    }
+
+    /// Share of the question's telling words in `text`, 0 to 1.
+    pub(crate) fn relevance(&mut self, text: &str) -> f32 {
+        let ids = self.ids(text);
+        self.coverage(&self.question, &ids)
+    }
+}
+
+/// Whether the sentence has the opposite of a word of the question where the question has the word:
+/// "better" and "poor", "dependence" and "independence".
+fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
+    let stems = |text: &str| -> BTreeSet<String> {
+        text.split([' ', ','])
+            .filter(|it| it.len() > 2)
+            .map(stem)
+            .collect()
+    };
+    let (asked, said) = (stems(asked), stems(said));
+    let flips = |one: &str, other: &str| {
+        asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
+    };
+    words.antonyms.iter().any(|(one, other)| {
+        let (one, other) = (stem(one), stem(other));
+        flips(&one, &other) || flips(&other, &one)
+    }) || asked.iter().filter(|it| it.len() >= 5).any(|it| {
+        ["in", "un", "non", "non-", "dis", "ir", "im"]
+            .iter()
+            .any(|prefix| flips(it, &format!("{prefix}{it}")))
+    })
+}
+
+struct Found {
+    first: usize,
+    last: usize,
+    items: Vec<(ItemId, f32)>,
+    claim: String,
+    stance: Stance,
+    doubt: bool,
+}
+
+/// The sentence before, if it is in the same block, stands alone and is fit itself.
+fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
+    let at = n.checked_sub(1)?;
+    let same = page.sentences()[at].block == page.sentences()[n].block;
+    let text = page.sentence(at);
+    let fit = fitness(page, at, &Seen::of(text), words).ok()?;
+    (same && fit >= 0.6 && !leans(text, words)).then_some(at)
+}
+
+/// The best few of a chunk for each item, within the tokens kept of a chunk; in the order of the
+/// page. A short page is one chunk.
+fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Found) -> usize) {
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by(|a, b| {
+        found[*b].items[0]
+            .1
+            .total_cmp(&found[*a].items[0].1)
+            .then(a.cmp(b))
+    });
+    let mut counts: BTreeMap<(usize, ItemId), usize> = BTreeMap::new();
+    let mut spent: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut keep = vec![false; found.len()];
+    let mut covered: Vec<(usize, usize)> = Vec::new();
+    for nth in order {
+        let chunk = chunk_of(&found[nth]);
+        let it = &mut found[nth];
+        it.items.retain(|(item, _)| {
+            counts
+                .get(&(chunk, *item))
+                .is_none_or(|row| *row < MOST_CLAIMS)
+        });
+        let cost = it.claim.split_whitespace().count() * 4 / 3;
+        let so_far = spent.entry(chunk).or_insert(0);
+        let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
+        if it.items.is_empty() || overlaps || (*so_far > 0 && *so_far + cost > tokens_kept) {
+            continue;
+        }
+        *so_far += cost;
+        covered.push((it.first, it.last));
+        keep[nth] = true;
+        for (item, _) in &it.items {
+            *counts.entry((chunk, *item)).or_insert(0) += 1;
+        }
+    }
+    let mut kept = keep.into_iter();
+    found.retain(|_| kept.next().unwrap_or(false));
+}
+
+/// Which words of a page are names: written with a capital more often than without.
+struct Casing {
+    /// Lower-case word: times without a capital, times with one inside a sentence.
+    counts: HashMap<String, (u32, u32)>,
+}
+
+impl Casing {
+    fn of(page: &Page, numbers: &[usize]) -> Casing {
+        let mut counts: HashMap<String, (u32, u32)> = HashMap::new();
+        // A short page shows too little of its words' use.
+        if numbers.len() >= 20 {
+            for n in numbers {
+                let text = page.sentence(*n);
+                for token in tokens(text).into_iter().skip(1) {
+                    let capital = text[token.span.clone()].starts_with(char::is_uppercase);
+                    let count = counts.entry(token.text).or_insert((0, 0));
+                    if capital {
+                        count.1 += 1;
+                    } else {
+                        count.0 += 1;
+                    }
+                }
+            }
+        }
+        Casing { counts }
+    }
+
+    /// How many words inside the sentence have a capital that they do not have elsewhere: headings
+    /// that a flat page has run into the sentence.
+    fn glued(&self, text: &str) -> usize {
+        let mut end = 0;
+        tokens(text)
+            .iter()
+            .enumerate()
+            .filter(|(nth, it)| {
+                let word = &text[it.span.clone()];
+                let fresh = text[end..it.span.start].contains(['.', ':', '?', '!', '"', '“']);
+                end = it.span.end;
+                let capital = word.chars().count() >= 3
+                    && word.starts_with(char::is_uppercase)
+                    && word.chars().skip(1).all(char::is_lowercase);
+                let common = self
+                    .counts
+                    .get(&it.text)
+                    .is_some_and(|it| it.0 >= 2 && it.0 >= it.1);
+                *nth > 0 && capital && !fresh && common
+            })
+            .count()
+    }
+}
+
+/// The names of a question: runs of capitalised words, lower case, each with its last word.
+fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for token in tokens(question) {
+        if telling(question, &token) < 1.8 {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if question[run.1..token.span.start].trim().is_empty() => {
+                run.1 = token.span.end
+            }
+            _ => runs.push((token.span.start, token.span.end)),
+        }
+    }
+    runs.into_iter()
+        .filter_map(|(from, to)| {
+            let name = question[from..to].to_lowercase();
+            let last = question[from..to].rsplit(' ').next()?;
+            let part = last
+                .split(['-', '‐', '‑'])
+                .max_by_key(|it| it.chars().count())?;
+            let last = *lexicon.ids(part).last()?;
+            let bare = name
+                .strip_suffix("'s")
+                .or(name.strip_suffix("’s"))
+                .unwrap_or(&name)
+                .to_owned();
+            Some((bare, last))
+        })
+        .collect()
+}
+
+/// The long and the short form around an opening bracket: "basal cell carcinoma (BCC)". The short
+/// form's letters must begin the long form's words in order (Schwartz and Hearst 2003, simplified).
+fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
+    let inside = &text[open + 1..];
+    let short = &inside[..inside.find([')', ';', ','])?];
+    let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
+    let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
+    if !(2..=8).contains(&letters.len()) || capitals < 2 || short.contains(' ') {
+        return None;
+    }
+    let before = text[..open].trim_end();
+    let words = tokens(before);
+    let wanted: Vec<char> = letters
+        .iter()
+        .filter(|c| c.is_uppercase())
+        .flat_map(|c| c.to_lowercase())
+        .collect();
+    let from = words.len().saturating_sub(wanted.len() + 2);
+    for start in (from..words.len()).rev() {
+        let mut initials = words[start..]
+            .iter()
+            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
+        let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
+        let first = words[start].text.chars().next() == wanted.first().copied();
+        if matched && first {
+            return Some((&before[words[start].span.start..], short));
+        }
+    }
+    None
+}
+
+fn count_of(sorted: &[u32], id: u32) -> usize {
+    let from = sorted.partition_point(|it| *it < id);
+    sorted[from..].iter().take_while(|it| **it == id).count()
+}
+
+/// The telling words of `text` that stand among `terms` (all, where none are given).
+fn terms_of(lexicon: &mut Lexicon, text: &str, terms: &[String]) -> Vec<Term> {
+    let mut found: Vec<Term> = Vec::new();
+    for token in tokens(text) {
+        let weight = telling(text, &token);
+        if weight <= 0.0 || is_stop(&token.text) {
+            continue;
+        }
+        // Of a hyphenated word its parts count, unless they are too short to tell anything.
+        let word = &text[token.span.clone()];
+        let parts: Vec<&str> = word
+            .split(['-', '‐', '‑'])
+            .filter(|it| it.chars().count() >= 3)
+            .collect();
+        if parts.len() > 1 {
+            for part in parts {
+                for id in lexicon.ids(part) {
+                    push_term(&mut found, id, weight * 0.7);
+                }
+            }
+        } else {
+            for id in lexicon.ids(word) {
+                push_term(&mut found, id, weight);
+            }
+        }
+    }
+    // Terms that dialogue brought in stand in no text of the question.
+    for term in terms {
+        for id in lexicon.ids(term) {
+            push_term(&mut found, id, 0.9);
+        }
+    }
+    found
+}
+
+fn push_term(found: &mut Vec<Term>, id: u32, telling: f32) {
+    if !found.iter().any(|it| it.id == id) {
+        found.push(Term { id, telling });
+    }
+}
+
+fn part_terms(lexicon: &mut Lexicon, item: &Item, side: bool, brief: &Brief) -> Vec<Term> {
+    if side {
+        return terms_of(lexicon, &item.terms.join(" "), &[]);
+    }
+    let mut text = item.asks.clone();
+    if !brief
+        .subjects
+        .iter()
+        .any(|it| item.asks.contains(it.as_str()))
+        && let Some(subject) = brief.subjects.first()
+    {
+        text = format!("{text} {subject}");
+    }
+    terms_of(lexicon, &text, &[])
+}

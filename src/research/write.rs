@@ -1,0 +1,94 @@
+//! Writing: a draft of sentences, each naming the evidence that carries it (rows A8, E9).
+use crate::domain::{Brief, ConfidenceMark, EvidenceId, ItemId, OpenPoint, Question};
+use crate::error::{Error, Kind, Result};
+use crate::record::Event;
+use crate::seams::Log;
+
+use super::gather::Gathered;
+use super::prompts::{self, fill};
+use super::unaided::{self, score::Scale};
+
+/// A sentence and the evidence it rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) text: String,
+    pub(crate) evidence: Vec<EvidenceId>,
+}
+
+/// One section as drafted.
+pub(crate) struct DraftSection {
+    pub(crate) title: String,
+    pub(crate) item: ItemId,
+    pub(crate) paragraphs: Vec<Vec<Line>>,
+}
+
+/// Sources that disagree, as drafted: what each side says and where.
+pub(crate) struct DraftConflict {
+    pub(crate) about: String,
+    pub(crate) item: ItemId,
+    pub(crate) sides: Vec<(String, Line)>,
+    pub(crate) likely: Option<String>,
+}
+
+/// The report before it is checked: nothing is numbered, nothing is struck.
+pub(crate) struct Draft {
+    pub(crate) title: String,
+    pub(crate) short: Vec<Line>,
+    pub(crate) confidence: ConfidenceMark,
+    pub(crate) answer: Option<Line>,
+    pub(crate) findings: Vec<(Line, ConfidenceMark)>,
+    pub(crate) sections: Vec<DraftSection>,
+    pub(crate) conflicts: Vec<DraftConflict>,
+    pub(crate) open: Vec<OpenPoint>,
+}
+
+/// The draft that the notes carry, told piece by piece.
+///
+/// # Errors
+/// `NotFound` when nothing that was read speaks to the question.
+pub(crate) fn compose(
+    log: &Log,
+    question: &Question,
+    brief: &Brief,
+    gathered: &Gathered,
+    scale: &mut Scale,
+) -> Result<Draft> {
+    let draft = unaided::compose::compose(question, brief, gathered, scale)?;
+    let Some(draft) = draft else {
+        return Err(nothing(brief, gathered)?);
+    };
+    let tell = |text: String| log.emit(Event::DraftDelta { text });
+    let joined = |lines: &[Line]| {
+        lines
+            .iter()
+            .map(|it| it.text.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    tell(joined(&draft.short));
+    for (line, _) in &draft.findings {
+        tell(line.text.clone());
+    }
+    for section in &draft.sections {
+        for paragraph in &section.paragraphs {
+            tell(joined(paragraph));
+        }
+    }
+    Ok(draft)
+}
+
+fn nothing(brief: &Brief, gathered: &Gathered) -> Result<Error> {
+    let words = &prompts::phrases()?.nothing;
+    let pages = gathered.usage.pages;
+    let hint = if pages == 0 {
+        words.hint_no_pages.clone()
+    } else {
+        fill(&words.hint, &[("pages", &pages.to_string())])
+    };
+    let asked: String = brief.question.chars().take(200).collect();
+    Ok(Error::new(
+        Kind::NotFound,
+        fill(&words.none_found, &[("question", &asked)]),
+    )
+    .hint(hint))
+}

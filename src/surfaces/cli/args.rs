@@ -1,0 +1,434 @@
+//! The words of the command line.
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::config::Flag;
+use crate::error::Result;
+
+/// Deep research whose every quote is checked against the page.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ibid",
+    version,
+    disable_help_subcommand = true,
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// Asked without a command: the same as `run`.
+    #[command(flatten)]
+    pub ask: Ask,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Flags of every command.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Common {
+    /// No progress; errors alone
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Tell more of what happens
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Print the version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+    /// When to colour
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub color: When,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum When {
+    /// When a person is looking.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// A question and how to answer it.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Ask {
+    /// What to find out, in quotes; `-` reads it from stdin
+    #[arg(value_name = "QUESTION", allow_hyphen_values = false)]
+    pub question: Option<String>,
+    /// Where to look.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// How much to do.
+    #[command(flatten)]
+    pub work: Work,
+    /// What to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Sources")]
+pub struct Sources {
+    /// Search this folder of documents (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: Vec<PathBuf>,
+    /// Only sources of this domain (repeatable)
+    #[arg(long, value_name = "DOMAIN")]
+    pub domain: Vec<String>,
+    /// No sources of this domain (repeatable)
+    #[arg(long, value_name = "DOMAIN")]
+    pub not_domain: Vec<String>,
+    /// Published on or after: 2020, 2020-05-01 or 30d
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Published on or before
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+}
+
+/// How much to do. The bounds stand in the table of settings, which also judges the values.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Effort")]
+pub struct Work {
+    /// quick, standard, deep, max or auto
+    #[arg(long, value_name = "EFFORT")]
+    pub effort: Option<String>,
+    /// Queries a round, 2 to 10
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub breadth: Option<String>,
+    /// Rounds, 1 to 5
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub depth: Option<String>,
+    /// Stop at '$2', 15m or 60calls, joined by | (repeatable)
+    #[arg(long, value_name = "AMOUNT")]
+    pub budget: Vec<String>,
+    /// Upper bound on rounds
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<String>,
+    /// Tokens a page summary may have, 100 to 1000
+    #[arg(long, value_name = "N")]
+    pub summary_tokens: Option<String>,
+}
+
+/// What to print.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Write the report to this file or directory
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub output: Option<PathBuf>,
+    /// Form of the report
+    #[arg(short, long, value_name = "FORM")]
+    pub format: Option<Form>,
+    /// One JSON object at the end, instead of the report
+    #[arg(long, conflicts_with_all = ["jsonl", "format"])]
+    pub json: bool,
+    /// One event a line as it happens, then that object
+    #[arg(long, conflicts_with = "format")]
+    pub jsonl: bool,
+    /// Two-letter language of the answer
+    #[arg(long, value_name = "LANG")]
+    pub lang: Option<String>,
+    /// Leave out the quote footnotes
+    #[arg(long)]
+    pub no_quotes: bool,
+    /// Fail (exit 6) unless all checks and the evidence gate pass
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Form {
+    /// Markdown.
+    #[default]
+    Md,
+    /// Every claim and citation as JSON.
+    Json,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Answer a question with a cited report
+    Run(Ask),
+    /// Answer in one line of at most 140 characters
+    Answer(Ask),
+    /// Show the plan for a question; spends nothing
+    Plan(Ask),
+    /// List runs, newest first
+    Ls {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the report of a run
+    Show {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN", required_unless_present = "last")]
+        run: Option<String>,
+        /// The last run that has a report
+        #[arg(short = 'r', long, conflicts_with = "run")]
+        last: bool,
+        /// How.
+        #[command(flatten)]
+        shape: Shape,
+    },
+    /// Open the report of a run in the program for Markdown files
+    Open {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN", default_value = "last")]
+        run: String,
+    },
+    /// Go on with an interrupted run
+    Resume {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN", default_value = "last")]
+        run: String,
+        /// How.
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Have a running run write with what it has
+    Finish {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+    },
+    /// Stop a run for good
+    Cancel {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+    },
+    /// Write the report of a run to a file
+    Export {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// How.
+        #[command(flatten)]
+        shape: Shape,
+        /// Write to this file or directory, not to stdout
+        #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        output: Option<PathBuf>,
+    },
+    /// Forget ended runs
+    Rm {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+    },
+    /// Show the exact words behind a citation
+    Cite {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// Its number in the report; all without it
+        #[arg(value_name = "N")]
+        n: Option<u32>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the clean text of documents
+    Read {
+        /// Files or folders; `-` reads stdin
+        #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        /// One JSON object
+        #[arg(long, conflicts_with = "jsonl")]
+        json: bool,
+        /// One JSON object a document and line
+        #[arg(long)]
+        jsonl: bool,
+    },
+    /// Search folders
+    Search(Search),
+    /// Judge claims against their sources
+    Check {
+        /// Lines of {id, claim, source}; `-` reads stdin
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        claims: PathBuf,
+        /// One JSON object a claim and line
+        #[arg(long)]
+        json: bool,
+    },
+    /// See and tend the folder indexes
+    Index {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: IndexAction,
+    },
+    /// See and set settings
+    Config {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: ConfigAction,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one a command into a directory
+    Man {
+        /// Where to write them
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Check the installation and say how to mend it
+    Doctor {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// How a stored report is printed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Shape {
+    /// Form of the report
+    #[arg(short, long, value_name = "FORM")]
+    pub format: Option<Form>,
+    /// The final object of the run
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Leave out the quote footnotes
+    #[arg(long)]
+    pub no_quotes: bool,
+}
+
+/// Searching folders.
+#[derive(Debug, Clone, Args)]
+pub struct Search {
+    /// What to look for
+    #[arg(value_name = "QUERY", required_unless_present = "queries")]
+    pub query: Option<String>,
+    /// Many queries: lines of {id, query}; `-` reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "query", value_hint = ValueHint::FilePath)]
+    pub queries: Option<PathBuf>,
+    /// Search this folder of documents (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: Vec<PathBuf>,
+    /// How many results
+    #[arg(short, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub n: u32,
+    /// JSON: one object a query and line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with folder indexes.
+#[derive(Debug, Subcommand)]
+pub enum IndexAction {
+    /// Take a folder in, or bring its index up to date
+    Add {
+        /// The folder
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
+    /// List indexed folders
+    Ls {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget the index of a folder; the folder itself stays
+    Rm {
+        /// The folder
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
+}
+
+/// What to do with settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigAction {
+    /// Show one setting, or all
+    Get {
+        /// Its name
+        name: Option<String>,
+        /// Say where each value comes from
+        #[arg(long, visible_alias = "show-origin")]
+        origins: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a setting into the user file
+    Set {
+        /// Its name
+        name: String,
+        /// Its value; lists as in the environment
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Print where settings and data are kept
+    Path {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Ask {
+    /// The settings that its flags set.
+    ///
+    /// # Errors
+    /// Kind `Usage` for a budget that means nothing.
+    pub fn flags(&self) -> Result<Vec<Flag>> {
+        let mut flags = Vec::new();
+        let single = [
+            ("effort", "--effort", &self.work.effort),
+            ("breadth", "--breadth", &self.work.breadth),
+            ("depth", "--depth", &self.work.depth),
+            (
+                "max_iterations",
+                "--max-iterations",
+                &self.work.max_iterations,
+            ),
+            (
+                "summary_tokens",
+                "--summary-tokens",
+                &self.work.summary_tokens,
+            ),
+        ];
+        for (name, flag, value) in single {
+            if let Some(value) = value {
+                flags.push(Flag {
+                    name,
+                    flag,
+                    value: value.clone(),
+                });
+            }
+        }
+        for budget in &self.work.budget {
+            for (name, value) in crate::config::amounts::parse(budget)? {
+                flags.push(Flag {
+                    name,
+                    flag: "--budget",
+                    value,
+                });
+            }
+        }
+        Ok(flags)
+    }
+}

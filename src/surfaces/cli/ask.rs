@@ -1,0 +1,280 @@
+//! Asking: `ibid "…"`, `run`, `answer`, `plan`.
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::Ask;
+use super::console::Console;
+use super::exit::{Done, Exit};
+use super::when::{Edge, day};
+use super::{follow, help, with_app};
+use crate::config::{Loaded, Surroundings};
+use crate::domain::{Brief, Mode, Plan, Question};
+use crate::error::{Error, Kind, Result};
+use crate::surfaces::export::escape::line;
+
+/// `ibid "…"` (`bare`) and `ibid run "…"`.
+pub(super) fn run(
+    ask: &Ask,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+    bare: bool,
+) -> Done {
+    if let (true, Some(word)) = (bare, ask.question.as_deref())
+        && let Some(command) = help::meant(word)
+    {
+        return Err(
+            Error::new(Kind::Usage, format!("there is no command `{word}`"))
+                .hint(format!(
+                    "did you mean `ibid {command}`? To ask about it, write `ibid run {word}`"
+                ))
+                .into(),
+        );
+    }
+    let question = question(ask, Mode::Report, loaded, surroundings)?;
+    with_app(loaded, async |app| {
+        let running = app.start(question).await?;
+        follow::follow(app, running, &ask.output, surroundings, console).await
+    })
+}
+
+/// `ibid answer "…"`.
+pub(super) fn answer(
+    ask: &Ask,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    let question = question(ask, Mode::Answer, loaded, surroundings)?;
+    with_app(loaded, async |app| {
+        let running = app.start(question).await?;
+        follow::follow(app, running, &ask.output, surroundings, console).await
+    })
+}
+
+/// `ibid plan "…"`.
+pub(super) fn plan(
+    ask: &Ask,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    let question = question(ask, Mode::Report, loaded, surroundings)?;
+    with_app(loaded, async |app| {
+        let (brief, plan) = app.plan(&question).await?;
+        if ask.output.json || ask.output.jsonl {
+            console.line(
+                &json!({"type": "plan", "brief": brief, "plan": plan, "estimate": estimate(&question, &plan)})
+                    .to_string(),
+            )?;
+        } else {
+            console.print(&plan_text(&question, &brief, &plan, console))?;
+        }
+        Ok(Exit::Delivered)
+    })
+}
+
+/// What a run may cost at most: rounds times queries, and what the budget allows.
+fn estimate(question: &Question, plan: &Plan) -> serde_json::Value {
+    let method = &question.method;
+    let rounds = method.depth.min(method.max_iterations);
+    json!({
+        "items": plan.items().len(),
+        "max_rounds": rounds,
+        "max_searches": rounds * method.breadth,
+        "max_calls": question.budget.calls,
+        "max_seconds": question.budget.seconds,
+        "usd": 0.0,
+    })
+}
+
+fn plan_text(question: &Question, brief: &Brief, plan: &Plan, console: Console) -> String {
+    let bold = |text: &str| console.out.bold(text);
+    let mut out = format!("{}\n\n", bold(&line(&brief.question)));
+    let listed = |title: &str, items: &[String]| -> String {
+        if items.is_empty() {
+            return String::new();
+        }
+        let items: Vec<String> = items.iter().map(|it| line(it)).collect();
+        format!("{title:<12}{}\n", items.join("; "))
+    };
+    out += &listed("About", &brief.subjects);
+    out += &listed("In scope", &brief.scope_in);
+    out += &listed("Left out", &brief.scope_out);
+    out += &listed("Key terms", &brief.key_terms);
+    out += &format!("\n{}\n", bold("A complete answer covers"));
+    for it in plan.items() {
+        out += &format!(
+            "  {}  {}\n      {}\n",
+            console.out.cyan(&it.id.to_string()),
+            line(&it.asks),
+            console.out.dim(&format!("search: {}", line(&it.query)))
+        );
+    }
+    let method = &question.method;
+    let rounds = method.depth.min(method.max_iterations);
+    out += &format!(
+        "\nAt most {rounds} rounds of {} queries{}{}. Costs nothing: no model is used.\n",
+        method.breadth,
+        question
+            .budget
+            .calls
+            .map_or_else(String::new, |it| format!(", {it} calls")),
+        question
+            .budget
+            .seconds
+            .map_or_else(String::new, |it| format!(
+                ", {}",
+                super::progress::clock(it)
+            ))
+    );
+    out
+}
+
+/// Everything a run depends on, frozen now.
+fn question(
+    ask: &Ask,
+    mode: Mode,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Result<Question> {
+    let text = text(ask.question.as_deref())?;
+    let today = jiff::Zoned::now().date();
+    let settings = &loaded.settings;
+    let mut folders = Vec::new();
+    let configured = settings.folders.iter().map(|it| ("folders", it.clone()));
+    let flagged = ask
+        .sources
+        .folder
+        .iter()
+        .map(|it| ("--folder", surroundings.cwd.join(it)));
+    for (field, path) in configured.chain(flagged) {
+        let path = folder(field, &path)?;
+        if !folders.contains(&path) {
+            folders.push(path);
+        }
+    }
+    if folders.is_empty() {
+        return Err(Error::new(Kind::Setup, "there is nothing to search")
+            .hint("name a folder of documents with --folder DIR, or for good: ibid config set folders DIR"));
+    }
+    let edge = |flag, text: &Option<String>, edge| {
+        text.as_deref()
+            .map(|it| day(flag, it, edge, today))
+            .transpose()
+    };
+    let since = edge("--since", &ask.sources.since, Edge::First)?;
+    let until = edge("--until", &ask.sources.until, Edge::Last)?;
+    if let (Some(since), Some(until)) = (&since, &until)
+        && since > until
+    {
+        return Err(Error::new(
+            Kind::Usage,
+            format!("--since {since} is after --until {until}"),
+        ));
+    }
+    Ok(Question {
+        text,
+        mode,
+        asked_on: today.to_string(),
+        method: settings.method.clone(),
+        budget: settings.budget,
+        folders,
+        domains: ask.sources.domain.clone(),
+        not_domains: ask.sources.not_domain.clone(),
+        since,
+        until,
+        lang: lang(ask.output.lang.as_deref())?,
+        dialogue: Vec::new(),
+    })
+}
+
+fn lang(given: Option<&str>) -> Result<Option<String>> {
+    let Some(given) = given else { return Ok(None) };
+    let code = given.to_ascii_lowercase();
+    if code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase()) {
+        return Ok(Some(code));
+    }
+    Err(Error::new(
+        Kind::Usage,
+        format!(
+            "--lang must be a two-letter language code, not `{}`",
+            line(given)
+        ),
+    )
+    .hint("write en, de, fr, …"))
+}
+
+/// The words of the question; from stdin for `-` alone.
+fn text(given: Option<&str>) -> Result<String> {
+    let most = crate::domain::Question::MAX_BYTES;
+    let text = match given {
+        Some("-") => {
+            let mut text = String::new();
+            // One byte more than is allowed is enough to know that there is too much.
+            std::io::stdin()
+                .lock()
+                .take(most as u64 + 1)
+                .read_to_string(&mut text)
+                .map_err(|fault| {
+                    Error::new(Kind::Usage, "reading the question from stdin").because(fault)
+                })?;
+            text
+        }
+        Some(text) => text.to_owned(),
+        None => {
+            return Err(Error::new(Kind::Usage, "question is missing")
+                .hint("write it in quotes, or `-` to read it from stdin"));
+        }
+    };
+    let trimmed = text.trim();
+    if !trimmed.chars().any(char::is_alphanumeric) {
+        return Err(Error::new(Kind::Usage, "question is empty")
+            .hint("write what you want to find out, in quotes"));
+    }
+    if trimmed.len() > most {
+        let long = if given == Some("-") {
+            format!("more than {most}")
+        } else {
+            trimmed.len().to_string()
+        };
+        return Err(Error::new(
+            Kind::Usage,
+            format!("question is {long} bytes long; allowed are 1 to {most}"),
+        )
+        .hint("put long material into a document and search it with --folder"));
+    }
+    Ok(trimmed.to_owned())
+}
+
+/// A folder that can be searched, as an absolute path.
+pub(super) fn folder(field: &str, path: &Path) -> Result<String> {
+    let doing = || format!("opening {field} {}", path.display());
+    let real = path.canonicalize().map_err(|fault| {
+        let fault: Box<dyn std::error::Error + Send + Sync> = match fault.kind() {
+            ErrorKind::NotFound => "there is no such folder".into(),
+            _ => fault.into(),
+        };
+        Error::new(Kind::Usage, doing())
+            .because(fault)
+            .hint("name a folder that exists and that you may enter")
+    })?;
+    if !real.is_dir() {
+        return Err(Error::new(Kind::Usage, doing())
+            .because("this is not a folder")
+            .hint("name the folder that holds your documents"));
+    }
+    std::fs::read_dir(&real).map_err(|fault| {
+        Error::new(Kind::Usage, doing())
+            .because(fault)
+            .hint(format!(
+                "give yourself permission to read it: chmod u+rx {}",
+                path.display()
+            ))
+    })?;
+    real.into_os_string()
+        .into_string()
+        .map_err(|_| Error::new(Kind::Usage, doing()).because("its path is not UTF-8"))
+}

@@ -1,0 +1,269 @@
+//! `ibid doctor`: whether everything a run needs is there, and the exact fix where it is not.
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::ask::folder;
+use super::console::Console;
+use super::exit::{Done, Exit};
+use super::wait;
+use crate::app::App;
+use crate::config::{Loaded, Origin, SETTINGS, Surroundings, layers};
+use crate::error::Error;
+
+/// Free space below which a run may fail for want of it.
+const LOW_BYTES: u64 = 1 << 30;
+/// Free space below which the store cannot be trusted to take a run.
+const TOO_LOW_BYTES: u64 = 50 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    Doubtful,
+    Bad,
+}
+
+/// One thing looked at.
+struct Finding {
+    name: &'static str,
+    state: State,
+    found: String,
+    fix: Option<String>,
+}
+
+fn good(name: &'static str, found: impl Into<String>) -> Finding {
+    Finding {
+        name,
+        state: State::Good,
+        found: found.into(),
+        fix: None,
+    }
+}
+
+fn amiss(
+    name: &'static str,
+    state: State,
+    found: impl Into<String>,
+    fix: impl Into<String>,
+) -> Finding {
+    Finding {
+        name,
+        state,
+        found: found.into(),
+        fix: Some(fix.into()),
+    }
+}
+
+fn of_error(name: &'static str, fault: &Error, fix: &str) -> Finding {
+    amiss(name, State::Bad, fault.chain(), fault.help().unwrap_or(fix))
+}
+
+/// `ibid doctor`.
+pub(super) fn doctor(surroundings: &Surroundings, as_json: bool, console: Console) -> Done {
+    let (findings, changed) = match layers::load(surroundings, &[]) {
+        Ok(loaded) => (examine(&loaded), changed(&loaded)),
+        Err(fault) => {
+            let fix = "mend the file or variable that is named";
+            (vec![of_error("settings", &fault, fix)], Vec::new())
+        }
+    };
+    let exit = if findings.iter().any(|it| it.state == State::Bad) {
+        Exit::Setup
+    } else {
+        Exit::Delivered
+    };
+    if as_json {
+        let checks: Vec<Value> = findings.iter().map(row).collect();
+        let settings: Vec<Value> = changed
+            .iter()
+            .map(|(name, value, origin)| json!({"name": name, "value": value, "origin": origin}))
+            .collect();
+        console.line(
+            &json!({"ok": exit == Exit::Delivered, "checks": checks, "settings": settings})
+                .to_string(),
+        )?;
+        return Ok(exit);
+    }
+    for it in &findings {
+        console.print(&shown(it, console))?;
+    }
+    if !changed.is_empty() {
+        console.line(&format!(
+            "\n{}",
+            console.out.bold("Settings that are not the default")
+        ))?;
+    }
+    for (name, value, origin) in changed {
+        console.line(&format!(
+            "  {} = {value}  {}",
+            console.out.cyan(&name),
+            console.out.dim(&format!("# {origin}"))
+        ))?;
+    }
+    Ok(exit)
+}
+
+fn row(it: &Finding) -> Value {
+    let state = match it.state {
+        State::Good => "ok",
+        State::Doubtful => "warning",
+        State::Bad => "fault",
+    };
+    json!({"name": it.name, "state": state, "found": it.found, "fix": it.fix})
+}
+
+fn shown(it: &Finding, console: Console) -> String {
+    let mark = match it.state {
+        State::Good => console.out.green("✓"),
+        State::Doubtful => console.out.yellow("!"),
+        State::Bad => console.out.red("✗"),
+    };
+    let mut out = format!("{mark} {:<10} {}\n", it.name, it.found);
+    if let Some(fix) = &it.fix {
+        out += &format!("  {:<10} {} {fix}\n", "", console.out.bold("fix:"));
+    }
+    out
+}
+
+fn examine(loaded: &Loaded) -> Vec<Finding> {
+    let settings = &loaded.settings;
+    let mut found = vec![good("settings", files(loaded))];
+    found.extend(loaded.unknown.iter().map(|name| unknown(name)));
+    found.push(writable("store", &settings.data_dir, "IBID_DATA_DIR"));
+    found.push(integrity(loaded));
+    found.push(writable("cache", &settings.cache_dir, "IBID_CACHE_DIR"));
+    found.push(space(&settings.data_dir));
+    found.extend(folders(loaded));
+    found.push(match std::env::current_exe() {
+        Ok(_) => good("pdf", "read by the embedded reader in a child process"),
+        Err(fault) => amiss(
+            "pdf",
+            State::Doubtful,
+            format!("this program's own file is not found ({fault}), so PDFs cannot be read"),
+            "install ibid anew",
+        ),
+    });
+    found
+}
+
+fn files(loaded: &Loaded) -> String {
+    let files = &loaded.files;
+    let user = Some(&files.user).filter(|it| it.exists());
+    let read: Vec<String> = [user, files.project.as_ref(), files.env.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|it| it.display().to_string())
+        .collect();
+    if read.is_empty() {
+        "the defaults; no file found".to_owned()
+    } else {
+        read.join(", ")
+    }
+}
+
+fn unknown(name: &str) -> Finding {
+    let near = SETTINGS
+        .iter()
+        .map(|it| (strsim::jaro_winkler(name, &it.env()), it.env()))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let fix = match near {
+        Some((close, near)) if close > 0.9 => format!("did you mean {near}?"),
+        _ => format!("unset {name}, or see `ibid config get` for what there is"),
+    };
+    amiss(
+        "settings",
+        State::Doubtful,
+        format!("{name} sets nothing"),
+        fix,
+    )
+}
+
+/// Where `dir` is, or would be made.
+fn standing(dir: &Path) -> PathBuf {
+    dir.ancestors()
+        .find(|it| it.exists())
+        .unwrap_or(dir)
+        .to_owned()
+}
+
+fn writable(name: &'static str, dir: &Path, variable: &str) -> Finding {
+    let place = standing(dir);
+    let probe = place.join(format!(".ibid-doctor-{}", std::process::id()));
+    let outcome = std::fs::write(&probe, b"ibid").and_then(|()| std::fs::remove_file(&probe));
+    match outcome {
+        Ok(()) if place == dir => good(name, format!("{} can be written", dir.display())),
+        Ok(()) => good(name, format!("{} will be made when needed", dir.display())),
+        Err(fault) => amiss(
+            name,
+            State::Bad,
+            format!("{} cannot be written: {fault}", dir.display()),
+            format!(
+                "chmod u+rwx {}, or set {variable} to a directory of yours",
+                place.display()
+            ),
+        ),
+    }
+}
+
+fn integrity(loaded: &Loaded) -> Finding {
+    let settings = loaded.settings.clone();
+    let checked = wait(async move { App::open(settings).await?.check_store().await });
+    match checked.and_then(|it| it) {
+        Ok(Some(path)) => good("database", format!("{} is whole", path.display())),
+        Ok(None) => good("database", "none yet; the first run makes it"),
+        Err(fault) => of_error(
+            "database",
+            &fault,
+            "move the file away; the next run begins a new one",
+        ),
+    }
+}
+
+fn space(dir: &Path) -> Finding {
+    let place = standing(dir);
+    let free = match rustix::fs::statvfs(&place) {
+        Ok(it) => it.f_bavail.saturating_mul(it.f_frsize),
+        Err(fault) => {
+            return amiss(
+                "disk",
+                State::Doubtful,
+                format!("free space at {} is unknown: {fault}", place.display()),
+                "check it with df -h",
+            );
+        }
+    };
+    let found = format!("{:.1} GB free at {}", free as f64 / 1e9, place.display());
+    let fix = "free some space, or set IBID_DATA_DIR to another disk";
+    match free {
+        free if free < TOO_LOW_BYTES => amiss("disk", State::Bad, found, fix),
+        free if free < LOW_BYTES => amiss("disk", State::Doubtful, found, fix),
+        _ => good("disk", found),
+    }
+}
+
+fn folders(loaded: &Loaded) -> Vec<Finding> {
+    if loaded.settings.folders.is_empty() {
+        return vec![good("folders", "none set; name one with --folder")];
+    }
+    loaded
+        .settings
+        .folders
+        .iter()
+        .map(|path| match folder("folders", path) {
+            Ok(path) => good("folders", format!("{path} can be read")),
+            Err(fault) => of_error("folders", &fault, "mend the setting `folders`"),
+        })
+        .collect()
+}
+
+/// Name, value and origin of what somebody set: which variable won.
+fn changed(loaded: &Loaded) -> Vec<(String, String, String)> {
+    loaded
+        .resolved
+        .rows()
+        .filter(|it| *it.2 != Origin::Default)
+        .map(|(setting, value, origin)| {
+            (setting.name.to_owned(), value.shown(), origin.to_string())
+        })
+        .collect()
+}

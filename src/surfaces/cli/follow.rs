@@ -1,0 +1,359 @@
+//! Following a run: progress on stderr, the report or JSON on stdout, Ctrl-C in between.
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::time::MissedTickBehavior;
+
+use super::args::{Form, Output};
+use super::console::Console;
+use super::exit::{Done, Exit, Stop};
+use super::progress::{self, View};
+use super::view;
+use crate::app::{App, Running};
+use crate::config::Surroundings;
+use crate::domain::{Mode, Report, RunId};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, Run, RunStatus};
+use crate::surfaces::export::{self, Pages, json, markdown};
+
+/// Shows a run until it ends, then delivers what it made.
+pub(super) async fn follow(
+    app: &App,
+    running: Running,
+    output: &Output,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    let began = Instant::now();
+    let id = running.id.clone();
+    let mut screen = Screen::new(&id, output, console, began);
+    let mut signals = Signals::listen()?;
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut story = running.follow(0);
+    let finish = running.finisher();
+    let mut end = std::pin::pin!(running.wait());
+    let mut asked = false;
+    let run = loop {
+        tokio::select! {
+            run = &mut end => break run?,
+            told = story.next() => match told? {
+                Some(event) => screen.show(&event)?,
+                None => break end.await?,
+            },
+            () = signals.next() => {
+                if asked {
+                    screen.clear();
+                    console.tell(&format!("stopped; go on with: ibid resume {id}"));
+                    return Ok(Exit::Stopped);
+                }
+                asked = true;
+                finish();
+                screen.finishing(&id);
+            }
+            _ = tick.tick() => screen.draw(),
+        }
+    };
+    while let Some(event) = story.next().await? {
+        screen.show(&event)?;
+    }
+    screen.clear();
+    deliver(app, &run, output, surroundings, console, began).await
+}
+
+/// Ctrl-C and SIGTERM, which mean the same.
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|fault| Error::new(Kind::Setup, "listening for Ctrl-C").because(fault))
+        };
+        Ok(Signals {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// What is shown meanwhile.
+struct Screen {
+    view: View,
+    console: Console,
+    jsonl: bool,
+    began: Instant,
+    drawn: usize,
+    frame: usize,
+}
+
+impl Screen {
+    fn new(id: &RunId, output: &Output, console: Console, began: Instant) -> Screen {
+        Screen {
+            view: View::new(id.clone()),
+            console,
+            jsonl: output.jsonl,
+            began,
+            drawn: 0,
+            frame: 0,
+        }
+    }
+
+    fn show(&mut self, event: &Envelope) -> std::result::Result<(), Stop> {
+        self.view.apply(event);
+        if self.jsonl {
+            let line = serde_json::to_string(event)
+                .map_err(|fault| Error::new(Kind::Internal, "writing an event").because(fault))?;
+            self.console.line(&line)?;
+        }
+        if !self.console.quiet
+            && !self.console.live
+            && let Some(text) = progress::plain(event, self.console.verbose)
+        {
+            let seconds = self.began.elapsed().as_secs();
+            self.console
+                .tell(&format!("[{}] {text}", progress::clock(seconds)));
+        } else if !self.console.quiet && self.console.verbose {
+            self.above(event);
+        }
+        Ok(())
+    }
+
+    /// On a terminal with `-v`: the plain line scrolls by above the block.
+    fn above(&mut self, event: &Envelope) {
+        if let Some(text) = progress::plain(event, true) {
+            self.clear();
+            let width = columns();
+            self.console
+                .tell(&self.console.err.dim(&progress::clip(&text, width)));
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        if self.console.quiet || !self.console.live {
+            return;
+        }
+        self.frame += 1;
+        let lines = self.view.lines(
+            self.console.err,
+            columns(),
+            self.frame,
+            self.began.elapsed().as_secs(),
+        );
+        let mut text = self.back();
+        self.drawn = lines.len();
+        text.push_str(&lines.join("\u{1b}[K\n"));
+        self.console.tell(&(text + "\u{1b}[K"));
+    }
+
+    /// The codes that go back over what was drawn and wipe it.
+    fn back(&self) -> String {
+        if self.drawn == 0 {
+            return String::new();
+        }
+        format!("\u{1b}[{}A\u{1b}[J", self.drawn)
+    }
+
+    fn clear(&mut self) {
+        if self.drawn > 0 {
+            self.console.put(&self.back());
+            self.drawn = 0;
+        }
+    }
+
+    fn finishing(&mut self, id: &RunId) {
+        self.clear();
+        let found = self.view.run().evidence;
+        let pieces = if found == 1 { "piece" } else { "pieces" };
+        self.console.tell(&format!(
+            "Finishing with the {found} {pieces} of evidence so far… \
+             (Ctrl-C again stops now; run saved: ibid resume {id})"
+        ));
+    }
+}
+
+/// Columns of stderr.
+fn columns() -> usize {
+    columns_of(std::io::stderr())
+}
+
+/// Columns that can be written without a line breaking.
+fn columns_of(stream: impl std::os::fd::AsFd) -> usize {
+    terminal_size::terminal_size_of(stream)
+        .map_or(80, |it| usize::from(it.0.0))
+        .saturating_sub(1)
+        .max(20)
+}
+
+/// Prints or writes what a run made, and says how it ended.
+async fn deliver(
+    app: &App,
+    run: &Run,
+    output: &Output,
+    surroundings: &Surroundings,
+    console: Console,
+    began: Instant,
+) -> Done {
+    let exit = Exit::of_run(run, output.strict);
+    let pages = pages(app, run.report.as_deref()).await?;
+    let to = output.output.as_ref().map(|it| surroundings.cwd.join(it));
+    let form = output.format.unwrap_or_default();
+    let written = match (&run.report, &to) {
+        (Some(report), Some(to)) => {
+            let form = match output.format {
+                None if to.extension().is_some_and(|it| it == "json") => Form::Json,
+                _ => form,
+            };
+            Some(write(report, form, !output.no_quotes, &pages, to)?)
+        }
+        _ => None,
+    };
+    if output.json || output.jsonl {
+        let object = json::result(run, exit.subtype(), &pages, !output.no_quotes);
+        console.line(&object.to_string())?;
+    } else if let (Some(report), None) = (&run.report, &written) {
+        show(report, output.format, !output.no_quotes, &pages, console)?;
+    }
+    tell_end(run, exit, written.as_deref(), console, began);
+    Ok(exit)
+}
+
+fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, began: Instant) {
+    let shown = written.map(|it| it.display().to_string());
+    if run.status == RunStatus::Cancelled {
+        console.tell(&format!("run {} was cancelled", run.id));
+        return;
+    }
+    if let (Some(reason), true) = (&run.error, exit != Exit::NoAnswer) {
+        let kind = run.failure.unwrap_or(Kind::Internal);
+        console.fault(&Error::new(kind, format!("run {}", run.id)).because(reason.clone()));
+        return;
+    }
+    match exit {
+        Exit::NoAnswer => {
+            console.tell(&format!(
+                "{} no answer: nothing in {} speaks to it",
+                console.err.yellow("○"),
+                read_pages(run.pages)
+            ));
+            console.tell(&format!(
+                "{} ask in the words the documents use, or add documents with --folder",
+                console.err.on("1;36", "hint:")
+            ));
+        }
+        Exit::Budget => console.tell("the budget ended before there was anything to report"),
+        Exit::Strict => console.tell(&format!(
+            "{} --strict: not every check and the evidence gate passed",
+            console.err.red("✗")
+        )),
+        _ => {}
+    }
+    if !console.quiet {
+        let stat = progress::stat(
+            run,
+            began.elapsed().as_secs(),
+            shown.as_deref(),
+            console.err,
+        );
+        if !stat.is_empty() {
+            console.tell(&stat);
+        }
+    }
+}
+
+fn read_pages(n: u32) -> String {
+    match n {
+        0 => "what was found".to_owned(),
+        1 => "the one page read".to_owned(),
+        n => format!("the {n} pages read"),
+    }
+}
+
+/// The stored pages that a report cites.
+pub(super) async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
+    let mut pages = Pages::new();
+    let Some(report) = report else {
+        return Ok(pages);
+    };
+    for (_, passage) in export::passages(report) {
+        if !pages.contains_key(passage.page())
+            && let Some(page) = app.page(passage.page()).await?
+        {
+            pages.insert(passage.page().clone(), page);
+        }
+    }
+    Ok(pages)
+}
+
+/// Prints a report: in the form asked for, else set for the eye where a person reads, else as Markdown.
+pub(super) fn show(
+    report: &Report,
+    form: Option<Form>,
+    quotes: bool,
+    pages: &Pages,
+    console: Console,
+) -> std::result::Result<(), Stop> {
+    if form.is_none() && console.read {
+        return console.print(&view::report(
+            report,
+            console.out,
+            columns_of(std::io::stdout()),
+        ));
+    }
+    console.print(&rendered(report, form.unwrap_or_default(), quotes, pages))
+}
+
+/// A report in the form asked for.
+pub(super) fn rendered(report: &Report, form: Form, quotes: bool, pages: &Pages) -> String {
+    match form {
+        Form::Md => markdown::report(report, quotes),
+        Form::Json => {
+            let mut text =
+                serde_json::to_string_pretty(&json::report(report, pages)).unwrap_or_default();
+            text.push('\n');
+            text
+        }
+    }
+}
+
+/// Writes a report to a file, or under its run's name into a directory. Gives the path.
+pub(super) fn write(
+    report: &Report,
+    form: Form,
+    quotes: bool,
+    pages: &Pages,
+    to: &Path,
+) -> Result<PathBuf> {
+    let writing = |path: &Path, fault: std::io::Error| {
+        Error::new(Kind::Setup, format!("writing -o {}", path.display()))
+            .because(fault)
+            .hint("name a file or directory that you may write")
+    };
+    let as_directory = to.is_dir() || to.as_os_str().to_string_lossy().ends_with('/');
+    let path = if as_directory {
+        std::fs::create_dir_all(to).map_err(|fault| writing(to, fault))?;
+        let ending = match (form, report.mode) {
+            (Form::Json, _) => "json",
+            (Form::Md, Mode::Answer) => "txt",
+            (Form::Md, Mode::Report) => "md",
+        };
+        to.join(format!("{}.{ending}", report.run))
+    } else {
+        to.to_owned()
+    };
+    std::fs::write(&path, rendered(report, form, quotes, pages))
+        .map_err(|fault| writing(&path, fault))?;
+    Ok(path)
+}

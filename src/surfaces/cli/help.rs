@@ -1,0 +1,169 @@
+//! The front page of the command line, and misspelt commands.
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{ColorChoice, CommandFactory as _};
+
+use super::args::{Cli, When};
+use super::console::Console;
+use super::exit::Stop;
+
+/// Commands as people look for them. A test holds this against the commands there are.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Ask", &["run", "answer", "plan"]),
+    (
+        "Runs",
+        &[
+            "ls", "show", "open", "cite", "export", "resume", "finish", "cancel", "rm",
+        ],
+    ),
+    ("Documents", &["read", "search", "check", "index"]),
+    ("Setup", &["config", "doctor", "completions", "man"]),
+];
+
+const EXAMPLES: [(&str, &str); 4] = [
+    (
+        "ibid \"How heavy is the Eiffel Tower?\" --folder ./papers",
+        "a cited report on stdout",
+    ),
+    (
+        "ibid answer \"When was it opened?\" --folder ./papers",
+        "one line",
+    ),
+    ("ibid cite last 2", "the exact words behind [2]"),
+    (
+        "ibid search \"wind load\" --folder ./papers --json",
+        "ranked documents",
+    ),
+];
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Green.on_default());
+
+/// What `--color` says, before anything is parsed: help and errors are coloured by it too.
+pub(super) fn colour_asked(args: &[OsString]) -> When {
+    let words: Vec<&str> = args.iter().filter_map(|it| it.to_str()).collect();
+    let value = words
+        .iter()
+        .find_map(|it| it.strip_prefix("--color="))
+        .or_else(|| {
+            let at = words.iter().position(|it| *it == "--color")?;
+            words.get(at + 1).copied()
+        });
+    match value {
+        Some("always") => When::Always,
+        Some("never") => When::Never,
+        _ => When::Auto,
+    }
+}
+
+/// The commands with their help.
+pub(super) fn command(console: Console) -> clap::Command {
+    let plain = Cli::command();
+    let page = front_page(&plain, console);
+    plain
+        .styles(STYLES)
+        .color(ColorChoice::Always)
+        .override_usage("ibid \"QUESTION\" --folder DIR [OPTIONS]\n       ibid COMMAND …")
+        .help_template(format!(
+            "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{page}\n{{all-args}}"
+        ))
+        .disable_help_flag(true)
+        .arg(
+            clap::Arg::new("help")
+                .short('h')
+                .long("help")
+                .help("Print help")
+                .help_heading("Everywhere")
+                .action(clap::ArgAction::HelpShort)
+                .global(true),
+        )
+        .mut_subcommands(|it| it.hide(true))
+}
+
+/// The commands without dressing, for manual pages and completions.
+pub(super) fn plain() -> clap::Command {
+    Cli::command()
+}
+
+/// Prints the front page.
+pub(super) fn print(console: Console) -> Result<(), Stop> {
+    let page = command(console).render_help();
+    let text = if console.out.0 {
+        page.ansi().to_string()
+    } else {
+        page.to_string()
+    };
+    console.print(&text)
+}
+
+fn front_page(commands: &clap::Command, console: Console) -> String {
+    let head = |text: &str| console.out.on("1;33", text);
+    let mut out = String::new();
+    for (title, names) in GROUPS {
+        let _ = writeln!(out, "{}", head(&format!("{title}:")));
+        for name in names {
+            let about = commands
+                .find_subcommand(name)
+                .and_then(|it| it.get_about())
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let pad = " ".repeat(12 - name.len());
+            let _ = writeln!(out, "  {}{pad} {about}", console.out.cyan(name));
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{}", head("Examples:"));
+    for (line, what) in EXAMPLES {
+        let _ = writeln!(
+            out,
+            "  {line:<58} {}",
+            console.out.dim(&format!("# {what}"))
+        );
+    }
+    out
+}
+
+/// The command that a single word most likely was meant to be.
+pub(super) fn meant(word: &str) -> Option<&'static str> {
+    if word.contains(char::is_whitespace) || word.contains('?') {
+        return None;
+    }
+    GROUPS
+        .iter()
+        .flat_map(|it| it.1.iter().copied())
+        .map(|it| (strsim::damerau_levenshtein(word, it), it))
+        .filter(|(far, it)| *far <= 2 && *far < it.len() / 2 + 1)
+        .min()
+        .map(|it| it.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_stands_on_the_front_page_once() {
+        let mut shown: Vec<&str> = GROUPS.iter().flat_map(|it| it.1.iter().copied()).collect();
+        let plain = plain();
+        let mut there: Vec<&str> = plain
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        shown.sort_unstable();
+        there.sort_unstable();
+        assert_eq!(shown, there);
+    }
+
+    #[test]
+    fn a_misspelt_command_is_recognised_and_a_question_is_not() {
+        assert_eq!(meant("doctr"), Some("doctor"));
+        assert_eq!(meant("shwo"), Some("show"));
+        assert_eq!(meant("metformin"), None);
+        assert_eq!(meant("run fast"), None);
+    }
+}

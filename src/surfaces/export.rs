@@ -1,1 +1,0 @@
-//! A report in the forms people use.

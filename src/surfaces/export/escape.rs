@@ -1,0 +1,202 @@
+//! Strangers' words made harmless: readable as they stand, but never markup.
+
+/// One line of `text` without control, bidirectional-override and tag characters, which could
+/// drive a terminal, hide words or forge lines. White space of any kind becomes one space.
+pub fn line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_whitespace() {
+            if !out.ends_with(' ') && !out.is_empty() {
+                out.push(' ');
+            }
+        } else if !drives(c) {
+            out.push(c);
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Whether `c` is no word of anybody but a command: control, bidirectional override or isolate,
+/// byte-order mark, interlinear annotation, tag.
+fn drives(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `text` as one line of Markdown that shows these words and nothing else: no link, image, HTML,
+/// emphasis, code, footnote, table cell or block can come of it, also with the extensions of GitHub
+/// (bare addresses, alerts, mathematics).
+pub fn markdown(text: &str) -> String {
+    let text = line(text);
+    let mut out = String::with_capacity(text.len() + 8);
+    let dollars = text.matches('$').count();
+    for (at, c) in text.char_indices() {
+        let rest = &text[at..];
+        match c {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '~' | '|' => out.extend(['\\', c]),
+            '_' if !inside_word(&text, at) => out.push_str("\\_"),
+            '$' if dollars > 1 => out.push_str("\\$"),
+            '&' if is_entity(rest) => out.push_str("\\&"),
+            ':' if rest.starts_with("://") => out.push_str("\\:"),
+            '.' if ends_with_www(&out) => out.push_str("\\."),
+            // A word joiner: nothing to see, but no mail address and no `@mention` any more.
+            '@' => out.push_str("@\u{2060}"),
+            _ => out.push(c),
+        }
+    }
+    shield_start(out)
+}
+
+/// GitHub reads `snake_case` as a word, but `_so_` as emphasis.
+fn inside_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back();
+    let after = text[at + 1..].chars().next();
+    before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
+}
+
+fn is_entity(rest: &str) -> bool {
+    rest[1..].find(';').is_some_and(|end| {
+        let name = &rest[1..=end];
+        end > 0
+            && name
+                .trim_start_matches('#')
+                .trim_end_matches(';')
+                .chars()
+                .all(|it| it.is_ascii_alphanumeric())
+    })
+}
+
+fn ends_with_www(out: &str) -> bool {
+    out.len() >= 3 && out.is_char_boundary(out.len() - 3) && {
+        out[out.len() - 3..].eq_ignore_ascii_case("www")
+    }
+}
+
+/// Keeps the first characters of a line from opening a heading, list, quote, rule, table or code block.
+fn shield_start(text: String) -> String {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let after = text[digits..].chars().next();
+    if digits > 0 && matches!(after, Some('.' | ')')) {
+        return format!("{}\\{}", &text[..digits], &text[digits..]);
+    }
+    match text.chars().next() {
+        Some('#' | '>' | '-' | '+' | '=' | ':') => format!("\\{text}"),
+        _ => text,
+    }
+}
+
+/// `url` as the target of a Markdown link, if it is one of the web; `None` for any other scheme.
+pub fn target(url: &str) -> Option<String> {
+    let parsed = url::Url::parse(url).ok()?;
+    matches!(parsed.scheme(), "http" | "https").then(|| {
+        parsed
+            .as_str()
+            .chars()
+            .map(|c| match c {
+                '(' => "%28".to_owned(),
+                ')' => "%29".to_owned(),
+                '<' => "%3C".to_owned(),
+                '>' => "%3E".to_owned(),
+                '[' => "%5B".to_owned(),
+                ']' => "%5D".to_owned(),
+                '|' => "%7C".to_owned(),
+                '\\' => "%5C".to_owned(),
+                '*' => "%2A".to_owned(),
+                '`' => "%60".to_owned(),
+                c => c.to_string(),
+            })
+            .collect()
+    })
+}
+
+/// The text fragment that scrolls a browser to `quote`: `:~:text=…`. Long quotes are given by their
+/// first and last five words.
+/// Source: <https://wicg.github.io/scroll-to-text-fragment/>.
+pub fn fragment(quote: &str) -> String {
+    let quote = line(quote);
+    let words: Vec<&str> = quote.split(' ').collect();
+    if words.len() <= 12 {
+        format!(":~:text={}", percent(&quote))
+    } else {
+        format!(
+            ":~:text={},{}",
+            percent(&words[..5].join(" ")),
+            percent(&words[words.len() - 5..].join(" "))
+        )
+    }
+}
+
+/// Percent-encodes all but letters and digits of ASCII, `.` and `_`: in a text fragment `-`, `,` and
+/// `&` have a meaning of their own.
+fn percent(text: &str) -> String {
+    use std::fmt::Write as _;
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_prose_stays_as_it_is() {
+        for text in [
+            "The tower weighs 7,300 tonnes (2,000 kg of it paint).",
+            "It cost $3 million in snake_case; see p. 4 – or don't!",
+            "R&D rose by 5 % in 1997-98: a record.",
+        ] {
+            assert_eq!(markdown(text), text);
+        }
+    }
+
+    #[test]
+    fn strangers_words_cannot_become_markup() {
+        for (text, want) in [
+            ("![x](http://evil)", "!\\[x\\](http\\://evil)"),
+            ("<img src=x>", "\\<img src=x>"),
+            ("a | b", "a \\| b"),
+            ("&lt;b&gt; AT&T", "\\&lt;b\\&gt; AT&T"),
+            ("# Heading", "\\# Heading"),
+            ("12. twelve", "12\\. twelve"),
+            ("- item", "\\- item"),
+            ("two\nlines\u{2028}three", "two lines three"),
+            ("WWW.evil.org", "WWW\\.evil.org"),
+            ("$a$", "\\$a\\$"),
+            ("_so_ and **so**", "\\_so\\_ and \\*\\*so\\*\\*"),
+            ("[^q1]: forged", "\\[^q1\\]: forged"),
+            ("\u{1b}[31mred\u{202e}evil", "\\[31mredevil"),
+        ] {
+            assert_eq!(markdown(text), want, "{text}");
+        }
+        assert!(!markdown("me@example.org").contains("me@e"));
+    }
+
+    #[test]
+    fn only_addresses_of_the_web_are_targets() {
+        assert_eq!(target("javascript:alert(1)"), None);
+        assert_eq!(target("file:///etc/passwd"), None);
+        assert_eq!(
+            target("https://a.org/b_(c)?d=[e]").as_deref(),
+            Some("https://a.org/b_%28c%29?d=%5Be%5D")
+        );
+    }
+
+    #[test]
+    fn a_long_quote_is_given_by_its_ends() {
+        assert_eq!(fragment("5 mg, daily"), ":~:text=5%20mg%2C%20daily");
+        let long = "a b c d e f g h i j k l m n";
+        assert_eq!(
+            fragment(long),
+            ":~:text=a%20b%20c%20d%20e,j%20k%20l%20m%20n"
+        );
+    }
+}

@@ -1,0 +1,297 @@
+//! A report as JSON: the final object of a run, and every claim with what carries it.
+use serde_json::{Map, Value, json};
+
+use super::{Pages, passages};
+use crate::domain::{Citation, Claim, Coverage, Passage, Report, words};
+use crate::error::Error;
+use crate::record::{Run, RunStatus};
+use crate::surfaces::export::markdown;
+
+/// How a run ended, in one word of the final object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subtype {
+    /// A report or answer.
+    Success,
+    /// Nothing that sources carry.
+    NoAnswer,
+    /// The budget ended before a report.
+    Budget,
+    /// It failed.
+    Error,
+}
+
+impl Subtype {
+    fn word(self) -> &'static str {
+        match self {
+            Subtype::Success => "success",
+            Subtype::NoAnswer => "no_answer",
+            Subtype::Budget => "budget",
+            Subtype::Error => "error",
+        }
+    }
+}
+
+/// The final object: one line of `--json`, the last of `--jsonl`, what `resume --json` tells again.
+pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value {
+    let report = run.report.as_deref();
+    let usage = report.map_or(run.usage, |it| it.usage);
+    let free = (usage.model_calls == 0).then_some(0.0);
+    let mut out = json!({
+        "type": "result",
+        "subtype": subtype.word(),
+        "is_error": subtype == Subtype::Error,
+        "run_id": run.id,
+        "status": run.status,
+        "stop_reason": run.stop_reason,
+        "question": run.question.as_ref().map(|it| &it.text),
+        "result": report.map(|it| markdown::report(it, quotes)),
+        "answer": report.and_then(|it| it.answer.as_ref()).map(|it| &it.text),
+        "confidence": report.map(|it| &it.confidence),
+        "citations": report.map_or_else(Vec::new, |it| citations(it, pages)),
+        "sources": report.map_or_else(Vec::new, sources),
+        "checks": report.map(checks),
+        "checklist_coverage": coverage(run),
+        "conflicts": report.map_or_else(Vec::new, conflicts),
+        "total_cost_usd": usage.usd.or(free),
+        "usage": usage,
+        "duration_ms": duration(run),
+        "num_searches": usage.searches,
+        "num_pages": usage.pages,
+        "iterations_used": run.wave,
+    });
+    if run.status == RunStatus::Failed
+        && let Some(object) = out.as_object_mut()
+    {
+        object.insert("error".to_owned(), json!({"message": run.error}));
+    }
+    out
+}
+
+/// What `--json` prints where there is no run to speak of.
+pub fn error(fault: &Error) -> Value {
+    json!({
+        "type": "result",
+        "subtype": "error",
+        "is_error": true,
+        "error": {"kind": fault.kind(), "message": fault.chain(), "hint": fault.help()},
+    })
+}
+
+/// The report with its claim records.
+pub fn report(it: &Report, pages: &Pages) -> Value {
+    let mut out = serde_json::to_value(it).unwrap_or_default();
+    if let Some(object) = out.as_object_mut() {
+        object.insert("claims".to_owned(), claims(it, pages).into());
+        object.insert("citations".to_owned(), citations(it, pages).into());
+        object.insert("checks".to_owned(), checks(it));
+    }
+    out
+}
+
+/// One object a distinct quote, in order of first use. `start` and `end` count Unicode code points
+/// in the stored page's text; they are null where the page is gone.
+pub fn citations(report: &Report, pages: &Pages) -> Vec<Value> {
+    passages(report)
+        .into_iter()
+        .map(|(n, passage)| {
+            let source = report.sources.get((n as usize).wrapping_sub(1));
+            let place = place(passage, pages);
+            json!({
+                "n": n,
+                "source_id": source.map(|it| it.id),
+                "doc_id": source.and_then(|it| it.doc_id.as_ref()),
+                "url": source.map(|it| &it.url),
+                "title": source.map(|it| &it.title),
+                "quote": passage.text(),
+                "start": place.as_ref().map(|it| it.start),
+                "end": place.as_ref().map(|it| it.end),
+                "page": passage.page(),
+                "printed_page": passage.printed_page(),
+            })
+        })
+        .collect()
+}
+
+fn place(passage: &Passage, pages: &Pages) -> Option<std::ops::Range<usize>> {
+    pages
+        .get(passage.page())
+        .map(|page| passage.code_points(page))
+}
+
+fn sources(report: &Report) -> Vec<Value> {
+    report
+        .sources
+        .iter()
+        .enumerate()
+        .map(|(at, it)| {
+            let mut out = serde_json::to_value(it).unwrap_or_default();
+            if let Some(object) = out.as_object_mut() {
+                object.insert("n".to_owned(), (at + 1).into());
+                object.insert("type".to_owned(), json!(it.kind));
+            }
+            out
+        })
+        .collect()
+}
+
+fn checks(report: &Report) -> Value {
+    let it = report.checks;
+    json!({
+        "quotes": {"verified": it.quotes.held, "total": it.quotes.total},
+        "claims": {"cited": it.claims.held, "total": it.claims.total},
+        "numbers": {"matched": it.numbers.held, "total": it.numbers.total},
+        "removed": it.removed,
+    })
+}
+
+/// Row B8: satisfied items, and gaps as `text - partial coverage`.
+fn coverage(run: &Run) -> Value {
+    let rows = run
+        .report
+        .as_deref()
+        .map_or(&run.coverage, |it| &it.coverage);
+    let satisfied: Vec<&str> = rows
+        .iter()
+        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
+        .map(|it| it.text.as_str())
+        .collect();
+    let gaps: Vec<String> = rows
+        .iter()
+        .filter_map(|it| match it.state {
+            Coverage::Partial => Some(format!("{} - partial coverage", it.text)),
+            Coverage::Open => Some(format!("{} - no coverage", it.text)),
+            Coverage::Covered | Coverage::Conflict => None,
+        })
+        .collect();
+    json!({"satisfied": satisfied, "gaps": gaps})
+}
+
+fn conflicts(report: &Report) -> Vec<Value> {
+    report
+        .conflicts
+        .iter()
+        .map(|it| {
+            let sides: Vec<Value> = it
+                .sides
+                .iter()
+                .map(|side| {
+                    let quotes: Vec<Value> = side
+                        .claim
+                        .citations()
+                        .iter()
+                        .map(|it| json!({"n": it.n, "quote": it.passage.text()}))
+                        .collect();
+                    json!({"says": side.says, "quotes": quotes})
+                })
+                .collect();
+            json!({"about": it.about, "sides": sides, "likely": it.likely})
+        })
+        .collect()
+}
+
+/// Milliseconds from the first event to the last.
+fn duration(run: &Run) -> Option<i64> {
+    let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+    Some(at(&run.updated_at)?.as_millisecond() - at(&run.started_at)?.as_millisecond())
+}
+
+/// Every claim in reading order, with its place in the report and what code found of it.
+fn claims(report: &Report, pages: &Pages) -> Vec<Value> {
+    let mut out = Vec::new();
+    for it in &report.short {
+        out.push(claim(it, "short", report, pages, &[]));
+    }
+    for it in &report.findings {
+        let mark = [
+            ("confidence", json!(it.confidence.level)),
+            ("why", json!(it.confidence.why)),
+        ];
+        out.push(claim(&it.claim, "findings", report, pages, &mark));
+    }
+    for (nth, section) in report.sections.iter().enumerate() {
+        for it in section.paragraphs.iter().flatten() {
+            out.push(claim(it, &(nth + 1).to_string(), report, pages, &[]));
+        }
+    }
+    for side in report.conflicts.iter().flat_map(|it| &it.sides) {
+        let says = [("says", json!(side.says))];
+        out.push(claim(&side.claim, "conflicts", report, pages, &says));
+    }
+    out
+}
+
+fn claim(
+    it: &Claim,
+    section: &str,
+    report: &Report,
+    pages: &Pages,
+    more: &[(&str, Value)],
+) -> Value {
+    let mut out = Map::new();
+    out.insert("claim_id".to_owned(), json!(it.id));
+    out.insert("section".to_owned(), section.into());
+    out.insert("text".to_owned(), it.text().into());
+    for (key, value) in more {
+        out.insert((*key).to_owned(), value.clone());
+    }
+    let carried: Vec<Value> = it
+        .citations()
+        .iter()
+        .map(|it| citation(it, report, pages))
+        .collect();
+    out.insert("citations".to_owned(), carried.into());
+    out.insert("checks".to_owned(), claim_checks(it, pages));
+    out.into()
+}
+
+fn citation(it: &Citation, report: &Report, pages: &Pages) -> Value {
+    let source = report.sources.get((it.n as usize).wrapping_sub(1));
+    let passage = &it.passage;
+    let place = place(passage, pages);
+    let page = pages.get(passage.page());
+    let url = source.map(|it| it.url.as_str());
+    let web = url.is_some_and(|it| super::escape::target(it).is_some());
+    json!({
+        "n": it.n,
+        "evidence_id": it.evidence,
+        "source_id": source.map(|it| it.id),
+        "doc_id": source.and_then(|it| it.doc_id.as_ref()),
+        "quote": passage.text(),
+        "match": "exact",
+        "locator": {
+            "start": place.as_ref().map(|it| it.start),
+            "end": place.as_ref().map(|it| it.end),
+            "first_sentence": passage.first(),
+            "last_sentence": passage.last(),
+            "page": passage.printed_page(),
+            "section": page.and_then(|it| it.heading_above(passage.first())),
+        },
+        "url": url,
+        "fragment": web.then(|| format!("#{}", super::escape::fragment(passage.text().expose()))),
+        "snapshot": passage.page(),
+    })
+}
+
+/// What can be seen without a model: the quote stands in the page, the numbers stand in the quotes.
+fn claim_checks(it: &Claim, pages: &Pages) -> Value {
+    let stands: Option<bool> = it
+        .citations()
+        .iter()
+        .map(|it| {
+            pages
+                .get(it.passage.page())
+                .map(|page| it.passage.stands_in(page))
+        })
+        .collect::<Option<Vec<bool>>>()
+        .map(|all| all.into_iter().all(|it| it));
+    let quoted: Vec<f64> = it
+        .citations()
+        .iter()
+        .flat_map(|it| words::numbers(it.passage.text().expose()))
+        .map(|it| it.value)
+        .collect();
+    let numbers = words::numbers(it.text())
+        .iter()
+        .all(|it| quoted.iter().any(|known| known == &it.value));
+    json!({"quote_in_source": stands, "numbers_in_quote": numbers})
+}

@@ -1,0 +1,29 @@
+//! A report in the forms people use: Markdown ([`markdown`]) and JSON ([`json`]).
+//! What strangers wrote goes through [`escape`].
+pub mod escape;
+pub mod json;
+pub mod markdown;
+
+use std::collections::BTreeMap;
+
+use crate::domain::{Page, PageHash, Passage, Report};
+
+/// The stored pages behind a report, by hash. What needs them says what happens without one.
+pub type Pages = BTreeMap<PageHash, Page>;
+
+/// The passages a report cites, each once, in order of first use. Their places in this list, from 1,
+/// number the quote footnotes.
+pub fn passages(report: &Report) -> Vec<(u32, &Passage)> {
+    let mut found: Vec<(u32, &Passage)> = Vec::new();
+    let answer = report.answer.iter().flat_map(|it| it.citations.iter());
+    for it in report
+        .claims()
+        .flat_map(|claim| claim.citations())
+        .chain(answer)
+    {
+        if !found.iter().any(|known| known.1 == &it.passage) {
+            found.push((it.n, &it.passage));
+        }
+    }
+    found
+}

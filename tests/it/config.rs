@@ -1,0 +1,340 @@
+//! Settings come in layers, know their origin, and are judged with the place named.
+use std::path::{Path, PathBuf};
+
+use ibid::Kind;
+use ibid::config::value::{Kind as Takes, Value};
+use ibid::config::{Flag, Loaded, Origin, SETTINGS, Surroundings, effort, file, layers, table};
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let dir = Place(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(dir.path("work/deep/er")).unwrap();
+        dir
+    }
+    fn path(&self, inside: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(inside)
+    }
+    fn write(&self, inside: &str, text: &str) -> PathBuf {
+        let path = self.path(inside);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+    fn surroundings(&self, env: &[(&str, &str)]) -> Surroundings {
+        let mut all: std::collections::BTreeMap<String, String> = env
+            .iter()
+            .map(|it| (it.0.to_owned(), it.1.to_owned()))
+            .collect();
+        all.entry("HOME".to_owned())
+            .or_insert_with(|| self.path("home").to_string_lossy().into_owned());
+        Surroundings {
+            cwd: self.path("work/deep/er"),
+            env: all,
+        }
+    }
+    fn load(&self, env: &[(&str, &str)], flags: &[Flag]) -> ibid::Result<Loaded> {
+        layers::load(&self.surroundings(env), flags)
+    }
+}
+
+fn flag(name: &'static str, flag: &'static str, value: &str) -> Flag {
+    Flag {
+        name,
+        flag,
+        value: value.to_owned(),
+    }
+}
+
+fn origin(loaded: &Loaded, name: &str) -> Origin {
+    let row = loaded.resolved.rows().find(|it| it.0.name == name).unwrap();
+    row.2.clone()
+}
+
+#[test]
+fn each_layer_beats_the_one_below_and_says_so() {
+    let place = Place::new();
+    let breadth = |env: &[(&str, &str)], flags: &[Flag]| {
+        let loaded = place.load(env, flags).unwrap();
+        (loaded.settings.method.breadth, origin(&loaded, "breadth"))
+    };
+    assert_eq!(breadth(&[], &[]), (4, Origin::Default));
+    let user = place.write("home/.config/ibid/config.toml", "# mine\nbreadth = 5\n");
+    assert_eq!(breadth(&[], &[]), (5, Origin::File(user, 2)));
+    let project = place.write("work/ibid.toml", "\n\n[budget]\nseconds = 9\n");
+    assert_eq!(breadth(&[], &[]).0, 5);
+    let project = place.write(
+        "work/ibid.toml",
+        &format!("breadth = 6\n{}", std::fs::read_to_string(project).unwrap()),
+    );
+    assert_eq!(breadth(&[], &[]), (6, Origin::File(project, 1)));
+    let dotenv = place.write("work/deep/.env", "IBID_BREADTH=7\n");
+    assert_eq!(
+        breadth(&[], &[]),
+        (7, Origin::DotEnv("IBID_BREADTH".to_owned(), dotenv))
+    );
+    let env = [("IBID_BREADTH", "8")];
+    assert_eq!(
+        breadth(&env, &[]),
+        (8, Origin::Env("IBID_BREADTH".to_owned()))
+    );
+    assert_eq!(
+        breadth(&env, &[flag("breadth", "--breadth", "9")]),
+        (9, Origin::Flag("--breadth"))
+    );
+}
+
+#[test]
+fn a_value_out_of_bounds_names_its_place_and_what_is_allowed() {
+    let place = Place::new();
+    let told = |env: &[(&str, &str)], flags: &[Flag]| {
+        let fault = place.load(env, flags).unwrap_err();
+        assert_eq!(fault.kind(), Kind::Usage);
+        fault.chain()
+    };
+    assert_eq!(
+        told(&[], &[flag("breadth", "--breadth", "99")]),
+        "flag --breadth: breadth must be a whole number from 2 to 10, not `99`"
+    );
+    assert_eq!(
+        told(&[("IBID_COMPLETENESS_THRESHOLD", "NaN")], &[]),
+        "env IBID_COMPLETENESS_THRESHOLD: completeness_threshold must be a number from 0 to 1, not `NaN`"
+    );
+    assert!(
+        told(&[("IBID_EFFORT", "lazy")], &[]).contains("one of quick, standard, deep, max, auto")
+    );
+    let path = place.write("work/ibid.toml", "depth = 2\n[budget]\ncalls = \"many\"\n");
+    assert_eq!(
+        told(&[], &[]),
+        format!(
+            "{} line 3: budget.calls must be a whole number from 1 to 1000000, or `none`, not `many`",
+            path.display()
+        )
+    );
+}
+
+#[test]
+fn a_misspelt_name_in_a_file_is_an_error_with_the_nearest_name() {
+    let place = Place::new();
+    let path = place.write("work/ibid.toml", "\nbreath = 3\n");
+    let fault = place.load(&[], &[]).unwrap_err();
+    assert_eq!(
+        fault.chain(),
+        format!("{} line 2: there is no setting `breath`", path.display())
+    );
+    assert_eq!(fault.help(), Some("did you mean `breadth`?"));
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_line() {
+    let place = Place::new();
+    let path = place.write("work/ibid.toml", "depth = 2\nbreadth = = 3\n");
+    let told = place.load(&[], &[]).unwrap_err().chain();
+    assert!(
+        told.contains(&format!("{} line 2", path.display())),
+        "{told}"
+    );
+    std::fs::remove_file(path).unwrap();
+    let path = place.write("work/.env", "IBID_DEPTH=2\nsecret words here\n");
+    let told = place.load(&[], &[]).unwrap_err().chain();
+    assert!(
+        told.contains(&format!("{} line 2", path.display())),
+        "{told}"
+    );
+    assert!(!told.contains("secret words"), "{told}");
+}
+
+#[test]
+fn the_env_file_that_a_variable_names_is_read_instead() {
+    let place = Place::new();
+    place.write("work/.env", "IBID_DEPTH=3\n");
+    let other = place.write("other.env", "export IBID_DEPTH='4'\n");
+    let other = other.to_str().unwrap();
+    for name in ["IBID_ENV_FILE", "DEEPRESEARCH_ENV_FILE"] {
+        let loaded = place.load(&[(name, other)], &[]).unwrap();
+        assert_eq!(loaded.settings.method.depth, 4, "{name}");
+    }
+    let fault = place
+        .load(&[("IBID_ENV_FILE", "/nowhere/.env")], &[])
+        .unwrap_err();
+    assert_eq!(fault.kind(), Kind::Setup);
+    assert!(fault.chain().contains("IBID_ENV_FILE"));
+}
+
+#[test]
+fn aliases_are_read_and_our_own_name_beats_them() {
+    let place = Place::new();
+    let loaded = place
+        .load(
+            &[
+                ("DOC_PATH", "/a/docs"),
+                ("MIN_EVIDENCE_RECORDS", "7"),
+                ("MIN_SOURCE_DOMAINS", "2"),
+                ("IBID_MIN_SOURCE_DOMAINS", "1"),
+                ("FIRECRAWL_CONCURRENCY", "9"),
+                ("IBID_BREADTH", ""),
+                ("IBID_BREATH", "3"),
+            ],
+            &[],
+        )
+        .unwrap();
+    let it = &loaded.settings;
+    assert_eq!(it.folders, [Path::new("/a/docs")]);
+    assert_eq!(it.method.min_evidence_records, 7);
+    assert_eq!(it.method.min_source_domains, 1);
+    assert_eq!(it.concurrency, 9);
+    assert_eq!(it.method.breadth, 4, "an empty variable says nothing");
+    assert_eq!(loaded.unknown, ["IBID_BREATH"]);
+}
+
+#[test]
+fn effort_fills_what_nothing_nearer_sets() {
+    let place = Place::new();
+    place.write("work/ibid.toml", "effort = \"max\"\nbreadth = 3\n");
+    let loaded = place.load(&[], &[]).unwrap();
+    let method = &loaded.settings.method;
+    assert_eq!((method.breadth, method.depth), (3, 5));
+    assert_eq!(loaded.settings.budget.seconds, Some(3600));
+    let loaded = place
+        .load(&[("IBID_EFFORT", "high")], &[flag("depth", "--depth", "1")])
+        .unwrap();
+    let method = &loaded.settings.method;
+    assert_eq!(effort::name(method.effort), "deep");
+    assert_eq!((method.breadth, method.depth), (6, 1));
+    assert_eq!(
+        origin(&loaded, "breadth").to_string(),
+        "effort (env IBID_EFFORT)"
+    );
+}
+
+#[test]
+fn standard_effort_is_the_defaults() {
+    for (name, value) in effort::preset(ibid::domain::Effort::Standard) {
+        let row = SETTINGS.iter().find(|it| it.name == name).unwrap();
+        assert_eq!(row.default, value, "{name}");
+    }
+}
+
+#[test]
+fn every_setting_reaches_the_program() {
+    let place = Place::new();
+    let before = place.load(&[], &[]).unwrap().settings;
+    for row in SETTINGS {
+        let other = match row.kind {
+            Takes::Whole(min, max) | Takes::MaybeWhole(min, max) => {
+                let min = min.to_string();
+                if row.default == min {
+                    max.to_string()
+                } else {
+                    min
+                }
+            }
+            Takes::Real(..) | Takes::MaybeReal(..) => "0.25".to_owned(),
+            Takes::OneOf(_) => "max".to_owned(),
+            Takes::Path | Takes::Paths => "/somewhere/else".to_owned(),
+            Takes::Words | Takes::Secret => "one,two".to_owned(),
+        };
+        let env = row.env();
+        let after = place.load(&[(env.as_str(), other.as_str())], &[]).unwrap();
+        assert_ne!(before, after.settings, "{} changes nothing", row.name);
+        let file = place.write("home/.config/ibid/config.toml", "");
+        file::write(&file, row.name, &other).unwrap();
+        let from_file = place.load(&[], &[]).unwrap();
+        assert_eq!(
+            from_file.settings, after.settings,
+            "{} from a file",
+            row.name
+        );
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn setting_a_value_keeps_comments_and_order() {
+    let place = Place::new();
+    let path = place.write(
+        "c.toml",
+        "# why so many\nbreadth = 5 # asked for\n\n[budget]\n# ten minutes\nseconds = 600\n",
+    );
+    file::write(&path, "breadth", "6").unwrap();
+    file::write(&path, "budget.usd", "2.5").unwrap();
+    file::write(&path, "globs", "drafts/,*.bak").unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(
+        text,
+        "# why so many\nbreadth = 6 # asked for\nglobs = [\"drafts/\", \"*.bak\"]\n\n[budget]\n# ten minutes\nseconds = 600\nusd = 2.5\n"
+    );
+    let fault = file::write(&path, "breadth", "1").unwrap_err();
+    assert_eq!(fault.kind(), Kind::Usage);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn relative_paths_are_meant_from_the_file_they_stand_in() {
+    let place = Place::new();
+    place.write("work/ibid.toml", "folders = [\"docs\", \"~/notes\"]\n");
+    let folders = place.load(&[], &[]).unwrap().settings.folders;
+    assert_eq!(folders, [place.path("work/docs"), place.path("home/notes")]);
+    let folders = place
+        .load(&[("IBID_FOLDERS", "docs:/b")], &[])
+        .unwrap()
+        .settings
+        .folders;
+    assert_eq!(
+        folders,
+        [place.path("work/deep/er/docs"), PathBuf::from("/b")]
+    );
+}
+
+#[test]
+fn data_is_kept_where_the_xdg_specification_says() {
+    let place = Place::new();
+    let loaded = place
+        .load(
+            &[("XDG_DATA_HOME", "/x/data"), ("XDG_CACHE_HOME", "relative")],
+            &[],
+        )
+        .unwrap();
+    assert_eq!(loaded.settings.data_dir, Path::new("/x/data/ibid"));
+    assert_eq!(loaded.settings.cache_dir, place.path("home/.cache/ibid"));
+}
+
+#[test]
+fn a_secret_is_never_shown() {
+    let value = Value::Secret("sk-verysecret".to_owned());
+    assert!(!value.shown().contains("very"));
+    assert!(!value.json().to_string().contains("very"));
+}
+
+#[test]
+fn every_setting_has_a_line_in_the_documentation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("docs/configuration.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut fresh = text.clone();
+    for (block, want) in [
+        ("settings", table::document()),
+        ("effort", effort::document()),
+    ] {
+        let from = fresh.find(&format!("<!-- {block}:")).unwrap();
+        let start = from + fresh[from..].find('\n').unwrap() + 1;
+        let end = start + fresh[start..].find("<!-- end -->").unwrap();
+        fresh.replace_range(start..end, &want);
+    }
+    if std::env::var_os("IBID_ACCEPT").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    assert!(
+        text == fresh || std::env::var_os("IBID_ACCEPT").is_some(),
+        "docs/configuration.md is behind src/config: IBID_ACCEPT=1 cargo test mends it"
+    );
+    let example = std::fs::read_to_string(root.join(".env.example")).unwrap();
+    for name in example
+        .lines()
+        .filter_map(|it| it.strip_prefix("# IBID_")?.split_once('='))
+    {
+        let name = format!("IBID_{}", name.0);
+        assert!(SETTINGS.iter().any(|it| it.env() == name), "{name}");
+    }
+}

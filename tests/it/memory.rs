@@ -1,0 +1,321 @@
+//! A world in memory: pages in a list, search by shared words, a store that only keeps events.
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use ibid::domain::words::content_stems;
+use ibid::domain::{
+    Block, BlockKind, Budget, Effort, Hit, Method, Mode, Page, PageDraft, PageHash, Query,
+    Question, RunId, Untrusted, Vertical,
+};
+use ibid::record::Envelope;
+use ibid::seams::{
+    FrozenClock, Go, Log, Order, PageReader, Ranker, RunRow, SearchProvider, SeededChance,
+    Steering, Step, StepState, Store, World,
+};
+use ibid::{Error, Kind, Result};
+
+/// Documents, searched by BM25 over stems.
+pub struct Pages {
+    pages: Vec<Page>,
+    postings: BTreeMap<String, Vec<(u32, f32)>>,
+    lengths: Vec<f32>,
+}
+
+impl Pages {
+    pub fn new(pages: Vec<Page>) -> Pages {
+        let mut postings: BTreeMap<String, Vec<(u32, f32)>> = BTreeMap::new();
+        let mut lengths = Vec::new();
+        for (nth, page) in pages.iter().enumerate() {
+            let mut counts: BTreeMap<String, f32> = BTreeMap::new();
+            let stems = content_stems(&format!("{} {}", page.title, page.text().expose()));
+            lengths.push(stems.len() as f32);
+            for stem in stems {
+                *counts.entry(stem).or_default() += 1.0;
+            }
+            for (stem, tf) in counts {
+                postings.entry(stem).or_default().push((nth as u32, tf));
+            }
+        }
+        Pages {
+            pages,
+            postings,
+            lengths,
+        }
+    }
+}
+
+#[async_trait]
+impl SearchProvider for Pages {
+    fn name(&self) -> &str {
+        "local"
+    }
+    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+        let n = self.pages.len() as f32;
+        let average = self.lengths.iter().sum::<f32>() / n.max(1.0);
+        let mut scores: BTreeMap<u32, f32> = BTreeMap::new();
+        let mut stems = content_stems(&query.text);
+        stems.sort();
+        stems.dedup();
+        for stem in stems {
+            let Some(list) = self.postings.get(&stem) else {
+                continue;
+            };
+            let df = list.len() as f32;
+            let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+            for (doc, tf) in list {
+                let norm = tf + 1.2 * (0.25 + 0.75 * self.lengths[*doc as usize] / average);
+                *scores.entry(*doc).or_default() += idf * tf * 2.2 / norm;
+            }
+        }
+        let mut ranked: Vec<(u32, f32)> = scores.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(ranked
+            .into_iter()
+            .take(query.limit as usize)
+            .enumerate()
+            .map(|(rank, (doc, score))| {
+                let page = &self.pages[doc as usize];
+                Hit {
+                    url: page.url.clone(),
+                    doc_id: page.doc_id.clone(),
+                    title: page.title.clone(),
+                    snippet: Untrusted::new(
+                        page.text().expose().chars().take(300).collect::<String>(),
+                    ),
+                    rank: rank as u32 + 1,
+                    score,
+                    provider: "local".to_owned(),
+                    vertical: Vertical::Local,
+                    date: page.date.clone(),
+                }
+            })
+            .collect())
+    }
+}
+
+#[async_trait]
+impl PageReader for Pages {
+    fn name(&self) -> &str {
+        "memory"
+    }
+    fn reads(&self, _hit: &Hit) -> bool {
+        true
+    }
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        self.pages
+            .iter()
+            .find(|it| it.key() == hit.key())
+            .cloned()
+            .ok_or_else(|| Error::new(Kind::NotFound, format!("reading {}", hit.url)))
+    }
+}
+
+/// Share of the query's words in each text.
+pub struct Overlap;
+
+#[async_trait]
+impl Ranker for Overlap {
+    fn name(&self) -> &str {
+        "overlap"
+    }
+    async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
+        let wanted = content_stems(query);
+        Ok(texts
+            .iter()
+            .map(|it| {
+                let there = content_stems(it);
+                wanted.iter().filter(|it| there.contains(it)).count() as f32
+                    / wanted.len().max(1) as f32
+            })
+            .collect())
+    }
+}
+
+pub struct Onward;
+
+#[async_trait]
+impl Steering for Onward {
+    async fn go(&self, _at: &str) -> Result<Go> {
+        Ok(Go::On)
+    }
+}
+
+/// Keeps events, nothing else.
+#[derive(Default)]
+pub struct Events(pub Mutex<Vec<Envelope>>);
+
+#[async_trait]
+impl Store for Events {
+    async fn append(&self, _run: &RunId, events: &[Envelope]) -> Result<()> {
+        self.0.lock().unwrap().extend_from_slice(events);
+        Ok(())
+    }
+    async fn events(&self, _run: &RunId, after: u64) -> Result<Vec<Envelope>> {
+        Ok(self
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|it| it.seq > after)
+            .cloned()
+            .collect())
+    }
+    async fn runs(&self) -> Result<Vec<RunRow>> {
+        Ok(Vec::new())
+    }
+    async fn remove(&self, _run: &RunId) -> Result<()> {
+        Ok(())
+    }
+    async fn intend(&self, _run: &RunId, _step: &Step) -> Result<()> {
+        Ok(())
+    }
+    async fn settle(&self, _run: &RunId, _key: &str, _state: &StepState) -> Result<()> {
+        Ok(())
+    }
+    async fn settle_page(
+        &self,
+        _run: &RunId,
+        _key: &str,
+        _state: &StepState,
+        _page: &Page,
+    ) -> Result<()> {
+        Ok(())
+    }
+    async fn recall(&self, _run: &RunId, _key: &str) -> Result<Option<Step>> {
+        Ok(None)
+    }
+    async fn steps(&self, _run: &RunId) -> Result<Vec<Step>> {
+        Ok(Vec::new())
+    }
+    async fn keep_page(&self, _run: &RunId, _page: &Page) -> Result<()> {
+        Ok(())
+    }
+    async fn page(&self, _hash: &PageHash) -> Result<Option<Page>> {
+        Ok(None)
+    }
+    async fn order(&self, _run: &RunId, _order: Order) -> Result<()> {
+        Ok(())
+    }
+    async fn orders(&self, _run: &RunId) -> Result<Vec<Order>> {
+        Ok(Vec::new())
+    }
+}
+
+pub fn world(pages: Arc<Pages>) -> World {
+    World {
+        search: vec![pages.clone()],
+        readers: vec![pages],
+        ranker: Arc::new(Overlap),
+        steering: Arc::new(Onward),
+        clock: Arc::new(FrozenClock::at(0)),
+        chance: Arc::new(SeededChance::new(1)),
+    }
+}
+
+pub fn run_id() -> RunId {
+    RunId::new(1, 1)
+}
+
+pub fn log(store: Arc<Events>) -> Log {
+    Log::resume(run_id(), store, Arc::new(FrozenClock::at(0)), &[])
+}
+
+pub fn question(text: &str) -> Question {
+    Question {
+        text: text.to_owned(),
+        mode: Mode::Report,
+        asked_on: "2026-01-15".to_owned(),
+        method: Method {
+            effort: Effort::Standard,
+            breadth: 4,
+            depth: 2,
+            max_iterations: 10,
+            results_per_query: 5,
+            max_initial_search_tasks: 3,
+            top_m_full_text_sources: 3,
+            next_k_chunked_sources: 4,
+            top_n_chunks_per_source: 15,
+            max_refinement_iterations: 2,
+            final_report_max_length: 0,
+            summary_tokens: 500,
+            max_sources: 20,
+            min_evidence_records: 5,
+            min_cited_records: 5,
+            min_source_domains: 3,
+            completeness_threshold: 0.7,
+        },
+        budget: Budget::default(),
+        folders: Vec::new(),
+        domains: Vec::new(),
+        not_domains: Vec::new(),
+        since: None,
+        until: None,
+        lang: None,
+        dialogue: Vec::new(),
+    }
+}
+
+/// A page of prose paragraphs; a line that begins with `# ` is a heading.
+pub fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Page {
+    let blocks = text
+        .lines()
+        .filter(|it| !it.trim().is_empty())
+        .map(|line| match line.trim().strip_prefix("# ") {
+            Some(heading) => Block {
+                kind: BlockKind::Heading,
+                text: heading.to_owned(),
+                page: None,
+            },
+            None => Block {
+                kind: BlockKind::Prose,
+                text: line.trim().to_owned(),
+                page: None,
+            },
+        })
+        .collect();
+    Page::new(PageDraft {
+        url: url.to_owned(),
+        title: title.to_owned(),
+        date: date.map(str::to_owned),
+        lang: Some("en".to_owned()),
+        blocks,
+        ..PageDraft::default()
+    })
+}
+
+/// The pages of a JSONL corpus of rows with `_id` or `id`, `text` or `context`, `title`, `url`, `date` or `published_at`.
+pub fn corpus(path: &std::path::Path) -> Option<Vec<Page>> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut pages = Vec::new();
+    for (nth, line) in text.lines().enumerate() {
+        let row: serde_json::Value = serde_json::from_str(line).ok()?;
+        let field = |names: &[&str]| {
+            names
+                .iter()
+                .find_map(|it| row.get(*it))
+                .and_then(|it| it.as_str())
+                .map(str::to_owned)
+        };
+        let id = field(&["_id", "id"]).unwrap_or_else(|| format!("row-{nth}"));
+        let body = field(&["text", "context"])?;
+        pages.push(Page::new(PageDraft {
+            url: field(&["url"]).unwrap_or_else(|| format!("file:///corpus#{id}")),
+            title: field(&["title"]).unwrap_or_else(|| body.chars().take(60).collect()),
+            date: field(&["date", "published_at"]).map(|it| it.chars().take(10).collect()),
+            site: field(&["source"]).filter(|it| it != &id),
+            author: field(&["author"]),
+            blocks: body
+                .lines()
+                .map(|it| Block {
+                    kind: BlockKind::Prose,
+                    text: it.to_owned(),
+                    page: None,
+                })
+                .collect(),
+            doc_id: Some(id),
+            ..PageDraft::default()
+        }));
+    }
+    Some(pages)
+}

@@ -1,0 +1,377 @@
+//! A small deterministic method over a small shelf of documents, so that runs can be tested
+//! without the real ones.
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use ibid::app::{App, Doors, Parts};
+use ibid::config::Settings;
+use ibid::domain::{
+    Block, BlockKind, Budget, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
+    Evidence, EvidenceId, Gate, GateVerdict, Hit, ItemId, Method, MethodNote, Mode, Page,
+    PageDraft, Query, Question, Report, RunId, Source, SourceId, SourceKind, Stance, StopReason,
+    Untrusted, Usage, Variation, Vertical,
+};
+use ibid::record::{Event, Outcome, Phase};
+use ibid::seams::{FrozenClock, Go, Log, PageReader, Ranker, SearchProvider, SeededChance, World};
+use ibid::{Error, Kind, Result};
+
+pub(crate) const WAVES: u32 = 3;
+pub(crate) const QUERIES: u32 = 4;
+
+/// Documents that count how often they are asked for.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    /// Every call that was really sent, in order.
+    pub(crate) sent: Mutex<Vec<String>>,
+    /// What each call takes.
+    pub(crate) latency: Duration,
+    /// The first so many calls fail.
+    pub(crate) failing: AtomicU64,
+    /// A file that hears of every call too, so that a killed process leaves its count.
+    pub(crate) bill: Option<PathBuf>,
+}
+
+impl Shelf {
+    async fn answer(&self, call: String) -> Result<()> {
+        self.sent.lock().unwrap().push(call.clone());
+        if let Some(bill) = &self.bill {
+            let mut bill = File::options()
+                .append(true)
+                .create(true)
+                .open(bill)
+                .unwrap();
+            bill.write_all(format!("{call}\n").as_bytes()).unwrap();
+        }
+        if !self.latency.is_zero() {
+            tokio::time::sleep(self.latency).await;
+        }
+        let failing = &self.failing;
+        let fail = failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
+        match fail {
+            Ok(_) => Err(Error::new(Kind::Transient, format!("asking {call}")).because("no")),
+            Err(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.sent.lock().unwrap().len()
+    }
+}
+
+#[async_trait]
+impl SearchProvider for Shelf {
+    fn name(&self) -> &str {
+        "shelf"
+    }
+
+    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+        self.answer(format!("search {}", query.text)).await?;
+        let hit = |n: u32| Hit {
+            url: format!("https://shelf.test/{}/{n}", query.text.replace(' ', "-")),
+            doc_id: None,
+            title: format!("Document {n} about {}", query.text),
+            snippet: Untrusted::new("a snippet"),
+            rank: n,
+            score: 1.0 / (n as f32 + 0.1),
+            provider: "shelf".to_owned(),
+            vertical: query.vertical,
+            date: None,
+        };
+        Ok((1..=query.limit).map(hit).collect())
+    }
+}
+
+#[async_trait]
+impl PageReader for Shelf {
+    fn name(&self) -> &str {
+        "shelf"
+    }
+
+    fn reads(&self, _: &Hit) -> bool {
+        true
+    }
+
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        self.answer(format!("read {}", hit.url)).await?;
+        Ok(page(
+            &hit.url,
+            &format!("{} is told here. It goes on.", hit.title),
+        ))
+    }
+}
+
+pub(crate) fn page(url: &str, text: &str) -> Page {
+    Page::new(PageDraft {
+        url: url.to_owned(),
+        title: "A page".to_owned(),
+        blocks: vec![Block {
+            kind: BlockKind::Prose,
+            text: text.to_owned(),
+            page: None,
+            level: 0,
+        }],
+        ..PageDraft::default()
+    })
+}
+
+struct Unranked;
+
+#[async_trait]
+impl Ranker for Unranked {
+    fn name(&self) -> &str {
+        "none"
+    }
+
+    async fn rank(&self, _: &str, texts: &[&str]) -> Result<Vec<f32>> {
+        Ok(vec![0.0; texts.len()])
+    }
+}
+
+/// Searches and reads in waves, several calls at a time, and reports one claim a page.
+pub(crate) async fn research(
+    world: &World,
+    log: &Log,
+    run: &RunId,
+    question: &Question,
+) -> Result<Report> {
+    let mut evidence: Vec<Evidence> = Vec::new();
+    let mut sources: Vec<Source> = Vec::new();
+    let mut failed = Vec::new();
+    let mut usage = Usage::default();
+    let mut stop = StopReason::CoverageReached;
+    for wave in 1..=WAVES {
+        log.enter(Phase::Research, Some(wave));
+        if let Go::Finish(reason) = world.steering.go(&format!("wave-{wave}")).await? {
+            stop = reason;
+            break;
+        }
+        let queries: Vec<Query> = (1..=QUERIES)
+            .map(|n| query(&format!("{} {wave} {n}", question.text)))
+            .collect();
+        let found = join_all(queries.iter().map(|it| world.search[0].search(it))).await;
+        let mut hits = Vec::new();
+        for (query, answer) in queries.iter().zip(found) {
+            usage.searches += 1;
+            log.emit(searched(query, &answer));
+            match answer {
+                Ok(it) => hits.extend(it),
+                Err(fault) => failed.push((query.text.clone(), fault.chain())),
+            }
+        }
+        let pages = join_all(hits.iter().map(|it| world.readers[0].read(it))).await;
+        for (hit, page) in hits.iter().zip(pages) {
+            usage.pages += 1;
+            let page = match page {
+                Ok(page) => page,
+                Err(fault) => {
+                    failed.push((hit.url.clone(), fault.chain()));
+                    continue;
+                }
+            };
+            let id = SourceId::new(sources.len() as u32 + 1);
+            let source = Source::of(id, SourceKind::Local, &page, None);
+            let found = Evidence {
+                id: EvidenceId::new(evidence.len() as u32 + 1),
+                items: vec![ItemId::new(1)],
+                source: id,
+                passage: page.passage(0, 0).unwrap(),
+                claim: page.sentence(0).to_owned(),
+                stance: Stance::For,
+                score: hit.score,
+                confidence: 0.5,
+                contradiction_or_uncertainty: false,
+                wave,
+            };
+            log.emit(Event::EvidenceAdded {
+                evidence: found.clone(),
+            });
+            sources.push(source);
+            evidence.push(found);
+        }
+        log.emit(Event::BudgetUpdated { usage });
+    }
+    let report = report(run, question, &evidence, sources, failed, usage, stop);
+    log.emit(Event::ReportReady {
+        report: Box::new(report.clone()),
+    });
+    Ok(report)
+}
+
+pub(crate) fn query(text: &str) -> Query {
+    Query {
+        text: text.to_owned(),
+        vertical: Vertical::Local,
+        item: ItemId::new(1),
+        variation: Variation::Original,
+        limit: 4,
+        domains: Vec::new(),
+        not_domains: Vec::new(),
+        since: None,
+        until: None,
+    }
+}
+
+fn searched(query: &Query, answer: &Result<Vec<Hit>>) -> Event {
+    Event::SearchCompleted {
+        engine: "shelf".to_owned(),
+        query: query.text.clone(),
+        item: query.item,
+        hits: answer.as_ref().map_or(0, |it| it.len() as u32),
+        new: 0,
+        ms: 0,
+        cost_usd: 0.0,
+        outcome: match answer {
+            Ok(_) => Outcome::Ok,
+            Err(_) => Outcome::Error,
+        },
+        error: answer.as_ref().err().map(Error::chain),
+    }
+}
+
+fn report(
+    run: &RunId,
+    question: &Question,
+    evidence: &[Evidence],
+    sources: Vec<Source>,
+    failed: Vec<(String, String)>,
+    usage: Usage,
+    stop: StopReason,
+) -> Report {
+    let claim = |(n, it): (usize, &Evidence)| {
+        let citation = Citation {
+            n: n as u32 + 1,
+            evidence: it.id,
+            passage: it.passage.clone(),
+        };
+        Claim::new(ClaimId::new(n as u32 + 1), it.claim.clone(), vec![citation]).unwrap()
+    };
+    Report {
+        run: run.clone(),
+        question: question.text.clone(),
+        mode: Mode::Report,
+        date: question.asked_on.clone(),
+        depth: "standard".to_owned(),
+        title: question.text.clone(),
+        lang: "en".to_owned(),
+        short: evidence.iter().enumerate().map(claim).collect(),
+        confidence: ConfidenceMark {
+            level: Confidence::Low,
+            why: Vec::new(),
+        },
+        answer: None,
+        findings: Vec::new(),
+        sections: Vec::new(),
+        conflicts: Vec::new(),
+        open: Vec::new(),
+        method: MethodNote {
+            engines: vec!["shelf".to_owned()],
+            queries: Vec::new(),
+            waves: WAVES,
+            pages_read: sources.len() as u32,
+            pages_failed: failed,
+            unaided: Vec::new(),
+            stop,
+            gate: GateVerdict {
+                pass: true,
+                reason: None,
+                evidence_records: evidence.len() as u32,
+                cited_records: evidence.len() as u32,
+                source_domains: 1,
+                gate: Gate::of(&question.method),
+                lowered: false,
+            },
+        },
+        sources,
+        coverage: Vec::new(),
+        checks: Checks::default(),
+        usage,
+    }
+}
+
+pub(crate) fn question(text: &str) -> Question {
+    Question {
+        text: text.to_owned(),
+        mode: Mode::Report,
+        asked_on: "2026-11-21".to_owned(),
+        method: method(),
+        budget: Budget::default(),
+        folders: Vec::new(),
+        domains: Vec::new(),
+        not_domains: Vec::new(),
+        since: None,
+        until: None,
+        lang: None,
+        dialogue: Vec::new(),
+    }
+}
+
+fn method() -> Method {
+    Method {
+        effort: Default::default(),
+        breadth: 4,
+        depth: 2,
+        max_iterations: 5,
+        results_per_query: 5,
+        max_initial_search_tasks: 5,
+        top_m_full_text_sources: 5,
+        next_k_chunked_sources: 5,
+        top_n_chunks_per_source: 5,
+        max_refinement_iterations: 2,
+        final_report_max_length: 0,
+        summary_tokens: 500,
+        max_sources: 20,
+        min_evidence_records: 5,
+        min_cited_records: 5,
+        min_source_domains: 3,
+        completeness_threshold: 0.8,
+    }
+}
+
+pub(crate) fn settings(data_dir: &Path) -> Settings {
+    Settings {
+        data_dir: data_dir.to_owned(),
+        cache_dir: data_dir.join("cache"),
+        folders: Vec::new(),
+        globs: Vec::new(),
+        method: method(),
+        budget: Budget::default(),
+        max_document_bytes: 1 << 20,
+        pdf_seconds: 10,
+        pdf_memory_bytes: 1 << 28,
+        concurrency: 8,
+    }
+}
+
+/// Parts around `shelf` with a frozen clock and seeded chance.
+pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
+    let shelf = Arc::clone(shelf);
+    Parts {
+        clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
+        chance: Arc::new(SeededChance::new(7)),
+        open: Arc::new(move |_, _| {
+            let shelf = Arc::clone(&shelf);
+            Box::pin(async move {
+                Ok(Doors {
+                    search: vec![Arc::clone(&shelf) as _],
+                    readers: vec![shelf as _],
+                    ranker: Arc::new(Unranked),
+                    prepare: None,
+                })
+            })
+        }),
+        research: Arc::new(|world, log, run, question| {
+            Box::pin(research(world, log, run, question))
+        }),
+        plan: Arc::new(|_| Err(Error::new(Kind::Internal, "no plan here"))),
+    }
+}
+
+pub(crate) fn app(data_dir: &Path, shelf: &Arc<Shelf>) -> App {
+    App::with(settings(data_dir), parts(shelf))
+}

@@ -1,0 +1,382 @@
+//! What every store promises, written over the trait, so that each new one runs the same suite.
+use std::path::Path;
+use std::sync::Arc;
+
+use ibid::Kind;
+use ibid::adapters::store::{SqliteStore, database};
+use ibid::domain::RunId;
+use ibid::record::{Envelope, Event, Phase, RunStatus, VERSION};
+use ibid::seams::{Answered, Order, Step, StepState, Store};
+use serde_json::json;
+
+use crate::stand_in::{page, question};
+
+async fn sqlite(dir: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(dir).await.unwrap())
+}
+
+/// Runs each promise against each kind of store, fresh.
+macro_rules! promises {
+    ($($name:ident),* $(,)?) => {
+        mod sqlite_keeps {
+            $(#[tokio::test]
+            async fn $name() {
+                let dir = tempfile::tempdir().unwrap();
+                super::$name(super::sqlite(dir.path()).await.as_ref()).await;
+            })*
+        }
+    };
+}
+
+promises!(
+    events_in_order_and_after_a_number,
+    no_gap_and_no_seq_twice,
+    a_row_of_each_run_folded_from_its_events,
+    unknown_runs_apart_from_empty_ones,
+    calls_from_intent_to_answer,
+    an_answer_from_being_asked_for_or_written_over_again,
+    failures_and_their_reasons_until_they_are_tried_again,
+    one_row_a_page_however_often_it_is_kept,
+    a_page_together_with_the_answer_it_is,
+    pages_while_any_run_holds_them,
+    orders_oldest_first,
+    writes_apart_when_one_of_them_is_refused,
+);
+
+fn run(n: u64) -> RunId {
+    RunId::new(1_790_000_000_000 + n, u128::from(n))
+}
+
+fn event(run: &RunId, seq: u64) -> Envelope {
+    let event = match seq {
+        1 => Event::RunCreated {
+            question: question("why?"),
+            version: VERSION,
+        },
+        2 => Event::RunStarted {},
+        _ => Event::Log {
+            level: "info".to_owned(),
+            message: format!("event {seq}"),
+        },
+    };
+    Envelope {
+        seq,
+        ts: format!("2026-11-21T20:17:{:02}.120Z", seq % 60),
+        run: run.clone(),
+        event,
+        phase: Phase::Run,
+        wave: None,
+        agent: None,
+        span: None,
+    }
+}
+
+async fn begun(store: &dyn Store, n: u64) -> RunId {
+    let run = run(n);
+    store.append(&run, &[event(&run, 1)]).await.unwrap();
+    run
+}
+
+fn step(key: &str) -> Step {
+    Step {
+        key: key.to_owned(),
+        door: "search:shelf".to_owned(),
+        asked: json!({"text": "why\u{0} \"?\""}),
+        state: StepState::Intended,
+    }
+}
+
+fn answered(words: &str) -> StepState {
+    StepState::Answered(Answered {
+        answer: json!([words, 0.1]),
+        cost_usd: 0.25,
+    })
+}
+
+async fn events_in_order_and_after_a_number(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    let more: Vec<Envelope> = (2..=9).map(|it| event(&run, it)).collect();
+    store.append(&run, &more).await.unwrap();
+    let all = store.events(&run, 0).await.unwrap();
+    assert_eq!(all.len(), 9);
+    assert_eq!(all[1..], more);
+    assert_eq!(store.events(&run, 7).await.unwrap(), more[6..]);
+    assert!(store.events(&run, 9).await.unwrap().is_empty());
+    assert!(store.events(&run, u64::MAX).await.unwrap().is_empty());
+}
+
+async fn no_gap_and_no_seq_twice(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    for wrong in [vec![1], vec![3], vec![2, 4], vec![2, 2], vec![0]] {
+        let events: Vec<Envelope> = wrong.iter().map(|it| event(&run, *it)).collect();
+        assert!(store.append(&run, &events).await.is_err(), "{wrong:?}");
+        assert_eq!(store.events(&run, 0).await.unwrap().len(), 1, "{wrong:?}");
+    }
+    let other = self::run(2);
+    assert!(store.append(&other, &[event(&other, 2)]).await.is_err());
+    assert_eq!(store.runs().await.unwrap().len(), 1);
+}
+
+async fn a_row_of_each_run_folded_from_its_events(store: &dyn Store) {
+    let first = begun(store, 1).await;
+    let second = begun(store, 2).await;
+    store.append(&first, &[event(&first, 2)]).await.unwrap();
+    let rows = store.runs().await.unwrap();
+    assert_eq!(rows[0].run_id, second);
+    assert_eq!(rows[0].status, RunStatus::Pending);
+    assert_eq!(rows[1].run_id, first);
+    assert_eq!(rows[1].status, RunStatus::InProgress);
+    assert_eq!(rows[1].question, "why?");
+    assert_eq!(rows[1].started_at, "2026-11-21T20:17:01.120Z");
+    assert_eq!(rows[1].updated_at, "2026-11-21T20:17:02.120Z");
+}
+
+async fn unknown_runs_apart_from_empty_ones(store: &dyn Store) {
+    let nobody = run(9);
+    let not_found = |it: ibid::Error| assert_eq!(it.kind(), Kind::NotFound, "{it:?}");
+    not_found(store.events(&nobody, 0).await.unwrap_err());
+    not_found(store.remove(&nobody).await.unwrap_err());
+    not_found(store.order(&nobody, Order::Finish).await.unwrap_err());
+    not_found(store.intend(&nobody, &step("a")).await.unwrap_err());
+    let page = page("https://a.test", "Words.");
+    not_found(store.keep_page(&nobody, &page).await.unwrap_err());
+    assert!(store.steps(&nobody).await.unwrap().is_empty());
+    assert!(store.orders(&nobody).await.unwrap().is_empty());
+    assert_eq!(store.page(page.hash()).await.unwrap(), None);
+    assert_eq!(store.recall(&nobody, "a").await.unwrap(), None);
+}
+
+async fn calls_from_intent_to_answer(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    let other = begun(store, 2).await;
+    for key in ["b", "a"] {
+        store.intend(&run, &step(key)).await.unwrap();
+    }
+    assert_eq!(store.recall(&run, "a").await.unwrap(), Some(step("a")));
+    store.settle(&run, "a", &answered("because")).await.unwrap();
+    let expected = Step {
+        state: answered("because"),
+        ..step("a")
+    };
+    assert_eq!(
+        store.recall(&run, "a").await.unwrap(),
+        Some(expected.clone())
+    );
+    assert_eq!(store.recall(&other, "a").await.unwrap(), None);
+    assert_eq!(store.steps(&run).await.unwrap(), [step("b"), expected]);
+    assert!(store.settle(&run, "never", &answered("x")).await.is_err());
+}
+
+async fn an_answer_from_being_asked_for_or_written_over_again(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    store.intend(&run, &step("a")).await.unwrap();
+    store.settle(&run, "a", &answered("because")).await.unwrap();
+    assert!(store.intend(&run, &step("a")).await.is_err());
+    assert!(store.settle(&run, "a", &answered("other")).await.is_err());
+    let kept = store.recall(&run, "a").await.unwrap().unwrap();
+    assert_eq!(kept.state, answered("because"));
+}
+
+async fn failures_and_their_reasons_until_they_are_tried_again(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    let failed = StepState::Failed {
+        kind: Kind::Transient,
+        message: "asking: no answer".to_owned(),
+    };
+    store.intend(&run, &step("a")).await.unwrap();
+    store.settle(&run, "a", &failed).await.unwrap();
+    assert_eq!(
+        store.recall(&run, "a").await.unwrap().unwrap().state,
+        failed
+    );
+    store.intend(&run, &step("a")).await.unwrap();
+    let again = store.recall(&run, "a").await.unwrap().unwrap();
+    assert_eq!(again.state, StepState::Intended);
+    store.settle(&run, "a", &answered("now")).await.unwrap();
+    assert_eq!(store.steps(&run).await.unwrap().len(), 1);
+}
+
+async fn one_row_a_page_however_often_it_is_kept(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    let page = page("https://a.test", "Words. And \u{1F33F} more.");
+    for _ in 0..3 {
+        store.keep_page(&run, &page).await.unwrap();
+    }
+    assert_eq!(store.page(page.hash()).await.unwrap(), Some(page));
+}
+
+async fn a_page_together_with_the_answer_it_is(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    let page = page("https://a.test", "Words.");
+    let refused = store.settle_page(&run, "a", &answered("x"), &page).await;
+    assert!(refused.is_err());
+    assert_eq!(store.page(page.hash()).await.unwrap(), None);
+    store.intend(&run, &step("a")).await.unwrap();
+    store
+        .settle_page(&run, "a", &answered("x"), &page)
+        .await
+        .unwrap();
+    assert_eq!(store.page(page.hash()).await.unwrap(), Some(page));
+}
+
+async fn pages_while_any_run_holds_them(store: &dyn Store) {
+    let (one, two) = (begun(store, 1).await, begun(store, 2).await);
+    let shared = page("https://a.test", "Both read this.");
+    let own = page("https://b.test", "One read this.");
+    for (run, page) in [(&one, &shared), (&two, &shared), (&one, &own)] {
+        store.keep_page(run, page).await.unwrap();
+    }
+    store.intend(&one, &step("a")).await.unwrap();
+    store.order(&one, Order::Finish).await.unwrap();
+    store.remove(&one).await.unwrap();
+    assert_eq!(store.page(own.hash()).await.unwrap(), None);
+    assert!(store.page(shared.hash()).await.unwrap().is_some());
+    assert!(store.steps(&one).await.unwrap().is_empty());
+    assert!(store.orders(&one).await.unwrap().is_empty());
+    assert_eq!(store.runs().await.unwrap().len(), 1);
+    store.remove(&two).await.unwrap();
+    assert_eq!(store.page(shared.hash()).await.unwrap(), None);
+}
+
+async fn orders_oldest_first(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    store.order(&run, Order::Finish).await.unwrap();
+    store.order(&run, Order::Cancel).await.unwrap();
+    let orders = store.orders(&run).await.unwrap();
+    assert_eq!(orders, [Order::Finish, Order::Cancel]);
+}
+
+async fn writes_apart_when_one_of_them_is_refused(store: &dyn Store) {
+    let run = begun(store, 1).await;
+    let nobody = self::run(9);
+    let steps: Vec<Step> = (0..20).map(|it| step(&format!("k{it}"))).collect();
+    let writes = steps.iter().enumerate().map(|(n, it)| {
+        let run = if n % 3 == 0 { &nobody } else { &run };
+        store.intend(run, it)
+    });
+    let outcomes = futures_util::future::join_all(writes).await;
+    for (n, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.is_err(), n % 3 == 0, "write {n}: {outcome:?}");
+    }
+    assert_eq!(store.steps(&run).await.unwrap().len(), 13);
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_when_the_store_is_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = {
+        let store = SqliteStore::open(dir.path()).await.unwrap();
+        begun(&store, 1).await
+    };
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    assert_eq!(store.events(&run, 0).await.unwrap().len(), 1);
+    store.integrity_check().await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn two_stores_on_one_file_write_at_the_same_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) =
+        futures_util::join!(SqliteStore::open(dir.path()), SqliteStore::open(dir.path()));
+    let (one, two) = (one.unwrap(), two.unwrap());
+    let run = begun(&one, 1).await;
+    let steps: Vec<Step> = (0..100).map(|it| step(&format!("k{it}"))).collect();
+    let writes = steps.iter().enumerate().map(|(n, it)| {
+        let store: &dyn Store = if n % 2 == 0 { &one } else { &two };
+        store.intend(&run, it)
+    });
+    for outcome in futures_util::future::join_all(writes).await {
+        outcome.unwrap();
+    }
+    assert_eq!(two.steps(&run).await.unwrap().len(), 100);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn questions_and_pages_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("a/b");
+    let store = SqliteStore::open(&data).await.unwrap();
+    begun(&store, 1).await;
+    let mode = |it: &Path| it.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for name in ["ibid.db", "ibid.db-wal", "ibid.db-shm"] {
+        assert_eq!(mode(&data.join(name)), 0o600, "{name}");
+    }
+}
+
+async fn refusal(data_dir: &Path) -> ibid::Error {
+    let fault = SqliteStore::open(data_dir).await.err().unwrap();
+    assert!(
+        fault.chain().contains(data_dir.to_str().unwrap()),
+        "{fault:?} does not name the path"
+    );
+    assert!(fault.help().is_some(), "{fault:?} has no hint");
+    fault
+}
+
+#[tokio::test]
+async fn a_place_that_cannot_hold_a_store_is_named_with_a_hint() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "mine").unwrap();
+    assert_eq!(refusal(&file).await.kind(), Kind::Setup);
+    assert_eq!(refusal(&file.join("below")).await.kind(), Kind::Setup);
+    assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+    if cfg!(target_os = "linux") {
+        // Nobody, not even root, can make a directory there.
+        assert_eq!(refusal(Path::new("/proc/ibid")).await.kind(), Kind::Setup);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_a_store_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = database(dir.path());
+    let words = "not a database, ".repeat(1000);
+    std::fs::write(&path, &words).unwrap();
+    assert_eq!(refusal(dir.path()).await.kind(), Kind::Setup);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), words);
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_ibid_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    begun(&store, 1).await;
+    store.close().await;
+    // The schema version stands in the file's header at offset 60, big endian.
+    let path = database(dir.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    let fault = refusal(dir.path()).await;
+    assert_eq!(fault.kind(), Kind::Setup);
+    assert!(fault.chain().contains("99"), "{fault:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn damage_inside_the_file_is_found_by_the_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let run = begun(&store, 1).await;
+    for n in 0..200 {
+        let page = page(&format!("https://a.test/{n}"), &"Words. ".repeat(200));
+        store.keep_page(&run, &page).await.unwrap();
+    }
+    store.close().await;
+    let path = database(dir.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    for at in (middle..bytes.len() - 4096).step_by(4096) {
+        bytes[at / 4096 * 4096..at / 4096 * 4096 + 64].fill(0xAA);
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let fault = store.integrity_check().await.unwrap_err();
+    assert_eq!(fault.kind(), Kind::Setup);
+    assert!(fault.chain().contains("ibid.db"), "{fault:?}");
+}

@@ -1,4 +1,5 @@
 //! One binary, one module a promise.
+mod documents;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -16,6 +16,7 @@ mod write;
 pub mod attribution;
 
 pub(crate) mod prompts;
+mod thesaurus;
 mod unaided;
 
 use crate::domain::{Brief, Plan, Question, Report, RunId};

@@ -36,6 +36,7 @@ pub(crate) fn weigh(
     // All pages of the round are taken in before any is weighed: how rare a word is must not
     // depend on which page came first.
     let lines: Vec<Lines> = readings.iter().map(|it| scale.take_in(it)).collect();
+    scale.learn_topic(&lines);
     let before = notes.evidence.len();
     let mut next = before as u32 + 1;
     for (reading, lines) in readings.iter().zip(&lines) {

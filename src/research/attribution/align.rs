@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::lexicon;
 use super::terms::{Kind, Term, Text};
 use crate::domain::sentences;
+use crate::research::thesaurus;
 
 /// Telling words of a claim that are looked at; a claim is a sentence, not a book.
 const LONGEST_CLAIM: usize = 256;
@@ -181,12 +182,12 @@ fn likeness(
         if term.kind == Kind::Number {
             continue;
         }
-        for other in lexicon::synonyms(&term.stem).filter(|it| *it != term.stem) {
+        for other in thesaurus::synonyms(&term.stem).filter(|it| *it != term.stem) {
             if let Some(&id) = vocabulary.get(other) {
                 note(id, nth, SYNONYM);
             }
         }
-        for other in lexicon::related(&term.stem).filter(|it| *it != term.stem) {
+        for other in thesaurus::related(&term.stem).filter(|it| *it != term.stem) {
             if let Some(&id) = vocabulary.get(other) {
                 note(id, nth, RELATED);
             }

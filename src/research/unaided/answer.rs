@@ -50,7 +50,8 @@ pub(crate) fn rank<'a>(
         };
         let long = if point.words > 40 { 0.08 } else { 0.0 };
         let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
-        let worth = 0.5 * relevance + 0.25 * fit + 0.25 * point.score + backed - doubt - long;
+        let matter = 0.8 * relevance + 0.2 * scale.topicality(&point.text);
+        let worth = 0.45 * matter + 0.25 * fit + 0.3 * point.score + backed - doubt - long;
         ranked.push(Ranked {
             point,
             worth,

@@ -1,7 +1,7 @@
 //! Where sources disagree: numbers on the same quantity, and statements that deny each other.
 //!
 //! A false conflict reads worse than a missed one, so each rule asks for the same words around it.
-use crate::domain::words::{Number, is_stop, numbers, tokens};
+use crate::domain::words::{Number, Token, is_stop, numbers, tokens};
 use crate::domain::{Evidence, Notes, Source};
 use crate::error::Result;
 use crate::research::prompts::{self, SentenceWords, fill};
@@ -159,8 +159,16 @@ fn around(text: &str, number: &Number, lexicon: &mut Lexicon) -> Vec<u32> {
     let words = tokens(text);
     let at = words.partition_point(|it| it.span.start < number.span.start);
     let from = at.saturating_sub(AROUND);
-    let mut ids: Vec<u32> = words[from..(at + AROUND).min(words.len())]
+    // The unit itself, "euros per square metre", is shared by all that is counted in it.
+    let after = words.partition_point(|it| it.span.start < number.span.end);
+    let unit = match words.get(after + 1).map(|it| it.text.as_str()) {
+        Some("per" | "a" | "of" | "each") => after + 4,
+        _ => after + 1,
+    };
+    let beyond = unit.min(words.len())..(at + AROUND).clamp(unit.min(words.len()), words.len());
+    let mut ids: Vec<u32> = words[from..at]
         .iter()
+        .chain(&words[beyond])
         .filter(|it| !is_stop(&it.text) && !it.text.starts_with(|c: char| c.is_ascii_digit()))
         .map(|it| lexicon.id(&it.text))
         .collect();
@@ -319,17 +327,38 @@ fn conflict(one: &Stated<'_>, other: &Stated<'_>, x: String, y: String) -> Resul
     })
 }
 
-/// The words both sentences share, in the order of the first: what they disagree on.
+/// The runs of words both sentences share, the two longest, in the order of the first: what they
+/// disagree on.
 fn common_words(one: &str, other: &str) -> String {
     let there: Vec<String> = tokens(other).into_iter().map(|it| it.text).collect();
-    let shared: Vec<&str> = tokens(one)
-        .into_iter()
-        .filter(|it| !is_stop(&it.text) && there.contains(&it.text))
-        .filter(|it| !it.text.starts_with(|c: char| c.is_ascii_digit()))
-        .map(|it| &one[it.span])
-        .take(6)
-        .collect();
-    shared.join(" ")
+    let words = tokens(one);
+    let mut runs: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
+    let mut run: Vec<&Token> = Vec::new();
+    let mut close = |run: &mut Vec<&Token>| {
+        while run.last().is_some_and(|it| is_stop(&it.text)) {
+            run.pop();
+        }
+        let from = run.iter().position(|it| !is_stop(&it.text));
+        if let (Some(from), Some(last)) = (from, run.last()) {
+            let telling = run.iter().filter(|it| !is_stop(&it.text)).count();
+            runs.push((telling, run[from].span.start..last.span.end));
+        }
+        run.clear();
+    };
+    for token in &words {
+        let digit = token.text.starts_with(|c: char| c.is_ascii_digit());
+        if !digit && there.contains(&token.text) {
+            run.push(token);
+        } else {
+            close(&mut run);
+        }
+    }
+    close(&mut run);
+    runs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.start.cmp(&b.1.start)));
+    runs.truncate(2);
+    runs.sort_by_key(|it| it.1.start);
+    let shown: Vec<&str> = runs.into_iter().map(|(_, span)| &one[span]).collect();
+    shown.join(" … ")
 }
 
 /// The older and the newer source by name, where their years differ by two or more.

@@ -8,11 +8,12 @@ use crate::domain::{
 };
 use crate::error::Result;
 use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
+use crate::research::thesaurus;
 
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{kind_of, telling};
-use super::lexicon::Lexicon;
-use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, leans};
+use super::lexicon::{Lexicon, spaced};
+use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, gives_orders, leans};
 
 /// Longest text of a page that is weighed, in characters (row E12).
 const PAGE_CUT: usize = 25_000;
@@ -25,6 +26,14 @@ const MOST_CLAIMS: usize = 5;
 pub(crate) const FLOOR: f32 = 0.34;
 /// Weight of question terms that is enough to be fully on the question: four to six telling words.
 const ENOUGH: f32 = 6.5;
+/// What a near synonym of a question word counts for, and a word of the same field.
+const SYNONYM: f32 = 0.8;
+const RELATED: f32 = 0.5;
+/// From where a word counts as said by another.
+const STANDS_FOR: f32 = 0.5;
+/// Sentences nearest to the question that tell what the matter is, and how many words are learnt.
+const NEAREST: usize = 24;
+const TOPIC_WORDS: usize = 16;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
 
@@ -78,6 +87,10 @@ pub(crate) struct Scale {
     sites: BTreeSet<String>,
     /// Short forms and what they stand for, as the pages explain them: "basal cell carcinoma (BCC)".
     aliases: Vec<(u32, Vec<u32>)>,
+    /// What may stand for a word of the question, and for how much of it.
+    kin: HashMap<u32, Vec<(u32, f32)>>,
+    /// Words that the sentences nearest to the question share, and how telling they are.
+    topic: Vec<(u32, f32)>,
     /// In how many sentences a word was met, of how many.
     met: HashMap<u32, u32>,
     sentences: u32,
@@ -135,6 +148,8 @@ impl Scale {
             });
         }
         let names = names_of(&mut lexicon, &brief.question);
+        let asked = plan.items().iter().flat_map(|it| &it.terms);
+        let kin = kin_of(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         Ok(Scale {
             lexicon,
             words,
@@ -143,6 +158,8 @@ impl Scale {
             names,
             sites: BTreeSet::new(),
             aliases: Vec::new(),
+            kin,
+            topic: Vec::new(),
             met: HashMap::new(),
             sentences: 0,
         })
@@ -304,15 +321,75 @@ impl Scale {
         for term in terms {
             let weight = self.weight(term);
             all += weight;
-            if ids.binary_search(&term.id).is_ok() {
-                met += weight;
-            }
+            met += weight * self.said(term.id, ids);
         }
         if all > 0.0 {
             (met / f32::min(all, ENOUGH)).min(1.0)
         } else {
             0.0
         }
+    }
+
+    /// How far a word is said: 1 by itself, less by a word that may stand for it.
+    fn said(&self, id: u32, ids: &[u32]) -> f32 {
+        if ids.binary_search(&id).is_ok() {
+            return 1.0;
+        }
+        let kin = self.kin.get(&id).map_or(&[][..], Vec::as_slice);
+        kin.iter()
+            .filter(|it| ids.binary_search(&it.0).is_ok())
+            .map(|it| it.1)
+            .fold(0.0, f32::max)
+    }
+
+    /// Learns what the matter is from the sentences nearest to the question: words that they share
+    /// and that other sentences do not (relevance feedback as in Lavrenko and Croft 2001, with
+    /// sentences for documents).
+    pub(crate) fn learn_topic(&mut self, lines: &[Lines]) {
+        let mut near: Vec<(f32, usize, usize)> = Vec::new();
+        for (page, it) in lines.iter().enumerate() {
+            let title = self.coverage(&self.question, &it.title);
+            for (nth, (_, own)) in it.lines.iter().enumerate() {
+                let score = 0.7 * self.coverage(&self.question, own) + 0.3 * title;
+                near.push((score, page, nth));
+            }
+        }
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        near.truncate(NEAREST);
+        let mut shared: BTreeMap<u32, f32> = BTreeMap::new();
+        for (score, page, nth) in &near {
+            for id in &lines[*page].lines[*nth].1 {
+                *shared.entry(*id).or_insert(0.0) += score;
+            }
+        }
+        let all = self.sentences as f32 + 1.0;
+        let asked: BTreeSet<u32> = self.question.iter().map(|it| it.id).collect();
+        let mut words: Vec<(u32, f32)> = shared
+            .into_iter()
+            .filter(|(id, _)| !asked.contains(id))
+            .map(|(id, weight)| {
+                let met = self.met.get(&id).copied().unwrap_or(0) as f32;
+                (id, weight, met)
+            })
+            // A word of one sentence is no shared word.
+            .filter(|it| it.2 >= 2.0 && it.1 >= 1.0)
+            .map(|(id, weight, met)| (id, weight * (all / (met + 0.5)).ln().max(0.0)))
+            .collect();
+        words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        words.truncate(TOPIC_WORDS);
+        self.topic = words;
+    }
+
+    /// How much of the matter the words are on, 0 to 1: three of its telling words are enough.
+    fn on_topic(&self, ids: &[u32]) -> f32 {
+        let top: f32 = self.topic.iter().take(3).map(|it| it.1).sum();
+        let met: f32 = self
+            .topic
+            .iter()
+            .filter(|it| ids.binary_search(&it.0).is_ok())
+            .map(|it| it.1)
+            .sum();
+        if top > 0.0 { (met / top).min(1.0) } else { 0.0 }
     }
 
     /// Whether the words are on the question's subject: one of its names, where it has names that
@@ -341,7 +418,7 @@ impl Scale {
             3..=5 => (2, 2),
             n => (3, n),
         };
-        let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
+        let met = |it: &&(f32, u32)| self.said(it.1, ids) >= STANDS_FOR;
         telling.iter().take(heads).any(|it| met(&it))
             && telling.iter().filter(met).count() >= needed
     }
@@ -357,6 +434,13 @@ impl Scale {
         let page = reading.page;
         let mut out = Weighed::default();
         let mut found: Vec<Found> = Vec::new();
+        // Whoever gives orders in one sentence of a paragraph wrote the others for the same end.
+        let poisoned: BTreeSet<u32> = lines
+            .lines
+            .iter()
+            .filter(|(n, _)| gives_orders(&spaced(page.sentence(*n)), &self.words.sentence))
+            .map(|(n, _)| page.sentences()[*n].block)
+            .collect();
         let mut before: (usize, &[u32]) = (usize::MAX, &[]);
         let mut heading: Vec<u32> = Vec::new();
         for (n, own) in &lines.lines {
@@ -367,6 +451,10 @@ impl Scale {
                 &[]
             };
             before = (*n, own);
+            if poisoned.contains(&page.sentences()[*n].block) {
+                out.orders += 1;
+                continue;
+            }
             match fitness(page, *n, &seen, &self.words.sentence) {
                 Err(Unfit::Orders) => out.orders += 1,
                 Err(Unfit::Form) => {
@@ -505,7 +593,9 @@ impl Scale {
                 return Ok(0.0);
             }
             let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
-            return Ok(0.66 * relevance + 0.28 * fit + 0.06 * early);
+            let shape = shape_weight(probe.kind);
+            let matter = 0.78 * relevance + 0.22 * self.on_topic(own);
+            return Ok((0.94 - shape) * matter + shape * fit + 0.06 * early);
         }
         if probe.side {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
@@ -563,6 +653,50 @@ impl Scale {
         let ids = self.ids(text);
         self.coverage(&self.question, &ids)
     }
+
+    /// How much of the matter `text` is on, 0 to 1.
+    pub(crate) fn topicality(&mut self, text: &str) -> f32 {
+        let ids = self.ids(text);
+        self.on_topic(&ids)
+    }
+}
+
+/// How much the shape of an answer counts for a kind of question, beside its words.
+fn shape_weight(kind: QuestionKind) -> f32 {
+    match kind {
+        QuestionKind::Definition
+        | QuestionKind::When
+        | QuestionKind::Who
+        | QuestionKind::Where
+        | QuestionKind::Quantity
+        | QuestionKind::HowTo => 0.42,
+        _ => 0.28,
+    }
+}
+
+/// For each word of the texts, what may stand for it: near synonyms for most of it, words of the
+/// same field for some.
+fn kin_of<'a>(
+    lexicon: &mut Lexicon,
+    texts: impl Iterator<Item = &'a String>,
+) -> HashMap<u32, Vec<(u32, f32)>> {
+    let mut kin: HashMap<u32, Vec<(u32, f32)>> = HashMap::new();
+    for text in texts {
+        for token in tokens(text).into_iter().filter(|it| !is_stop(&it.text)) {
+            let own = lexicon.id(&token.text);
+            let stem = stem(&token.text);
+            let near = thesaurus::synonyms(&stem).map(|it| (it, SYNONYM));
+            let same_field = thesaurus::related(&stem).map(|it| (it, RELATED));
+            let row = kin.entry(own).or_default();
+            for (other, worth) in near.chain(same_field) {
+                let id = lexicon.id(other);
+                if id != own && !row.iter().any(|it| it.0 == id) {
+                    row.push((id, worth));
+                }
+            }
+        }
+    }
+    kin
 }
 
 /// Whether the sentence has the opposite of a word of the question where the question has the word:

@@ -26,6 +26,8 @@ const PARAGRAPH: usize = 4;
 const DIRECT: f32 = 0.55;
 /// Share of the best sentence's relevance below which another is beside the point.
 const BESIDE: f32 = 0.45;
+/// Share of the best score from which a sentence stands though its own words say little of the question.
+const IN_PLACE: f32 = 0.8;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -47,10 +49,12 @@ pub(crate) fn compose(
     if spoken < FLOOR {
         return Ok(None);
     }
-    // What speaks of much less than the best sentence does is beside the point.
+    // What speaks of much less than the best sentence does is beside the point, unless its place
+    // speaks for it.
+    let best = all.iter().map(|it| it.score).fold(0.0, f32::max);
     let kept: Vec<usize> = ranked
         .iter()
-        .filter(|it| it.relevance >= spoken * BESIDE)
+        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= best * IN_PLACE)
         .map(|it| it.point.evidence[0])
         .collect();
     let all: Vec<Point> = all

@@ -37,6 +37,11 @@ const TOPIC_WORDS: usize = 16;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
 
+/// Sentences of a page that is about one thing from end to end, such as an abstract.
+const SHORT_PAGE: usize = 15;
+/// Sentences before that still say what a sentence of a longer page is about.
+const REACH: usize = 4;
+
 /// A question term and how telling it is.
 #[derive(Debug, Clone, Copy)]
 struct Term {
@@ -310,7 +315,7 @@ impl Scale {
         let all = self.sentences as f32;
         let met = self.met.get(&term.id).copied().unwrap_or(0) as f32;
         let rare = ((all + 1.0) / (met + 0.5)).ln() / (all + 1.0).ln();
-        term.telling * (0.55 + 0.45 * rare.clamp(0.0, 1.0))
+        term.telling * (0.3 + 0.7 * rare.clamp(0.0, 1.0))
     }
 
     /// Share of the terms' weight that is met. A long question is met by a sentence that speaks
@@ -392,16 +397,17 @@ impl Scale {
         if top > 0.0 { (met / top).min(1.0) } else { 0.0 }
     }
 
-    /// Whether the words are on the question's subject: one of its names, where it has names that
-    /// are not sites, and enough of its telling words.
-    fn on_subject(&self, ids: &[u32]) -> bool {
+    /// Whether a sentence is on the question's subject: one of its names, where it has names that
+    /// are not sites, is spoken of around it (`wide`), and enough of its telling words stand in it
+    /// or beside it (`ids`).
+    fn on_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
         let names: Vec<u32> = self
             .names
             .iter()
             .filter(|it| !self.sites.contains(&it.0))
             .map(|it| it.1)
             .collect();
-        if !names.is_empty() && !names.iter().any(|it| ids.binary_search(it).is_ok()) {
+        if !names.is_empty() && !names.iter().any(|it| wide.binary_search(it).is_ok()) {
             return false;
         }
         let mut telling: Vec<(f32, u32)> = self
@@ -419,7 +425,10 @@ impl Scale {
             n => (3, n),
         };
         let met = |it: &&(f32, u32)| self.said(it.1, ids) >= STANDS_FOR;
-        telling.iter().take(heads).any(|it| met(&it))
+        telling
+            .iter()
+            .take(heads)
+            .any(|it| self.said(it.1, wide) >= STANDS_FOR)
             && telling.iter().filter(met).count() >= needed
     }
 
@@ -441,16 +450,9 @@ impl Scale {
             .filter(|(n, _)| gives_orders(&spaced(page.sentence(*n)), &self.words.sentence))
             .map(|(n, _)| page.sentences()[*n].block)
             .collect();
-        let mut before: (usize, &[u32]) = (usize::MAX, &[]);
         let mut heading: Vec<u32> = Vec::new();
-        for (n, own) in &lines.lines {
+        for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = Seen::of(page.sentence(*n));
-            let previous = if before.0.wrapping_add(1) == *n {
-                before.1
-            } else {
-                &[]
-            };
-            before = (*n, own);
             if poisoned.contains(&page.sentences()[*n].block) {
                 out.orders += 1;
                 continue;
@@ -463,11 +465,8 @@ impl Scale {
                     }
                 }
                 Ok(fit) => {
-                    if let Some(it) =
-                        self.judge(reading, lines, *n, own, previous, &heading, fit, seen)?
-                    {
-                        found.push(it);
-                    }
+                    let around = Around::of(lines, at, &heading);
+                    found.extend(self.judge(page, *n, own, &around, fit, seen)?);
                 }
             }
         }
@@ -498,30 +497,23 @@ impl Scale {
         Ok(out)
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a sentence and all that surrounds it"
-    )]
     fn judge(
         &self,
-        reading: &Reading<'_>,
-        lines: &Lines,
+        page: &Page,
         n: usize,
         own: &[u32],
-        previous: &[u32],
-        heading: &[u32],
+        around: &Around<'_>,
         mut fit: f32,
         mut seen: Seen,
     ) -> Result<Option<Found>> {
-        let page = reading.page;
         let words = &self.words.sentence;
-        let mut context: Vec<u32> = [own, previous, heading, &lines.title].concat();
+        let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        if !self.on_subject(&context) {
+        if !self.on_subject(&context, &around.wide) {
             return Ok(None);
         }
-        fit *= match lines.casing.glued(page.sentence(n)) {
+        fit *= match around.casing.glued(page.sentence(n)) {
             0 => 1.0,
             1 | 2 => 0.6,
             _ => 0.35,
@@ -534,7 +526,7 @@ impl Scale {
             };
             first = start;
             fit *= 0.85;
-            ids.extend_from_slice(previous);
+            ids.extend_from_slice(around.previous);
             ids.sort_unstable();
             ids.dedup();
             let joined = format!("{} {}", page.sentence(first), page.sentence(n));
@@ -547,10 +539,14 @@ impl Scale {
             .map(|it| page.sentence(it))
             .collect::<Vec<_>>()
             .join(" ");
-        let early = 1.0 / (1.0 + n as f32 / 12.0);
+        let setting = Setting {
+            context: &context,
+            about: self.coverage(&self.question, around.title),
+            early: 1.0 / (1.0 + n as f32 / 12.0),
+        };
         let mut items = Vec::new();
         for probe in &self.probes {
-            let score = self.speaks_to(probe, &ids, &context, &text, &seen.spaced, early)? * fit;
+            let score = self.speaks_to(probe, &ids, &setting, &text, &seen.spaced)? * fit;
             if score > 0.0 {
                 items.push((probe.item, score.min(1.0)));
             }
@@ -578,15 +574,21 @@ impl Scale {
         &self,
         probe: &Probe,
         own: &[u32],
-        context: &[u32],
+        setting: &Setting<'_>,
         text: &str,
         spaced: &str,
-        early: f32,
     ) -> Result<f32> {
-        let question = 0.72 * self.coverage(&self.question, own)
-            + 0.28 * self.coverage(&self.question, context);
-        let to_item =
-            0.72 * self.coverage(&probe.terms, own) + 0.28 * self.coverage(&probe.terms, context);
+        let (context, early) = (setting.context, setting.early);
+        // Steps and members of a list seldom name what they are steps or members of.
+        let alone = match probe.kind {
+            QuestionKind::HowTo | QuestionKind::List => 0.5,
+            _ => 0.72,
+        };
+        let met = |terms: &[Term]| {
+            alone * self.coverage(terms, own) + (1.0 - alone) * self.coverage(terms, context)
+        };
+        let question = met(&self.question);
+        let to_item = met(&probe.terms);
         if probe.core {
             let relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
             if relevance < FLOOR {
@@ -594,8 +596,11 @@ impl Scale {
             }
             let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
             let shape = shape_weight(probe.kind);
-            let matter = 0.78 * relevance + 0.22 * self.on_topic(own);
-            return Ok((0.94 - shape) * matter + shape * fit + 0.06 * early);
+            let matter = 0.64 * relevance + 0.18 * self.on_topic(own) + 0.18 * setting.about;
+            let score = (0.94 - shape) * matter + shape * fit + 0.06 * early;
+            // Of the many sentences that name a thing, few say what it is.
+            let beside = probe.kind == QuestionKind::Definition && fit < 0.5 && setting.about < 0.8;
+            return Ok(if beside { score * 0.7 } else { score });
         }
         if probe.side {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
@@ -697,6 +702,61 @@ fn kin_of<'a>(
         }
     }
     kin
+}
+
+/// What a sentence is weighed with besides its own words.
+struct Setting<'a> {
+    /// Its words with those around it.
+    context: &'a [u32],
+    /// Share of the question in the title of its page.
+    about: f32,
+    /// 1 at the top of the page, less below.
+    early: f32,
+}
+
+/// What surrounds a sentence.
+struct Around<'a> {
+    title: &'a [u32],
+    heading: &'a [u32],
+    /// The sentence just before.
+    previous: &'a [u32],
+    /// Title, heading and the sentences before; all of a short page.
+    wide: Vec<u32>,
+    casing: &'a Casing,
+}
+
+impl<'a> Around<'a> {
+    fn of(lines: &'a Lines, at: usize, heading: &'a [u32]) -> Around<'a> {
+        let all = &lines.lines;
+        let n = all[at].0;
+        let previous = match at.checked_sub(1).map(|it| &all[it]) {
+            Some((before, ids)) if before + 1 == n => ids.as_slice(),
+            _ => &[],
+        };
+        let from = if all.len() <= SHORT_PAGE {
+            0
+        } else {
+            at.saturating_sub(REACH)
+        };
+        let to = if all.len() <= SHORT_PAGE {
+            all.len()
+        } else {
+            at + 1
+        };
+        let mut wide: Vec<u32> = [lines.title.as_slice(), heading].concat();
+        for (_, ids) in &all[from..to] {
+            wide.extend(ids);
+        }
+        wide.sort_unstable();
+        wide.dedup();
+        Around {
+            title: &lines.title,
+            heading,
+            previous,
+            wide,
+            casing: &lines.casing,
+        }
+    }
 }
 
 /// Whether the sentence has the opposite of a word of the question where the question has the word:

@@ -375,6 +375,10 @@ pub(crate) fn measures(text: &str) -> Vec<Number> {
 }
 
 fn is_measure(text: &str, it: &Number) -> bool {
+    // Number words ("two types") count, but measure nothing.
+    if !text[it.span.clone()].starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     if it.unit.as_deref() == Some("%") {
         return true;
     }

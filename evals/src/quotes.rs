@@ -212,3 +212,47 @@ fn trace(
 fn bare(text: &str) -> String {
     text.chars().filter(|it| it.is_alphanumeric()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn citation(quote: &str, start: u64, end: u64) -> Value {
+        json!({"page": "sha256:1", "url": "file:///a.txt", "quote": quote, "start": start, "end": end})
+    }
+
+    fn stored() -> BTreeMap<String, Value> {
+        let page = json!({"url": "file:///a.txt", "text": "Ünï. It rains. It snows."});
+        BTreeMap::from([("sha256:1".to_owned(), page)])
+    }
+
+    #[test]
+    fn only_the_exact_words_at_the_exact_place_pass() {
+        assert!(verify(&citation("It rains.", 5, 14), &stored()).is_ok());
+        for wrong in [
+            citation("It rains.", 6, 15),
+            citation("It rains", 5, 14),
+            citation("It snows.", 5, 14),
+            citation("", 5, 5),
+            json!({"page": "sha256:2", "url": "file:///a.txt", "quote": "It rains.", "start": 5, "end": 14}),
+            json!({"page": "sha256:1", "url": "file:///b.txt", "quote": "It rains.", "start": 5, "end": 14}),
+            json!({"page": "sha256:1", "url": "file:///a.txt", "quote": "It rains."}),
+        ] {
+            assert!(verify(&wrong, &stored()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_quote_that_the_original_does_not_hold_is_noticed() {
+        let originals =
+            BTreeMap::from([("file:///a.txt".to_owned(), bare("It\nrains. It\nsnows."))]);
+        let found = |quote| trace(&citation(quote, 0, 0), &stored(), &originals);
+        assert_eq!(found("It rains."), Some(true));
+        assert_eq!(found("It hails."), Some(false));
+        assert_eq!(
+            trace(&citation("It rains.", 0, 0), &stored(), &BTreeMap::new()),
+            None
+        );
+    }
+}

@@ -49,11 +49,19 @@ pub(crate) fn one(name: &str) -> Result<Set, Fault> {
 }
 
 fn here() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+    let evals = Path::new(env!("CARGO_MANIFEST_DIR"));
+    evals.parent().unwrap_or(evals).to_owned()
 }
 
+/// A public set: in `shared/data` beside the repository, or beside a folder that holds it.
 fn shared(name: &str) -> PathBuf {
-    here().join("../shared/data").join(name)
+    let beside = here().with_file_name("shared/data");
+    here()
+        .ancestors()
+        .map(|it| it.with_file_name("shared/data"))
+        .find(|it| it.is_dir())
+        .unwrap_or(beside)
+        .join(name)
 }
 
 /// The sample library; its questions are the numbered ones of `examples/README.md` and some more.
@@ -139,7 +147,8 @@ fn multihop() -> Result<Set, Fault> {
 fn pages() -> Result<Set, Fault> {
     let source = shared("extract-wcxb/dev");
     let folder = fresh("pages")?;
-    let mut names: Vec<PathBuf> = fs::read_dir(source.join("html"))?
+    let mut names: Vec<PathBuf> = fs::read_dir(source.join("html"))
+        .map_err(|it| format!("{}: {it}", source.display()))?
         .map(|it| it.map(|it| it.path()))
         .collect::<Result<_, _>>()?;
     names.sort();

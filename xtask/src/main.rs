@@ -52,9 +52,9 @@ fn test(args: &[String]) -> ExitCode {
         .status()
         .is_ok_and(|it| it.success());
     let runner: &[&str] = if nextest {
-        &["nextest", "run", "--workspace"]
+        &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {
-        &["test", "--workspace"]
+        &["test", "--workspace", "--no-fail-fast"]
     };
     if !run(cargo().args(runner).args(args)) {
         return ExitCode::FAILURE;

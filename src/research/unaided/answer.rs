@@ -51,7 +51,7 @@ pub(crate) fn rank<'a>(
         let long = if point.words > 40 { 0.08 } else { 0.0 };
         let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
         let matter = 0.8 * relevance + 0.2 * scale.topicality(&point.text);
-        let worth = 0.45 * matter + 0.25 * fit + 0.3 * point.score + backed - doubt - long;
+        let worth = 0.3 * matter + 0.2 * fit + 0.5 * point.score + backed - doubt - long;
         ranked.push(Ranked {
             point,
             worth,

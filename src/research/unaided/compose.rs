@@ -1,7 +1,7 @@
 //! The extractive report: which sentences, where, and in which order.
 use crate::domain::{
     Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, Evidence, Item, Mode, Notes,
-    OpenPoint, Question, StopReason,
+    OpenPoint, Question, QuestionKind, StopReason,
 };
 use crate::error::Result;
 use crate::research::gather::Gathered;
@@ -28,6 +28,12 @@ const DIRECT: f32 = 0.55;
 const BESIDE: f32 = 0.45;
 /// Share of the best score from which a sentence stands though its own words say little of the question.
 const IN_PLACE: f32 = 0.8;
+/// The same for steps and members of a list, which seldom name what they belong to.
+const IN_PLACE_STEPS: f32 = 0.55;
+/// Share of the best answer's worth from which a sentence is a key finding.
+const FINDING: f32 = 0.68;
+/// Share of a section's best sentence from which another stands beside it.
+const STANDS: f32 = 0.7;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -52,9 +58,13 @@ pub(crate) fn compose(
     // What speaks of much less than the best sentence does is beside the point, unless its place
     // speaks for it.
     let best = all.iter().map(|it| it.score).fold(0.0, f32::max);
+    let in_place = match brief.kind {
+        QuestionKind::HowTo | QuestionKind::List => IN_PLACE_STEPS,
+        _ => IN_PLACE,
+    };
     let kept: Vec<usize> = ranked
         .iter()
-        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= best * IN_PLACE)
+        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= best * in_place)
         .map(|it| it.point.evidence[0])
         .collect();
     let all: Vec<Point> = all
@@ -171,8 +181,17 @@ fn pick_findings<'a>(
     ranked: &[Ranked<'a>],
     page: &Sheet<'_>,
 ) -> Vec<&'a Point> {
-    let left: Vec<&Point> = all.iter().filter(|it| page.fresh(it)).collect();
-    let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
+    let top = ranked.first().map_or(0.0, |it| it.worth);
+    let good: Vec<usize> = ranked
+        .iter()
+        .filter(|it| it.worth >= top * FINDING)
+        .map(|it| it.point.evidence[0])
+        .collect();
+    let left: Vec<&Point> = all
+        .iter()
+        .filter(|it| page.fresh(it) && good.contains(&it.evidence[0]))
+        .collect();
+    let most = (left.len() / 2).clamp(3, MOST_FINDINGS).min(left.len());
     let mut picked: Vec<&Point> = Vec::new();
     let fresh = |picked: &[&Point], it: &Point| {
         picked
@@ -203,7 +222,8 @@ fn pick_findings<'a>(
         if picked.len() >= most {
             break;
         }
-        if page.fresh(it) && it.words <= 45 && fresh(&picked, it) {
+        if left.iter().any(|other| std::ptr::eq(*other, it)) && it.words <= 45 && fresh(&picked, it)
+        {
             picked.push(it);
         }
     }
@@ -218,19 +238,25 @@ fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> V
         .first()
         .is_some_and(|it| it.id == item.id);
     let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
-    let own: Vec<Point> = all
-        .iter()
-        .filter(|it| it.items.contains(&item.id) && page.fresh(it))
-        .cloned()
-        .collect();
     // A sentence that speaks to several items stands where it speaks best.
     let worth = |it: &Point| {
         if it.items.first() == Some(&item.id) {
             it.score
         } else {
-            it.score * 0.6
+            it.score * 0.75
         }
     };
+    let best = all
+        .iter()
+        .filter(|it| it.items.contains(&item.id))
+        .map(worth)
+        .fold(0.0, f32::max);
+    // A short section reads better than one filled with what only touches the matter.
+    let own: Vec<Point> = all
+        .iter()
+        .filter(|it| it.items.contains(&item.id) && page.fresh(it) && worth(it) >= best * STANDS)
+        .cloned()
+        .collect();
     let picked = mmr(&own, worth, &page.said, most, page.room);
     let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
     let ordered = reading_order(notes, &chosen);

@@ -21,16 +21,20 @@ const PAGE_CUT: usize = 25_000;
 const CHUNK: usize = 4_000;
 /// Most claims of a page for an item (row C4).
 const MOST_CLAIMS: usize = 5;
+/// Most steps of a page: a recipe with half its steps is none.
+const MOST_STEPS: usize = 12;
 /// Relevance to the question, own words and context together, below which a sentence is about
 /// something else. Measured on the null questions of MultiHop-RAG: see `evals`.
 pub(crate) const FLOOR: f32 = 0.34;
 /// Weight of question terms that is enough to be fully on the question: four to six telling words.
 const ENOUGH: f32 = 6.5;
 /// What a near synonym of a question word counts for, and a word of the same field.
-const SYNONYM: f32 = 0.8;
-const RELATED: f32 = 0.5;
+const SYNONYM: f32 = 0.6;
+const RELATED: f32 = 0.35;
 /// From where a word counts as said by another.
 const STANDS_FOR: f32 = 0.5;
+/// What speaking to a side of the matter counts for, beside speaking to the question itself.
+const BESIDE_THE_CORE: f32 = 0.82;
 /// Sentences nearest to the question that tell what the matter is, and how many words are learnt.
 const NEAREST: usize = 24;
 const TOPIC_WORDS: usize = 16;
@@ -471,7 +475,11 @@ impl Scale {
             }
         }
         let long = page.text().len() > PAGE_CUT;
-        keep_best(&mut found, reading.tokens, |it| {
+        let most = match self.probes.first().map(|it| it.kind) {
+            Some(QuestionKind::HowTo) => MOST_STEPS,
+            _ => MOST_CLAIMS,
+        };
+        keep_best(&mut found, most, reading.tokens, |it| {
             match page.sentences().get(it.first) {
                 Some(at) if long => at.start as usize / CHUNK,
                 _ => 0,
@@ -539,6 +547,12 @@ impl Scale {
             .map(|it| page.sentence(it))
             .collect::<Vec<_>>()
             .join(" ");
+        // A page about Halvern does not say Halvern in every sentence.
+        let named = self.names.iter().map(|it| it.1);
+        let mut meant = ids.clone();
+        meant.extend(named.filter(|it| around.wide.binary_search(it).is_ok()));
+        meant.sort_unstable();
+        meant.dedup();
         let setting = Setting {
             context: &context,
             about: self.coverage(&self.question, around.title),
@@ -546,7 +560,7 @@ impl Scale {
         };
         let mut items = Vec::new();
         for probe in &self.probes {
-            let score = self.speaks_to(probe, &ids, &setting, &text, &seen.spaced)? * fit;
+            let score = self.speaks_to(probe, &meant, &setting, &text, &seen.spaced)? * fit;
             if score > 0.0 {
                 items.push((probe.item, score.min(1.0)));
             }
@@ -596,7 +610,14 @@ impl Scale {
             }
             let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
             let shape = shape_weight(probe.kind);
-            let matter = 0.64 * relevance + 0.18 * self.on_topic(own) + 0.18 * setting.about;
+            // Steps are found by the page they stand on, other answers by their own words.
+            let place = match probe.kind {
+                QuestionKind::HowTo => 0.42,
+                _ => 0.18,
+            };
+            let matter = (0.82 - place) * relevance
+                + 0.18 * self.on_topic(own)
+                + place * setting.about * setting.about;
             let score = (0.94 - shape) * matter + shape * fit + 0.06 * early;
             // Of the many sentences that name a thing, few say what it is.
             let beside = probe.kind == QuestionKind::Definition && fit < 0.5 && setting.about < 0.8;
@@ -610,7 +631,8 @@ impl Scale {
         if cue < 0.5 || to_item < 0.45 || question < FLOOR * 0.7 {
             return Ok(0.0);
         }
-        Ok(0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early)
+        // What answers the question itself belongs there rather than among the side points.
+        Ok(BESIDE_THE_CORE * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
     }
 
     /// Which way a sentence points on a question of yes or no.
@@ -802,7 +824,12 @@ fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
 
 /// The best few of a chunk for each item, within the tokens kept of a chunk; in the order of the
 /// page. A short page is one chunk.
-fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Found) -> usize) {
+fn keep_best(
+    found: &mut Vec<Found>,
+    most: usize,
+    tokens_kept: usize,
+    chunk_of: impl Fn(&Found) -> usize,
+) {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|a, b| {
         found[*b].items[0]
@@ -817,11 +844,8 @@ fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Foun
     for nth in order {
         let chunk = chunk_of(&found[nth]);
         let it = &mut found[nth];
-        it.items.retain(|(item, _)| {
-            counts
-                .get(&(chunk, *item))
-                .is_none_or(|row| *row < MOST_CLAIMS)
-        });
+        it.items
+            .retain(|(item, _)| counts.get(&(chunk, *item)).is_none_or(|row| *row < most));
         let cost = it.claim.split_whitespace().count() * 4 / 3;
         let so_far = spent.entry(chunk).or_insert(0);
         let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);

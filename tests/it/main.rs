@@ -1,5 +1,4 @@
 //! One binary, one module a promise.
-mod documents;
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,12 +10,13 @@ mod config;
 mod crash;
 mod crash_program;
 mod dependencies;
+mod documents;
 mod domain;
 mod events;
 mod export;
 mod folder;
-mod progress;
 mod memory;
+mod progress;
 mod runs;
 mod speed;
 mod stand_in;

@@ -74,7 +74,7 @@ pub enum Taken {
 }
 
 /// What could not be read, where, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fault {
     /// The file.
     pub path: PathBuf,

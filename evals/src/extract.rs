@@ -49,7 +49,7 @@ fn measure(dir: &Path, pages: bool, out: &mut String) -> Result<(), String> {
 }
 
 /// The rows of `DIR/gold.jsonl[.gz]`, `cases.jsonl` or `pages.jsonl`.
-fn gold(dir: &Path) -> Result<Vec<Value>, String> {
+pub(crate) fn gold(dir: &Path) -> Result<Vec<Value>, String> {
     let names = ["gold.jsonl.gz", "gold.jsonl", "cases.jsonl", "pages.jsonl"];
     let path = names
         .iter()
@@ -66,7 +66,7 @@ fn gold(dir: &Path) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let bytes = std::fs::read(path).map_err(|it| format!("{}: {it}", path.display()))?;
     if path.extension().is_some_and(|it| it == "gz") {
         let mut plain = Vec::new();

@@ -63,7 +63,7 @@ fn numeric(text: &str) -> Option<String> {
         let gap = |x: &(usize, usize), y: &(usize, usize)| text[x.1..y.0].trim();
         let (first, second) = (gap(a, b), gap(b, c));
         let same = first == second && matches!(first, "-" | "/" | "." | "年" | "–");
-        if !same && !(first == "年" && second == "月") {
+        if !(same || first == "年" && second == "月") {
             continue;
         }
         let (x, y, z) = (value(*a), value(*b), value(*c));

@@ -381,7 +381,7 @@ impl Walk<'_> {
 /// Words as a reader counts them; a run of ideographs counts one for each two.
 pub(super) fn count(text: &str) -> u32 {
     let mut words = 0;
-    let mut ideographs = 0;
+    let mut ideographs = 0_u32;
     let mut inside = false;
     for c in text.chars() {
         if ('\u{3040}'..='\u{9fff}').contains(&c) || ('\u{ac00}'..='\u{d7af}').contains(&c) {
@@ -394,7 +394,7 @@ pub(super) fn count(text: &str) -> u32 {
             inside = false;
         }
     }
-    words + (ideographs + 1) / 2
+    words + ideographs.div_ceil(2)
 }
 
 /// Whether a table row holds data (short cells side by side) rather than laying out a page.

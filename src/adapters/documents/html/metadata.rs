@@ -35,7 +35,7 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 meta.lang = meta
                     .lang
                     .take()
-                    .or_else(|| dom.attr(id, "lang").map(language).flatten());
+                    .or_else(|| dom.attr(id, "lang").and_then(language));
             }
             "title" if found.title.is_none() => {
                 let inside_svg = dom.parent(id).is_some_and(|it| dom.name(it) == "svg");

@@ -463,3 +463,12 @@ impl Running {
 
 #[cfg(test)]
 mod tests;
+
+/// Runs this process as the confined reader of a hostile file, where `args` say that it is one.
+///
+/// Only the program itself starts its own copy so; everything else about it is in
+/// [`crate::adapters::documents::child`].
+pub fn confined(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
+    use crate::adapters::documents::child;
+    (args.get(1)? == child::COMMAND).then(|| child::child_main(&args[2..]))
+}

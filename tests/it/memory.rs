@@ -262,16 +262,8 @@ pub fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Page {
         .lines()
         .filter(|it| !it.trim().is_empty())
         .map(|line| match line.trim().strip_prefix("# ") {
-            Some(heading) => Block {
-                kind: BlockKind::Heading,
-                text: heading.to_owned(),
-                page: None,
-            },
-            None => Block {
-                kind: BlockKind::Prose,
-                text: line.trim().to_owned(),
-                page: None,
-            },
+            Some(heading) => Block::new(BlockKind::Heading, heading),
+            None => Block::new(BlockKind::Prose, line.trim()),
         })
         .collect();
     Page::new(PageDraft {
@@ -307,11 +299,7 @@ pub fn corpus(path: &std::path::Path) -> Option<Vec<Page>> {
             author: field(&["author"]),
             blocks: body
                 .lines()
-                .map(|it| Block {
-                    kind: BlockKind::Prose,
-                    text: it.to_owned(),
-                    page: None,
-                })
+                .map(|it| Block::new(BlockKind::Prose, it))
                 .collect(),
             doc_id: Some(id),
             ..PageDraft::default()

@@ -2,12 +2,12 @@
 //! `docProps/core.xml`.
 use super::archive::Archive;
 use super::xml::{Piece, walk};
-use super::{Limits, Trouble, dates, prose};
+use super::{Trouble, dates, prose};
 use crate::domain::{Block, BlockKind, PageDraft};
 use crate::record::FailReason;
 
 /// Reads a `.docx`.
-pub(super) fn read(bytes: &[u8], _: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
     let mut archive = Archive::open(bytes)?;
     let main = archive.read("word/document.xml")?.ok_or_else(|| {
         Trouble::new(

@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 
 use super::archive::Archive;
 use super::xml::{Piece, walk};
-use super::{Limits, Trouble, charset, docx, html};
+use super::{Trouble, charset, docx, html};
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 
 /// Reads an `.epub`.
-pub(super) fn read(bytes: &[u8], _: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
     let mut archive = Archive::open(bytes)?;
     let missing = |what: &str| {
         Trouble::new(
@@ -99,32 +99,22 @@ fn resolve(folder: &str, href: &str) -> String {
 }
 
 fn percent_decoded(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let ahead = bytes.as_slice_pair();
-        match ahead.filter(|_| byte == b'%') {
-            Some(value) => {
-                out.push(value);
-                bytes.nth(1);
+    let digit = |it: Option<&u8>| char::from(*it?).to_digit(16);
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let pair = digit(bytes.get(at + 1)).zip(digit(bytes.get(at + 2)));
+        match pair.filter(|_| *byte == b'%') {
+            Some((high, low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 3;
             }
-            None => out.push(byte),
+            None => {
+                out.push(*byte);
+                at += 1;
+            }
         }
     }
     String::from_utf8_lossy(&out).into_owned()
-}
-
-trait HexAhead {
-    /// The byte that the next two characters write in hexadecimal.
-    fn as_slice_pair(&self) -> Option<u8>;
-}
-
-impl HexAhead for std::str::Bytes<'_> {
-    fn as_slice_pair(&self) -> Option<u8> {
-        let mut ahead = self.clone();
-        let digit = |it: u8| char::from(it).to_digit(16);
-        let high = digit(ahead.next()?)?;
-        let low = digit(ahead.next()?)?;
-        u8::try_from(high * 16 + low).ok()
-    }
 }

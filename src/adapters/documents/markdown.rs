@@ -158,9 +158,7 @@ impl Reader {
             self.push(BlockKind::Heading, level, inline(words));
         } else if is_rule(bare) {
             self.underline(bare);
-        } else if bare.contains('|')
-            && (self.in_table || bare.starts_with('|') || self.table_begins())
-        {
+        } else if bare.contains('|') && (self.in_table || bare.starts_with('|')) {
             self.table_row(bare);
         } else if is_delimiter(bare) {
             self.underline(bare);
@@ -236,10 +234,6 @@ impl Reader {
             block.level = level;
         }
         self.close();
-    }
-
-    fn table_begins(&self) -> bool {
-        false
     }
 
     fn table_row(&mut self, bare: &str) {

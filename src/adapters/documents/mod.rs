@@ -31,6 +31,14 @@ use crate::domain::{BlockKind, PageDraft};
 use crate::record::FailReason;
 use crate::{Error, Kind, Result};
 
+/// Each visible block of an HTML page with the numbers that describe it, for `evals fit`, which
+/// fits the trees that choose the main text.
+#[doc(hidden)]
+pub fn described_blocks(page: &str) -> Vec<(String, Vec<f32>)> {
+    let described = html::described(page).into_iter();
+    described.map(|(text, row)| (text, row.to_vec())).collect()
+}
+
 /// How much one file may cost.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -147,7 +155,7 @@ pub fn read_file(
         if format == Format::Json {
             return rows::read_json(&bytes, path);
         }
-        one(&bytes, format, &origin, limits, Some(&full)).map(|it| vec![Ok(it)])
+        one(&bytes, format, &origin, limits).map(|it| vec![Ok(it)])
     });
     match found {
         Ok(all) => {
@@ -210,7 +218,7 @@ pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<Page
         }
         return Ok(draft);
     }
-    one(bytes, format, origin, limits, None).map_err(failed)
+    one(bytes, format, origin, limits).map_err(failed)
 }
 
 fn too_large(limits: &Limits) -> Trouble {
@@ -248,7 +256,6 @@ fn one(
     format: Format,
     origin: &Origin,
     limits: &Limits,
-    path: Option<&Path>,
 ) -> std::result::Result<PageDraft, Trouble> {
     let url = address(&origin.name);
     let mut draft = match format {
@@ -271,9 +278,9 @@ fn one(
             draft.warnings.extend(note);
             draft
         }
-        Format::Pdf => pdf::read(bytes, path, limits)?,
-        Format::Docx => docx::read(bytes, limits)?,
-        Format::Epub => epub::read(bytes, limits)?,
+        Format::Pdf => pdf::read(bytes, limits)?,
+        Format::Docx => docx::read(bytes)?,
+        Format::Epub => epub::read(bytes)?,
         Format::Json | Format::Lines | Format::Unknown => {
             return Err(Trouble::new(
                 FailReason::Unsupported,

@@ -2,7 +2,6 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use crate::record::FailReason;
 const MAX_OUTPUT: u64 = 32 << 20;
 
 /// Reads a PDF.
-pub(super) fn read(bytes: &[u8], _: Option<&Path>, limits: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> {
     let (output, status) = converse(bytes, limits)?;
     let text = String::from_utf8_lossy(&output.text);
     if !status.success() {
@@ -98,19 +97,20 @@ fn converse(bytes: &[u8], limits: &Limits) -> Result<(Output, ExitStatus), Troub
         let in_time = text.is_ok();
         let mut text = text.unwrap_or_default();
         let cut = text.len() as u64 > MAX_OUTPUT;
-        let status = end(&mut child, in_time && !cut, until);
+        let ended = end(&mut child, in_time && !cut, until);
         if cut {
             text.truncate(usize::try_from(MAX_OUTPUT).unwrap_or(usize::MAX));
         }
         let complaint = complaint.join().unwrap_or_default();
-        match status {
-            Some(status) if cut => Ok((
+        match ended {
+            // Ended by us, for it had said enough.
+            Some(_) if cut => Ok((
                 Output {
                     text,
                     complaint,
                     cut,
                 },
-                ExitStatus::from_raw(status.into_raw() & 0),
+                ExitStatus::default(),
             )),
             Some(status) if in_time => Ok((
                 Output {

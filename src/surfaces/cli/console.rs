@@ -13,6 +13,8 @@ pub struct Console {
     pub out: Paint,
     /// Whether stderr may be coloured.
     pub err: Paint,
+    /// Whether a person reads stdout.
+    pub read: bool,
     /// Whether a person watches stderr, so that lines may be redrawn.
     pub live: bool,
     /// No progress.
@@ -93,9 +95,11 @@ impl Console {
         env: &BTreeMap<String, String>,
     ) -> Console {
         let err = std::io::stderr().is_terminal();
+        let out = std::io::stdout().is_terminal();
         Console {
-            out: Paint(coloured(when, std::io::stdout().is_terminal(), env)),
+            out: Paint(coloured(when, out, env)),
             err: Paint(coloured(when, err, env)),
+            read: out,
             live: err && env.get("TERM").is_none_or(|it| it != "dumb"),
             quiet,
             verbose,
@@ -162,4 +166,19 @@ fn written(result: std::io::Result<()>) -> Result<(), Stop> {
             .because(fault)
             .into()),
     }
+}
+
+/// A text without its colour codes.
+pub fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut inside = false;
+    for c in text.chars() {
+        match (inside, c) {
+            (false, '\u{1b}') => inside = true,
+            (true, 'm') => inside = false,
+            (false, c) => out.push(c),
+            (true, _) => {}
+        }
+    }
+    out
 }

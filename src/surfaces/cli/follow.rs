@@ -8,6 +8,7 @@ use super::args::{Form, Output};
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::progress::{self, View};
+use super::view;
 use crate::app::{App, Running};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
@@ -183,9 +184,14 @@ impl Screen {
     }
 }
 
-/// Columns that can be written without a line breaking.
+/// Columns of stderr.
 fn columns() -> usize {
-    terminal_size::terminal_size_of(std::io::stderr())
+    columns_of(std::io::stderr())
+}
+
+/// Columns that can be written without a line breaking.
+fn columns_of(stream: impl std::os::fd::AsFd) -> usize {
+    terminal_size::terminal_size_of(stream)
         .map_or(80, |it| usize::from(it.0.0))
         .saturating_sub(1)
         .max(20)
@@ -218,7 +224,7 @@ async fn deliver(
         let object = json::result(run, exit.subtype(), &pages, !output.no_quotes);
         console.line(&object.to_string())?;
     } else if let (Some(report), None) = (&run.report, &written) {
-        console.print(&rendered(report, form, !output.no_quotes, &pages))?;
+        show(report, output.format, !output.no_quotes, &pages, console)?;
     }
     tell_end(run, exit, written.as_deref(), console, began);
     Ok(exit)
@@ -289,6 +295,24 @@ pub(super) async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
         }
     }
     Ok(pages)
+}
+
+/// Prints a report: in the form asked for, else set for the eye where a person reads, else as Markdown.
+pub(super) fn show(
+    report: &Report,
+    form: Option<Form>,
+    quotes: bool,
+    pages: &Pages,
+    console: Console,
+) -> std::result::Result<(), Stop> {
+    if form.is_none() && console.read {
+        return console.print(&view::report(
+            report,
+            console.out,
+            columns_of(std::io::stdout()),
+        ));
+    }
+    console.print(&rendered(report, form.unwrap_or_default(), quotes, pages))
 }
 
 /// A report in the form asked for.

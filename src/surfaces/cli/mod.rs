@@ -10,6 +10,7 @@ mod help;
 pub mod progress;
 mod runs;
 mod setup;
+mod view;
 mod when;
 
 use std::ffi::OsString;

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::console::Paint;
+use super::console::{Paint, bare};
 use crate::domain::{Coverage, CoverageRow, Report, RunId};
 use crate::record::{Envelope, Event, Outcome, Run};
 use crate::surfaces::export::escape::line;
@@ -153,26 +153,32 @@ impl View {
         }
         let waves = rows.iter().map(|it| it.by_wave.len()).max().unwrap_or(0);
         let shown = waves.min(5);
-        let fixed = 2 + shown * 5 + 9 + 10 + 12;
-        // On a narrow terminal the question keeps its room and the columns of the waves go.
-        let (shown, fixed) = if width < fixed + 20 {
-            (0, 2 + 9 + 10 + 12)
-        } else {
-            (shown, fixed)
-        };
+        // On a narrow terminal the question keeps its room: the waves go, then the numbers.
+        let columns = [(shown, true), (0, true), (0, false)]
+            .into_iter()
+            .find(|it| width >= fixed(it.0, it.1) + 20)
+            .unwrap_or((0, false));
         let longest = rows.iter().map(|it| label(it).width()).max().unwrap_or(0);
-        let most = width.saturating_sub(fixed + 2).clamp(12, 48);
-        let wide = longest.clamp(8, most);
-        let mut head = format!("  {:<wide$}  ", "question");
-        for nth in waves - shown..waves {
+        let most = width
+            .saturating_sub(fixed(columns.0, columns.1))
+            .clamp(4, 48);
+        let layout = Layout {
+            width,
+            label: longest.clamp(8, 48).min(most),
+            waves: waves - columns.0..waves,
+            numbers: columns.1,
+        };
+        let mut head = format!("  {}  ", padded("question", layout.label));
+        for nth in layout.waves.clone() {
             let _ = write!(head, "{:<5}", format!("w{}", nth + 1));
         }
-        head.push_str("sources  evidence  state");
+        head.push_str(if layout.numbers {
+            "sources  evidence  state"
+        } else {
+            "state"
+        });
         let mut out = vec![paint.dim(&clip(&head, width))];
-        out.extend(
-            rows.iter()
-                .map(|it| row(it, paint, width, wide, waves - shown..waves)),
-        );
+        out.extend(rows.iter().map(|it| layout.row(it, paint)));
         out
     }
 
@@ -202,60 +208,63 @@ fn label(it: &CoverageRow) -> String {
     format!("{} {}", it.id, line(&it.text))
 }
 
-fn row(
-    it: &CoverageRow,
-    paint: Paint,
+/// Columns a row takes besides its label.
+fn fixed(waves: usize, numbers: bool) -> usize {
+    2 + 2 + waves * 5 + if numbers { 19 } else { 0 } + 8
+}
+
+/// How a table of coverage is laid out.
+struct Layout {
     width: usize,
-    wide: usize,
+    label: usize,
     waves: std::ops::Range<usize>,
-) -> String {
-    let text = clip(&label(it), wide);
-    let mut out = format!("  {text}{}  ", " ".repeat(wide - text.width()));
-    for nth in waves {
-        let found = it.by_wave.get(nth).copied();
-        let dots = match found {
-            None => "",
-            Some(0) => "○",
-            Some(1) => "●",
-            Some(2) => "●●",
-            Some(_) => "●●●",
-        };
-        let pad = " ".repeat(5 - dots.width());
-        let _ = write!(out, "{}{pad}", paint.cyan(dots));
-    }
-    let _ = write!(out, "{:>4}     {:>5}     ", it.sources, it.evidence);
-    let state = match it.state {
-        Coverage::Open => paint.dim("open"),
-        Coverage::Partial => paint.yellow("partial"),
-        Coverage::Covered => paint.green("covered"),
-        Coverage::Conflict => paint.magenta("conflict"),
-    };
-    out.push_str(&state);
-    if let Some(gap) = &it.gap
-        && matches!(it.state, Coverage::Open | Coverage::Partial)
-    {
-        let room = width.saturating_sub(bare_width(&out) + 2);
-        if room >= 16 {
-            let gap = clip(&format!("← {}", line(gap)), room);
-            let _ = write!(out, "  {}", paint.dim(&gap));
+    numbers: bool,
+}
+
+impl Layout {
+    fn row(&self, it: &CoverageRow, paint: Paint) -> String {
+        let mut out = format!("  {}  ", padded(&clip(&label(it), self.label), self.label));
+        for nth in self.waves.clone() {
+            let dots = match it.by_wave.get(nth) {
+                None => "",
+                Some(0) => "○",
+                Some(1) => "●",
+                Some(2) => "●●",
+                Some(_) => "●●●",
+            };
+            let _ = write!(out, "{}{}", paint.cyan(dots), padded("", 5 - dots.width()));
         }
+        if self.numbers {
+            let _ = write!(out, "{:>4}     {:>5}     ", it.sources, it.evidence);
+        }
+        let state = match it.state {
+            Coverage::Open => paint.dim("open"),
+            Coverage::Partial => paint.yellow("partial"),
+            Coverage::Covered => paint.green("covered"),
+            Coverage::Conflict => paint.magenta("conflict"),
+        };
+        out.push_str(&state);
+        if let (Some(gap), Coverage::Open | Coverage::Partial) = (&it.gap, it.state) {
+            let used = fixed(self.waves.len(), self.numbers) + self.label;
+            let room = self.width.saturating_sub(used + 2);
+            if room >= 16 {
+                let pad = 8usize.saturating_sub(bare_width(&state)) + 2;
+                let gap = clip(&format!("← {}", line(gap)), room);
+                let _ = write!(out, "{}{}", padded("", pad), paint.dim(&gap));
+            }
+        }
+        out
     }
-    out
+}
+
+/// `text` and as many spaces as it takes to fill `columns`.
+fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }
 
 /// Columns of a text that may carry colour codes.
 fn bare_width(text: &str) -> usize {
-    let mut bare = String::with_capacity(text.len());
-    let mut inside = false;
-    for c in text.chars() {
-        match (inside, c) {
-            (false, '\u{1b}') => inside = true,
-            (true, 'm') => inside = false,
-            (false, c) => bare.push(c),
-            (true, _) => {}
-        }
-    }
-    bare.width()
+    bare(text).width()
 }
 
 /// At most `columns` of `text`, with an ellipsis where something is cut off.
@@ -282,8 +291,12 @@ pub fn clip(text: &str, columns: usize) -> String {
 /// What is being read, as a person recognises it: no scheme, no path of folders.
 fn place(what: &str) -> String {
     let what = line(what);
-    if let Some(path) = what.strip_prefix("file://") {
-        return path.rsplit('/').next().unwrap_or(path).to_owned();
+    let file = url::Url::parse(&what)
+        .ok()
+        .filter(|it| it.scheme() == "file")
+        .and_then(|it| it.to_file_path().ok());
+    if let Some(name) = file.as_deref().and_then(std::path::Path::file_name) {
+        return line(&name.to_string_lossy());
     }
     what.strip_prefix("https://")
         .or_else(|| what.strip_prefix("http://"))
@@ -335,8 +348,9 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
             new_evidence,
             new_sources,
         } => format!(
-            "wave {}: {new_evidence} new pieces of evidence from {}",
+            "wave {}: {} of evidence from {}",
             it.wave.unwrap_or(1),
+            counted(u64::from(*new_evidence), "new piece"),
             counted(u64::from(*new_sources), "new source")
         ),
         Event::SearchCompleted {
@@ -371,13 +385,8 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         } => {
             let place = place
                 .as_deref()
-                .map_or_else(String::new, |it| format!(" {it}"));
-            format!(
-                "not read: {}{}: {}",
-                line(path),
-                line(&place),
-                line(message)
-            )
+                .map_or_else(String::new, |it| format!(" {}", line(it)));
+            format!("not read: {}{place}: {}", line(path), line(message))
         }
         Event::ReadCompleted {
             source, sentences, ..
@@ -471,7 +480,7 @@ fn grouped(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, c) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(' ');
         }
         out.push(c);

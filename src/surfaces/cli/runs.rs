@@ -139,8 +139,7 @@ pub(super) fn show(loaded: &Loaded, name: &str, shape: &Shape, console: Console)
         }
         let (_, report) = with_report(app, name).await?;
         let pages = follow::pages(app, Some(&report)).await?;
-        let form = shape.format.unwrap_or_default();
-        console.print(&follow::rendered(&report, form, !shape.no_quotes, &pages))?;
+        follow::show(&report, shape.format, !shape.no_quotes, &pages, console)?;
         Ok(Exit::Delivered)
     })
 }

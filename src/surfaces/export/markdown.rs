@@ -444,7 +444,8 @@ fn path(source: &Source) -> String {
         )
 }
 
-fn file_name(source: &Source) -> String {
+/// The name of the file that a source is, else its URL.
+pub fn file_name(source: &Source) -> String {
     let path = path(source);
     match path.rsplit_once('/') {
         Some((_, name)) if !name.is_empty() => name.to_owned(),
@@ -470,6 +471,7 @@ pub fn counted(n: u64, word: &str) -> String {
     plural(n, word, &format!("{word}s"))
 }
 
-fn plural(n: u64, one: &str, many: &str) -> String {
+/// `1 query`, `2 queries`.
+pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }

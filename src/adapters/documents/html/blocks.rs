@@ -148,6 +148,7 @@ pub(super) fn flatten(dom: &Dom, top: NodeId, hidden: &Hidden) -> Vec<Flat> {
         row: None,
         pre: 0,
         list_depth: 0,
+        seen: chrome::Seen::new(),
     };
     enum Step {
         Enter(NodeId),
@@ -198,6 +199,7 @@ struct Walk<'a> {
     row: Option<(NodeId, u32)>,
     pre: u32,
     list_depth: u8,
+    seen: chrome::Seen<'a>,
 }
 
 impl Walk<'_> {
@@ -265,7 +267,7 @@ impl Walk<'_> {
         if name == "tr" && self.row.is_none() && is_data_row(self.dom, id) {
             self.row = Some((id, 0));
         }
-        let own = chrome::hints(self.dom, id);
+        let own = chrome::hints(self.dom, id, &mut self.seen);
         let above = self.open.last();
         let inherited = above.map_or(0, |it| it.hints);
         let (kind, level) = match name {

@@ -1,4 +1,6 @@
 //! What the tags, roles, classes and ids around a block say of its purpose.
+use std::collections::HashMap;
+
 use super::dom::{Dom, NodeId};
 
 /// One bit a hint; a block carries the hints of all its ancestors.
@@ -46,8 +48,11 @@ hints! {
 /// How many hints there are.
 pub(super) const HINTS: usize = 32;
 
+/// The hints of class and id values met before: a page repeats them by the hundred.
+pub(super) type Seen<'a> = HashMap<&'a str, Hints>;
+
 /// The hints an element gives by itself.
-pub(super) fn hints(dom: &Dom, id: NodeId) -> Hints {
+pub(super) fn hints<'a>(dom: &'a Dom, id: NodeId, seen: &mut Seen<'a>) -> Hints {
     let mut found = by_tag(dom.name(id));
     if let Some(role) = dom.attr(id, "role") {
         found |= by_role(role);
@@ -62,8 +67,11 @@ pub(super) fn hints(dom: &Dom, id: NodeId) -> Hints {
     }
     for name in ["class", "id"] {
         if let Some(value) = dom.attr(id, name) {
-            words(value, &mut |word| found |= by_word(word));
-            found |= by_phrase(value);
+            found |= *seen.entry(value).or_insert_with(|| {
+                let mut named = by_phrase(value);
+                words(value, &mut |word| named |= by_word(word));
+                named
+            });
         }
     }
     found

@@ -19,6 +19,8 @@ pub(super) struct Metadata {
     pub(super) canonical: Option<String>,
     /// The types JSON-LD and OpenGraph give, lower case.
     pub(super) types: Vec<String>,
+    /// How the page describes itself, in meta elements and JSON-LD.
+    pub(super) descriptions: Vec<String>,
     /// The text JSON-LD carries: an article's body, a product's description.
     pub(super) body: Option<String>,
 }
@@ -132,6 +134,8 @@ struct Found {
     lang: Option<String>,
     types: Vec<String>,
     body: Option<String>,
+    descriptions: Vec<String>,
+    address: Option<String>,
 }
 
 impl Found {
@@ -197,6 +201,10 @@ impl Found {
             "og:locale" | "language" | "content-language" => {
                 keep(&mut self.lang, language(&content));
             }
+            "description" | "og:description" | "twitter:description" => {
+                self.descriptions.push(content)
+            }
+            "og:url" => self.address = Some(content),
             "og:type" => self.types.push(content.to_ascii_lowercase()),
             _ => {}
         }
@@ -245,6 +253,7 @@ impl Found {
                 .ld_title
                 .take()
                 .or_else(|| text("headline").or_else(|| text("name")));
+            self.descriptions.extend(text("description"));
             let body = text("articleBody").or_else(|| text("text"));
             let body = body.or_else(|| text("description").filter(|_| kind == "product"));
             if body.as_ref().map_or(0, String::len) > self.body.as_ref().map_or(0, String::len) {
@@ -298,6 +307,10 @@ impl Found {
             .or(self.modified.map(|it| (it, "modified")));
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;
+        meta.canonical = meta.canonical.take().or(self.address);
+        meta.descriptions = self.descriptions;
+        meta.descriptions.extend(self.body.clone());
+        meta.descriptions.truncate(12);
         meta.body = self.body;
         meta
     }

@@ -2,6 +2,7 @@
 mod blocks;
 mod chrome;
 mod dom;
+mod features;
 mod keep;
 mod metadata;
 mod visible;
@@ -10,10 +11,7 @@ use crate::domain::{Block, BlockKind, PageDraft};
 
 /// Reads a decoded page. `url` is where it was found.
 pub(super) fn read(text: &str, url: &str) -> PageDraft {
-    let dom = dom::Dom::parse(text);
-    let meta = metadata::read(&dom);
-    let hidden = visible::Hidden::of(&dom);
-    let flat = blocks::flatten(&dom, dom.root(), &hidden);
+    let (dom, meta, flat) = parts(text);
     let kept = keep::choose(&dom, &flat, &meta);
     let mut draft = PageDraft {
         url: url.to_owned(),
@@ -54,6 +52,62 @@ pub(super) fn read(text: &str, url: &str) -> PageDraft {
             .push("text taken from the page's JSON-LD".to_owned());
     }
     draft
+}
+
+/// The page's tree, what it says of itself, and its visible blocks.
+fn parts(text: &str) -> (dom::Dom, metadata::Metadata, Vec<blocks::Flat>) {
+    let dom = dom::Dom::parse(text);
+    let meta = metadata::read(&dom);
+    let hidden = visible::Hidden::of(&dom);
+    let flat = blocks::flatten(&dom, dom.root(), &hidden);
+    if let Some(inside) = scriptless(&dom, &flat) {
+        let dom = dom::Dom::parse(&inside);
+        let hidden = visible::Hidden::of(&dom);
+        let flat = blocks::flatten(&dom, dom.root(), &hidden);
+        return (dom, meta, flat);
+    }
+    // Some style sheets hide the page until a script has run.
+    let words = |all: &[blocks::Flat]| all.iter().map(|it| it.words).sum::<u32>();
+    if words(&flat) < 60 {
+        let unstyled = blocks::flatten(&dom, dom.root(), &visible::Hidden::default());
+        if words(&unstyled) > 4 * words(&flat) {
+            return (dom, meta, unstyled);
+        }
+    }
+    (dom, meta, flat)
+}
+
+/// The page for browsers without scripts, where that is where the words are: some forums send
+/// their threads only there. A sentence or two in `<noscript>` never counts.
+fn scriptless(dom: &dom::Dom, flat: &[blocks::Flat]) -> Option<String> {
+    let mut inside = String::new();
+    for id in dom.descendants(dom.root()) {
+        if dom.name(id) == "noscript" {
+            for child in dom.children(id) {
+                if let dom::Data::Text(text) = dom.data(child) {
+                    inside.push_str(text);
+                }
+            }
+        }
+    }
+    let seen: u32 = flat
+        .iter()
+        .filter(|it| it.linked * 2 < it.words)
+        .map(|it| it.words)
+        .sum();
+    if inside.len() < 2_000 || inside.len() < 6 * seen as usize {
+        return None;
+    }
+    let told = dom::Dom::parse(&inside);
+    let words = blocks::count(&told.text(told.root()));
+    (words > 100 && words > 2 * seen).then_some(inside)
+}
+
+/// Each visible block's text and its description in numbers: what [`keep`] is fitted on.
+pub(super) fn described(page: &str) -> Vec<(String, features::Row)> {
+    let (dom, meta, flat) = parts(page);
+    let rows = features::describe(&dom, &flat, &meta);
+    flat.into_iter().map(|it| it.text).zip(rows).collect()
 }
 
 /// All visible blocks of a page that is all text, such as a chapter of a book.

@@ -68,12 +68,21 @@ impl Hidden {
 
     /// Whether `id` and all below it is out of a reader's sight.
     pub(super) fn hides(&self, dom: &Dom, id: NodeId) -> bool {
-        let Data::Element(_, attrs) = dom.data(id) else {
+        let Data::Element(name, attrs) = dom.data(id) else {
             return false;
         };
+        // Whole pages are hidden until a script has run; and a second link to the same place is
+        // hidden from screen readers alone.
+        if matches!(&**name, "html" | "body" | "main") {
+            return false;
+        }
+        let second_link = &**name == "a" && dom.attr(id, "tabindex") == Some("-1");
+        if &**name == "details" && is_shut_for_good(dom, id) {
+            return true;
+        }
         attrs.iter().any(|it| match &*it.name.local {
             "hidden" => !it.value.eq_ignore_ascii_case("until-found"),
-            "aria-hidden" => it.value.eq_ignore_ascii_case("true"),
+            "aria-hidden" => it.value.eq_ignore_ascii_case("true") && !second_link,
             "style" => hides(&it.value, Source::Inline),
             "class" if !self.classes.is_empty() => it
                 .value
@@ -83,6 +92,15 @@ impl Hidden {
             _ => false,
         })
     }
+}
+
+/// A closed `<details>` whose summary is empty: there is nothing to open it by.
+fn is_shut_for_good(dom: &Dom, id: NodeId) -> bool {
+    let summary = dom.children(id).find(|it| dom.name(*it) == "summary");
+    dom.attr(id, "open").is_none()
+        && summary.is_some_and(|it| {
+            dom.text(it).is_empty() && dom.children(it).all(|it| dom.name(it).is_empty())
+        })
 }
 
 /// The end of an at-rule's block whose inside begins `body`.

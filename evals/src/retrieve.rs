@@ -52,8 +52,8 @@ fn measure(dir: &Path, scratch: &Path, out: &mut String) -> Result<(), String> {
     let folder = Folder::open(&docs, scratch, &options).map_err(|it| it.chain())?;
     let told = folder.refresh(&mut |_| {}).map_err(|it| it.chain())?;
     let build = began.elapsed();
-    if let Some(fault) = told.faults.first() {
-        return Err(fault.message.clone());
+    for fault in &told.faults {
+        let _ = writeln!(out, "  left out: {}", fault.message);
     }
 
     let mut sums = [0.0; 3];

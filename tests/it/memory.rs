@@ -256,16 +256,21 @@ pub fn question(text: &str) -> Question {
     }
 }
 
+fn blocks(text: &str) -> Vec<Block> {
+    text.lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .map(|line| match (line.strip_prefix("# "), line.strip_prefix("- ")) {
+            (Some(heading), _) => Block::new(BlockKind::Heading, heading),
+            (_, Some(item)) => Block::new(BlockKind::ListItem, item),
+            _ => Block::new(BlockKind::Prose, line),
+        })
+        .collect()
+}
+
 /// A page of prose paragraphs; a line that begins with `# ` is a heading.
 pub fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Page {
-    let blocks = text
-        .lines()
-        .filter(|it| !it.trim().is_empty())
-        .map(|line| match line.trim().strip_prefix("# ") {
-            Some(heading) => Block::new(BlockKind::Heading, heading),
-            None => Block::new(BlockKind::Prose, line.trim()),
-        })
-        .collect();
+    let blocks = blocks(text);
     Page::new(PageDraft {
         url: url.to_owned(),
         title: title.to_owned(),
@@ -297,10 +302,7 @@ pub fn corpus(path: &std::path::Path) -> Option<Vec<Page>> {
             date: field(&["date", "published_at"]).map(|it| it.chars().take(10).collect()),
             site: field(&["source"]).filter(|it| it != &id),
             author: field(&["author"]),
-            blocks: body
-                .lines()
-                .map(|it| Block::new(BlockKind::Prose, it))
-                .collect(),
+            blocks: blocks(&body),
             doc_id: Some(id),
             ..PageDraft::default()
         }));

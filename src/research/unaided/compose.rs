@@ -26,6 +26,12 @@ const PARAGRAPH: usize = 4;
 const DIRECT: f32 = 0.55;
 /// Share of the best sentence's relevance below which another is beside the point.
 const BESIDE: f32 = 0.45;
+/// Score of a sentence that speaks to its item whatever words it uses: a step under its title.
+const SPEAKS: f32 = 0.5;
+/// Share of an item's best score below which a sentence does not belong in its section.
+const BELONGS: f32 = 0.62;
+/// Share of the best answer's worth below which a sentence is no finding.
+const FINDS: f32 = 0.7;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -50,7 +56,7 @@ pub(crate) fn compose(
     // What speaks of much less than the best sentence does is beside the point.
     let kept: Vec<usize> = ranked
         .iter()
-        .filter(|it| it.relevance >= spoken * BESIDE)
+        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= SPEAKS)
         .map(|it| it.point.evidence[0])
         .collect();
     let all: Vec<Point> = all
@@ -195,7 +201,8 @@ fn pick_findings<'a>(
             picked.push(it);
         }
     }
-    for it in ranked.iter().map(|it| it.point) {
+    let top = ranked.first().map_or(0.0, |it| it.worth);
+    for it in ranked.iter().filter(|it| it.worth >= top * FINDS).map(|it| it.point) {
         if picked.len() >= most {
             break;
         }
@@ -219,6 +226,8 @@ fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> V
         .filter(|it| it.items.contains(&item.id) && page.fresh(it))
         .cloned()
         .collect();
+    let best = own.iter().map(|it| it.score).fold(0.0, f32::max);
+    let own: Vec<Point> = own.into_iter().filter(|it| it.score >= best * BELONGS).collect();
     // A sentence that speaks to several items stands where it speaks best.
     let worth = |it: &Point| {
         if it.items.first() == Some(&item.id) {
@@ -347,7 +356,7 @@ fn mark(
     };
     if disputed {
         why.push(words.disagree.clone());
-        level -= 1;
+        level = level.min(1);
     } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
         why.push(fill(
             &words.lean,

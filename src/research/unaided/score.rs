@@ -12,7 +12,7 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{kind_of, telling};
 use super::lexicon::Lexicon;
-use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, leans};
+use super::sentence::{measures, years_at, Seen, Unfit, claim_text, denies, doubts, fitness, leans};
 
 /// Longest text of a page that is weighed, in characters (row E12).
 const PAGE_CUT: usize = 25_000;
@@ -27,6 +27,16 @@ pub(crate) const FLOOR: f32 = 0.34;
 const ENOUGH: f32 = 6.5;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
+
+/// Sentences of a page that is about one thing from end to end, such as an abstract.
+const SHORT_PAGE: usize = 15;
+/// Sentences before that still say what a sentence of a longer page is about.
+const REACH: usize = 4;
+
+/// Words on each side of a date or measure that say what it is of.
+const NEAR: usize = 10;
+/// Share of an item's words that a page's title and heading must have to be about it.
+const TOPICAL: f32 = 0.65;
 
 /// A question term and how telling it is.
 #[derive(Debug, Clone, Copy)]
@@ -315,16 +325,17 @@ impl Scale {
         }
     }
 
-    /// Whether the words are on the question's subject: one of its names, where it has names that
-    /// are not sites, and enough of its telling words.
-    fn on_subject(&self, ids: &[u32]) -> bool {
+    /// Whether a sentence is on the question's subject: one of its names, where it has names that
+    /// are not sites, is spoken of around it (`wide`), and enough of its telling words stand in it
+    /// or beside it (`ids`).
+    fn on_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
         let names: Vec<u32> = self
             .names
             .iter()
             .filter(|it| !self.sites.contains(&it.0))
             .map(|it| it.1)
             .collect();
-        if !names.is_empty() && !names.iter().any(|it| ids.binary_search(it).is_ok()) {
+        if !names.is_empty() && !names.iter().any(|it| wide.binary_search(it).is_ok()) {
             return false;
         }
         let mut telling: Vec<(f32, u32)> = self
@@ -342,7 +353,7 @@ impl Scale {
             n => (3, n),
         };
         let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
-        telling.iter().take(heads).any(|it| met(&it))
+        telling.iter().take(heads).any(|it| wide.binary_search(&it.1).is_ok())
             && telling.iter().filter(met).count() >= needed
     }
 
@@ -357,16 +368,9 @@ impl Scale {
         let page = reading.page;
         let mut out = Weighed::default();
         let mut found: Vec<Found> = Vec::new();
-        let mut before: (usize, &[u32]) = (usize::MAX, &[]);
         let mut heading: Vec<u32> = Vec::new();
-        for (n, own) in &lines.lines {
+        for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = Seen::of(page.sentence(*n));
-            let previous = if before.0.wrapping_add(1) == *n {
-                before.1
-            } else {
-                &[]
-            };
-            before = (*n, own);
             match fitness(page, *n, &seen, &self.words.sentence) {
                 Err(Unfit::Orders) => out.orders += 1,
                 Err(Unfit::Form) => {
@@ -375,11 +379,8 @@ impl Scale {
                     }
                 }
                 Ok(fit) => {
-                    if let Some(it) =
-                        self.judge(reading, lines, *n, own, previous, &heading, fit, seen)?
-                    {
-                        found.push(it);
-                    }
+                    let around = Around::of(lines, at, &heading);
+                    found.extend(self.judge(page, *n, own, &around, fit, seen)?);
                 }
             }
         }
@@ -410,30 +411,23 @@ impl Scale {
         Ok(out)
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a sentence and all that surrounds it"
-    )]
     fn judge(
         &self,
-        reading: &Reading<'_>,
-        lines: &Lines,
+        page: &Page,
         n: usize,
         own: &[u32],
-        previous: &[u32],
-        heading: &[u32],
+        around: &Around<'_>,
         mut fit: f32,
         mut seen: Seen,
     ) -> Result<Option<Found>> {
-        let page = reading.page;
         let words = &self.words.sentence;
-        let mut context: Vec<u32> = [own, previous, heading, &lines.title].concat();
+        let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        if !self.on_subject(&context) {
+        if !self.on_subject(&context, &around.wide) {
             return Ok(None);
         }
-        fit *= match lines.casing.glued(page.sentence(n)) {
+        fit *= match around.casing.glued(page.sentence(n)) {
             0 => 1.0,
             1 | 2 => 0.6,
             _ => 0.35,
@@ -446,7 +440,7 @@ impl Scale {
             };
             first = start;
             fit *= 0.85;
-            ids.extend_from_slice(previous);
+            ids.extend_from_slice(around.previous);
             ids.sort_unstable();
             ids.dedup();
             let joined = format!("{} {}", page.sentence(first), page.sentence(n));
@@ -461,8 +455,16 @@ impl Scale {
             .join(" ");
         let early = 1.0 / (1.0 + n as f32 / 12.0);
         let mut items = Vec::new();
+        let said = Said {
+            own: &ids,
+            context: &context,
+            topic: &around.topic,
+            text: &text,
+            spaced: &seen.spaced,
+            early,
+        };
         for probe in &self.probes {
-            let score = self.speaks_to(probe, &ids, &context, &text, &seen.spaced, early)? * fit;
+            let score = self.speaks_to(probe, &said)? * fit;
             if score > 0.0 {
                 items.push((probe.item, score.min(1.0)));
             }
@@ -486,26 +488,28 @@ impl Scale {
     }
 
     /// The score of a sentence for one item; 0 where it does not speak to it.
-    fn speaks_to(
-        &self,
-        probe: &Probe,
-        own: &[u32],
-        context: &[u32],
-        text: &str,
-        spaced: &str,
-        early: f32,
-    ) -> Result<f32> {
-        let question = 0.72 * self.coverage(&self.question, own)
-            + 0.28 * self.coverage(&self.question, context);
-        let to_item =
-            0.72 * self.coverage(&probe.terms, own) + 0.28 * self.coverage(&probe.terms, context);
+    fn speaks_to(&self, probe: &Probe, said: &Said<'_>) -> Result<f32> {
+        let met = |terms: &[Term]| {
+            0.72 * self.coverage(terms, said.own) + 0.28 * self.coverage(terms, said.context)
+        };
+        let question = met(&self.question);
+        let to_item = met(&probe.terms);
+        let Said { text, spaced, early, .. } = *said;
         if probe.core {
-            let relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
+            let mut relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
+            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            // Under a title that asks the same, a step or a member need not repeat the question.
+            let topical = self.coverage(&probe.terms, said.topic);
+            if topical >= TOPICAL && fit >= 0.5 && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List) {
+                relevance = relevance.max(0.6 * topical + 0.2 * relevance);
+            }
             if relevance < FLOOR {
                 return Ok(0.0);
             }
-            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
-            return Ok(0.66 * relevance + 0.28 * fit + 0.06 * early);
+            // A sentence without the shape of an answer only speaks to the matter.
+            let shaped = !matches!(probe.kind, QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open);
+            let beside = if shaped && fit < 0.3 { 0.6 } else { 1.0 };
+            return Ok(beside * (0.6 * relevance + 0.34 * fit + 0.06 * early));
         }
         if probe.side {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
@@ -554,6 +558,27 @@ impl Scale {
             .collect()
     }
 
+    /// Share of the question's telling words that stand near the dates or measures of a text: it is
+    /// them that the question asks for. 1 where the kind asks for neither.
+    pub(crate) fn nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
+        let at: Vec<usize> = match kind {
+            QuestionKind::When => years_at(text),
+            QuestionKind::Quantity => measures(text).into_iter().map(|it| it.span.start).collect(),
+            _ => return 1.0,
+        };
+        let words = tokens(text);
+        let mut best: f32 = 0.0;
+        for place in at {
+            let nth = words.partition_point(|it| it.span.start < place);
+            let from = nth.saturating_sub(NEAR);
+            let to = (nth + NEAR).min(words.len());
+            if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
+                best = best.max(self.relevance(&text[first.span.start..last.span.end]));
+            }
+        }
+        best
+    }
+
     pub(crate) fn lexicon(&mut self) -> &mut Lexicon {
         &mut self.lexicon
     }
@@ -562,6 +587,54 @@ impl Scale {
     pub(crate) fn relevance(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
         self.coverage(&self.question, &ids)
+    }
+}
+
+/// A sentence with its words, as a probe looks at it.
+struct Said<'a> {
+    own: &'a [u32],
+    context: &'a [u32],
+    /// Words of title and heading.
+    topic: &'a [u32],
+    text: &'a str,
+    spaced: &'a str,
+    /// How near the top of its page, up to 1.
+    early: f32,
+}
+
+/// What surrounds a sentence.
+struct Around<'a> {
+    title: &'a [u32],
+    heading: &'a [u32],
+    /// The sentence just before.
+    previous: &'a [u32],
+    /// Title, heading and the sentences before; all of a short page.
+    wide: Vec<u32>,
+    /// Title and heading.
+    topic: Vec<u32>,
+    casing: &'a Casing,
+}
+
+impl<'a> Around<'a> {
+    fn of(lines: &'a Lines, at: usize, heading: &'a [u32]) -> Around<'a> {
+        let all = &lines.lines;
+        let n = all[at].0;
+        let previous = match at.checked_sub(1).map(|it| &all[it]) {
+            Some((before, ids)) if before + 1 == n => ids.as_slice(),
+            _ => &[],
+        };
+        let from = if all.len() <= SHORT_PAGE { 0 } else { at.saturating_sub(REACH) };
+        let to = if all.len() <= SHORT_PAGE { all.len() } else { at + 1 };
+        let mut topic: Vec<u32> = [lines.title.as_slice(), heading].concat();
+        topic.sort_unstable();
+        topic.dedup();
+        let mut wide = topic.clone();
+        for (_, ids) in &all[from..to] {
+            wide.extend(ids);
+        }
+        wide.sort_unstable();
+        wide.dedup();
+        Around { title: &lines.title, heading, previous, wide, topic, casing: &lines.casing }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::research::write::Line;
 use super::choose::Point;
 use super::fits::kind_fit;
 use super::lexicon::{any_phrase, has_phrase, jaccard, spaced};
-use super::plan::sentence_case;
+use super::plan::{sentence_case, sides};
 use super::score::Scale;
 
 /// Most words of the short answer.
@@ -38,10 +38,20 @@ pub(crate) fn rank<'a>(
     points: &'a [Point],
 ) -> Result<Vec<Ranked<'a>>> {
     let words = &prompts::phrases()?.sentence;
+    let apart = apart(brief);
     let mut ranked = Vec::new();
     for point in points {
         let lower = spaced(&point.text);
-        let fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        fit *= 0.4 + 0.6 * scale.nearness(brief.kind, &point.text);
+        if brief.kind == QuestionKind::Comparison {
+            fit = 0.4 * fit
+                + if apart.iter().all(|it| has_phrase(&lower, it)) {
+                    0.6
+                } else {
+                    0.0
+                };
+        }
         let relevance = scale.relevance(&point.text);
         let doubt = if any_phrase(&lower, &words.doubt) {
             0.06
@@ -50,8 +60,7 @@ pub(crate) fn rank<'a>(
         };
         let long = if point.words > 40 { 0.08 } else { 0.0 };
         let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
-        let matter = 0.8 * relevance + 0.2 * scale.topicality(&point.text);
-        let worth = 0.3 * matter + 0.2 * fit + 0.5 * point.score + backed - doubt - long;
+        let worth = 0.36 * relevance + 0.3 * fit + 0.34 * point.score + backed - doubt - long;
         ranked.push(Ranked {
             point,
             worth,
@@ -64,6 +73,19 @@ pub(crate) fn rank<'a>(
             .then(a.point.evidence.cmp(&b.point.evidence))
     });
     Ok(ranked)
+}
+
+/// The words that tell the two sides of a comparison apart, one of each.
+fn apart(brief: &Brief) -> Vec<String> {
+    let (a, b) = sides(brief);
+    let (a, b) = (spaced(&a), spaced(&b));
+    let own = |one: &str, other: &str| {
+        one.split(' ')
+            .filter(|it| it.len() > 1)
+            .find(|it| !has_phrase(other, it))
+            .map(str::to_owned)
+    };
+    own(&a, &b).into_iter().chain(own(&b, &a)).collect()
 }
 
 /// Which way the evidence leans on a question of yes or no.
@@ -285,7 +307,7 @@ fn heads(text: &str) -> Vec<String> {
 
 /// The end from where a clause begins that stands by itself.
 fn tails(text: &str, leaning: &[String]) -> Vec<String> {
-    ["; ", ", and "]
+    ["; ", ", and ", " after ", " since ", " when ", " because "]
         .iter()
         .filter_map(|joint| text.find(joint).map(|at| &text[at + joint.len()..]))
         .filter(|tail| {

@@ -1,7 +1,7 @@
 //! The extractive report: which sentences, where, and in which order.
 use crate::domain::{
     Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, Evidence, Item, Mode, Notes,
-    OpenPoint, Question, QuestionKind, StopReason,
+    OpenPoint, Question, StopReason,
 };
 use crate::error::Result;
 use crate::research::gather::Gathered;
@@ -26,14 +26,12 @@ const PARAGRAPH: usize = 4;
 const DIRECT: f32 = 0.55;
 /// Share of the best sentence's relevance below which another is beside the point.
 const BESIDE: f32 = 0.45;
-/// Share of the best score from which a sentence stands though its own words say little of the question.
-const IN_PLACE: f32 = 0.8;
-/// The same for steps and members of a list, which seldom name what they belong to.
-const IN_PLACE_STEPS: f32 = 0.55;
-/// Share of the best answer's worth from which a sentence is a key finding.
-const FINDING: f32 = 0.68;
-/// Share of a section's best sentence from which another stands beside it.
-const STANDS: f32 = 0.7;
+/// Score of a sentence that speaks to its item whatever words it uses: a step under its title.
+const SPEAKS: f32 = 0.5;
+/// Share of an item's best score below which a sentence does not belong in its section.
+const BELONGS: f32 = 0.62;
+/// Share of the best answer's worth below which a sentence is no finding.
+const FINDS: f32 = 0.7;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -55,16 +53,10 @@ pub(crate) fn compose(
     if spoken < FLOOR {
         return Ok(None);
     }
-    // What speaks of much less than the best sentence does is beside the point, unless its place
-    // speaks for it.
-    let best = all.iter().map(|it| it.score).fold(0.0, f32::max);
-    let in_place = match brief.kind {
-        QuestionKind::HowTo | QuestionKind::List => IN_PLACE_STEPS,
-        _ => IN_PLACE,
-    };
+    // What speaks of much less than the best sentence does is beside the point.
     let kept: Vec<usize> = ranked
         .iter()
-        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= best * in_place)
+        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= SPEAKS)
         .map(|it| it.point.evidence[0])
         .collect();
     let all: Vec<Point> = all
@@ -181,17 +173,8 @@ fn pick_findings<'a>(
     ranked: &[Ranked<'a>],
     page: &Sheet<'_>,
 ) -> Vec<&'a Point> {
-    let top = ranked.first().map_or(0.0, |it| it.worth);
-    let good: Vec<usize> = ranked
-        .iter()
-        .filter(|it| it.worth >= top * FINDING)
-        .map(|it| it.point.evidence[0])
-        .collect();
-    let left: Vec<&Point> = all
-        .iter()
-        .filter(|it| page.fresh(it) && good.contains(&it.evidence[0]))
-        .collect();
-    let most = (left.len() / 2).clamp(3, MOST_FINDINGS).min(left.len());
+    let left: Vec<&Point> = all.iter().filter(|it| page.fresh(it)).collect();
+    let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
     let mut picked: Vec<&Point> = Vec::new();
     let fresh = |picked: &[&Point], it: &Point| {
         picked
@@ -218,12 +201,16 @@ fn pick_findings<'a>(
             picked.push(it);
         }
     }
-    for it in ranked.iter().map(|it| it.point) {
+    let top = ranked.first().map_or(0.0, |it| it.worth);
+    for it in ranked
+        .iter()
+        .filter(|it| it.worth >= top * FINDS)
+        .map(|it| it.point)
+    {
         if picked.len() >= most {
             break;
         }
-        if left.iter().any(|other| std::ptr::eq(*other, it)) && it.words <= 45 && fresh(&picked, it)
-        {
+        if page.fresh(it) && it.words <= 45 && fresh(&picked, it) {
             picked.push(it);
         }
     }
@@ -238,25 +225,24 @@ fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> V
         .first()
         .is_some_and(|it| it.id == item.id);
     let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
+    let own: Vec<Point> = all
+        .iter()
+        .filter(|it| it.items.contains(&item.id) && page.fresh(it))
+        .cloned()
+        .collect();
+    let best = own.iter().map(|it| it.score).fold(0.0, f32::max);
+    let own: Vec<Point> = own
+        .into_iter()
+        .filter(|it| it.score >= best * BELONGS)
+        .collect();
     // A sentence that speaks to several items stands where it speaks best.
     let worth = |it: &Point| {
         if it.items.first() == Some(&item.id) {
             it.score
         } else {
-            it.score * 0.75
+            it.score * 0.6
         }
     };
-    let best = all
-        .iter()
-        .filter(|it| it.items.contains(&item.id))
-        .map(worth)
-        .fold(0.0, f32::max);
-    // A short section reads better than one filled with what only touches the matter.
-    let own: Vec<Point> = all
-        .iter()
-        .filter(|it| it.items.contains(&item.id) && page.fresh(it) && worth(it) >= best * STANDS)
-        .cloned()
-        .collect();
     let picked = mmr(&own, worth, &page.said, most, page.room);
     let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
     let ordered = reading_order(notes, &chosen);
@@ -377,7 +363,7 @@ fn mark(
     };
     if disputed {
         why.push(words.disagree.clone());
-        level -= 1;
+        level = level.min(1);
     } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
         why.push(fill(
             &words.lean,

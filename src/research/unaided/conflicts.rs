@@ -1,7 +1,7 @@
 //! Where sources disagree: numbers on the same quantity, and statements that deny each other.
 //!
 //! A false conflict reads worse than a missed one, so each rule asks for the same words around it.
-use crate::domain::words::{Number, Token, is_stop, numbers, tokens};
+use crate::domain::words::{Number, is_stop, tokens};
 use crate::domain::{Evidence, Notes, Source};
 use crate::error::Result;
 use crate::research::prompts::{self, SentenceWords, fill};
@@ -9,7 +9,7 @@ use crate::research::write::{DraftConflict, Line};
 
 use super::choose::{Point, voice};
 use super::lexicon::{Lexicon, has_phrase, jaccard, spaced};
-use super::sentence::{denies, doubts, years};
+use super::sentence::{denies, doubts, measures, years};
 
 /// Most conflicts shown.
 const MOST: usize = 4;
@@ -19,6 +19,8 @@ const ROUNDING: f64 = 0.05;
 const SAME_QUANTITY: f32 = 0.45;
 /// Likeness of two statements of which one denies the other.
 const SAME_STATEMENT: f32 = 0.55;
+/// Words that carry meaning at the beginning of a sentence that name its subject.
+const LEAD: usize = 5;
 /// Words on each side of a number that say what it counts.
 const AROUND: usize = 7;
 
@@ -57,9 +59,25 @@ pub(crate) fn find(
                 }
                 None => None,
             };
-            if let Some(it) = conflict {
+            if let Some(mut it) = conflict {
                 used[a] = true;
                 used[b] = true;
+                for (c, third) in stated.iter().enumerate().skip(b + 1) {
+                    let known = [one, other]
+                        .iter()
+                        .any(|it| voice(it.source) == voice(third.source));
+                    let says =
+                        numbers_disagree(one, third).or_else(|| numbers_disagree(other, third));
+                    if let Some((_, says)) = says
+                        && !used[c]
+                        && !known
+                        && it.sides.len() < MOST
+                        && it.sides.iter().all(|side| side.0 != says)
+                    {
+                        used[c] = true;
+                        it.sides.push((says, line(third)));
+                    }
+                }
                 found.push(it);
             }
         }
@@ -75,6 +93,8 @@ struct Stated<'a> {
     /// Numbers with a unit, each with the words around it.
     figures: Vec<(Number, Vec<u32>)>,
     years: Vec<u32>,
+    /// Its first few words that carry meaning.
+    lead: Vec<u32>,
     /// Names and codes within the sentence that tell cases apart.
     names: Vec<String>,
     spaced: String,
@@ -91,7 +111,13 @@ impl<'a> Stated<'a> {
         let evidence = &notes.evidence[*point.evidence.first()?];
         let source = notes.source(evidence.source)?;
         let text = point.text.as_str();
-        let figures = numbers(text)
+        // What a range or an aside adds to a figure is not the figure.
+        let head = ["(", ", with a range", ", ranging", ", between", " ± "]
+            .iter()
+            .filter_map(|it| text.find(it))
+            .min()
+            .unwrap_or(text.len());
+        let figures = measures(&text[..head])
             .into_iter()
             .filter(|it| it.unit.as_deref().is_some_and(|unit| !vague(unit)))
             .map(|it| {
@@ -107,6 +133,7 @@ impl<'a> Stated<'a> {
             source,
             figures,
             years: years(text),
+            lead: lexicon.ids(text).into_iter().take(LEAD).collect(),
             names: names(text),
             spaced,
             no,
@@ -159,16 +186,8 @@ fn around(text: &str, number: &Number, lexicon: &mut Lexicon) -> Vec<u32> {
     let words = tokens(text);
     let at = words.partition_point(|it| it.span.start < number.span.start);
     let from = at.saturating_sub(AROUND);
-    // The unit itself, "euros per square metre", is shared by all that is counted in it.
-    let after = words.partition_point(|it| it.span.start < number.span.end);
-    let unit = match words.get(after + 1).map(|it| it.text.as_str()) {
-        Some("per" | "a" | "of" | "each") => after + 4,
-        _ => after + 1,
-    };
-    let beyond = unit.min(words.len())..(at + AROUND).clamp(unit.min(words.len()), words.len());
-    let mut ids: Vec<u32> = words[from..at]
+    let mut ids: Vec<u32> = words[from..(at + AROUND).min(words.len())]
         .iter()
-        .chain(&words[beyond])
         .filter(|it| !is_stop(&it.text) && !it.text.starts_with(|c: char| c.is_ascii_digit()))
         .map(|it| lexicon.id(&it.text))
         .collect();
@@ -225,12 +244,20 @@ fn numbers_disagree(one: &Stated<'_>, other: &Stated<'_>) -> Option<(String, Str
             if apart > ROUNDING
                 && jaccard(around_a, around_b) >= SAME_QUANTITY
                 && bounds_agree(&one.spaced, &other.spaced)
+                && same_lead(one, other)
             {
                 return Some((shown(&one.point.text, a), shown(&other.point.text, b)));
             }
         }
     }
     None
+}
+
+/// Whether both sentences begin with the same thing: what they say is of the same subject.
+fn same_lead(one: &Stated<'_>, other: &Stated<'_>) -> bool {
+    let shared = one.lead.iter().filter(|it| other.lead.contains(it)).count();
+    let fewer = one.lead.len().min(other.lead.len());
+    fewer > 0 && shared * 2 >= fewer && shared >= 2.min(fewer)
 }
 
 /// "Up to 50 kg" and "at least 20 kg" do not disagree.
@@ -311,10 +338,6 @@ fn conflict(one: &Stated<'_>, other: &Stated<'_>, x: String, y: String) -> Resul
         .iter()
         .find(|it| other.point.items.contains(it))
         .or(one.point.items.first());
-    let line = |it: &Stated<'_>| Line {
-        text: it.point.text.clone(),
-        evidence: vec![it.evidence.id],
-    };
     Ok(DraftConflict {
         about: fill(
             &words.about_number,
@@ -327,38 +350,33 @@ fn conflict(one: &Stated<'_>, other: &Stated<'_>, x: String, y: String) -> Resul
     })
 }
 
-/// The runs of words both sentences share, the two longest, in the order of the first: what they
-/// disagree on.
+fn line(it: &Stated<'_>) -> Line {
+    Line {
+        text: it.point.text.clone(),
+        evidence: vec![it.evidence.id],
+    }
+}
+
+/// Words of measure, which say nothing of what is measured.
+const MEASURES: &[&str] = &[
+    "cm", "mm", "km", "m", "kg", "g", "mg", "euros", "euro", "dollars", "square", "cubic", "metre",
+    "metres", "meter", "meters", "percent", "per", "year", "years", "average",
+];
+
+/// The words both sentences share, in the order of the first: what they disagree on.
 fn common_words(one: &str, other: &str) -> String {
     let there: Vec<String> = tokens(other).into_iter().map(|it| it.text).collect();
-    let words = tokens(one);
-    let mut runs: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
-    let mut run: Vec<&Token> = Vec::new();
-    let mut close = |run: &mut Vec<&Token>| {
-        while run.last().is_some_and(|it| is_stop(&it.text)) {
-            run.pop();
-        }
-        let from = run.iter().position(|it| !is_stop(&it.text));
-        if let (Some(from), Some(last)) = (from, run.last()) {
-            let telling = run.iter().filter(|it| !is_stop(&it.text)).count();
-            runs.push((telling, run[from].span.start..last.span.end));
-        }
-        run.clear();
-    };
-    for token in &words {
-        let digit = token.text.starts_with(|c: char| c.is_ascii_digit());
-        if !digit && there.contains(&token.text) {
-            run.push(token);
-        } else {
-            close(&mut run);
-        }
-    }
-    close(&mut run);
-    runs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.start.cmp(&b.1.start)));
-    runs.truncate(2);
-    runs.sort_by_key(|it| it.1.start);
-    let shown: Vec<&str> = runs.into_iter().map(|(_, span)| &one[span]).collect();
-    shown.join(" … ")
+    let shared: Vec<&str> = tokens(one)
+        .into_iter()
+        .filter(|it| !is_stop(&it.text) && there.contains(&it.text))
+        .filter(|it| {
+            !it.text.starts_with(|c: char| c.is_ascii_digit())
+                && !MEASURES.contains(&it.text.as_str())
+        })
+        .map(|it| &one[it.span])
+        .take(6)
+        .collect();
+    shared.join(" ")
 }
 
 /// The older and the newer source by name, where their years differ by two or more.

@@ -18,7 +18,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
     };
     Ok(match kind {
         QuestionKind::Definition => definition_fit(asked, spaced),
-        QuestionKind::HowTo => cues("steps"),
+        QuestionKind::HowTo => cues("steps").max(imperative_fit(text)),
         QuestionKind::Comparison => cues("comparison"),
         QuestionKind::Why => cues("reasons"),
         QuestionKind::List => list_fit(text, spaced).max(novelty(asked, text) * 0.8),
@@ -57,64 +57,98 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
     }
 }
 
-/// "X is a …", "X, a kind of …", "X refers to …": the subject stands before the defining words.
+/// "X is a …", "X refers to …": the sentence begins with the subject, and the defining words follow
+/// at once; best with what tells it from others ("that", "which").
 fn definition_fit(asked: &str, spaced: &str) -> f32 {
-    let subjects: Vec<String> = tokens(asked)
+    const ASKING: &[&str] = &["define", "definition", "meaning", "explain", "what's"];
+    const DEFINING: &[&str] = &[
+        "is",
+        "are",
+        "was",
+        "were",
+        "refers",
+        "refer",
+        "means",
+        "consists",
+        "consist",
+        "describes",
+        "belongs",
+    ];
+    let subject: Vec<String> = tokens(asked)
         .into_iter()
-        .filter(|it| {
-            !is_stop(&it.text)
-                && !matches!(
-                    it.text.as_str(),
-                    "define" | "definition" | "meaning" | "explain"
-                )
-        })
+        .filter(|it| !is_stop(&it.text) && !ASKING.contains(&it.text.as_str()))
         .map(|it| stem(&it.text))
         .collect();
-    let lead: Vec<&str> = spaced
-        .trim()
+    let words: Vec<&str> = spaced
         .split([' ', ','])
         .filter(|it| !it.is_empty())
-        .take(9)
         .collect();
-    let early = lead.iter().take(6).any(|it| subjects.contains(&stem(it)));
-    if !early {
+    let lead = usize::from(
+        words
+            .first()
+            .is_some_and(|it| matches!(*it, "a" | "an" | "the")),
+    );
+    let Some(verb) = words
+        .iter()
+        .position(|it| DEFINING.contains(it))
+        .filter(|it| *it <= 12)
+    else {
+        return 0.0;
+    };
+    let head: Vec<String> = words[lead..verb.max(lead)]
+        .iter()
+        .map(|it| stem(it))
+        .collect();
+    // "Preterm premature rupture of membranes (PPROM) is": the subject may stand in brackets.
+    if subject.is_empty() || !subject.iter().all(|it| head.contains(it)) {
         return 0.0;
     }
-    const DEFINING: &[&str] = &[
-        "is a",
-        "is an",
-        "is the",
-        "are a",
-        "are the",
-        "are an",
-        "is one of",
-        "are one of",
-        "refers to",
-        "refer to",
-        "is defined as",
-        "are defined as",
-        "is a type of",
-        "is any",
-        "means",
-        "is known as",
-        "was a",
-        "was the",
-        "consists of",
-        "consist of",
-        "is characterized by",
-        "is characterised by",
-        "are characterized by",
-        "belongs to",
-        "describes",
-    ];
-    let at = DEFINING
-        .iter()
-        .filter(|it| has_phrase(spaced, it))
-        .filter_map(|it| spaced.find(it))
-        .min();
-    match at {
-        Some(at) if at < 70 => 1.0,
-        Some(at) if at < 120 => 0.5,
+    let straight = head.len() <= subject.len() + 1 || head.last() == subject.last();
+    let article = words.get(verb + 1).is_some_and(|it| {
+        matches!(
+            *it,
+            "a" | "an" | "the" | "any" | "one" | "to" | "of" | "that"
+        )
+    });
+    let tells = [
+        "that",
+        "which",
+        "whose",
+        "in",
+        "characterized",
+        "characterised",
+        "caused",
+        "used",
+        "with",
+        "by",
+    ]
+    .iter()
+    .any(|it| words[verb..].contains(it));
+    match (straight, article, tells) {
+        (true, true, true) => 1.0,
+        (true, true, false) => 0.7,
+        (false, true, true) => 0.5,
+        _ => 0.25,
+    }
+}
+
+/// "1. Sweep the deck", "Lay the mat": a numbered step or an order.
+fn imperative_fit(text: &str) -> f32 {
+    let numbered = text.starts_with(|c: char| c.is_ascii_digit());
+    let first = text.trim_start_matches(|c: char| !c.is_alphabetic());
+    let first = first
+        .split([' ', ','])
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let order = prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(&first))
+        && !matches!(
+            first.as_str(),
+            "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
+        );
+    match (numbered, order) {
+        (true, _) => 0.9,
+        (false, true) => 0.8,
         _ => 0.0,
     }
 }

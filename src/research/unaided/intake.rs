@@ -262,37 +262,16 @@ fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
 /// Names and noun phrases of the question as they stand: runs of words between stop words,
 /// without weak words at their ends; most telling first.
 pub(crate) fn subjects(asked: &str) -> Vec<String> {
-    let words = tokens(asked);
     let mut runs: Vec<(f32, usize, String)> = Vec::new();
-    let mut run: Vec<&Token> = Vec::new();
-    let mut close = |run: &mut Vec<&Token>| {
-        trim_weak(asked, run);
+    for mut run in noun_runs(asked) {
+        trim_weak(asked, &mut run);
         if let (Some(first), Some(last)) = (run.first(), run.last()) {
             let weight = run.iter().map(|it| telling(asked, it)).sum::<f32>();
             let text = asked[first.span.start..last.span.end].to_owned();
             runs.push((weight, first.span.start, text));
         }
-        run.clear();
-    };
-    let mut end = 0;
-    for (nth, token) in words.iter().enumerate() {
-        let between = &asked[end..token.span.start];
-        if !between
-            .chars()
-            .all(|c| c.is_whitespace() || c == '\'' || c == '’')
-        {
-            close(&mut run);
-        }
-        end = token.span.end;
-        let name = is_name(asked, token) && nth > 0;
-        if (is_stop(&token.text) && !name) || is_question_word(&token.text) {
-            close(&mut run);
-        } else {
-            run.push(token);
-        }
     }
-    close(&mut run);
-    // The heaviest first, but only among those that tell something; ties by place.
+    // The heaviest first; ties by place.
     runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut seen = BTreeSet::new();
     runs.into_iter()
@@ -302,12 +281,70 @@ pub(crate) fn subjects(asked: &str) -> Vec<String> {
         .collect()
 }
 
-fn trim_weak(text: &str, run: &mut Vec<&Token>) {
+/// Runs of words that carry meaning, cut at stop words, marks and, in "does X do Y", at the verb.
+fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
+    let mut runs: Vec<Vec<Token>> = vec![Vec::new()];
+    let mut helped = false;
+    let mut end = 0;
+    for (nth, token) in tokens(asked).into_iter().enumerate() {
+        let between = &asked[end..token.span.start];
+        end = token.span.end;
+        let open = runs.len() - 1;
+        if !between
+            .chars()
+            .all(|c| c.is_whitespace() || matches!(c, '\'' | '’'))
+            && !runs[open].is_empty()
+        {
+            runs.push(Vec::new());
+        }
+        let open = runs.len() - 1;
+        let name = is_name(asked, &token) && nth > 0;
+        let verb = helped
+            && !name
+            && is_verb(&token.text)
+            && (!runs[open].is_empty() || between_pronoun(asked, &token));
+        if verb {
+            helped = false;
+        }
+        if verb || (is_stop(&token.text) && !name) || is_question_word(&token.text) {
+            helped |= matches!(token.text.as_str(), "do" | "does" | "did");
+            runs.push(Vec::new());
+        } else {
+            runs[open].push(token);
+        }
+    }
+    for run in &mut runs {
+        // "which plants survive on": the verb closes the run.
+        if run.len() > 1
+            && run
+                .last()
+                .is_some_and(|it| is_verb(&it.text) && !is_name(asked, it))
+        {
+            run.pop();
+        }
+    }
+    runs.retain(|it| !it.is_empty());
+    runs
+}
+
+/// Whether the word stands right behind "you", "we", "I", "they", "it" or "one".
+fn between_pronoun(asked: &str, token: &Token) -> bool {
+    let before = asked[..token.span.start].trim_end().to_lowercase();
+    ["you", "we", "i", "they", "it", "one"]
+        .iter()
+        .any(|it| before.ends_with(&format!(" {it}")))
+}
+
+fn is_verb(word: &str) -> bool {
+    prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(word))
+}
+
+fn trim_weak(text: &str, run: &mut Vec<Token>) {
     let weak = |it: &Token| is_weak(&it.text) && !is_name(text, it);
-    while run.first().is_some_and(|it| weak(it)) {
+    while run.first().is_some_and(weak) {
         run.remove(0);
     }
-    while run.last().is_some_and(|it| weak(it)) {
+    while run.last().is_some_and(weak) {
         run.pop();
     }
 }

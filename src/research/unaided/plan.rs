@@ -140,12 +140,27 @@ pub(crate) fn sides(brief: &Brief) -> (String, String) {
         .or_else(|| split_at(text, &lower, 0, " better than "))
         .or_else(|| split_at(text, &lower, 0, " or "));
     let mut subjects = brief.subjects.iter().cloned();
-    found.unwrap_or_else(|| {
+    let (a, b) = found.unwrap_or_else(|| {
         (
             subjects.next().unwrap_or_default(),
             subjects.next().unwrap_or_default(),
         )
-    })
+    });
+    (whole_side(a, &b), b)
+}
+
+/// "extensive" of "an extensive and an intensive green roof" is "extensive green roof".
+fn whole_side(a: String, b: &str) -> String {
+    const ADJECTIVE: &[&str] = &[
+        "ive", "al", "ic", "ous", "ary", "ant", "ent", "able", "ible", "ar", "ed",
+    ];
+    let head = b.split_once(' ').map(|it| it.1);
+    match head {
+        Some(head) if !a.contains(' ') && ADJECTIVE.iter().any(|it| a.ends_with(it)) => {
+            format!("{a} {head}")
+        }
+        _ => a,
+    }
 }
 
 fn split_at(text: &str, lower: &str, from: usize, joint: &str) -> Option<(String, String)> {

@@ -13,7 +13,9 @@ use crate::research::thesaurus;
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{kind_of, telling};
 use super::lexicon::{Lexicon, spaced};
-use super::sentence::{Seen, Unfit, claim_text, denies, doubts, fitness, gives_orders, leans};
+use super::sentence::{
+    Seen, Unfit, claim_text, denies, doubts, fitness, gives_orders, leans, measures, years_at,
+};
 
 /// Longest text of a page that is weighed, in characters (row E12).
 const PAGE_CUT: usize = 25_000;
@@ -45,6 +47,11 @@ const WIDENED_WORDS: usize = 70;
 const SHORT_PAGE: usize = 15;
 /// Sentences before that still say what a sentence of a longer page is about.
 const REACH: usize = 4;
+
+/// Words on each side of a date or measure that say what it is of.
+const NEAR: usize = 10;
+/// Share of an item's words that a page's title and heading must have to be about it.
+const TOPICAL: f32 = 0.65;
 
 /// A question term and how telling it is.
 #[derive(Debug, Clone, Copy)]
@@ -553,14 +560,18 @@ impl Scale {
         meant.extend(named.filter(|it| around.wide.binary_search(it).is_ok()));
         meant.sort_unstable();
         meant.dedup();
-        let setting = Setting {
-            context: &context,
-            about: self.coverage(&self.question, around.title),
-            early: 1.0 / (1.0 + n as f32 / 12.0),
-        };
+        let early = 1.0 / (1.0 + n as f32 / 12.0);
         let mut items = Vec::new();
+        let said = Said {
+            own: &meant,
+            context: &context,
+            topic: &around.topic,
+            text: &text,
+            spaced: &seen.spaced,
+            early,
+        };
         for probe in &self.probes {
-            let score = self.speaks_to(probe, &meant, &setting, &text, &seen.spaced)? * fit;
+            let score = self.speaks_to(probe, &said)? * fit;
             if score > 0.0 {
                 items.push((probe.item, score.min(1.0)));
             }
@@ -584,44 +595,46 @@ impl Scale {
     }
 
     /// The score of a sentence for one item; 0 where it does not speak to it.
-    fn speaks_to(
-        &self,
-        probe: &Probe,
-        own: &[u32],
-        setting: &Setting<'_>,
-        text: &str,
-        spaced: &str,
-    ) -> Result<f32> {
-        let (context, early) = (setting.context, setting.early);
+    fn speaks_to(&self, probe: &Probe, said: &Said<'_>) -> Result<f32> {
         // Steps and members of a list seldom name what they are steps or members of.
         let alone = match probe.kind {
             QuestionKind::HowTo | QuestionKind::List => 0.5,
             _ => 0.72,
         };
         let met = |terms: &[Term]| {
-            alone * self.coverage(terms, own) + (1.0 - alone) * self.coverage(terms, context)
+            alone * self.coverage(terms, said.own)
+                + (1.0 - alone) * self.coverage(terms, said.context)
         };
         let question = met(&self.question);
         let to_item = met(&probe.terms);
+        let Said {
+            text,
+            spaced,
+            early,
+            ..
+        } = *said;
         if probe.core {
-            let relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
+            let mut relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
+            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            // Under a title that asks the same, a step or a member need not repeat the question.
+            let topical = self.coverage(&probe.terms, said.topic);
+            if topical >= TOPICAL
+                && fit >= 0.5
+                && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List)
+            {
+                relevance = relevance.max(0.6 * topical + 0.2 * relevance);
+            }
             if relevance < FLOOR {
                 return Ok(0.0);
             }
-            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
-            let shape = shape_weight(probe.kind);
-            // Steps are found by the page they stand on, other answers by their own words.
-            let place = match probe.kind {
-                QuestionKind::HowTo => 0.42,
-                _ => 0.18,
-            };
-            let matter = (0.82 - place) * relevance
-                + 0.18 * self.on_topic(own)
-                + place * setting.about * setting.about;
-            let score = (0.94 - shape) * matter + shape * fit + 0.06 * early;
-            // Of the many sentences that name a thing, few say what it is.
-            let beside = probe.kind == QuestionKind::Definition && fit < 0.5 && setting.about < 0.8;
-            return Ok(if beside { score * 0.7 } else { score });
+            // A sentence without the shape of an answer only speaks to the matter.
+            let shaped = !matches!(
+                probe.kind,
+                QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
+            );
+            let beside = if shaped && fit < 0.3 { 0.6 } else { 1.0 };
+            let matter = 0.86 * relevance + 0.14 * self.on_topic(said.own);
+            return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
         }
         if probe.side {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
@@ -671,6 +684,27 @@ impl Scale {
             .collect()
     }
 
+    /// Share of the question's telling words that stand near the dates or measures of a text: it is
+    /// them that the question asks for. 1 where the kind asks for neither.
+    pub(crate) fn nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
+        let at: Vec<usize> = match kind {
+            QuestionKind::When => years_at(text),
+            QuestionKind::Quantity => measures(text).into_iter().map(|it| it.span.start).collect(),
+            _ => return 1.0,
+        };
+        let words = tokens(text);
+        let mut best: f32 = 0.0;
+        for place in at {
+            let nth = words.partition_point(|it| it.span.start < place);
+            let from = nth.saturating_sub(NEAR);
+            let to = (nth + NEAR).min(words.len());
+            if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
+                best = best.max(self.relevance(&text[first.span.start..last.span.end]));
+            }
+        }
+        best
+    }
+
     pub(crate) fn lexicon(&mut self) -> &mut Lexicon {
         &mut self.lexicon
     }
@@ -685,19 +719,6 @@ impl Scale {
     pub(crate) fn topicality(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
         self.on_topic(&ids)
-    }
-}
-
-/// How much the shape of an answer counts for a kind of question, beside its words.
-fn shape_weight(kind: QuestionKind) -> f32 {
-    match kind {
-        QuestionKind::Definition
-        | QuestionKind::When
-        | QuestionKind::Who
-        | QuestionKind::Where
-        | QuestionKind::Quantity
-        | QuestionKind::HowTo => 0.42,
-        _ => 0.28,
     }
 }
 
@@ -726,13 +747,15 @@ fn kin_of<'a>(
     kin
 }
 
-/// What a sentence is weighed with besides its own words.
-struct Setting<'a> {
-    /// Its words with those around it.
+/// A sentence with its words, as a probe looks at it.
+struct Said<'a> {
+    own: &'a [u32],
     context: &'a [u32],
-    /// Share of the question in the title of its page.
-    about: f32,
-    /// 1 at the top of the page, less below.
+    /// Words of title and heading.
+    topic: &'a [u32],
+    text: &'a str,
+    spaced: &'a str,
+    /// How near the top of its page, up to 1.
     early: f32,
 }
 
@@ -744,6 +767,8 @@ struct Around<'a> {
     previous: &'a [u32],
     /// Title, heading and the sentences before; all of a short page.
     wide: Vec<u32>,
+    /// Title and heading.
+    topic: Vec<u32>,
     casing: &'a Casing,
 }
 
@@ -765,7 +790,10 @@ impl<'a> Around<'a> {
         } else {
             at + 1
         };
-        let mut wide: Vec<u32> = [lines.title.as_slice(), heading].concat();
+        let mut topic: Vec<u32> = [lines.title.as_slice(), heading].concat();
+        topic.sort_unstable();
+        topic.dedup();
+        let mut wide = topic.clone();
         for (_, ids) in &all[from..to] {
             wide.extend(ids);
         }
@@ -776,6 +804,7 @@ impl<'a> Around<'a> {
             heading,
             previous,
             wide,
+            topic,
             casing: &lines.casing,
         }
     }

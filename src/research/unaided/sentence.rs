@@ -403,14 +403,24 @@ pub(crate) fn has_number(text: &str) -> bool {
         .any(|it| it.unit.is_some() || it.value >= 10.0)
 }
 
-/// A year from 1000 to 2099 among the words, not a count of something.
+/// Years from 1000 to 2099 among the words.
 pub(crate) fn years(text: &str) -> Vec<u32> {
-    tokens(text)
-        .iter()
-        .filter(|it| it.text.len() == 4 || it.text.len() == 5 && it.text.ends_with('s'))
-        .filter_map(|it: &Token| it.text.trim_end_matches('s').parse().ok())
-        .filter(|it| (1000..2100).contains(it))
-        .collect()
+    year_tokens(text).map(|it| it.1).collect()
+}
+
+/// Where the years stand: byte offsets.
+pub(crate) fn years_at(text: &str) -> Vec<usize> {
+    year_tokens(text).map(|it| it.0).collect()
+}
+
+fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
+    tokens(text).into_iter().filter_map(|it: Token| {
+        let bare = it.text.strip_suffix('s').unwrap_or(&it.text);
+        let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
+        (1000..2100)
+            .contains(&year)
+            .then_some((it.span.start, year))
+    })
 }
 
 /// Whether a month is named.

@@ -154,7 +154,6 @@ words!(SentenceWords {
     orders: Vec<String>,
     orders_weak: Vec<String>,
     pointing: Vec<String>,
-    hedges: Vec<String>,
     doubt: Vec<String>,
     negations: Vec<String>,
     no_negation: Vec<String>,
@@ -171,11 +170,9 @@ words!(GapWords {
 });
 words!(OpenWords {
     nothing: String,
-    failed: String,
     gate: String,
     stopped: String,
     gate_what: String,
-    one_voice: String,
 });
 words!(ConfidenceWords {
     sources: String,
@@ -188,8 +185,6 @@ words!(ConfidenceWords {
     doubt: String,
     direct: String,
     indirect: String,
-    old: String,
-    quoted: String,
 });
 words!(ConflictWords {
     older: String,

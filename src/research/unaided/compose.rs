@@ -29,9 +29,9 @@ const BESIDE: f32 = 0.45;
 /// Score of a sentence that speaks to its item whatever words it uses: a step under its title.
 const SPEAKS: f32 = 0.5;
 /// Share of an item's best score below which a sentence does not belong in its section.
-const BELONGS: f32 = 0.62;
+const BELONGS: f32 = 0.68;
 /// Share of the best answer's worth below which a sentence is no finding.
-const FINDS: f32 = 0.7;
+const FINDS: f32 = 0.76;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.

@@ -1,20 +1,29 @@
 //! How well each sentence of a page speaks to each item.
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod casing;
+mod chunks;
+mod keep;
+mod matter;
+mod stance;
+mod terms;
 
-use crate::domain::words::{is_stop, stem, tokens};
+use std::collections::{BTreeSet, HashMap};
+
+use crate::domain::words::tokens;
 use crate::domain::{
-    BlockKind, Brief, Evidence, EvidenceId, Item, ItemId, Page, Plan, QuestionKind, SourceId,
-    Stance,
+    BlockKind, Brief, Evidence, EvidenceId, ItemId, Page, Plan, QuestionKind, SourceId,
 };
 use crate::error::Result;
 use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
-use crate::research::thesaurus;
+
+use casing::Casing;
+use keep::{Found, keep_best};
+use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
 
 use super::fits::{cue_fit, kind_fit};
-use super::intake::{kind_of, telling};
+use super::intake::kind_of;
 use super::lexicon::{Lexicon, spaced};
 use super::sentence::{
-    Seen, Unfit, claim_text, denies, doubts, fitness, gives_orders, leans, measures, years_at,
+    Seen, Unfit, claim_text, doubts, fitness, gives_orders, leans, measures, years_at,
 };
 
 /// Longest text of a page that is weighed, in characters (row E12).
@@ -30,16 +39,10 @@ const MOST_STEPS: usize = 12;
 pub(crate) const FLOOR: f32 = 0.34;
 /// Weight of question terms that is enough to be fully on the question: four to six telling words.
 const ENOUGH: f32 = 6.5;
-/// What a near synonym of a question word counts for, and a word of the same field.
-const SYNONYM: f32 = 0.6;
-const RELATED: f32 = 0.35;
 /// From where a word counts as said by another.
 const STANDS_FOR: f32 = 0.5;
 /// What speaking to a side of the matter counts for, beside speaking to the question itself.
 const BESIDE_THE_CORE: f32 = 0.82;
-/// Sentences nearest to the question that tell what the matter is, and how many words are learnt.
-const NEAREST: usize = 24;
-const TOPIC_WORDS: usize = 16;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
 
@@ -52,13 +55,6 @@ const REACH: usize = 4;
 const NEAR: usize = 10;
 /// Share of an item's words that a page's title and heading must have to be about it.
 const TOPICAL: f32 = 0.65;
-
-/// A question term and how telling it is.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    id: u32,
-    telling: f32,
-}
 
 /// What evidence for an item must speak of.
 struct Probe {
@@ -252,72 +248,6 @@ impl Scale {
         }
     }
 
-    /// The sentences of those chunks of a long page that speak most of the question, as many as fit.
-    fn best_chunks(&mut self, page: &Page, most: usize) -> Vec<usize> {
-        let mut chunks: Vec<(usize, usize)> = Vec::new();
-        let mut start = 0;
-        for (n, it) in page.sentences().iter().enumerate() {
-            let from = page.sentences()[start].start;
-            if (it.end - from) as usize > CHUNK && n > start {
-                chunks.push((start, n));
-                start = n;
-            }
-        }
-        chunks.push((start, page.sentences().len()));
-        let words: Vec<Vec<u32>> = chunks
-            .iter()
-            .map(|(from, to)| {
-                let mut ids: Vec<u32> = (*from..*to)
-                    .flat_map(|n| self.lexicon.ids(page.sentence(n)))
-                    .collect();
-                ids.sort_unstable();
-                ids
-            })
-            .collect();
-        let mut wanted = self.question.clone();
-        for probe in &self.probes {
-            for term in &probe.terms {
-                if !wanted.iter().any(|it| it.id == term.id) {
-                    wanted.push(Term {
-                        telling: term.telling * 0.3,
-                        ..*term
-                    });
-                }
-            }
-        }
-        let mut scored: Vec<(f32, usize)> = vec![(0.0, 0); chunks.len()];
-        for (nth, slot) in scored.iter_mut().enumerate() {
-            slot.1 = nth;
-        }
-        for term in &wanted {
-            let counts: Vec<usize> = words.iter().map(|it| count_of(it, term.id)).collect();
-            let df = counts.iter().filter(|it| **it > 0).count();
-            let rare = ((chunks.len() as f32 + 1.0) / (df as f32 + 0.5))
-                .ln()
-                .max(0.05);
-            for (slot, tf) in scored.iter_mut().zip(counts) {
-                let tf = tf as f32;
-                slot.0 += term.telling * rare * tf / (tf + 1.2);
-            }
-        }
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut room = PAGE_CUT;
-        let mut kept: Vec<usize> = Vec::new();
-        for (score, nth) in scored.into_iter().take(most.max(1)) {
-            let (from, to) = chunks[nth];
-            let size = (page.sentences()[to - 1].end - page.sentences()[from].start) as usize;
-            if score <= 0.0 || size > room {
-                break;
-            }
-            room -= size;
-            kept.push(nth);
-        }
-        kept.sort_unstable();
-        kept.into_iter()
-            .flat_map(|nth| chunks[nth].0..chunks[nth].1)
-            .collect()
-    }
-
     /// Telling words count for more the rarer they are among the sentences read.
     fn weight(&self, term: &Term) -> f32 {
         if self.sentences < 20 {
@@ -356,56 +286,6 @@ impl Scale {
             .filter(|it| ids.binary_search(&it.0).is_ok())
             .map(|it| it.1)
             .fold(0.0, f32::max)
-    }
-
-    /// Learns what the matter is from the sentences nearest to the question: words that they share
-    /// and that other sentences do not (relevance feedback as in Lavrenko and Croft 2001, with
-    /// sentences for documents).
-    pub(crate) fn learn_topic(&mut self, lines: &[Lines]) {
-        let mut near: Vec<(f32, usize, usize)> = Vec::new();
-        for (page, it) in lines.iter().enumerate() {
-            let title = self.coverage(&self.question, &it.title);
-            for (nth, (_, own)) in it.lines.iter().enumerate() {
-                let score = 0.7 * self.coverage(&self.question, own) + 0.3 * title;
-                near.push((score, page, nth));
-            }
-        }
-        near.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        near.truncate(NEAREST);
-        let mut shared: BTreeMap<u32, f32> = BTreeMap::new();
-        for (score, page, nth) in &near {
-            for id in &lines[*page].lines[*nth].1 {
-                *shared.entry(*id).or_insert(0.0) += score;
-            }
-        }
-        let all = self.sentences as f32 + 1.0;
-        let asked: BTreeSet<u32> = self.question.iter().map(|it| it.id).collect();
-        let mut words: Vec<(u32, f32)> = shared
-            .into_iter()
-            .filter(|(id, _)| !asked.contains(id))
-            .map(|(id, weight)| {
-                let met = self.met.get(&id).copied().unwrap_or(0) as f32;
-                (id, weight, met)
-            })
-            // A word of one sentence is no shared word.
-            .filter(|it| it.2 >= 2.0 && it.1 >= 1.0)
-            .map(|(id, weight, met)| (id, weight * (all / (met + 0.5)).ln().max(0.0)))
-            .collect();
-        words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        words.truncate(TOPIC_WORDS);
-        self.topic = words;
-    }
-
-    /// How much of the matter the words are on, 0 to 1: three of its telling words are enough.
-    fn on_topic(&self, ids: &[u32]) -> f32 {
-        let top: f32 = self.topic.iter().take(3).map(|it| it.1).sum();
-        let met: f32 = self
-            .topic
-            .iter()
-            .filter(|it| ids.binary_search(&it.0).is_ok())
-            .map(|it| it.1)
-            .sum();
-        if top > 0.0 { (met / top).min(1.0) } else { 0.0 }
     }
 
     /// Whether a sentence is on the question's subject: one of its names, where it has names that
@@ -648,26 +528,6 @@ impl Scale {
         Ok(BESIDE_THE_CORE * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
     }
 
-    /// Which way a sentence points on a question of yes or no.
-    fn stance(&self, spaced: &str, ids: &[u32]) -> Stance {
-        let Some(probe) = self.probes.first() else {
-            return Stance::Neutral;
-        };
-        if !matches!(probe.kind, QuestionKind::YesNo | QuestionKind::Causal)
-            || self.coverage(&self.question, ids) < 0.45
-        {
-            return Stance::Neutral;
-        }
-        let asked = super::lexicon::spaced(&probe.asked);
-        let words = &self.words.sentence;
-        let against = denies(spaced, words) != denies(&asked, words);
-        if against != opposes(&asked, spaced, words) {
-            Stance::Against
-        } else {
-            Stance::For
-        }
-    }
-
     /// Question terms that no evidence for `item` speaks of, most telling first, as they stand.
     pub(crate) fn missing(&mut self, key_terms: &[String], evidence: &[&Evidence]) -> Vec<String> {
         let mut met: Vec<u32> = Vec::new();
@@ -714,37 +574,6 @@ impl Scale {
         let ids = self.ids(text);
         self.coverage(&self.question, &ids)
     }
-
-    /// How much of the matter `text` is on, 0 to 1.
-    pub(crate) fn topicality(&mut self, text: &str) -> f32 {
-        let ids = self.ids(text);
-        self.on_topic(&ids)
-    }
-}
-
-/// For each word of the texts, what may stand for it: near synonyms for most of it, words of the
-/// same field for some.
-fn kin_of<'a>(
-    lexicon: &mut Lexicon,
-    texts: impl Iterator<Item = &'a String>,
-) -> HashMap<u32, Vec<(u32, f32)>> {
-    let mut kin: HashMap<u32, Vec<(u32, f32)>> = HashMap::new();
-    for text in texts {
-        for token in tokens(text).into_iter().filter(|it| !is_stop(&it.text)) {
-            let own = lexicon.id(&token.text);
-            let stem = stem(&token.text);
-            let near = thesaurus::synonyms(&stem).map(|it| (it, SYNONYM));
-            let same_field = thesaurus::related(&stem).map(|it| (it, RELATED));
-            let row = kin.entry(own).or_default();
-            for (other, worth) in near.chain(same_field) {
-                let id = lexicon.id(other);
-                if id != own && !row.iter().any(|it| it.0 == id) {
-                    row.push((id, worth));
-                }
-            }
-        }
-    }
-    kin
 }
 
 /// A sentence with its words, as a probe looks at it.
@@ -810,38 +639,6 @@ impl<'a> Around<'a> {
     }
 }
 
-/// Whether the sentence has the opposite of a word of the question where the question has the word:
-/// "better" and "poor", "dependence" and "independence".
-fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
-    let stems = |text: &str| -> BTreeSet<String> {
-        text.split([' ', ','])
-            .filter(|it| it.len() > 2)
-            .map(stem)
-            .collect()
-    };
-    let (asked, said) = (stems(asked), stems(said));
-    let flips = |one: &str, other: &str| {
-        asked.contains(one) && said.contains(other) && !said.contains(one) && !asked.contains(other)
-    };
-    words.antonyms.iter().any(|(one, other)| {
-        let (one, other) = (stem(one), stem(other));
-        flips(&one, &other) || flips(&other, &one)
-    }) || asked.iter().filter(|it| it.len() >= 5).any(|it| {
-        ["in", "un", "non", "non-", "dis", "ir", "im"]
-            .iter()
-            .any(|prefix| flips(it, &format!("{prefix}{it}")))
-    })
-}
-
-struct Found {
-    first: usize,
-    last: usize,
-    items: Vec<(ItemId, f32)>,
-    claim: String,
-    stance: Stance,
-    doubt: bool,
-}
-
 /// The sentence before, if it is in the same block, stands alone and is fit itself.
 fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
     let at = n.checked_sub(1)?;
@@ -849,221 +646,4 @@ fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
     let text = page.sentence(at);
     let fit = fitness(page, at, &Seen::of(text), words).ok()?;
     (same && fit >= 0.6 && !leans(text, words)).then_some(at)
-}
-
-/// The best few of a chunk for each item, within the tokens kept of a chunk; in the order of the
-/// page. A short page is one chunk.
-fn keep_best(
-    found: &mut Vec<Found>,
-    most: usize,
-    tokens_kept: usize,
-    chunk_of: impl Fn(&Found) -> usize,
-) {
-    let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by(|a, b| {
-        found[*b].items[0]
-            .1
-            .total_cmp(&found[*a].items[0].1)
-            .then(a.cmp(b))
-    });
-    let mut counts: BTreeMap<(usize, ItemId), usize> = BTreeMap::new();
-    let mut spent: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut keep = vec![false; found.len()];
-    let mut covered: Vec<(usize, usize)> = Vec::new();
-    for nth in order {
-        let chunk = chunk_of(&found[nth]);
-        let it = &mut found[nth];
-        it.items
-            .retain(|(item, _)| counts.get(&(chunk, *item)).is_none_or(|row| *row < most));
-        let cost = it.claim.split_whitespace().count() * 4 / 3;
-        let so_far = spent.entry(chunk).or_insert(0);
-        let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
-        if it.items.is_empty() || overlaps || (*so_far > 0 && *so_far + cost > tokens_kept) {
-            continue;
-        }
-        *so_far += cost;
-        covered.push((it.first, it.last));
-        keep[nth] = true;
-        for (item, _) in &it.items {
-            *counts.entry((chunk, *item)).or_insert(0) += 1;
-        }
-    }
-    let mut kept = keep.into_iter();
-    found.retain(|_| kept.next().unwrap_or(false));
-}
-
-/// Which words of a page are names: written with a capital more often than without.
-struct Casing {
-    /// Lower-case word: times without a capital, times with one inside a sentence.
-    counts: HashMap<String, (u32, u32)>,
-}
-
-impl Casing {
-    fn of(page: &Page, numbers: &[usize]) -> Casing {
-        let mut counts: HashMap<String, (u32, u32)> = HashMap::new();
-        // A short page shows too little of its words' use.
-        if numbers.len() >= 20 {
-            for n in numbers {
-                let text = page.sentence(*n);
-                for token in tokens(text).into_iter().skip(1) {
-                    let capital = text[token.span.clone()].starts_with(char::is_uppercase);
-                    let count = counts.entry(token.text).or_insert((0, 0));
-                    if capital {
-                        count.1 += 1;
-                    } else {
-                        count.0 += 1;
-                    }
-                }
-            }
-        }
-        Casing { counts }
-    }
-
-    /// How many words inside the sentence have a capital that they do not have elsewhere: headings
-    /// that a flat page has run into the sentence.
-    fn glued(&self, text: &str) -> usize {
-        let mut end = 0;
-        tokens(text)
-            .iter()
-            .enumerate()
-            .filter(|(nth, it)| {
-                let word = &text[it.span.clone()];
-                let fresh = text[end..it.span.start].contains(['.', ':', '?', '!', '"', '“']);
-                end = it.span.end;
-                let capital = word.chars().count() >= 3
-                    && word.starts_with(char::is_uppercase)
-                    && word.chars().skip(1).all(char::is_lowercase);
-                let common = self
-                    .counts
-                    .get(&it.text)
-                    .is_some_and(|it| it.0 >= 2 && it.0 >= it.1);
-                *nth > 0 && capital && !fresh && common
-            })
-            .count()
-    }
-}
-
-/// The names of a question: runs of capitalised words, lower case, each with its last word.
-fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for token in tokens(question) {
-        if telling(question, &token) < 1.8 {
-            continue;
-        }
-        match runs.last_mut() {
-            Some(run) if question[run.1..token.span.start].trim().is_empty() => {
-                run.1 = token.span.end
-            }
-            _ => runs.push((token.span.start, token.span.end)),
-        }
-    }
-    runs.into_iter()
-        .filter_map(|(from, to)| {
-            let name = question[from..to].to_lowercase();
-            let last = question[from..to].rsplit(' ').next()?;
-            let part = last
-                .split(['-', '‐', '‑'])
-                .max_by_key(|it| it.chars().count())?;
-            let last = *lexicon.ids(part).last()?;
-            let bare = name
-                .strip_suffix("'s")
-                .or(name.strip_suffix("’s"))
-                .unwrap_or(&name)
-                .to_owned();
-            Some((bare, last))
-        })
-        .collect()
-}
-
-/// The long and the short form around an opening bracket: "basal cell carcinoma (BCC)". The short
-/// form's letters must begin the long form's words in order (Schwartz and Hearst 2003, simplified).
-fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
-    let inside = &text[open + 1..];
-    let short = &inside[..inside.find([')', ';', ','])?];
-    let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
-    let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
-    if !(2..=8).contains(&letters.len()) || capitals < 2 || short.contains(' ') {
-        return None;
-    }
-    let before = text[..open].trim_end();
-    let words = tokens(before);
-    let wanted: Vec<char> = letters
-        .iter()
-        .filter(|c| c.is_uppercase())
-        .flat_map(|c| c.to_lowercase())
-        .collect();
-    let from = words.len().saturating_sub(wanted.len() + 2);
-    for start in (from..words.len()).rev() {
-        let mut initials = words[start..]
-            .iter()
-            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
-        let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
-        let first = words[start].text.chars().next() == wanted.first().copied();
-        if matched && first {
-            return Some((&before[words[start].span.start..], short));
-        }
-    }
-    None
-}
-
-fn count_of(sorted: &[u32], id: u32) -> usize {
-    let from = sorted.partition_point(|it| *it < id);
-    sorted[from..].iter().take_while(|it| **it == id).count()
-}
-
-/// The telling words of `text` that stand among `terms` (all, where none are given).
-fn terms_of(lexicon: &mut Lexicon, text: &str, terms: &[String]) -> Vec<Term> {
-    let mut found: Vec<Term> = Vec::new();
-    for token in tokens(text) {
-        let weight = telling(text, &token);
-        if weight <= 0.0 || is_stop(&token.text) {
-            continue;
-        }
-        // Of a hyphenated word its parts count, unless they are too short to tell anything.
-        let word = &text[token.span.clone()];
-        let parts: Vec<&str> = word
-            .split(['-', '‐', '‑'])
-            .filter(|it| it.chars().count() >= 3)
-            .collect();
-        if parts.len() > 1 {
-            for part in parts {
-                for id in lexicon.ids(part) {
-                    push_term(&mut found, id, weight * 0.7);
-                }
-            }
-        } else {
-            for id in lexicon.ids(word) {
-                push_term(&mut found, id, weight);
-            }
-        }
-    }
-    // Terms that dialogue brought in stand in no text of the question.
-    for term in terms {
-        for id in lexicon.ids(term) {
-            push_term(&mut found, id, 0.9);
-        }
-    }
-    found
-}
-
-fn push_term(found: &mut Vec<Term>, id: u32, telling: f32) {
-    if !found.iter().any(|it| it.id == id) {
-        found.push(Term { id, telling });
-    }
-}
-
-fn part_terms(lexicon: &mut Lexicon, item: &Item, side: bool, brief: &Brief) -> Vec<Term> {
-    if side {
-        return terms_of(lexicon, &item.terms.join(" "), &[]);
-    }
-    let mut text = item.asks.clone();
-    if !brief
-        .subjects
-        .iter()
-        .any(|it| item.asks.contains(it.as_str()))
-        && let Some(subject) = brief.subjects.first()
-    {
-        text = format!("{text} {subject}");
-    }
-    terms_of(lexicon, &text, &[])
 }

@@ -1,0 +1,170 @@
+//! The telling words of a question: their weight, their kin, the names among them.
+use std::collections::HashMap;
+
+use crate::domain::words::{is_stop, stem, tokens};
+use crate::domain::{Brief, Item};
+use crate::research::thesaurus;
+use crate::research::unaided::intake::telling;
+use crate::research::unaided::lexicon::Lexicon;
+
+/// What a near synonym of a question word counts for, and a word of the same field.
+const SYNONYM: f32 = 0.6;
+
+const RELATED: f32 = 0.35;
+
+/// A question term and how telling it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term {
+    pub(super) id: u32,
+    pub(super) telling: f32,
+}
+
+/// The telling words of `text` that stand among `terms` (all, where none are given).
+pub(super) fn terms_of(lexicon: &mut Lexicon, text: &str, terms: &[String]) -> Vec<Term> {
+    let mut found: Vec<Term> = Vec::new();
+    for token in tokens(text) {
+        let weight = telling(text, &token);
+        if weight <= 0.0 || is_stop(&token.text) {
+            continue;
+        }
+        // Of a hyphenated word its parts count, unless they are too short to tell anything.
+        let word = &text[token.span.clone()];
+        let parts: Vec<&str> = word
+            .split(['-', '‐', '‑'])
+            .filter(|it| it.chars().count() >= 3)
+            .collect();
+        if parts.len() > 1 {
+            for part in parts {
+                for id in lexicon.ids(part) {
+                    push_term(&mut found, id, weight * 0.7);
+                }
+            }
+        } else {
+            for id in lexicon.ids(word) {
+                push_term(&mut found, id, weight);
+            }
+        }
+    }
+    // Terms that dialogue brought in stand in no text of the question.
+    for term in terms {
+        for id in lexicon.ids(term) {
+            push_term(&mut found, id, 0.9);
+        }
+    }
+    found
+}
+
+pub(super) fn push_term(found: &mut Vec<Term>, id: u32, telling: f32) {
+    if !found.iter().any(|it| it.id == id) {
+        found.push(Term { id, telling });
+    }
+}
+
+pub(super) fn part_terms(
+    lexicon: &mut Lexicon,
+    item: &Item,
+    side: bool,
+    brief: &Brief,
+) -> Vec<Term> {
+    if side {
+        return terms_of(lexicon, &item.terms.join(" "), &[]);
+    }
+    let mut text = item.asks.clone();
+    if !brief
+        .subjects
+        .iter()
+        .any(|it| item.asks.contains(it.as_str()))
+        && let Some(subject) = brief.subjects.first()
+    {
+        text = format!("{text} {subject}");
+    }
+    terms_of(lexicon, &text, &[])
+}
+
+/// For each word of the texts, what may stand for it: near synonyms for most of it, words of the
+/// same field for some.
+pub(super) fn kin_of<'a>(
+    lexicon: &mut Lexicon,
+    texts: impl Iterator<Item = &'a String>,
+) -> HashMap<u32, Vec<(u32, f32)>> {
+    let mut kin: HashMap<u32, Vec<(u32, f32)>> = HashMap::new();
+    for text in texts {
+        for token in tokens(text).into_iter().filter(|it| !is_stop(&it.text)) {
+            let own = lexicon.id(&token.text);
+            let stem = stem(&token.text);
+            let near = thesaurus::synonyms(&stem).map(|it| (it, SYNONYM));
+            let same_field = thesaurus::related(&stem).map(|it| (it, RELATED));
+            let row = kin.entry(own).or_default();
+            for (other, worth) in near.chain(same_field) {
+                let id = lexicon.id(other);
+                if id != own && !row.iter().any(|it| it.0 == id) {
+                    row.push((id, worth));
+                }
+            }
+        }
+    }
+    kin
+}
+
+/// The names of a question: runs of capitalised words, lower case, each with its last word.
+pub(super) fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u32)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for token in tokens(question) {
+        if telling(question, &token) < 1.8 {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if question[run.1..token.span.start].trim().is_empty() => {
+                run.1 = token.span.end
+            }
+            _ => runs.push((token.span.start, token.span.end)),
+        }
+    }
+    runs.into_iter()
+        .filter_map(|(from, to)| {
+            let name = question[from..to].to_lowercase();
+            let last = question[from..to].rsplit(' ').next()?;
+            let part = last
+                .split(['-', '‐', '‑'])
+                .max_by_key(|it| it.chars().count())?;
+            let last = *lexicon.ids(part).last()?;
+            let bare = name
+                .strip_suffix("'s")
+                .or(name.strip_suffix("’s"))
+                .unwrap_or(&name)
+                .to_owned();
+            Some((bare, last))
+        })
+        .collect()
+}
+
+/// The long and the short form around an opening bracket: "basal cell carcinoma (BCC)". The short
+/// form's letters must begin the long form's words in order (Schwartz and Hearst 2003, simplified).
+pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
+    let inside = &text[open + 1..];
+    let short = &inside[..inside.find([')', ';', ','])?];
+    let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
+    let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
+    if !(2..=8).contains(&letters.len()) || capitals < 2 || short.contains(' ') {
+        return None;
+    }
+    let before = text[..open].trim_end();
+    let words = tokens(before);
+    let wanted: Vec<char> = letters
+        .iter()
+        .filter(|c| c.is_uppercase())
+        .flat_map(|c| c.to_lowercase())
+        .collect();
+    let from = words.len().saturating_sub(wanted.len() + 2);
+    for start in (from..words.len()).rev() {
+        let mut initials = words[start..]
+            .iter()
+            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
+        let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
+        let first = words[start].text.chars().next() == wanted.first().copied();
+        if matched && first {
+            return Some((&before[words[start].span.start..], short));
+        }
+    }
+    None
+}

@@ -260,11 +260,13 @@ fn blocks(text: &str) -> Vec<Block> {
     text.lines()
         .map(str::trim)
         .filter(|it| !it.is_empty())
-        .map(|line| match (line.strip_prefix("# "), line.strip_prefix("- ")) {
-            (Some(heading), _) => Block::new(BlockKind::Heading, heading),
-            (_, Some(item)) => Block::new(BlockKind::ListItem, item),
-            _ => Block::new(BlockKind::Prose, line),
-        })
+        .map(
+            |line| match (line.strip_prefix("# "), line.strip_prefix("- ")) {
+                (Some(heading), _) => Block::new(BlockKind::Heading, heading),
+                (_, Some(item)) => Block::new(BlockKind::ListItem, item),
+                _ => Block::new(BlockKind::Prose, line),
+            },
+        )
         .collect()
 }
 

@@ -62,9 +62,12 @@ pub(crate) fn find(
             if let Some(mut it) = conflict {
                 used[a] = true;
                 used[b] = true;
-                for (c, third) in stated.iter().enumerate().skip(b + 1) {
-                    let known = [one, other].iter().any(|it| voice(it.source) == voice(third.source));
-                    let says = numbers_disagree(one, third).or_else(|| numbers_disagree(other, third));
+                for (c, third) in stated.iter().enumerate() {
+                    let known = [one, other]
+                        .iter()
+                        .any(|it| voice(it.source) == voice(third.source));
+                    let says =
+                        numbers_disagree(one, third).or_else(|| numbers_disagree(other, third));
                     if let Some((_, says)) = says
                         && !used[c]
                         && !known
@@ -356,8 +359,8 @@ fn line(it: &Stated<'_>) -> Line {
 
 /// Words of measure, which say nothing of what is measured.
 const MEASURES: &[&str] = &[
-    "cm", "mm", "km", "m", "kg", "g", "mg", "euros", "euro", "dollars", "square", "cubic", "metre", "metres", "meter",
-    "meters", "percent", "per", "year", "years", "average",
+    "cm", "mm", "km", "m", "kg", "g", "mg", "euros", "euro", "dollars", "square", "cubic", "metre",
+    "metres", "meter", "meters", "percent", "per", "year", "years", "average",
 ];
 
 /// The words both sentences share, in the order of the first: what they disagree on.
@@ -366,7 +369,10 @@ fn common_words(one: &str, other: &str) -> String {
     let shared: Vec<&str> = tokens(one)
         .into_iter()
         .filter(|it| !is_stop(&it.text) && there.contains(&it.text))
-        .filter(|it| !it.text.starts_with(|c: char| c.is_ascii_digit()) && !MEASURES.contains(&it.text.as_str()))
+        .filter(|it| {
+            !it.text.starts_with(|c: char| c.is_ascii_digit())
+                && !MEASURES.contains(&it.text.as_str())
+        })
         .map(|it| &one[it.span])
         .take(6)
         .collect();

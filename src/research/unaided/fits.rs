@@ -62,28 +62,68 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
 fn definition_fit(asked: &str, spaced: &str) -> f32 {
     const ASKING: &[&str] = &["define", "definition", "meaning", "explain", "what's"];
     const DEFINING: &[&str] = &[
-        "is", "are", "was", "were", "refers", "refer", "means", "consists", "consist", "describes", "belongs",
+        "is",
+        "are",
+        "was",
+        "were",
+        "refers",
+        "refer",
+        "means",
+        "consists",
+        "consist",
+        "describes",
+        "belongs",
     ];
     let subject: Vec<String> = tokens(asked)
         .into_iter()
         .filter(|it| !is_stop(&it.text) && !ASKING.contains(&it.text.as_str()))
         .map(|it| stem(&it.text))
         .collect();
-    let words: Vec<&str> = spaced.split([' ', ',']).filter(|it| !it.is_empty()).collect();
-    let lead = usize::from(words.first().is_some_and(|it| matches!(*it, "a" | "an" | "the")));
-    let Some(verb) = words.iter().position(|it| DEFINING.contains(it)).filter(|it| *it <= 12) else {
+    let words: Vec<&str> = spaced
+        .split([' ', ','])
+        .filter(|it| !it.is_empty())
+        .collect();
+    let lead = usize::from(
+        words
+            .first()
+            .is_some_and(|it| matches!(*it, "a" | "an" | "the")),
+    );
+    let Some(verb) = words
+        .iter()
+        .position(|it| DEFINING.contains(it))
+        .filter(|it| *it <= 12)
+    else {
         return 0.0;
     };
-    let head: Vec<String> = words[lead..verb.max(lead)].iter().map(|it| stem(it)).collect();
+    let head: Vec<String> = words[lead..verb.max(lead)]
+        .iter()
+        .map(|it| stem(it))
+        .collect();
     // "Preterm premature rupture of membranes (PPROM) is": the subject may stand in brackets.
     if subject.is_empty() || !subject.iter().all(|it| head.contains(it)) {
         return 0.0;
     }
     let straight = head.len() <= subject.len() + 1 || head.last() == subject.last();
-    let article = words.get(verb + 1).is_some_and(|it| matches!(*it, "a" | "an" | "the" | "any" | "one" | "to" | "of" | "that"));
-    let tells = ["that", "which", "whose", "in", "characterized", "characterised", "caused", "used", "with", "by"]
-        .iter()
-        .any(|it| words[verb..].contains(it));
+    let article = words.get(verb + 1).is_some_and(|it| {
+        matches!(
+            *it,
+            "a" | "an" | "the" | "any" | "one" | "to" | "of" | "that"
+        )
+    });
+    let tells = [
+        "that",
+        "which",
+        "whose",
+        "in",
+        "characterized",
+        "characterised",
+        "caused",
+        "used",
+        "with",
+        "by",
+    ]
+    .iter()
+    .any(|it| words[verb..].contains(it));
     match (straight, article, tells) {
         (true, true, true) => 1.0,
         (true, true, false) => 0.7,
@@ -96,8 +136,16 @@ fn definition_fit(asked: &str, spaced: &str) -> f32 {
 fn imperative_fit(text: &str) -> f32 {
     let numbered = text.starts_with(|c: char| c.is_ascii_digit());
     let first = text.trim_start_matches(|c: char| !c.is_alphabetic());
-    let first = first.split([' ', ',']).next().unwrap_or_default().to_lowercase();
-    let order = prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(&first)) && !matches!(first.as_str(), "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do");
+    let first = first
+        .split([' ', ','])
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let order = prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(&first))
+        && !matches!(
+            first.as_str(),
+            "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
+        );
     match (numbered, order) {
         (true, _) => 0.9,
         (false, true) => 0.8,

@@ -290,12 +290,19 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
         let between = &asked[end..token.span.start];
         end = token.span.end;
         let open = runs.len() - 1;
-        if !between.chars().all(|c| c.is_whitespace() || matches!(c, '\'' | '’')) && !runs[open].is_empty() {
+        if !between
+            .chars()
+            .all(|c| c.is_whitespace() || matches!(c, '\'' | '’'))
+            && !runs[open].is_empty()
+        {
             runs.push(Vec::new());
         }
         let open = runs.len() - 1;
         let name = is_name(asked, &token) && nth > 0;
-        let verb = helped && !name && is_verb(&token.text) && (!runs[open].is_empty() || between_pronoun(asked, &token));
+        let verb = helped
+            && !name
+            && is_verb(&token.text)
+            && (!runs[open].is_empty() || between_pronoun(asked, &token));
         if verb {
             helped = false;
         }
@@ -308,7 +315,11 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
     }
     for run in &mut runs {
         // "which plants survive on": the verb closes the run.
-        if run.len() > 1 && run.last().is_some_and(|it| is_verb(&it.text) && !is_name(asked, it)) {
+        if run.len() > 1
+            && run
+                .last()
+                .is_some_and(|it| is_verb(&it.text) && !is_name(asked, it))
+        {
             run.pop();
         }
     }
@@ -319,7 +330,9 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
 /// Whether the word stands right behind "you", "we", "I", "they", "it" or "one".
 fn between_pronoun(asked: &str, token: &Token) -> bool {
     let before = asked[..token.span.start].trim_end().to_lowercase();
-    ["you", "we", "i", "they", "it", "one"].iter().any(|it| before.ends_with(&format!(" {it}")))
+    ["you", "we", "i", "they", "it", "one"]
+        .iter()
+        .any(|it| before.ends_with(&format!(" {it}")))
 }
 
 fn is_verb(word: &str) -> bool {

@@ -151,10 +151,14 @@ pub(crate) fn sides(brief: &Brief) -> (String, String) {
 
 /// "extensive" of "an extensive and an intensive green roof" is "extensive green roof".
 fn whole_side(a: String, b: &str) -> String {
-    const ADJECTIVE: &[&str] = &["ive", "al", "ic", "ous", "ary", "ant", "ent", "able", "ible", "ar", "ed"];
+    const ADJECTIVE: &[&str] = &[
+        "ive", "al", "ic", "ous", "ary", "ant", "ent", "able", "ible", "ar", "ed",
+    ];
     let head = b.split_once(' ').map(|it| it.1);
     match head {
-        Some(head) if !a.contains(' ') && ADJECTIVE.iter().any(|it| a.ends_with(it)) => format!("{a} {head}"),
+        Some(head) if !a.contains(' ') && ADJECTIVE.iter().any(|it| a.ends_with(it)) => {
+            format!("{a} {head}")
+        }
         _ => a,
     }
 }

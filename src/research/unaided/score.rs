@@ -11,8 +11,10 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{kind_of, telling};
-use super::lexicon::Lexicon;
-use super::sentence::{measures, years_at, Seen, Unfit, claim_text, denies, doubts, fitness, leans};
+use super::lexicon::{Lexicon, has_phrase};
+use super::sentence::{
+    Seen, Unfit, claim_text, denies, doubts, fitness, leans, measures, years_at,
+};
 
 /// Longest text of a page that is weighed, in characters (row E12).
 const PAGE_CUT: usize = 25_000;
@@ -82,6 +84,8 @@ pub(crate) struct Scale {
     words: &'static Phrases,
     probes: Vec<Probe>,
     question: Vec<Term>,
+    /// The words that tell the sides of a comparison apart.
+    apart: Vec<String>,
     /// The names in the question, as written, each with the word that stands for it.
     names: Vec<(String, u32)>,
     /// Sites read from: a question that names one asks for its words, not about it.
@@ -149,6 +153,7 @@ impl Scale {
             lexicon,
             words,
             probes,
+            apart: super::answer::apart(brief),
             question,
             names,
             sites: BTreeSet::new(),
@@ -353,7 +358,10 @@ impl Scale {
             n => (3, n),
         };
         let met = |it: &&(f32, u32)| ids.binary_search(&it.1).is_ok();
-        telling.iter().take(heads).any(|it| wide.binary_search(&it.1).is_ok())
+        telling
+            .iter()
+            .take(heads)
+            .any(|it| wide.binary_search(&it.1).is_ok())
             && telling.iter().filter(met).count() >= needed
     }
 
@@ -384,13 +392,7 @@ impl Scale {
                 }
             }
         }
-        let long = page.text().len() > PAGE_CUT;
-        keep_best(&mut found, reading.tokens, |it| {
-            match page.sentences().get(it.first) {
-                Some(at) if long => at.start as usize / CHUNK,
-                _ => 0,
-            }
-        });
+        keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first));
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
                 out.evidence.push(Evidence {
@@ -494,20 +496,36 @@ impl Scale {
         };
         let question = met(&self.question);
         let to_item = met(&probe.terms);
-        let Said { text, spaced, early, .. } = *said;
+        let Said {
+            text,
+            spaced,
+            early,
+            ..
+        } = *said;
         if probe.core {
             let mut relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
-            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            let mut fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            if probe.kind == QuestionKind::Comparison
+                && !self.apart.iter().all(|it| has_phrase(spaced, it))
+            {
+                fit *= 0.4;
+            }
             // Under a title that asks the same, a step or a member need not repeat the question.
             let topical = self.coverage(&probe.terms, said.topic);
-            if topical >= TOPICAL && fit >= 0.5 && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List) {
+            if topical >= TOPICAL
+                && fit >= 0.5
+                && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List)
+            {
                 relevance = relevance.max(0.6 * topical + 0.2 * relevance);
             }
             if relevance < FLOOR {
                 return Ok(0.0);
             }
             // A sentence without the shape of an answer only speaks to the matter.
-            let shaped = !matches!(probe.kind, QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open);
+            let shaped = !matches!(
+                probe.kind,
+                QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
+            );
             let beside = if shaped && fit < 0.3 { 0.6 } else { 1.0 };
             return Ok(beside * (0.6 * relevance + 0.34 * fit + 0.06 * early));
         }
@@ -623,8 +641,16 @@ impl<'a> Around<'a> {
             Some((before, ids)) if before + 1 == n => ids.as_slice(),
             _ => &[],
         };
-        let from = if all.len() <= SHORT_PAGE { 0 } else { at.saturating_sub(REACH) };
-        let to = if all.len() <= SHORT_PAGE { all.len() } else { at + 1 };
+        let from = if all.len() <= SHORT_PAGE {
+            0
+        } else {
+            at.saturating_sub(REACH)
+        };
+        let to = if all.len() <= SHORT_PAGE {
+            all.len()
+        } else {
+            at + 1
+        };
         let mut topic: Vec<u32> = [lines.title.as_slice(), heading].concat();
         topic.sort_unstable();
         topic.dedup();
@@ -634,7 +660,14 @@ impl<'a> Around<'a> {
         }
         wide.sort_unstable();
         wide.dedup();
-        Around { title: &lines.title, heading, previous, wide, topic, casing: &lines.casing }
+        Around {
+            title: &lines.title,
+            heading,
+            previous,
+            wide,
+            topic,
+            casing: &lines.casing,
+        }
     }
 }
 
@@ -679,9 +712,27 @@ fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
     (same && fit >= 0.6 && !leans(text, words)).then_some(at)
 }
 
-/// The best few of a chunk for each item, within the tokens kept of a chunk; in the order of the
-/// page. A short page is one chunk.
-fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Found) -> usize) {
+/// What a sentence is counted with: the section under its heading, and of a long page the chunk it
+/// stands in; the tokens kept are counted for the chunk alone.
+fn unit_of(page: &Page, n: usize) -> (usize, usize) {
+    let sentences = page.sentences();
+    let heading = sentences[..n.min(sentences.len())]
+        .iter()
+        .rposition(|it| it.kind == BlockKind::Heading)
+        .unwrap_or(0);
+    let chunk = match sentences.get(n) {
+        Some(it) if page.text().len() > PAGE_CUT => it.start as usize / CHUNK,
+        _ => 0,
+    };
+    (chunk, heading)
+}
+
+/// The best few of a unit for each item, within the tokens kept of a chunk; in the order of the page.
+fn keep_best(
+    found: &mut Vec<Found>,
+    tokens_kept: usize,
+    unit_of: impl Fn(&Found) -> (usize, usize),
+) {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|a, b| {
         found[*b].items[0]
@@ -689,20 +740,20 @@ fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Foun
             .total_cmp(&found[*a].items[0].1)
             .then(a.cmp(b))
     });
-    let mut counts: BTreeMap<(usize, ItemId), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<((usize, usize), ItemId), usize> = BTreeMap::new();
     let mut spent: BTreeMap<usize, usize> = BTreeMap::new();
     let mut keep = vec![false; found.len()];
     let mut covered: Vec<(usize, usize)> = Vec::new();
     for nth in order {
-        let chunk = chunk_of(&found[nth]);
+        let unit = unit_of(&found[nth]);
         let it = &mut found[nth];
         it.items.retain(|(item, _)| {
             counts
-                .get(&(chunk, *item))
+                .get(&(unit, *item))
                 .is_none_or(|row| *row < MOST_CLAIMS)
         });
         let cost = it.claim.split_whitespace().count() * 4 / 3;
-        let so_far = spent.entry(chunk).or_insert(0);
+        let so_far = spent.entry(unit.0).or_insert(0);
         let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
         if it.items.is_empty() || overlaps || (*so_far > 0 && *so_far + cost > tokens_kept) {
             continue;
@@ -711,7 +762,7 @@ fn keep_best(found: &mut Vec<Found>, tokens_kept: usize, chunk_of: impl Fn(&Foun
         covered.push((it.first, it.last));
         keep[nth] = true;
         for (item, _) in &it.items {
-            *counts.entry((chunk, *item)).or_insert(0) += 1;
+            *counts.entry((unit, *item)).or_insert(0) += 1;
         }
     }
     let mut kept = keep.into_iter();

@@ -417,7 +417,9 @@ fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
     tokens(text).into_iter().filter_map(|it: Token| {
         let bare = it.text.strip_suffix('s').unwrap_or(&it.text);
         let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
-        (1000..2100).contains(&year).then_some((it.span.start, year))
+        (1000..2100)
+            .contains(&year)
+            .then_some((it.span.start, year))
     })
 }
 

@@ -264,7 +264,7 @@ async fn a_run_that_is_told_to_finish_writes_with_what_there_is() {
     let mut world = world(Arc::new(Pages::new(shelf())));
     world.steering = Arc::new(Tired);
     let log = log(Arc::new(Events::default()));
-    let report = research(&world, &log, &run_id(), &question("Why does cork float?"))
+    let report = research(&world, &log, &run_id(), &question("What is cork?"))
         .await
         .unwrap();
     assert_eq!(report.method.stop, StopReason::UserFinish);

@@ -9,7 +9,6 @@ mod attribution;
 mod crash;
 mod documents;
 mod extract;
-mod fit;
 mod program;
 mod quotes;
 mod retrieve;
@@ -31,7 +30,6 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   documents     every file through the readers
   extract       main-content extraction against gold pages
-  fit           fit the trees that choose the main text
   retrieve      ranking on judged collections";
 
 fn main() -> ExitCode {
@@ -44,7 +42,6 @@ fn main() -> ExitCode {
         Some("attribution") => attribution::run(rest),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
-        Some("fit") => fit::run(rest).map_err(Into::into),
         Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };

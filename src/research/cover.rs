@@ -47,7 +47,7 @@ impl Standing {
             let voices = voices(notes, found.iter().copied()).len();
             let state = state_of(&found, voices, domains_seen);
             let missing = scale.missing(&brief.key_terms, &found);
-            let gap = gap(state, &found, voices, &missing, brief, &item.query)?;
+            let gap = gap(state, &found, voices, &missing, brief, &item.heading)?;
             self.rows.push(CoverageRow {
                 id: item.id,
                 text: item.asks.clone(),
@@ -134,7 +134,7 @@ fn gap(
     voices: usize,
     missing: &[String],
     brief: &Brief,
-    query: &str,
+    heading: &str,
 ) -> Result<Option<Gap>> {
     let phrases = prompts::phrases()?;
     let words = &phrases.gap;
@@ -152,14 +152,16 @@ fn gap(
         );
     }
     let subject = brief.subjects.first().cloned().unwrap_or_default();
-    let query = if named.is_empty() || state == Coverage::Open {
-        query.to_owned()
+    // Of what is open, ask in broader words; of what is thin, for the words not met yet.
+    let wanted = if named.is_empty() || state == Coverage::Open {
+        heading.to_lowercase()
     } else {
-        fill(
-            &phrases.query.gap,
-            &[("subject", &subject), ("missing", &named.join(" "))],
-        )
+        named.join(" ")
     };
+    let query = fill(
+        &phrases.query.gap,
+        &[("subject", &subject), ("missing", &wanted)],
+    );
     Ok(Some(Gap { text, query }))
 }
 

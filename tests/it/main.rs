@@ -17,6 +17,7 @@ mod export;
 mod folder;
 mod memory;
 mod progress;
+mod research;
 mod runs;
 mod speed;
 mod stand_in;

@@ -1,7 +1,7 @@
 //! The short answer of at most 60 words, and the answer of at most 140 characters.
 use crate::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
 use crate::error::Result;
-use crate::research::prompts::{self, fill};
+use crate::research::prompts::{self, SentenceWords, fill};
 use crate::research::write::Line;
 
 use super::choose::Point;
@@ -29,6 +29,8 @@ pub(crate) struct Ranked<'a> {
     pub(crate) worth: f32,
     /// Share of the question's telling words it has.
     pub(crate) relevance: f32,
+    /// How much it has the shape of an answer to this kind of question, 0 to 1.
+    pub(crate) fit: f32,
 }
 
 /// The points by how well they answer, best first.
@@ -60,11 +62,15 @@ pub(crate) fn rank<'a>(
         };
         let long = if point.words > 40 { 0.08 } else { 0.0 };
         let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
-        let worth = 0.36 * relevance + 0.3 * fit + 0.34 * point.score + backed - doubt - long;
+        let mut worth = 0.42 * relevance + 0.33 * fit + 0.25 * point.score + backed - doubt - long;
+        if any_phrase(&lower, &words.aims) {
+            worth *= 0.7;
+        }
         ranked.push(Ranked {
             point,
             worth,
             relevance,
+            fit,
         });
     }
     ranked.sort_by(|a, b| {
@@ -76,7 +82,7 @@ pub(crate) fn rank<'a>(
 }
 
 /// The words that tell the two sides of a comparison apart, one of each.
-fn apart(brief: &Brief) -> Vec<String> {
+pub(crate) fn apart(brief: &Brief) -> Vec<String> {
     let (a, b) = sides(brief);
     let (a, b) = (spaced(&a), spaced(&b));
     let own = |one: &str, other: &str| {
@@ -143,10 +149,15 @@ pub(crate) fn short<'a>(
         return taken;
     };
     for it in ranked {
-        let weak =
-            it.worth < top.worth * 0.7 || it.relevance < top.relevance * 0.65 || it.worth < ANSWERS;
-        if taken.len() >= 3 || (weak && !taken.is_empty()) {
+        let weak = it.worth < top.worth * 0.7
+            || it.relevance < top.relevance * 0.65
+            || it.fit < top.fit * 0.75
+            || it.worth < ANSWERS;
+        if taken.len() >= 3 {
             break;
+        }
+        if weak && !taken.is_empty() {
+            continue;
         }
         let like = taken
             .iter()
@@ -263,7 +274,7 @@ fn fit_into(text: &str, room: usize, scale: &mut Scale) -> Result<Option<String>
     for it in candidates {
         if fits(&it)
             && it.split_whitespace().count() >= 5
-            && has_verb_like(&it)
+            && has_verb(&it, words)
             && scale.relevance(&it) >= whole * KEEPS
         {
             return Ok(Some(it));
@@ -349,29 +360,12 @@ fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
         .map(|at| sentence_case(text[at..].trim()))
 }
 
-/// A clause needs a verb: one of the common ones, or a word that ends like one.
-fn has_verb_like(text: &str) -> bool {
-    let words = spaced(text);
-    words.split(' ').any(|it| {
-        matches!(
-            it,
-            "is" | "are"
-                | "was"
-                | "were"
-                | "has"
-                | "have"
-                | "had"
-                | "can"
-                | "may"
-                | "will"
-                | "does"
-                | "do"
-        ) || (it.len() > 4
-            && (it.ends_with("ed")
-                || it.ends_with("es")
-                || it.ends_with("ts")
-                || it.ends_with("ns")))
-    })
+/// A clause needs a verb.
+fn has_verb(text: &str, words: &SentenceWords) -> bool {
+    let words_of = spaced(text);
+    words_of
+        .split([' ', ','])
+        .any(|it| words.verbs.contains(it) || (it.len() > 4 && it.ends_with("ed")))
 }
 
 /// Whether any of this evidence doubts itself.

@@ -1,7 +1,7 @@
 //! The extractive report: which sentences, where, and in which order.
 use crate::domain::{
     Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, Evidence, Item, Mode, Notes,
-    OpenPoint, Question, StopReason,
+    OpenPoint, Question, QuestionKind, StopReason,
 };
 use crate::error::Result;
 use crate::research::gather::Gathered;
@@ -31,7 +31,11 @@ const SPEAKS: f32 = 0.5;
 /// Share of an item's best score below which a sentence does not belong in its section.
 const BELONGS: f32 = 0.68;
 /// Share of the best answer's worth below which a sentence is no finding.
-const FINDS: f32 = 0.76;
+const FINDS: f32 = 0.72;
+/// The same for the best sentence of an item.
+const TOUCHES: f32 = 0.55;
+/// Most words of a finding.
+const FINDING_WORDS: usize = 45;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
 /// Tokens for a word of English, roughly.
@@ -84,7 +88,7 @@ pub(crate) fn compose(
     let mut findings = Vec::new();
     let mut sections = Vec::new();
     if question.mode == Mode::Report {
-        for point in pick_findings(notes, &all, &ranked, &page) {
+        for point in pick_findings(notes, brief.kind, &ranked, &page) {
             let line = page.say(point);
             findings.push((
                 line,
@@ -98,7 +102,7 @@ pub(crate) fn compose(
             ));
         }
         for item in notes.plan.items() {
-            let paragraphs = section(notes, item, &all, &mut page);
+            let paragraphs = section(notes, brief.kind, item, &all, &mut page);
             if !paragraphs.is_empty() {
                 sections.push(DraftSection {
                     title: item.heading.clone(),
@@ -166,59 +170,66 @@ fn speaks_to_core(notes: &Notes, point: &Point) -> bool {
         .is_some_and(|it| point.items.contains(&it.id))
 }
 
-/// The best of each item first, then the best of what is left; about a third of all there is to say.
+/// The best of each item first, then the best of what is left; about a third of all there is to
+/// say. Steps are no findings: they stand together in their section.
 fn pick_findings<'a>(
     notes: &Notes,
-    all: &'a [Point],
+    kind: QuestionKind,
     ranked: &[Ranked<'a>],
     page: &Sheet<'_>,
 ) -> Vec<&'a Point> {
-    let left: Vec<&Point> = all.iter().filter(|it| page.fresh(it)).collect();
+    let core = notes.plan.items()[0].id;
+    let top = ranked.first().map_or(0.0, |it| it.worth);
+    let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
+    let left: Vec<&Ranked<'_>> = ranked
+        .iter()
+        .filter(|it| {
+            page.fresh(it.point) && it.point.words <= FINDING_WORDS && it.worth >= top * TOUCHES
+        })
+        .filter(|it| kind != QuestionKind::HowTo || it.point.items.first() != Some(&core))
+        .collect();
     let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
-    let mut picked: Vec<&Point> = Vec::new();
     let fresh = |picked: &[&Point], it: &Point| {
         picked
             .iter()
             .all(|other| jaccard(&other.ids, &it.ids) < 0.5)
     };
+    let mut picked: Vec<&Point> = Vec::new();
     for item in notes.plan.items() {
         let best = left
             .iter()
+            .map(|it| it.point)
             .filter(|it| {
-                it.items.first() == Some(&item.id)
-                    && it.score >= 0.4
-                    && it.words <= 45
-                    && fresh(&picked, it)
+                it.items.first() == Some(&item.id) && it.score >= 0.4 && fresh(&picked, it)
             })
             .max_by(|a, b| {
                 a.score
                     .total_cmp(&b.score)
                     .then(b.evidence.cmp(&a.evidence))
             });
-        if let Some(it) = best
-            && picked.len() < most
-        {
-            picked.push(it);
+        if picked.len() < most {
+            picked.extend(best);
         }
     }
-    let top = ranked.first().map_or(0.0, |it| it.worth);
-    for it in ranked
+    for it in left
         .iter()
-        .filter(|it| it.worth >= top * FINDS)
-        .map(|it| it.point)
+        .filter(|it| it.worth >= top * FINDS && it.fit >= shape * 0.5)
     {
-        if picked.len() >= most {
-            break;
-        }
-        if page.fresh(it) && it.words <= 45 && fresh(&picked, it) {
-            picked.push(it);
+        if picked.len() < most && fresh(&picked, it.point) {
+            picked.push(it.point);
         }
     }
     picked
 }
 
 /// The paragraphs of one item: chosen by MMR, then ordered so that they read.
-fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> Vec<Vec<Line>> {
+fn section(
+    notes: &Notes,
+    kind: QuestionKind,
+    item: &Item,
+    all: &[Point],
+    page: &mut Sheet<'_>,
+) -> Vec<Vec<Line>> {
     let core = notes
         .plan
         .items()
@@ -227,7 +238,7 @@ fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> V
     let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
     let own: Vec<Point> = all
         .iter()
-        .filter(|it| it.items.contains(&item.id) && page.fresh(it))
+        .filter(|it| it.items.first() == Some(&item.id) && page.fresh(it))
         .cloned()
         .collect();
     let best = own.iter().map(|it| it.score).fold(0.0, f32::max);
@@ -235,20 +246,41 @@ fn section(notes: &Notes, item: &Item, all: &[Point], page: &mut Sheet<'_>) -> V
         .into_iter()
         .filter(|it| it.score >= best * BELONGS)
         .collect();
-    // A sentence that speaks to several items stands where it speaks best.
-    let worth = |it: &Point| {
-        if it.items.first() == Some(&item.id) {
-            it.score
-        } else {
-            it.score * 0.6
-        }
-    };
-    let picked = mmr(&own, worth, &page.said, most, page.room);
+    let picked = mmr(&own, |it| it.score, &page.said, most, page.room);
     let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
-    let ordered = reading_order(notes, &chosen);
+    let ordered = if core && kind == QuestionKind::HowTo {
+        in_steps(notes, chosen)
+    } else {
+        reading_order(notes, &chosen)
+    };
     ordered
         .into_iter()
         .map(|paragraph| paragraph.into_iter().map(|it| page.say(it)).collect())
+        .collect()
+}
+
+/// Steps stand as their page gives them: the page with most to say first, each in its own order.
+fn in_steps<'a>(notes: &Notes, chosen: Vec<&'a Point>) -> Vec<Vec<&'a Point>> {
+    let mut pages: Vec<(f32, u32)> = Vec::new();
+    for it in &chosen {
+        let page = place(notes, it).0;
+        match pages.iter_mut().find(|row| row.1 == page) {
+            Some(row) => row.0 += it.score,
+            None => pages.push((it.score, page)),
+        }
+    }
+    pages.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    pages
+        .into_iter()
+        .map(|(_, page)| {
+            let mut own: Vec<&Point> = chosen
+                .iter()
+                .copied()
+                .filter(|it| place(notes, it).0 == page)
+                .collect();
+            own.sort_by_key(|it| place(notes, it).1);
+            own
+        })
         .collect()
 }
 
@@ -429,6 +461,14 @@ fn open_points(gathered: &Gathered) -> Result<Vec<OpenPoint>> {
             item: None,
             what: words.gate_what.clone(),
             why: fill(&words.gate, &[("reason", reason)]),
+        });
+    }
+    if !gathered.failed.is_empty() {
+        let count = gathered.failed.len().to_string();
+        out.push(OpenPoint {
+            item: None,
+            what: words.failed_what.clone(),
+            why: fill(&words.failed, &[("count", &count)]),
         });
     }
     if matches!(

@@ -62,7 +62,7 @@ pub(crate) fn find(
             if let Some(mut it) = conflict {
                 used[a] = true;
                 used[b] = true;
-                for (c, third) in stated.iter().enumerate().skip(b + 1) {
+                for (c, third) in stated.iter().enumerate() {
                     let known = [one, other]
                         .iter()
                         .any(|it| voice(it.source) == voice(third.source));

@@ -16,12 +16,12 @@ use crate::error::Result;
 use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 
 use casing::Casing;
-use keep::{Found, keep_best};
+use keep::{Found, keep_best, unit_of};
 use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
 
 use super::fits::{cue_fit, kind_fit};
 use super::intake::kind_of;
-use super::lexicon::{Lexicon, spaced};
+use super::lexicon::{Lexicon, has_phrase, spaced};
 use super::sentence::{
     Seen, Unfit, claim_text, doubts, fitness, gives_orders, leans, measures, years_at,
 };
@@ -32,8 +32,6 @@ const PAGE_CUT: usize = 25_000;
 const CHUNK: usize = 4_000;
 /// Most claims of a page for an item (row C4).
 const MOST_CLAIMS: usize = 5;
-/// Most steps of a page: a recipe with half its steps is none.
-const MOST_STEPS: usize = 12;
 /// Relevance to the question, own words and context together, below which a sentence is about
 /// something else. Measured on the null questions of MultiHop-RAG: see `evals`.
 pub(crate) const FLOOR: f32 = 0.34;
@@ -93,6 +91,8 @@ pub(crate) struct Scale {
     words: &'static Phrases,
     probes: Vec<Probe>,
     question: Vec<Term>,
+    /// The words that tell the sides of a comparison apart.
+    apart: Vec<String>,
     /// The names in the question, as written, each with the word that stands for it.
     names: Vec<(String, u32)>,
     /// Sites read from: a question that names one asks for its words, not about it.
@@ -166,6 +166,7 @@ impl Scale {
             lexicon,
             words,
             probes,
+            apart: super::answer::apart(brief),
             question,
             names,
             sites: BTreeSet::new(),
@@ -361,17 +362,7 @@ impl Scale {
                 }
             }
         }
-        let long = page.text().len() > PAGE_CUT;
-        let most = match self.probes.first().map(|it| it.kind) {
-            Some(QuestionKind::HowTo) => MOST_STEPS,
-            _ => MOST_CLAIMS,
-        };
-        keep_best(&mut found, most, reading.tokens, |it| {
-            match page.sentences().get(it.first) {
-                Some(at) if long => at.start as usize / CHUNK,
-                _ => 0,
-            }
-        });
+        keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first));
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
                 out.evidence.push(Evidence {
@@ -495,7 +486,12 @@ impl Scale {
         } = *said;
         if probe.core {
             let mut relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
-            let fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            let mut fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            if probe.kind == QuestionKind::Comparison
+                && !self.apart.iter().all(|it| has_phrase(spaced, it))
+            {
+                fit *= 0.4;
+            }
             // Under a title that asks the same, a step or a member need not repeat the question.
             let topical = self.coverage(&probe.terms, said.topic);
             if topical >= TOPICAL

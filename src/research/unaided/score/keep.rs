@@ -1,7 +1,8 @@
 //! The best few sentences of a page for each item.
 use std::collections::BTreeMap;
 
-use crate::domain::{ItemId, Stance};
+use super::{CHUNK, MOST_CLAIMS, PAGE_CUT};
+use crate::domain::{BlockKind, ItemId, Page, Stance};
 
 pub(super) struct Found {
     pub(super) first: usize,
@@ -12,13 +13,26 @@ pub(super) struct Found {
     pub(super) doubt: bool,
 }
 
-/// The best few of a chunk for each item, within the tokens kept of a chunk; in the order of the
-/// page. A short page is one chunk.
+/// What a sentence is counted with: the section under its heading, and of a long page the chunk it
+/// stands in; the tokens kept are counted for the chunk alone.
+pub(super) fn unit_of(page: &Page, n: usize) -> (usize, usize) {
+    let sentences = page.sentences();
+    let heading = sentences[..n.min(sentences.len())]
+        .iter()
+        .rposition(|it| it.kind == BlockKind::Heading)
+        .unwrap_or(0);
+    let chunk = match sentences.get(n) {
+        Some(it) if page.text().len() > PAGE_CUT => it.start as usize / CHUNK,
+        _ => 0,
+    };
+    (chunk, heading)
+}
+
+/// The best few of a unit for each item, within the tokens kept of a chunk; in the order of the page.
 pub(super) fn keep_best(
     found: &mut Vec<Found>,
-    most: usize,
     tokens_kept: usize,
-    chunk_of: impl Fn(&Found) -> usize,
+    unit_of: impl Fn(&Found) -> (usize, usize),
 ) {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|a, b| {
@@ -27,17 +41,20 @@ pub(super) fn keep_best(
             .total_cmp(&found[*a].items[0].1)
             .then(a.cmp(b))
     });
-    let mut counts: BTreeMap<(usize, ItemId), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<((usize, usize), ItemId), usize> = BTreeMap::new();
     let mut spent: BTreeMap<usize, usize> = BTreeMap::new();
     let mut keep = vec![false; found.len()];
     let mut covered: Vec<(usize, usize)> = Vec::new();
     for nth in order {
-        let chunk = chunk_of(&found[nth]);
+        let unit = unit_of(&found[nth]);
         let it = &mut found[nth];
-        it.items
-            .retain(|(item, _)| counts.get(&(chunk, *item)).is_none_or(|row| *row < most));
+        it.items.retain(|(item, _)| {
+            counts
+                .get(&(unit, *item))
+                .is_none_or(|row| *row < MOST_CLAIMS)
+        });
         let cost = it.claim.split_whitespace().count() * 4 / 3;
-        let so_far = spent.entry(chunk).or_insert(0);
+        let so_far = spent.entry(unit.0).or_insert(0);
         let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);
         if it.items.is_empty() || overlaps || (*so_far > 0 && *so_far + cost > tokens_kept) {
             continue;
@@ -46,7 +63,7 @@ pub(super) fn keep_best(
         covered.push((it.first, it.last));
         keep[nth] = true;
         for (item, _) in &it.items {
-            *counts.entry((chunk, *item)).or_insert(0) += 1;
+            *counts.entry((unit, *item)).or_insert(0) += 1;
         }
     }
     let mut kept = keep.into_iter();

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use tantivy::{DocAddress, Searcher};
 
-use super::postings::{Occurrences, Statistics, having};
-use super::rank::At;
+use super::postings::{At, Occurrences, Statistics, having};
+use super::rows::shown;
 use super::schema::Fields;
-use super::shown;
 use super::terms::terms;
 
 /// Passages that are asked for words.

@@ -2,8 +2,8 @@
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
-use super::intake::day;
 use super::postings::{column, postings};
+use super::rows::day;
 use super::schema::Fields;
 
 /// What a search leaves out.

@@ -8,17 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tantivy::indexer::{AddOperation, SegmentWriter};
-use tantivy::{Index, SegmentMeta, TantivyDocument};
+use tantivy::{Index, SegmentMeta};
 
 use super::ReadFile;
-use super::passages::passages;
+use super::rows::{origin, rows};
 use super::schema::Fields;
-use super::walk::{Seen, first_64, short_hash};
+use super::walk::{Seen, first_64};
 use crate::adapters::documents::{Fault, Taken};
-use crate::domain::{Page, PageDraft};
+use crate::domain::PageDraft;
 use crate::record::FailReason;
 
 /// Drafts that may wait between reading and indexing.
@@ -183,12 +182,6 @@ fn take(
     }
 }
 
-/// What the rows of one state of a file are known by. Another state has another, so that deleting
-/// the old rows cannot reach the new ones.
-pub(super) fn origin(file: u64, hash: u64) -> u64 {
-    short_hash(&[&file.to_le_bytes(), &hash.to_le_bytes()])
-}
-
 pub(super) fn fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> Fault {
     Fault {
         path: path.to_owned(),
@@ -229,7 +222,9 @@ fn write_rows(
         while let Some(it) = ahead.take() {
             let (path, nth) = (it.path.clone(), it.nth + 1);
             // A document that breaks our own code must not take the folder with it.
-            let Ok(rows) = catch_unwind(AssertUnwindSafe(|| rows(fields, it))) else {
+            let Ok(rows) =
+                catch_unwind(AssertUnwindSafe(|| rows(fields, it.from, it.nth, it.draft)))
+            else {
                 let doing = format!("indexing document {nth}");
                 let lost = fault(&path, &doing, &"its text broke the indexer");
                 // Nobody listens only when the calling thread is gone already.
@@ -257,94 +252,4 @@ fn write_rows(
         }
     }
     Ok(())
-}
-
-/// What a hit shows of a document, kept with each passage.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Shown {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<String>,
-    pub(super) url: String,
-    pub(super) title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) date: Option<String>,
-    /// The passage.
-    pub(super) text: String,
-}
-
-/// The rows of one document: its passages and its page. None for a document without words.
-fn rows(fields: Fields, it: Draft) -> tantivy::Result<Vec<TantivyDocument>> {
-    let page = Page::new(it.draft);
-    let ranges = passages(&page);
-    if ranges.is_empty() {
-        return Ok(Vec::new());
-    }
-    let id = short_hash(&[&it.from.to_le_bytes(), &it.nth.to_le_bytes()]);
-    // Who says it and where is asked for as the title is: "the report by The Verge".
-    let about = [Some(&page.title), page.site.as_ref(), page.author.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(" · ");
-    let mut rows = Vec::with_capacity(ranges.len() + 1);
-    for (nth, (first, last)) in ranges.into_iter().enumerate() {
-        let Some(passage) = page.passage(first, last) else {
-            continue;
-        };
-        let words = passage.text().expose();
-        let shown = Shown {
-            id: page.doc_id.clone(),
-            url: page.url.clone(),
-            title: page.title.clone(),
-            date: page.date.clone(),
-            text: words.to_owned(),
-        };
-        let mut row = TantivyDocument::new();
-        row.add_u64(fields.from, it.from);
-        row.add_u64(fields.document, id);
-        row.add_u64(fields.nth, nth as u64);
-        row.add_u64(fields.date, page.date.as_deref().map_or(0, day));
-        row.add_text(fields.title, &about);
-        row.add_text(fields.body, words);
-        row.add_bytes(fields.shown, &json(&shown)?);
-        for host in hosts(&page.url) {
-            row.add_text(fields.host, host);
-        }
-        rows.push(row);
-    }
-    let mut row = TantivyDocument::new();
-    row.add_u64(fields.from, it.from);
-    row.add_text(fields.key, page.key());
-    row.add_bytes(fields.page, &json(&page)?);
-    rows.push(row);
-    Ok(rows)
-}
-
-fn json(it: &impl Serialize) -> tantivy::Result<Vec<u8>> {
-    serde_json::to_vec(it).map_err(|why| tantivy::TantivyError::InternalError(why.to_string()))
-}
-
-/// `YYYY-MM-DD` as the number `YYYYMMDD`; a missing month or day counts as 0.
-pub(super) fn day(date: &str) -> u64 {
-    let mut parts = date.split('-').map(|it| it.parse::<u64>().unwrap_or(0));
-    let mut next = || parts.next().unwrap_or(0);
-    next() * 10_000 + next() * 100 + next()
-}
-
-/// The host of `url` and the domains above it: `a.b.org`, `b.org`, `org`. None for a file.
-fn hosts(url: &str) -> Vec<String> {
-    let Some(host) = url::Url::parse(url)
-        .ok()
-        .and_then(|it| it.host_str().map(str::to_lowercase))
-    else {
-        return Vec::new();
-    };
-    let mut rest = host.trim_end_matches('.');
-    let mut found = vec![rest.to_owned()];
-    while let Some((_, above)) = rest.split_once('.') {
-        found.push(above.to_owned());
-        rest = above;
-    }
-    found
 }

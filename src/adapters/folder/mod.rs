@@ -1,4 +1,5 @@
 //! A folder of documents: found by what they say, read as they were indexed.
+mod answer;
 mod feedback;
 mod filter;
 mod intake;
@@ -8,6 +9,7 @@ mod place;
 mod postings;
 mod rank;
 mod refresh;
+mod rows;
 mod schema;
 mod terms;
 mod walk;
@@ -19,29 +21,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::Serialize;
-use tantivy::schema::{IndexRecordOption, Value as _};
-use tantivy::{DocAddress, DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED};
-use tantivy::{TantivyDocument, Term};
+use tantivy::{Index, IndexReader, ReloadPolicy};
 
-use self::intake::Shown;
+use self::answer::{find, read};
 use self::place::{Label, Place, failed};
 use self::postings::Statistics;
-use self::rank::{Ranked, rank};
+use self::rows::pages;
 use self::schema::{Fields, VERSION};
 use crate::adapters::documents::{Fault, Limits, Taken, read_file};
 use crate::domain::{Hit, Page, Query, Untrusted};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{PageReader, SearchProvider};
 
+pub use self::answer::Found;
 pub use self::filter::Filter;
 pub use self::place::{forget, indexed};
 pub use self::refresh::{Progress, Refreshed};
 
 /// How long to wait for another process that writes the same index.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes of a found document's `content`.
-const CONTENT: usize = 4_000;
 /// Decompressed blocks of rows kept in memory a segment.
 const BLOCKS: usize = 8;
 
@@ -74,26 +72,6 @@ impl FolderOptions {
             salt,
         }
     }
-}
-
-/// One document found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Found {
-    /// The document's own id where it has one, else its URL.
-    pub id: String,
-    /// Where it is.
-    pub url: String,
-    /// The document's own id in its collection.
-    #[serde(skip)]
-    pub doc_id: Option<String>,
-    /// What it is called.
-    pub title: String,
-    /// Its passages that speak to the query, in the order of the text.
-    pub content: String,
-    /// Higher is better; comparable within one answer and one folder.
-    pub score: f32,
-    /// When it was published, `YYYY-MM-DD`.
-    pub date: Option<String>,
 }
 
 /// A folder of documents and its index.
@@ -343,116 +321,6 @@ impl Shared {
             )
         })
     }
-}
-
-fn find(state: &State, query: &str, n: usize, filter: &Filter) -> tantivy::Result<Vec<Found>> {
-    if n == 0 {
-        return Ok(Vec::new());
-    }
-    let searcher = state.reader.searcher();
-    let ranked = rank(&searcher, state.fields, &state.statistics, query, filter)?;
-    let mut found: Vec<Found> = Vec::new();
-    for it in &ranked {
-        let shown = show(&searcher, state.fields, it)?;
-        // Two files may hold a document of the same id; the better one stands for both.
-        if found.iter().all(|it| it.id != shown.id) {
-            found.push(shown);
-        }
-        if found.len() == n {
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// What a ranked document shows: its best passages, as many as fit, in the order of the text.
-fn show(searcher: &Searcher, fields: Fields, it: &Ranked) -> tantivy::Result<Found> {
-    let best = it.passages.first().map_or(0.0, |it| it.0);
-    let mut head = None;
-    let mut parts: Vec<(DocAddress, String)> = Vec::new();
-    let mut bytes = 0;
-    for (score, at) in it.passages.iter().take(3) {
-        if head.is_some() && *score < best * 0.6 {
-            break;
-        }
-        let shown = shown(searcher, fields, *at)?;
-        if head.is_some() && bytes + shown.text.len() > CONTENT {
-            break;
-        }
-        bytes += shown.text.len();
-        parts.push((*at, shown.text.clone()));
-        head.get_or_insert(shown);
-    }
-    parts.sort_by_key(|it| it.0);
-    let content: Vec<String> = parts.into_iter().map(|it| it.1).collect();
-    let head = head.ok_or_else(|| damaged("a document without passages"))?;
-    Ok(Found {
-        id: head.id.clone().unwrap_or_else(|| head.url.clone()),
-        url: head.url,
-        doc_id: head.id,
-        title: head.title,
-        content: content.join("\n\n"),
-        score: it.score,
-        date: head.date,
-    })
-}
-
-fn damaged(what: &str) -> tantivy::TantivyError {
-    tantivy::TantivyError::InternalError(what.to_owned())
-}
-
-fn shown(searcher: &Searcher, fields: Fields, at: DocAddress) -> tantivy::Result<Shown> {
-    let row: TantivyDocument = searcher.doc(at)?;
-    row.get_first(fields.shown)
-        .and_then(|it| it.as_bytes())
-        .and_then(|it| serde_json::from_slice(it).ok())
-        .ok_or_else(|| damaged("a passage that cannot be read"))
-}
-
-/// The rows of the pages known by `key`.
-fn pages(searcher: &Searcher, fields: Fields, key: &str) -> tantivy::Result<Vec<DocAddress>> {
-    let term = Term::from_field_text(fields.key, key);
-    let mut found = Vec::new();
-    for (ord, segment) in searcher.segment_readers().iter().enumerate() {
-        let postings = segment
-            .inverted_index(fields.key)?
-            .read_postings(&term, IndexRecordOption::Basic)?;
-        let Some(mut postings) = postings else {
-            continue;
-        };
-        while postings.doc() != TERMINATED {
-            if !segment.is_deleted(postings.doc()) {
-                found.push(DocAddress::new(ord as u32, postings.doc()));
-            }
-            postings.advance();
-        }
-    }
-    Ok(found)
-}
-
-/// The page behind `hit`. Of several under one key, the one that says what the hit shows.
-fn read(state: &State, hit: &Hit) -> tantivy::Result<Option<Page>> {
-    let searcher = state.reader.searcher();
-    let mut found = Vec::new();
-    for at in pages(&searcher, state.fields, hit.key())? {
-        let row: TantivyDocument = searcher.doc(at)?;
-        let page: Page = row
-            .get_first(state.fields.page)
-            .and_then(|it| it.as_bytes())
-            .and_then(|it| serde_json::from_slice(it).ok())
-            .ok_or_else(|| damaged("a page that cannot be read"))?;
-        if page.url == hit.url {
-            found.push(page);
-        }
-    }
-    found.sort_by(|a, b| a.hash().cmp(b.hash()));
-    let snippet = hit.snippet.expose();
-    let says = |it: &Page| {
-        let opening = snippet.split("\n\n").next().unwrap_or_default();
-        it.text().expose().contains(opening)
-    };
-    let nth = found.iter().position(says).unwrap_or(0);
-    Ok((nth < found.len()).then(|| found.swap_remove(nth)))
 }
 
 #[async_trait]

@@ -3,8 +3,7 @@ use tantivy::postings::Postings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Searcher};
 
-use super::postings::{postings, saturated};
-use super::rank::{At, Wanted};
+use super::postings::{At, Wanted, postings, saturated};
 use super::schema::Fields;
 
 /// Two words are near up to this many places apart.

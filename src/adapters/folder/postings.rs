@@ -145,6 +145,22 @@ impl Occurrences {
     }
 }
 
+/// A word of the query.
+pub(super) struct Wanted {
+    pub(super) text: String,
+    /// Its weight.
+    pub(super) idf: f32,
+    pub(super) found: Occurrences,
+}
+
+/// A passage and its score.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub(super) segment: usize,
+    pub(super) doc: DocId,
+    pub(super) score: f32,
+}
+
 /// `count` occurrences in a passage `length` times as long as the mean.
 pub(super) fn saturated(count: f32, length: f32) -> f32 {
     count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))

@@ -17,7 +17,7 @@ use tantivy::{DocAddress, DocId, Searcher};
 use super::Filter;
 use super::feedback::feedback;
 use super::nearness::nearness;
-use super::postings::{Occurrences, Statistics, column};
+use super::postings::{At, Occurrences, Statistics, Wanted, column};
 use super::schema::Fields;
 use super::terms::terms;
 
@@ -34,22 +34,6 @@ const FURTHER: f32 = 0.05;
 const QUERY_BYTES: usize = 16 << 10;
 /// Words of a query that count, the rarest first.
 const QUERY_WORDS: usize = 48;
-
-/// A word of the query.
-pub(super) struct Wanted {
-    pub(super) text: String,
-    /// Its weight.
-    pub(super) idf: f32,
-    found: Occurrences,
-}
-
-/// A passage and its score.
-#[derive(Clone, Copy)]
-pub(super) struct At {
-    pub(super) segment: usize,
-    pub(super) doc: DocId,
-    pub(super) score: f32,
-}
 
 /// One document found: its score and its passages that matched, best first.
 #[derive(Debug, Clone)]

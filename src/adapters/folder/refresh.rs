@@ -8,8 +8,9 @@ use tantivy::schema::Value as _;
 use tantivy::{DocAddress, Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 use super::FolderOptions;
-use super::intake::{Outcome, fault, intake, origin};
+use super::intake::{Outcome, fault, intake};
 use super::place::failed;
+use super::rows::origin;
 use super::schema::Fields;
 use super::walk::{Seen, files, short_hash};
 use crate::adapters::documents::Fault;

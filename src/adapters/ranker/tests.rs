@@ -29,7 +29,7 @@ async fn the_text_that_speaks_of_more_and_rarer_words_comes_first() {
 #[tokio::test]
 async fn words_that_stand_as_in_the_query_beat_the_same_words_apart() {
     let texts = [
-        "The cork of this very old and very large tree, an oak, is thick.",
+        "The cork of this very old and very large tree, an oak, has thick skin.",
         "This very old and very large tree, a cork oak, has a thick skin.",
         "This very old and very large tree, an oak cork, has a thick skin.",
     ];

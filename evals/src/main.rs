@@ -9,6 +9,7 @@ mod attribution;
 mod crash;
 mod documents;
 mod extract;
+mod fit;
 mod program;
 mod quotes;
 mod retrieve;
@@ -30,7 +31,8 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   documents     every file through the readers
   extract       main-content extraction against gold pages
-  retrieve      ranking on judged collections";
+  retrieve      ranking on judged collections
+  fit           the trees of the main-text extraction, fitted again";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Some("attribution") => attribution::run(rest),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
+        Some("fit") => fit::run(rest).map_err(Into::into),
         Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };

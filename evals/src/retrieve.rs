@@ -18,7 +18,7 @@ use serde_json::Value;
 const TOP: usize = 10;
 
 /// Runs `evals retrieve DIR…`.
-pub fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut out = String::from(
         "set                        docs queries  nDCG@10  recall  all-in  docs/s  ms/query  p95 ms\n",
     );

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toml_edit::{Document, DocumentMut, Item, TableLike, Value as Toml};
 
-use super::layers::{Found, Origin, judge};
+use super::origin::{Found, Origin, judge};
 use super::value::{Given, Value};
 use super::{SETTINGS, Setting};
 use crate::error::{Error, Kind, Result};

@@ -1,8 +1,8 @@
 //! Where values come from, weakest first, and which one won.
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::origin::{Found, Origin, judge};
 use super::value::{Given, Kind as Takes, Value};
 use super::{SETTINGS, Setting, Settings, effort, file};
 use crate::error::{Error, Kind, Result};
@@ -65,36 +65,6 @@ pub struct Flag {
     pub flag: &'static str,
     /// Its value.
     pub value: String,
-}
-
-/// Where a value comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Nobody said otherwise.
-    Default,
-    /// A file and its line, from 1.
-    File(PathBuf, usize),
-    /// A variable of the environment.
-    Env(String),
-    /// A variable of an `.env` file.
-    DotEnv(String, PathBuf),
-    /// A flag.
-    Flag(&'static str),
-    /// The effort that was set there.
-    Effort(Box<Origin>),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Default => f.write_str("default"),
-            Origin::File(path, line) => write!(f, "{} line {line}", path.display()),
-            Origin::Env(name) => write!(f, "env {name}"),
-            Origin::DotEnv(name, path) => write!(f, "env {name} ({})", path.display()),
-            Origin::Flag(name) => write!(f, "flag {name}"),
-            Origin::Effort(of) => write!(f, "effort ({of})"),
-        }
-    }
 }
 
 /// The winning value of every setting, in the order of [`SETTINGS`].
@@ -220,14 +190,6 @@ pub fn load(surroundings: &Surroundings, flags: &[Flag]) -> Result<Loaded> {
     })
 }
 
-/// One value of one layer.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) setting: &'static Setting,
-    pub(super) given: Given,
-    pub(super) origin: Origin,
-}
-
 struct Layers {
     rows: Vec<(Value, Origin)>,
     home: Option<String>,
@@ -263,23 +225,6 @@ impl Layers {
         }
         Ok(())
     }
-}
-
-/// Judges one value; the error names where it stands and what is allowed.
-pub(super) fn judge(it: &Found) -> Result<Value> {
-    it.setting.kind.judge(&it.given).map_err(|allowed| {
-        let shown = match it.setting.kind {
-            Takes::Secret => "the value".to_owned(),
-            _ => it.given.to_string(),
-        };
-        Error::new(
-            Kind::Usage,
-            format!(
-                "{}: {} must be {allowed}, not {shown}",
-                it.origin, it.setting.name
-            ),
-        )
-    })
 }
 
 fn defaults(surroundings: &Surroundings) -> Vec<Found> {

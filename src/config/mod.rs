@@ -6,6 +6,7 @@ pub mod amounts;
 pub mod effort;
 pub mod file;
 pub mod layers;
+mod origin;
 pub mod table;
 pub mod value;
 
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Budget, Method};
 use crate::error::Result;
 
-pub use layers::{Flag, Loaded, Origin, Resolved, Surroundings};
+pub use layers::{Flag, Loaded, Resolved, Surroundings};
+pub use origin::Origin;
 pub use table::{SETTINGS, Setting};
 
 /// Every setting, resolved.

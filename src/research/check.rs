@@ -10,8 +10,8 @@ use crate::domain::{
 use crate::record::Event;
 use crate::seams::Log;
 
-use super::gather::Gathered;
-use super::write::{Draft, Line};
+use super::draft::{Draft, Line};
+use super::gathered::Gathered;
 
 /// The report that holds: every quote looked up in its page, every number in its quote; sources
 /// numbered in the order of first use, the same work the same number.

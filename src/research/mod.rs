@@ -13,6 +13,9 @@ mod weigh;
 mod check;
 mod write;
 
+mod draft;
+mod gathered;
+
 pub mod attribution;
 
 pub(crate) mod prompts;

@@ -113,10 +113,10 @@ impl Found {
             let key = hit.key().to_owned();
             *self.fused.entry((query.item, key.clone())).or_insert(0.0) +=
                 1.0 / (RRF_K + place as f32 + 1.0);
-            if !self.hits.contains_key(&key) {
+            self.hits.entry(key).or_insert_with(|| {
                 new += 1;
-                self.hits.insert(key, hit);
-            }
+                hit
+            });
         }
         new
     }

@@ -1,46 +1,13 @@
 //! Writing: a draft of sentences, each naming the evidence that carries it (rows A8, E9).
-use crate::domain::{Brief, ConfidenceMark, EvidenceId, ItemId, OpenPoint, Question};
+use crate::domain::{Brief, Question};
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
 use crate::seams::Log;
 
-use super::gather::Gathered;
+use super::draft::{Draft, Line};
+use super::gathered::Gathered;
 use super::prompts::{self, fill};
 use super::unaided::{self, score::Scale};
-
-/// A sentence and the evidence it rests on.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Line {
-    pub(crate) text: String,
-    pub(crate) evidence: Vec<EvidenceId>,
-}
-
-/// One section as drafted.
-pub(crate) struct DraftSection {
-    pub(crate) title: String,
-    pub(crate) item: ItemId,
-    pub(crate) paragraphs: Vec<Vec<Line>>,
-}
-
-/// Sources that disagree, as drafted: what each side says and where.
-pub(crate) struct DraftConflict {
-    pub(crate) about: String,
-    pub(crate) item: ItemId,
-    pub(crate) sides: Vec<(String, Line)>,
-    pub(crate) likely: Option<String>,
-}
-
-/// The report before it is checked: nothing is numbered, nothing is struck.
-pub(crate) struct Draft {
-    pub(crate) title: String,
-    pub(crate) short: Vec<Line>,
-    pub(crate) confidence: ConfidenceMark,
-    pub(crate) answer: Option<Line>,
-    pub(crate) findings: Vec<(Line, ConfidenceMark)>,
-    pub(crate) sections: Vec<DraftSection>,
-    pub(crate) conflicts: Vec<DraftConflict>,
-    pub(crate) open: Vec<OpenPoint>,
-}
 
 /// The draft that the notes carry, told piece by piece.
 ///

@@ -16,14 +16,14 @@ use ibid::seams::{
 use ibid::{Error, Kind, Result};
 
 /// Documents, searched by BM25 over stems.
-pub struct Pages {
+pub(crate) struct Pages {
     pages: Vec<Page>,
     postings: BTreeMap<String, Vec<(u32, f32)>>,
     lengths: Vec<f32>,
 }
 
 impl Pages {
-    pub fn new(pages: Vec<Page>) -> Pages {
+    pub(crate) fn new(pages: Vec<Page>) -> Pages {
         let mut postings: BTreeMap<String, Vec<(u32, f32)>> = BTreeMap::new();
         let mut lengths = Vec::new();
         for (nth, page) in pages.iter().enumerate() {
@@ -112,7 +112,7 @@ impl PageReader for Pages {
 }
 
 /// Share of the query's words in each text.
-pub struct Overlap;
+pub(crate) struct Overlap;
 
 #[async_trait]
 impl Ranker for Overlap {
@@ -132,7 +132,7 @@ impl Ranker for Overlap {
     }
 }
 
-pub struct Onward;
+pub(crate) struct Onward;
 
 #[async_trait]
 impl Steering for Onward {
@@ -143,7 +143,7 @@ impl Steering for Onward {
 
 /// Keeps events, nothing else.
 #[derive(Default)]
-pub struct Events(pub Mutex<Vec<Envelope>>);
+pub(crate) struct Events(pub(crate) Mutex<Vec<Envelope>>);
 
 #[async_trait]
 impl Store for Events {
@@ -202,7 +202,7 @@ impl Store for Events {
     }
 }
 
-pub fn world(pages: Arc<Pages>) -> World {
+pub(crate) fn world(pages: Arc<Pages>) -> World {
     World {
         search: vec![pages.clone()],
         readers: vec![pages],
@@ -213,15 +213,15 @@ pub fn world(pages: Arc<Pages>) -> World {
     }
 }
 
-pub fn run_id() -> RunId {
+pub(crate) fn run_id() -> RunId {
     RunId::new(1, 1)
 }
 
-pub fn log(store: Arc<Events>) -> Log {
+pub(crate) fn log(store: Arc<Events>) -> Log {
     Log::resume(run_id(), store, Arc::new(FrozenClock::at(0)), &[])
 }
 
-pub fn question(text: &str) -> Question {
+pub(crate) fn question(text: &str) -> Question {
     Question {
         text: text.to_owned(),
         mode: Mode::Report,
@@ -271,7 +271,7 @@ fn blocks(text: &str) -> Vec<Block> {
 }
 
 /// A page of prose paragraphs; a line that begins with `# ` is a heading.
-pub fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Page {
+pub(crate) fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Page {
     let blocks = blocks(text);
     Page::new(PageDraft {
         url: url.to_owned(),
@@ -281,33 +281,4 @@ pub fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Page {
         blocks,
         ..PageDraft::default()
     })
-}
-
-/// The pages of a JSONL corpus of rows with `_id` or `id`, `text` or `context`, `title`, `url`, `date` or `published_at`.
-pub fn corpus(path: &std::path::Path) -> Option<Vec<Page>> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let mut pages = Vec::new();
-    for (nth, line) in text.lines().enumerate() {
-        let row: serde_json::Value = serde_json::from_str(line).ok()?;
-        let field = |names: &[&str]| {
-            names
-                .iter()
-                .find_map(|it| row.get(*it))
-                .and_then(|it| it.as_str())
-                .map(str::to_owned)
-        };
-        let id = field(&["_id", "id"]).unwrap_or_else(|| format!("row-{nth}"));
-        let body = field(&["text", "context"])?;
-        pages.push(Page::new(PageDraft {
-            url: field(&["url"]).unwrap_or_else(|| format!("file:///corpus#{id}")),
-            title: field(&["title"]).unwrap_or_else(|| body.chars().take(60).collect()),
-            date: field(&["date", "published_at"]).map(|it| it.chars().take(10).collect()),
-            site: field(&["source"]).filter(|it| it != &id),
-            author: field(&["author"]),
-            blocks: blocks(&body),
-            doc_id: Some(id),
-            ..PageDraft::default()
-        }));
-    }
-    Some(pages)
 }

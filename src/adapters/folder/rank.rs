@@ -90,6 +90,9 @@ pub(super) fn rank(
     by_document(searcher, &scores)
 }
 
+/// Neighbours in the query, by their places among the words wanted.
+type Pairs = Vec<(usize, usize)>;
+
 /// The words of a query that are in the index, and the order they stand in: which word, and its
 /// place. Words without meaning of their own count only where there are no others.
 fn wanted(
@@ -97,7 +100,7 @@ fn wanted(
     fields: Fields,
     statistics: &Statistics,
     query: &str,
-) -> tantivy::Result<(Vec<Wanted>, Vec<(usize, usize)>)> {
+) -> tantivy::Result<(Vec<Wanted>, Pairs)> {
     let end = query.floor_char_boundary(QUERY_BYTES.min(query.len()));
     let mut all = terms(&query[..end]);
     if all.iter().any(|it| !it.stop) {

@@ -24,6 +24,9 @@ pub(super) struct Seen {
     pub(super) mtime: i64,
 }
 
+/// What could not be looked at, and why.
+pub(super) type Unseen = (PathBuf, String);
+
 /// The files below `root` in order of path, and what could not be looked into (path and reason).
 ///
 /// Hidden files are left out, and what `globs` name (gitignore syntax; `!` takes back in what an
@@ -37,7 +40,7 @@ pub(super) fn files(
     root: &Path,
     globs: &[String],
     cache_dir: &Path,
-) -> Result<(Vec<Seen>, Vec<(PathBuf, String)>)> {
+) -> Result<(Vec<Seen>, Vec<Unseen>)> {
     let left_out = matcher(root, globs)?;
     let own = cache_dir.join("index");
     let own = own.canonicalize().unwrap_or(own);

@@ -1,7 +1,6 @@
 //! Round by round: ask for what is open, read what is found, weigh it, see what is covered.
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Gathered;
 use crate::domain::{
     Brief, Complexity, Coverage, Effort, Gate, GateVerdict, ItemId, Mode, Notes, Plan, Query,
     Question, StopReason, Usage,
@@ -9,6 +8,7 @@ use crate::domain::{
 use crate::error::{Error, Result};
 use crate::record::{Event, Phase};
 use crate::research::cover::{self, Standing};
+use crate::research::gathered::Gathered;
 use crate::research::read::{self, Shelf};
 use crate::research::search::{self, Found};
 use crate::research::unaided::{queries, score::Scale};

@@ -1,8 +1,8 @@
 //! The short answer of at most 60 words, and the answer of at most 140 characters.
 use crate::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
 use crate::error::Result;
+use crate::research::draft::Line;
 use crate::research::prompts::{self, SentenceWords, fill};
-use crate::research::write::Line;
 
 use super::choose::Point;
 use super::fits::kind_fit;

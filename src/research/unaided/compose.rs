@@ -4,9 +4,9 @@ use crate::domain::{
     OpenPoint, Question, QuestionKind, StopReason,
 };
 use crate::error::Result;
-use crate::research::gather::Gathered;
+use crate::research::draft::{Draft, DraftConflict, DraftSection, Line};
+use crate::research::gathered::Gathered;
 use crate::research::prompts::{self, fill};
-use crate::research::write::{Draft, DraftConflict, DraftSection, Line};
 
 use super::answer::{self, Leaning, Ranked};
 use super::choose::{Point, mmr, points, voices};

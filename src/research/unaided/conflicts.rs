@@ -4,8 +4,8 @@
 use crate::domain::words::{Number, is_stop, tokens};
 use crate::domain::{Evidence, Notes, Source};
 use crate::error::Result;
+use crate::research::draft::{DraftConflict, Line};
 use crate::research::prompts::{self, SentenceWords, fill};
-use crate::research::write::{DraftConflict, Line};
 
 use super::choose::{Point, voice};
 use super::lexicon::{Lexicon, has_phrase, jaccard, spaced};

@@ -6,14 +6,13 @@ use crate::domain::{Brief, Question, QuestionKind, sentences};
 use crate::error::Result;
 use crate::research::prompts::{self, Phrases, fill};
 
+use super::language::language;
 use super::lexicon::{any_phrase, has_phrase, spaced};
 
 /// Longest text taken whole as the question, in bytes; of longer ones the asking part is taken.
 const WHOLE: usize = 600;
 /// Key terms kept.
 const KEY_TERMS: usize = 16;
-/// Bytes looked at to tell the language.
-const LANGUAGE_SAMPLE: usize = 2_000;
 
 /// The refined question of `question`, whose text is not blank.
 pub(crate) fn refine(question: &Question) -> Result<Brief> {
@@ -39,74 +38,6 @@ pub(crate) fn refine(question: &Question) -> Result<Brief> {
     })
 }
 
-/// Two-letter code of the text's language; `en` where it is too short to tell.
-fn language(text: &str) -> String {
-    let end = floor_boundary(text, LANGUAGE_SAMPLE);
-    let told = whatlang::detect(&text[..end]);
-    let sure = told.filter(|it| it.is_reliable() || it.script() != whatlang::Script::Latin);
-    let ascii = text[..end].is_ascii();
-    match sure {
-        // Short ASCII questions full of names are taken for anything; English is the safer guess.
-        Some(it) if !(ascii && tokens(&text[..end]).iter().any(|it| is_stop(&it.text))) => {
-            two_letters(it.lang()).to_owned()
-        }
-        _ => "en".to_owned(),
-    }
-}
-
-fn two_letters(lang: whatlang::Lang) -> &'static str {
-    use whatlang::Lang::*;
-    match lang {
-        Deu => "de",
-        Fra => "fr",
-        Spa => "es",
-        Ita => "it",
-        Por => "pt",
-        Nld => "nl",
-        Swe => "sv",
-        Dan => "da",
-        Nob => "no",
-        Fin => "fi",
-        Pol => "pl",
-        Ces => "cs",
-        Slk => "sk",
-        Hun => "hu",
-        Ron => "ro",
-        Bul => "bg",
-        Ell => "el",
-        Rus => "ru",
-        Ukr => "uk",
-        Tur => "tr",
-        Ara => "ar",
-        Heb => "he",
-        Pes => "fa",
-        Hin => "hi",
-        Ben => "bn",
-        Cmn => "zh",
-        Jpn => "ja",
-        Kor => "ko",
-        Vie => "vi",
-        Tha => "th",
-        Ind => "id",
-        Cat => "ca",
-        Hrv => "hr",
-        Srp => "sr",
-        Slv => "sl",
-        Lit => "lt",
-        Lav => "lv",
-        Est => "et",
-        _ => "en",
-    }
-}
-
-fn floor_boundary(text: &str, at: usize) -> usize {
-    let mut end = at.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
-}
-
 /// The part of a long text that asks: its questions, else its sentences that tell us to do
 /// something, else its beginning. White space is squeezed.
 pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
@@ -122,7 +53,7 @@ pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
     let questions: Vec<&str> = all.iter().copied().filter(|it| it.ends_with('?')).collect();
     let orders = || {
         all.iter().copied().filter(|it| {
-            let first = tokens(&it[..floor_boundary(it, 40)]);
+            let first = tokens(&it[..it.floor_char_boundary(40.min(it.len()))]);
             first
                 .iter()
                 .find(|it| it.text != "please")
@@ -149,7 +80,7 @@ pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
     }
     taken.reverse();
     if taken.is_empty() {
-        let end = floor_boundary(&squeezed, WHOLE / 2);
+        let end = squeezed.floor_char_boundary((WHOLE / 2).min(squeezed.len()));
         let end = squeezed[..end].rfind(' ').unwrap_or(end);
         return squeezed[..end].to_owned();
     }

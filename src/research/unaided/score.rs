@@ -1,4 +1,5 @@
 //! How well each sentence of a page speaks to each item.
+mod around;
 mod casing;
 mod chunks;
 mod keep;
@@ -15,6 +16,7 @@ use crate::domain::{
 use crate::error::Result;
 use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 
+use around::{Around, Said};
 use casing::Casing;
 use keep::{Found, keep_best, unit_of};
 use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
@@ -43,11 +45,6 @@ const STANDS_FOR: f32 = 0.5;
 const BESIDE_THE_CORE: f32 = 0.82;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
-
-/// Sentences of a page that is about one thing from end to end, such as an abstract.
-const SHORT_PAGE: usize = 15;
-/// Sentences before that still say what a sentence of a longer page is about.
-const REACH: usize = 4;
 
 /// Words on each side of a date or measure that say what it is of.
 const NEAR: usize = 10;
@@ -569,69 +566,6 @@ impl Scale {
     pub(crate) fn relevance(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
         self.coverage(&self.question, &ids)
-    }
-}
-
-/// A sentence with its words, as a probe looks at it.
-struct Said<'a> {
-    own: &'a [u32],
-    context: &'a [u32],
-    /// Words of title and heading.
-    topic: &'a [u32],
-    text: &'a str,
-    spaced: &'a str,
-    /// How near the top of its page, up to 1.
-    early: f32,
-}
-
-/// What surrounds a sentence.
-struct Around<'a> {
-    title: &'a [u32],
-    heading: &'a [u32],
-    /// The sentence just before.
-    previous: &'a [u32],
-    /// Title, heading and the sentences before; all of a short page.
-    wide: Vec<u32>,
-    /// Title and heading.
-    topic: Vec<u32>,
-    casing: &'a Casing,
-}
-
-impl<'a> Around<'a> {
-    fn of(lines: &'a Lines, at: usize, heading: &'a [u32]) -> Around<'a> {
-        let all = &lines.lines;
-        let n = all[at].0;
-        let previous = match at.checked_sub(1).map(|it| &all[it]) {
-            Some((before, ids)) if before + 1 == n => ids.as_slice(),
-            _ => &[],
-        };
-        let from = if all.len() <= SHORT_PAGE {
-            0
-        } else {
-            at.saturating_sub(REACH)
-        };
-        let to = if all.len() <= SHORT_PAGE {
-            all.len()
-        } else {
-            at + 1
-        };
-        let mut topic: Vec<u32> = [lines.title.as_slice(), heading].concat();
-        topic.sort_unstable();
-        topic.dedup();
-        let mut wide = topic.clone();
-        for (_, ids) in &all[from..to] {
-            wide.extend(ids);
-        }
-        wide.sort_unstable();
-        wide.dedup();
-        Around {
-            title: &lines.title,
-            heading,
-            previous,
-            wide,
-            topic,
-            casing: &lines.casing,
-        }
     }
 }
 

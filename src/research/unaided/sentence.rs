@@ -393,7 +393,8 @@ fn is_measure(text: &str, it: &Number) -> bool {
     let whole = it.value.fract() == 0.0 && !text[it.span.clone()].contains(',');
     let year = whole && (1000.0..2100.0).contains(&it.value);
     let label = LABELS.contains(&word.to_lowercase().as_str());
-    !code && !year && !(label && it.value < 10.0)
+    let numbered = label && it.value < 10.0;
+    !(code || year || numbered)
 }
 
 /// Whether a number that measures or counts stands in the text.

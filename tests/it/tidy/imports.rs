@@ -36,10 +36,8 @@ pub(super) fn used(text: &str, module: &[String]) -> BTreeSet<Vec<String>> {
                 at += 2;
             }
             "{" => braces.push(false),
-            "}" => {
-                if braces.pop() == Some(true) {
-                    here.pop();
-                }
+            "}" if braces.pop() == Some(true) => {
+                here.pop();
             }
             _ => {}
         }

@@ -27,6 +27,9 @@ use crate::error::Result;
 use crate::record::{Event, Phase};
 use crate::seams::{Log, World};
 
+/// Calls in flight at once; the answers are used in the order of the plan, whichever comes first.
+pub(crate) const AT_ONCE: usize = 8;
+
 /// Answers `question` by what the doors of `world` give, telling `log` everything from
 /// `brief.ready` to `report.ready`.
 ///

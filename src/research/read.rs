@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
 use crate::seams::{Log, World};
 
-use super::search::AT_ONCE;
+use super::AT_ONCE;
 
 /// Words of a shingle, and how many shingles stand for a page.
 const SHINGLE: usize = 5;

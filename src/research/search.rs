@@ -7,11 +7,10 @@ use futures_util::{StreamExt, stream};
 use crate::domain::{Brief, Hit, ItemId, Query, Question, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
+use crate::research::AT_ONCE;
 use crate::research::read::Shelf;
 use crate::seams::{Log, SearchProvider, World};
 
-/// Calls in flight at once; the answers are used in the order of the plan, whichever comes first.
-pub(crate) const AT_ONCE: usize = 8;
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const RRF_K: f32 = 60.0;
 /// What a further page from a site already chosen is worth, each time (row D8).

@@ -6,6 +6,7 @@
 )]
 
 mod cli;
+mod commands;
 mod config;
 mod crash;
 mod crash_program;

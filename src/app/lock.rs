@@ -20,7 +20,7 @@ impl RunLock {
         let broken = |it: std::io::Error| {
             Error::new(Kind::Setup, format!("locking {}", path.display()))
                 .because(it)
-                .hint("make the data directory writable, or name another with `--data-dir`")
+                .hint("make the data directory writable, or name another with `IBID_DATA_DIR`")
         };
         private_dir(&dir).map_err(broken)?;
         let file = File::options()

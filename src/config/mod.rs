@@ -1,7 +1,7 @@
 //! Typed settings in layers: default < user < project < environment < flags. Every value knows its origin.
 //!
 //! [`table::SETTINGS`] is the one list of them; [`layers`] finds the values, [`value`] judges them,
-//! [`effort`] says what an effort stands for, [`amounts`] reads `$2|15m|60calls`, [`file`] writes.
+//! [`effort`] says what an effort stands for, [`amounts`] reads `$2|15m|60calls`, [`mod@file`] writes.
 pub mod amounts;
 pub mod effort;
 pub mod file;

@@ -88,7 +88,7 @@ fn advice(code: Option<u32>) -> (Kind, Option<&'static str>) {
         ),
         Some(code::READONLY | code::CANTOPEN | code::PERM) => (
             Kind::Setup,
-            Some("make the data directory writable, or name another with `--data-dir`"),
+            Some("make the data directory writable, or name another with `IBID_DATA_DIR`"),
         ),
         Some(code::CORRUPT | code::NOTADB) => (
             Kind::Setup,

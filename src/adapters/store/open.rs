@@ -32,14 +32,14 @@ pub(super) fn prepare(data_dir: &Path) -> Result<PathBuf> {
             format!("making the data directory {}", data_dir.display()),
         )
         .because(cause)
-        .hint("make it writable, or name another with `--data-dir`")
+        .hint("make it writable, or name another with `IBID_DATA_DIR`")
     };
     if data_dir.exists() && !data_dir.is_dir() {
         return Err(Error::new(
             Kind::Setup,
             format!("data directory {} is not a directory", data_dir.display()),
         )
-        .hint("name another with `--data-dir`"));
+        .hint("name another with `IBID_DATA_DIR`"));
     }
     private_dir(data_dir).map_err(refused)?;
     let path = database(data_dir);
@@ -49,7 +49,7 @@ pub(super) fn prepare(data_dir: &Path) -> Result<PathBuf> {
         return Err(
             Error::new(Kind::Setup, format!("making {}", path.display()))
                 .because(cause)
-                .hint("make the data directory writable, or name another with `--data-dir`"),
+                .hint("make the data directory writable, or name another with `IBID_DATA_DIR`"),
         );
     }
     Ok(path)
@@ -136,7 +136,7 @@ async fn migrate(path: &Path, db: &mut SqliteConnection) -> Result<()> {
                 MIGRATIONS.len()
             ),
         )
-        .hint("use the newer Ibid that wrote it, or name another directory with `--data-dir`"));
+        .hint("use the newer Ibid that wrote it, or name another directory with `IBID_DATA_DIR`"));
     };
     for step in steps {
         sqlx::raw_sql(*step)

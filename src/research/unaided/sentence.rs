@@ -93,9 +93,17 @@ fn make(text: &str, kind: BlockKind, stop: bool, seen: &Seen, words: &SentenceWo
         (!states(&seen.spaced, words), 0.5),
         (starts_with_page_number(text), 0.5),
         (seen.words > 45 || seen.words < 8, 0.85),
+        // What holds only under a condition answers another question than the one asked.
+        (conditional(&opening) && seen.words > 12, 0.7),
         (unbalanced(text), 0.75),
     ];
     flaws.iter().filter(|it| it.0).map(|it| it.1).product()
+}
+
+fn conditional(opening: &str) -> bool {
+    ["if ", "unless ", "suppose ", "where a ", "in case "]
+        .iter()
+        .any(|it| opening.starts_with(it))
 }
 
 /// Whether there is a verb: a title or a caption has none.

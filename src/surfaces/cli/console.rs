@@ -109,7 +109,7 @@ impl Console {
     /// Writes `text` to stdout.
     ///
     /// # Errors
-    /// [`Stop::PipeClosed`] when nobody reads any more.
+    /// `Stop::PipeClosed` when nobody reads any more.
     pub fn print(self, text: &str) -> Result<(), Stop> {
         let mut out = std::io::stdout().lock();
         written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
@@ -118,7 +118,7 @@ impl Console {
     /// Writes `text` and a newline to stdout.
     ///
     /// # Errors
-    /// [`Stop::PipeClosed`] when nobody reads any more.
+    /// `Stop::PipeClosed` when nobody reads any more.
     pub fn line(self, text: &str) -> Result<(), Stop> {
         self.print(&format!("{text}\n"))
     }

@@ -377,6 +377,10 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         Event::ReadFailed { url, message, .. } => {
             format!("not read: {}: {}", line(url), line(message))
         }
+        // Most messages name the file and the place themselves.
+        Event::DocumentFailed { path, message, .. } if message.contains(path.as_str()) => {
+            format!("not read: {}", line(message))
+        }
         Event::DocumentFailed {
             path,
             place,

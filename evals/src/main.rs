@@ -5,6 +5,7 @@
     reason = "a measurement's figures are its output, and a terminal is its only surface"
 )]
 
+mod answers;
 mod attribution;
 mod crash;
 mod documents;
@@ -27,6 +28,7 @@ type Outcome = Result<(), Fault>;
 const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.md)
   quotes        every citation of many runs against the stored pages
   speed         start, runs, memory, reading and indexing against their bounds
+  answers       what reports answer, and whether they keep to the matter
   crash         kills at random moments and at every named point
   attribution   claims against sources
   documents     every file through the readers
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     let outcome: Outcome = match args.first().map(String::as_str) {
         Some("quotes") => quotes::run(rest),
         Some("speed") => speed::run(rest),
+        Some("answers") => answers::run(rest),
         Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),
         Some("documents") => documents::run(rest).map_err(Into::into),

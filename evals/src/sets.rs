@@ -1,5 +1,6 @@
 //! The folders to ask about, each with questions. Public sets are unpacked into `target/evals`; one
 //! that is not on this machine is skipped, and that is said.
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -197,4 +198,82 @@ fn field(lines: &str, name: &str) -> Result<Vec<String>, Fault> {
         }
     }
     Ok(found)
+}
+
+/// What is known of the answer to a judged question.
+pub(crate) enum Known {
+    /// Any of these names answers it.
+    Any(Vec<String>),
+    /// Yes or no.
+    YesNo(bool),
+    /// The documents do not answer it.
+    Nothing,
+    /// It takes prose to answer it.
+    Text,
+}
+
+/// A question with what people judged to answer it.
+pub(crate) struct Judged {
+    /// The question.
+    pub(crate) text: String,
+    /// Its answer.
+    pub(crate) known: Known,
+    /// Ids of the documents that bear on it.
+    pub(crate) relevant: BTreeSet<String>,
+}
+
+/// The folder of the judged set called `name`, and its questions.
+pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<Judged>), Fault> {
+    let (set, rows) = match name {
+        "bioasq" => {
+            let path = shared("retrieval-bioasq").join("dev/questions.jsonl.gz");
+            (bioasq()?, unpacked(&path)?)
+        }
+        "multihop" => {
+            let path = shared("multihop-rag-evidence").join("dev/queries.jsonl");
+            (multihop()?, fs::read_to_string(path)?)
+        }
+        _ => return Err(format!("no judged set `{name}`: bioasq, multihop").into()),
+    };
+    let mut questions = Vec::new();
+    for line in rows.lines() {
+        let row: Value = serde_json::from_str(line)?;
+        questions.push(Judged {
+            text: row["query"].as_str().unwrap_or_default().to_owned(),
+            known: known(&row),
+            relevant: strings(&row["relevant"]).into_iter().collect(),
+        });
+    }
+    Ok((set.folder, questions))
+}
+
+/// The answer in BioASQ's form (`type`, `exact_answer`) or MultiHop-RAG's (`question_type`, `answer`).
+fn known(row: &Value) -> Known {
+    let yes_no = |text: &str| match text.to_lowercase().as_str() {
+        "yes" => Some(Known::YesNo(true)),
+        "no" => Some(Known::YesNo(false)),
+        _ => None,
+    };
+    if row["question_type"] == "null_query" {
+        return Known::Nothing;
+    }
+    if let Some(text) = row["answer"].as_str().or(row["exact_answer"].as_str()) {
+        return yes_no(text).unwrap_or_else(|| Known::Any(vec![text.to_owned()]));
+    }
+    // Names of one thing stand together in a list of their own.
+    let names = strings(&row["exact_answer"]);
+    if names.is_empty() {
+        Known::Text
+    } else {
+        Known::Any(names)
+    }
+}
+
+/// All strings of a list, however deep.
+fn strings(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(all) => all.iter().flat_map(strings).collect(),
+        _ => Vec::new(),
+    }
 }

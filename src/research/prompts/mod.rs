@@ -172,6 +172,8 @@ words!(OpenWords {
     nothing: String,
     failed: String,
     failed_what: String,
+    beside: String,
+    beside_what: String,
     gate: String,
     stopped: String,
     gate_what: String,

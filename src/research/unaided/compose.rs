@@ -446,16 +446,40 @@ fn title(brief: &Brief) -> String {
 /// What could not be established, and why not.
 fn open_points(gathered: &Gathered) -> Result<Vec<OpenPoint>> {
     let words = &prompts::phrases()?.open;
-    let mut out: Vec<OpenPoint> = gathered
-        .coverage
-        .iter()
-        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+    let facets = prompts::plan()?;
+    let plan = gathered.notes.plan.items();
+    // What was asked stands by itself; what a full answer might have said besides is told together.
+    let beside = |it: &CoverageRow| {
+        plan.iter()
+            .skip(1)
+            .find(|item| item.id == it.id)
+            .filter(|item| facets.facet_by_heading(&item.heading).is_some())
+    };
+    let left = || {
+        gathered
+            .coverage
+            .iter()
+            .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+    };
+    let mut out: Vec<OpenPoint> = left()
+        .filter(|it| beside(it).is_none())
         .map(|it: &CoverageRow| OpenPoint {
             item: Some(it.id),
             what: it.text.clone(),
             why: it.gap.clone().unwrap_or_else(|| words.nothing.clone()),
         })
         .collect();
+    let besides: Vec<String> = left()
+        .filter_map(beside)
+        .map(|it| it.heading.to_lowercase())
+        .collect();
+    if !besides.is_empty() {
+        out.push(OpenPoint {
+            item: None,
+            what: words.beside_what.clone(),
+            why: fill(&words.beside, &[("headings", &besides.join("; "))]),
+        });
+    }
     if let Some(reason) = gathered.gate.reason.as_deref() {
         out.push(OpenPoint {
             item: None,

@@ -266,7 +266,8 @@ fn between_pronoun(asked: &str, token: &Token) -> bool {
         .any(|it| before.ends_with(&format!(" {it}")))
 }
 
-fn is_verb(word: &str) -> bool {
+/// Whether a lower-case word is among the verbs known.
+pub(crate) fn is_verb(word: &str) -> bool {
     prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(word))
 }
 

@@ -18,7 +18,11 @@ impl Lexicon {
             return *id;
         }
         let next = self.stems.len() as u32;
-        let root = root(&stem(&one_spelling(word))).to_owned();
+        let spelled = one_spelling(word);
+        let root = match doer(&spelled) {
+            Some(doer) => doer.to_owned(),
+            None => root(&stem(&spelled)).to_owned(),
+        };
         let id = *self.stems.entry(root).or_insert(next);
         self.words.insert(word.to_owned(), id);
         id
@@ -66,14 +70,46 @@ fn before_capital_tail(word: &str) -> Option<&str> {
         .then_some(head)
 }
 
-/// "inhibitor" with "inhibit", "transporter" with "transport", "treatment" with "treat": what the
-/// stemmer leaves apart.
+/// "treatment" with "treat": what the stemmer leaves apart.
 fn root(stem: &str) -> &str {
-    ["ment", "or", "er"]
-        .iter()
-        .filter_map(|it| stem.strip_suffix(it))
-        .find(|it| it.chars().count() >= 5)
+    stem.strip_suffix("ment")
+        .filter(|it| it.chars().count() >= 5)
         .unwrap_or(stem)
+}
+
+/// What a word for a doer or a tool is by itself: "promoters" are not what promotes, and whoever asks
+/// of the one does not ask of the other. `None` for other words.
+fn doer(word: &str) -> Option<&str> {
+    let single = word
+        .strip_suffix("'s")
+        .or(word.strip_suffix("’s"))
+        .unwrap_or(word);
+    let single = single.strip_suffix('s').unwrap_or(single);
+    (single.len() >= 7 && (single.ends_with("er") || single.ends_with("or"))).then_some(single)
+}
+
+/// The verb behind a doer and the doers behind a verb, with what each may stand for of the other:
+/// "an inhibitor of" says "inhibits", but what promotes something is no promoter.
+pub(crate) fn doers(word: &str) -> Vec<(String, f32)> {
+    const VERB_BY_DOER: f32 = 0.7;
+    const DOER_BY_VERB: f32 = 0.4;
+    if let Some(doer) = doer(word) {
+        let verb = &doer[..doer.len() - 2];
+        return vec![
+            (verb.to_owned(), DOER_BY_VERB),
+            (format!("{verb}e"), DOER_BY_VERB),
+        ];
+    }
+    let base = ["ing", "ed", "es", "s", "e"]
+        .iter()
+        .find_map(|it| word.strip_suffix(it))
+        .unwrap_or(word);
+    if base.len() < 4 || !base.is_ascii() {
+        return Vec::new();
+    }
+    ["or", "er"]
+        .map(|it| (format!("{base}{it}"), VERB_BY_DOER))
+        .to_vec()
 }
 
 /// British and American spelling as one: "tumour" and "tumor", "haemoglobin" and "hemoglobin".
@@ -186,6 +222,16 @@ mod tests {
         let (a, b) = (words.set("back-splicing"), words.set("backsplicing"));
         assert!(containment(&b, &a) > 0.99);
         assert_ne!(words.id("four"), words.id("for"));
+        assert_eq!(words.id("treatment"), words.id("treated"));
+    }
+
+    #[test]
+    fn what_promotes_is_no_promoter() {
+        let mut words = Lexicon::default();
+        assert_eq!(words.id("promoter"), words.id("promoters"));
+        assert_ne!(words.id("promoters"), words.id("promote"));
+        assert!(doers("inhibits").iter().any(|it| it.0 == "inhibitor"));
+        assert!(doers("promoters").iter().any(|it| it.0 == "promote"));
     }
 
     #[test]

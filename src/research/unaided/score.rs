@@ -4,6 +4,7 @@ mod casing;
 mod chunks;
 mod keep;
 mod matter;
+mod others;
 mod stance;
 mod terms;
 
@@ -19,6 +20,7 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 use around::{Around, Said};
 use casing::Casing;
 use keep::{Found, keep_best, unit_of};
+use others::pairs_of;
 use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
 
 use super::fits::{cue_fit, kind_fit};
@@ -46,6 +48,8 @@ const BESIDE_THE_CORE: f32 = 0.82;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
 
+/// What a sentence counts for that speaks of another of the kind: of prostate cancer, not cervical.
+const OF_ANOTHER: f32 = 0.5;
 /// Words on each side of a date or measure that say what it is of.
 const NEAR: usize = 10;
 /// Share of an item's words that a page's title and heading must have to be about it.
@@ -90,6 +94,9 @@ pub(crate) struct Scale {
     question: Vec<Term>,
     /// The words that tell the sides of a comparison apart.
     apart: Vec<String>,
+    /// Pairs of words of the question of which the first tells which of a kind is meant: "cervical"
+    /// and "cancer".
+    pairs: Vec<(String, String)>,
     /// The names in the question, as written, each with the word that stands for it.
     names: Vec<(String, u32)>,
     /// Sites read from: a question that names one asks for its words, not about it.
@@ -159,9 +166,11 @@ impl Scale {
         let names = names_of(&mut lexicon, &brief.question);
         let asked = plan.items().iter().flat_map(|it| &it.terms);
         let kin = kin_of(&mut lexicon, std::iter::once(&brief.question).chain(asked));
-        Ok(Scale {
+        let pairs = pairs_of(brief);
+        let mut scale = Scale {
             lexicon,
             words,
+            pairs,
             probes,
             apart: super::answer::apart(brief),
             question,
@@ -172,7 +181,10 @@ impl Scale {
             topic: Vec::new(),
             met: HashMap::new(),
             sentences: 0,
-        })
+        };
+        // "Ameloblastoma (AB)" in the question says one thing in two ways.
+        scale.learn_aliases(&brief.question);
+        Ok(scale)
     }
 
     /// The sentences of a page as word numbers, all of a short page, the best chunks of a long one.
@@ -237,7 +249,7 @@ impl Scale {
             let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
             let bears = asked(&short) || long.iter().all(asked);
             if bears
-                && long.len() >= 2
+                && !long.is_empty()
                 && self.aliases.len() < 12
                 && !self.aliases.iter().any(|it| it.0 == short)
             {
@@ -381,7 +393,7 @@ impl Scale {
     }
 
     fn judge(
-        &self,
+        &mut self,
         page: &Page,
         n: usize,
         own: &[u32],
@@ -401,6 +413,9 @@ impl Scale {
             1 | 2 => 0.6,
             _ => 0.35,
         };
+        if self.of_another(page.sentence(n), &around.wide) {
+            fit *= OF_ANOTHER;
+        }
         let mut first = n;
         let mut ids = own.to_vec();
         if leans(page.sentence(n), words) {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use crate::domain::words::{is_stop, stem, tokens};
 use crate::domain::{Brief, Item};
 use crate::research::thesaurus;
-use crate::research::unaided::intake::telling;
-use crate::research::unaided::lexicon::Lexicon;
+use crate::research::unaided::intake::{is_weak, telling};
+use crate::research::unaided::lexicon::{Lexicon, doers};
 
 /// What a near synonym of a question word counts for, and a word of the same field.
 const SYNONYM: f32 = 0.6;
@@ -94,8 +94,10 @@ pub(super) fn kin_of<'a>(
             let stem = stem(&token.text);
             let near = thesaurus::synonyms(&stem).map(|it| (it, SYNONYM));
             let same_field = thesaurus::related(&stem).map(|it| (it, RELATED));
+            let doers = doers(&token.text);
             let row = kin.entry(own).or_default();
-            for (other, worth) in near.chain(same_field) {
+            let doers = doers.iter().map(|it| (it.0.as_str(), it.1));
+            for (other, worth) in near.chain(same_field).chain(doers) {
                 let id = lexicon.id(other);
                 if id != own && !row.iter().any(|it| it.0 == id) {
                     row.push((id, worth));
@@ -123,7 +125,11 @@ pub(super) fn names_of(lexicon: &mut Lexicon, question: &str) -> Vec<(String, u3
     runs.into_iter()
         .filter_map(|(from, to)| {
             let name = question[from..to].to_lowercase();
-            let last = question[from..to].rsplit(' ').next()?;
+            // Of "Eagle-Barrett Syndrome" the last word names a kind, not the thing.
+            let words = || question[from..to].rsplit(' ');
+            let last = words()
+                .find(|it| !is_weak(&it.to_lowercase()))
+                .or_else(|| words().next())?;
             let part = last
                 .split(['-', '‐', '‑'])
                 .max_by_key(|it| it.chars().count())?;
@@ -166,5 +172,18 @@ pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
             return Some((&before[words[start].span.start..], short));
         }
     }
-    None
+    // Letters from inside a word: "ameloblastoma (AB)", "periampullary carcinoma (PAC)".
+    let from = words.len().saturating_sub(wanted.len().min(4));
+    (from..words.len())
+        .rev()
+        .map(|start| &before[words[start].span.start..])
+        .find(|long| long.len() >= 2 * short.len() && spells(long, &wanted))
+        .map(|long| (long, short))
+}
+
+/// Whether the letters stand in `long` in order, the first of them at its beginning.
+fn spells(long: &str, letters: &[char]) -> bool {
+    let mut text = long.chars().flat_map(char::to_lowercase);
+    letters.first().copied() == text.next()
+        && letters.iter().skip(1).all(|c| text.any(|it| it == *c))
 }

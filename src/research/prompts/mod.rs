@@ -127,6 +127,8 @@ words!(QuestionWords {
     comparison: Vec<String>,
     how_to: Vec<String>,
     quantity: Vec<String>,
+    amount_verbs: Vec<String>,
+    amount_nouns: Vec<String>,
     when: Vec<String>,
     who: Vec<String>,
     r#where: Vec<String>,
@@ -153,6 +155,7 @@ words!(SentenceWords {
     boilerplate: Vec<String>,
     orders: Vec<String>,
     orders_weak: Vec<String>,
+    orders_to: Vec<String>,
     pointing: Vec<String>,
     doubt: Vec<String>,
     negations: Vec<String>,
@@ -193,6 +196,9 @@ words!(ConfidenceWords {
 words!(ConflictWords {
     older: String,
     about_number: String,
+    about_answer: String,
+    yes: String,
+    no: String,
     says_so: String,
     denies: String,
 });

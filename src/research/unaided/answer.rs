@@ -31,6 +31,8 @@ pub(crate) struct Ranked<'a> {
     pub(crate) relevance: f32,
     /// How much it has the shape of an answer to this kind of question, 0 to 1.
     pub(crate) fit: f32,
+    /// Whether it begins with what the question is about: it is a statement on that.
+    pub(crate) early: bool,
 }
 
 /// The points by how well they answer, best first.
@@ -71,6 +73,7 @@ pub(crate) fn rank<'a>(
             worth,
             relevance,
             fit,
+            early: scale.begins_with_subject(&point.text),
         });
     }
     ranked.sort_by(|a, b| {
@@ -106,13 +109,8 @@ impl Leaning {
         if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
             return None;
         }
-        let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
         let mut lean = Leaning { yes: 0, no: 0 };
-        let deciding = ranked
-            .iter()
-            .filter(|it| it.relevance >= DECIDES && it.relevance >= top * 0.8)
-            .take(8);
-        for it in deciding
+        for it in deciding(ranked)
             .flat_map(|it| &it.point.evidence)
             .map(|nth| &notes.evidence[*nth])
         {
@@ -135,6 +133,33 @@ impl Leaning {
             None
         }
     }
+}
+
+/// The sentences that speak of what is asked, the best few.
+fn deciding<'r, 'a>(ranked: &'r [Ranked<'a>]) -> impl Iterator<Item = &'r Ranked<'a>> {
+    let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+    ranked
+        .iter()
+        .filter(move |it| it.relevance >= DECIDES && it.relevance >= top * 0.8)
+        .take(8)
+}
+
+/// Which way each of the sentences points that decide a yes or no, best first; none for questions of
+/// other kinds.
+pub(crate) fn stances<'a>(
+    brief: &Brief,
+    notes: &Notes,
+    ranked: &[Ranked<'a>],
+) -> Vec<(&'a Point, Stance)> {
+    if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
+        return Vec::new();
+    }
+    deciding(ranked)
+        .filter_map(|it| {
+            let first = it.point.evidence.first()?;
+            Some((it.point, notes.evidence[*first].stance))
+        })
+        .collect()
 }
 
 /// One to three sentences that answer, at most 60 words together.

@@ -25,7 +25,11 @@ const PARAGRAPH: usize = 4;
 /// Share of the question's telling words above which a sentence answers it directly.
 const DIRECT: f32 = 0.55;
 /// Share of the best sentence's relevance below which another is beside the point.
-const BESIDE: f32 = 0.45;
+const BESIDE: f32 = 0.55;
+/// Share of the best sentence's relevance from where another need not say what is done.
+const CLOSE: f32 = 0.85;
+/// Shape of a definition from where a sentence need not begin with what it defines.
+const DEFINES: f32 = 0.6;
 /// Score of a sentence that speaks to its item whatever words it uses: a step under its title.
 const SPEAKS: f32 = 0.5;
 /// Share of an item's best score below which a sentence does not belong in its section.
@@ -57,10 +61,18 @@ pub(crate) fn compose(
     if spoken < FLOOR {
         return Ok(None);
     }
-    // What speaks of much less than the best sentence does is beside the point.
+    // What speaks of much less than the best sentence does is beside the point; steps and members of
+    // a list seldom repeat what they are of.
+    let defines = brief.kind == QuestionKind::Definition
+        && ranked.iter().any(|it| it.early || it.fit >= DEFINES);
+    let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
     let kept: Vec<usize> = ranked
         .iter()
-        .filter(|it| it.relevance >= spoken * BESIDE || it.point.score >= SPEAKS)
+        .filter(|it| it.relevance >= spoken * BESIDE || by_shape && it.point.score >= SPEAKS)
+        .filter(|it| {
+            by_shape || it.relevance >= spoken * CLOSE || scale.says_what_is_done(&it.point.text)
+        })
+        .filter(|it| !defines || it.early || it.fit >= DEFINES)
         .map(|it| it.point.evidence[0])
         .collect();
     let all: Vec<Point> = all
@@ -82,7 +94,10 @@ pub(crate) fn compose(
     let base = if core.is_empty() { &ranked } else { &core };
     let short = answer::short(base, clear, notes);
     let short_lines: Vec<Line> = short.iter().map(|it| page.say(it)).collect();
-    let conflicts = conflicts::find(notes, &all, scale.lexicon())?;
+    let mut conflicts = conflicts::find(notes, &all, scale.lexicon())?;
+    let stances = answer::stances(brief, notes, &ranked);
+    let split = conflicts::on_the_answer(notes, &stances, &conflicts)?;
+    conflicts.splice(0..0, split);
     let confidence = mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
 
     let mut findings = Vec::new();
@@ -187,6 +202,7 @@ fn pick_findings<'a>(
             page.fresh(it.point) && it.point.words <= FINDING_WORDS && it.worth >= top * TOUCHES
         })
         .filter(|it| kind != QuestionKind::HowTo || it.point.items.first() != Some(&core))
+        .filter(|it| kind != QuestionKind::Definition || it.early)
         .collect();
     let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
     let fresh = |picked: &[&Point], it: &Point| {

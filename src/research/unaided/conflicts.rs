@@ -2,7 +2,7 @@
 //!
 //! A false conflict reads worse than a missed one, so each rule asks for the same words around it.
 use crate::domain::words::{Number, is_stop, tokens};
-use crate::domain::{Evidence, Notes, Source};
+use crate::domain::{Evidence, Notes, Source, Stance};
 use crate::error::Result;
 use crate::research::draft::{DraftConflict, Line};
 use crate::research::prompts::{self, SentenceWords, fill};
@@ -83,6 +83,51 @@ pub(crate) fn find(
         }
     }
     Ok(found)
+}
+
+/// Where of the passages that decide a question of yes or no some say yes and some no: the best of
+/// each, of different voices, unless the two stand together in a conflict already.
+pub(crate) fn on_the_answer(
+    notes: &Notes,
+    deciding: &[(&Point, Stance)],
+    known: &[DraftConflict],
+) -> Result<Option<DraftConflict>> {
+    let best = |stance: Stance| {
+        deciding
+            .iter()
+            .find(|it| it.1 == stance)
+            .and_then(|it| Some((it.0, notes.evidence.get(*it.0.evidence.first()?)?)))
+    };
+    let (Some((yes, for_it)), Some((no, against))) = (best(Stance::For), best(Stance::Against))
+    else {
+        return Ok(None);
+    };
+    let (Some(one), Some(other)) = (notes.source(for_it.source), notes.source(against.source))
+    else {
+        return Ok(None);
+    };
+    let has = |it: &DraftConflict, evidence: &Evidence| {
+        it.sides
+            .iter()
+            .any(|side| side.1.evidence.contains(&evidence.id))
+    };
+    if voice(one) == voice(other) || known.iter().any(|it| has(it, for_it) || has(it, against)) {
+        return Ok(None);
+    }
+    let words = &prompts::phrases()?.conflict;
+    let side = |point: &Point, evidence: &Evidence| Line {
+        text: point.text.clone(),
+        evidence: vec![evidence.id],
+    };
+    Ok(Some(DraftConflict {
+        about: words.about_answer.clone(),
+        item: for_it.items[0],
+        sides: vec![
+            (words.no.clone(), side(no, against)),
+            (words.yes.clone(), side(yes, for_it)),
+        ],
+        likely: older(one, other)?,
+    }))
 }
 
 /// A point with what can disagree about it.
@@ -345,9 +390,15 @@ fn conflict(one: &Stated<'_>, other: &Stated<'_>, x: String, y: String) -> Resul
         ),
         item: item.copied().unwrap_or(one.evidence.items[0]),
         sides: vec![(x, line(one)), (y, line(other))],
-        likely: likely(one.source, other.source)
-            .map(|it| fill(&words.older, &it.each_ref().map(|(k, v)| (*k, v.as_str())))),
+        likely: older(one.source, other.source)?,
     })
+}
+
+/// Which of two sources is the older, in words, where that may be why they disagree.
+fn older(one: &Source, other: &Source) -> Result<Option<String>> {
+    let words = &prompts::phrases()?.conflict;
+    Ok(likely(one, other)
+        .map(|it| fill(&words.older, &it.each_ref().map(|(k, v)| (*k, v.as_str())))))
 }
 
 fn line(it: &Stated<'_>) -> Line {

@@ -2,12 +2,13 @@
 use std::collections::BTreeSet;
 
 use crate::domain::words::{Token, is_stop, stem, tokens};
-use crate::domain::{Brief, Question, QuestionKind, sentences};
+use crate::domain::{Brief, Question, sentences};
 use crate::error::Result;
 use crate::research::prompts::{self, Phrases, fill};
 
+use super::kinds::kind_of;
 use super::language::language;
-use super::lexicon::{any_phrase, has_phrase, spaced};
+use super::lexicon::{any_phrase, spaced};
 
 /// Longest text taken whole as the question, in bytes; of longer ones the asking part is taken.
 const WHOLE: usize = 600;
@@ -87,107 +88,24 @@ pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
     taken.join(" ")
 }
 
-/// What kind of answer the words want.
-pub(crate) fn kind_of(asked: &str, words: &Phrases) -> QuestionKind {
-    let q = &words.question;
-    let whole = spaced(asked);
-    let start = whole.trim_start();
-    let opens = |phrases: &[String]| {
-        phrases.iter().any(|it| {
-            start
-                .strip_prefix(it.as_str())
-                .is_some_and(|rest| rest.starts_with([' ', ',']))
-        })
-    };
-    if opens(&q.how_to) {
-        return QuestionKind::HowTo;
-    }
-    if opens(&q.quantity) {
-        return QuestionKind::Quantity;
-    }
-    if any_phrase(&whole, &q.comparison) && !opens(&q.auxiliaries) {
-        return QuestionKind::Comparison;
-    }
-    if opens(&q.auxiliaries) {
-        return yes_no_kind(&whole, words);
-    }
-    let by_opening = [
-        (&q.when, QuestionKind::When),
-        (&q.who, QuestionKind::Who),
-        (&q.r#where, QuestionKind::Where),
-        (&q.why, QuestionKind::Why),
-        (&q.list, QuestionKind::List),
-        (&q.definition, QuestionKind::Definition),
-    ];
-    for (phrases, kind) in by_opening {
-        if opens(phrases) {
-            return refine_what(kind, &whole);
-        }
-    }
-    if start.starts_with("what ") {
-        return QuestionKind::Open;
-    }
-    inner_kind(asked, words)
-}
-
-/// "What is the function of X" asks more than what X is.
-fn refine_what(kind: QuestionKind, whole: &str) -> QuestionKind {
-    if kind != QuestionKind::Definition {
-        return kind;
-    }
-    let plain = tokens(whole).iter().filter(|it| !is_stop(&it.text)).count();
-    let of = has_phrase(whole, "of") || has_phrase(whole, "for") || has_phrase(whole, "used");
-    if plain > 4 || of || has_phrase(whole, "the") && plain > 2 {
-        QuestionKind::Open
-    } else {
-        QuestionKind::Definition
-    }
-}
-
-fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
-    if any_phrase(whole, &words.question.causal) {
-        QuestionKind::Causal
-    } else {
-        QuestionKind::YesNo
-    }
-}
-
-/// The kind of a question that begins with something else: "Between A and B, is there …",
-/// "In cats, which …", or no question word at all.
-fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
-    let q = &words.question;
-    for clause in asked.rsplit([',', ';']) {
-        let clause = spaced(clause);
-        let start = clause.trim();
-        let first = start.split(' ').next().unwrap_or_default();
-        let opens = |phrases: &[String]| phrases.iter().any(|it| start.starts_with(it.as_str()));
-        if opens(&q.quantity) {
-            return QuestionKind::Quantity;
-        }
-        if opens(&q.who) {
-            return QuestionKind::Who;
-        }
-        if opens(&q.when) {
-            return QuestionKind::When;
-        }
-        if opens(&q.r#where) {
-            return QuestionKind::Where;
-        }
-        if opens(&q.list) {
-            return QuestionKind::List;
-        }
-        if asked.ends_with('?') && q.auxiliaries.iter().any(|it| it == first) {
-            return yes_no_kind(&spaced(asked), words);
-        }
-    }
-    let whole = spaced(asked);
-    if has_phrase(&whole, "who") && asked.ends_with('?') {
-        return QuestionKind::Who;
-    }
-    if has_phrase(&whole, "where") && asked.ends_with('?') {
-        return QuestionKind::Where;
-    }
-    QuestionKind::Open
+/// What the subject of a question with "do" is asked to do: "cool" of "Do green roofs cool the air?".
+/// Without a grammar it is the verb known, else the last word of the run after "do".
+pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
+    let words = tokens(asked);
+    let aux = words
+        .iter()
+        .position(|it| matches!(it.text.as_str(), "do" | "does" | "did"))?;
+    let skipped = words[aux + 1..]
+        .iter()
+        .take_while(|it| is_stop(&it.text))
+        .count();
+    let run: Vec<&Token> = words[aux + 1 + skipped..]
+        .iter()
+        .take_while(|it| !is_stop(&it.text))
+        .collect();
+    let known = run.iter().skip(1).find(|it| is_verb(&it.text));
+    let last = (run.len() >= 2).then(|| run.last()).flatten();
+    known.or(last).map(|it| (*it).clone())
 }
 
 /// Names and noun phrases of the question as they stand: runs of words between stop words,
@@ -467,32 +385,17 @@ fn next_part(text: &str, words: &Phrases) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn kind(text: &str) -> QuestionKind {
-        kind_of(text, prompts::phrases().unwrap())
-    }
-
     #[test]
-    fn kinds_are_told_by_the_opening_words() {
-        use QuestionKind::*;
-        for (text, wanted) in [
-            ("What is circular RNA?", Definition),
-            ("How to prune an apple tree?", HowTo),
-            (
-                "What is the difference between mitosis and meiosis?",
-                Comparison,
-            ),
-            ("Why is the sky blue?", Why),
-            ("Does smoking cause lung cancer?", Causal),
-            ("Which genes are mutated in AML?", List),
-            ("When was the telephone invented?", When),
-            ("Who invented the telephone?", Who),
-            ("How many people live in Lagos?", Quantity),
-            ("Where is the Alhambra?", Where),
-            ("Is light a wave?", YesNo),
-            ("Between A and B, is there consistency?", YesNo),
-        ] {
-            assert_eq!(kind(text), wanted, "{text}");
-        }
+    fn the_verb_asked_for_is_told() {
+        let verb = |it: &str| asked_verb(it).map(|it| it.text);
+        let wanted = Some("cool".to_owned());
+        assert_eq!(verb("Do green roofs cool the air at street level?"), wanted);
+        let wanted = Some("inhibit".to_owned());
+        assert_eq!(
+            verb("Does atemoya juice inhibit the CYP1A2 enzyme?"),
+            wanted
+        );
+        assert_eq!(verb("Is cork strong?"), None);
     }
 
     #[test]

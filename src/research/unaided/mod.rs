@@ -5,6 +5,7 @@ pub(crate) mod compose;
 pub(crate) mod conflicts;
 pub(crate) mod fits;
 pub(crate) mod intake;
+pub(crate) mod kinds;
 pub(crate) mod language;
 pub(crate) mod lexicon;
 pub(crate) mod plan;

@@ -4,8 +4,8 @@ mod casing;
 mod chunks;
 mod keep;
 mod matter;
-mod others;
 mod stance;
+mod subject;
 mod terms;
 
 use std::collections::{BTreeSet, HashMap};
@@ -20,11 +20,12 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 use around::{Around, Said};
 use casing::Casing;
 use keep::{Found, keep_best, unit_of};
-use others::pairs_of;
+use subject::pairs_of;
 use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
 
 use super::fits::{cue_fit, kind_fit};
-use super::intake::kind_of;
+use super::intake::asked_verb;
+use super::kinds::kind_of;
 use super::lexicon::{Lexicon, has_phrase, spaced};
 use super::sentence::{
     Seen, Unfit, claim_text, doubts, fitness, gives_orders, leans, measures, years_at,
@@ -48,6 +49,8 @@ const BESIDE_THE_CORE: f32 = 0.82;
 /// Words a widened passage may have.
 const WIDENED_WORDS: usize = 70;
 
+/// How much more than another word the verb tells of which the subject is asked.
+const WHAT_IS_DONE: f32 = 1.8;
 /// What a sentence counts for that speaks of another of the kind: of prostate cancer, not cervical.
 const OF_ANOTHER: f32 = 0.5;
 /// Words on each side of a date or measure that say what it is of.
@@ -97,6 +100,8 @@ pub(crate) struct Scale {
     /// Pairs of words of the question of which the first tells which of a kind is meant: "cervical"
     /// and "cancer".
     pairs: Vec<(String, String)>,
+    /// The verb of which the subject is asked: "cost" of "what does a roof cost".
+    done: Option<u32>,
     /// The names in the question, as written, each with the word that stands for it.
     names: Vec<(String, u32)>,
     /// Sites read from: a question that names one asks for its words, not about it.
@@ -125,7 +130,15 @@ impl Scale {
         let words = prompts::phrases()?;
         let facets = prompts::plan()?;
         let mut lexicon = Lexicon::default();
-        let question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
+        let mut done = None;
+        let mut question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
+        if let Some(verb) = asked_verb(&brief.question) {
+            let id = lexicon.id(&verb.text);
+            for term in question.iter_mut().filter(|it| it.id == id) {
+                term.telling = term.telling.max(1.0) * WHAT_IS_DONE;
+                done = Some(id);
+            }
+        }
         let whole = brief.question.as_str();
         let mut probes = Vec::new();
         for (nth, item) in plan.items().iter().enumerate() {
@@ -171,6 +184,7 @@ impl Scale {
             lexicon,
             words,
             pairs,
+            done,
             probes,
             apart: super::answer::apart(brief),
             question,
@@ -296,41 +310,6 @@ impl Scale {
             .filter(|it| ids.binary_search(&it.0).is_ok())
             .map(|it| it.1)
             .fold(0.0, f32::max)
-    }
-
-    /// Whether a sentence is on the question's subject: one of its names, where it has names that
-    /// are not sites, is spoken of around it (`wide`), and enough of its telling words stand in it
-    /// or beside it (`ids`).
-    fn on_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
-        let names: Vec<u32> = self
-            .names
-            .iter()
-            .filter(|it| !self.sites.contains(&it.0))
-            .map(|it| it.1)
-            .collect();
-        if !names.is_empty() && !names.iter().any(|it| wide.binary_search(it).is_ok()) {
-            return false;
-        }
-        let mut telling: Vec<(f32, u32)> = self
-            .question
-            .iter()
-            .filter(|it| it.telling >= 1.0)
-            .map(|it| (self.weight(it), it.id))
-            .collect();
-        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        // How many must be met, and one of how many of the most telling.
-        let (needed, heads) = match telling.len() {
-            0 => return self.coverage(&self.question, ids) >= 0.5,
-            1 | 2 => (1, 1),
-            3..=5 => (2, 2),
-            n => (3, n),
-        };
-        let met = |it: &&(f32, u32)| self.said(it.1, ids) >= STANDS_FOR;
-        telling
-            .iter()
-            .take(heads)
-            .any(|it| self.said(it.1, wide) >= STANDS_FOR)
-            && telling.iter().filter(met).count() >= needed
     }
 
     /// Weighs one page: evidence for each item, best sentences first kept, in the order of the page.

@@ -145,7 +145,7 @@ fn starts_with_page_number(text: &str) -> bool {
 
 /// Whether the words are orders to a machine that reads the page: one plain sign, or two weak ones.
 pub(crate) fn gives_orders(spaced: &str, words: &SentenceWords) -> bool {
-    let mut weak = 0;
+    let mut weak = usize::from(any_phrase(spaced, &words.orders_to));
     for sign in &words.orders {
         if has_phrase(spaced, sign) {
             if !words.orders_weak.contains(sign) {
@@ -334,11 +334,26 @@ fn strip_trailing_marks(text: &str) -> &str {
     }
 }
 
+/// Where what is compared with begins.
+const COMPARED: &[&str] = &[
+    " than ",
+    " compared with ",
+    " compared to ",
+    " versus ",
+    " relative to ",
+];
+
 /// Whether the words deny something.
 pub(crate) fn denies(spaced: &str, words: &SentenceWords) -> bool {
     let mut text = spaced.to_owned();
     for harmless in &words.no_negation {
         text = text.replace(&format!(" {harmless} "), " ");
+    }
+    // "Cooler than streets without trees" denies nothing.
+    let compared = COMPARED.iter().filter_map(|it| text.find(it)).min();
+    if let Some(at) = compared {
+        let tail = text[at..].replace(" without ", " ");
+        text.replace_range(at.., &tail);
     }
     any_phrase(&text, &words.negations)
 }

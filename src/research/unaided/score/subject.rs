@@ -1,0 +1,102 @@
+//! Whether a sentence is on what the question is about, and not on another of its kind.
+use super::{STANDS_FOR, Scale};
+use crate::domain::Brief;
+use crate::domain::words::{Token, is_stop, tokens};
+use crate::research::unaided::intake::{is_verb, telling};
+
+/// Words at the beginning of a sentence that name its subject.
+const LEAD: usize = 7;
+/// Share of a verb that a word must say to be on what is done.
+const DOES: f32 = 0.35;
+
+/// Pairs of neighbouring words in the question's subjects, lower case: which one, and of what kind.
+pub(super) fn pairs_of(brief: &Brief) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for subject in &brief.subjects {
+        let words = tokens(subject);
+        let tells = |it: &Token| telling(subject, it) >= 1.0 && !is_verb(&it.text);
+        if let [.., which, kind] = words.as_slice()
+            && tells(which)
+            && kind.text.chars().all(char::is_alphabetic)
+            && !is_verb(&kind.text)
+        {
+            pairs.push((which.text.clone(), kind.text.clone()));
+        }
+    }
+    pairs
+}
+
+impl Scale {
+    /// Whether a sentence names another of a kind that the question asks one of, and neither it nor
+    /// what stands around it (`wide`) names the one asked of.
+    pub(super) fn of_another(&mut self, text: &str, wide: &[u32]) -> bool {
+        if self.pairs.is_empty() {
+            return false;
+        }
+        let words = tokens(text);
+        let pairs = std::mem::take(&mut self.pairs);
+        let found = pairs.iter().any(|(which, kind)| {
+            let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
+            self.said(which, wide) < STANDS_FOR
+                && words.windows(2).any(|it| {
+                    let beside = text[it[0].span.end..it[1].span.start].trim().is_empty();
+                    let names_one = !is_stop(&it[0].text)
+                        && telling(text, &it[0]) >= 1.0
+                        && !is_verb(&it[0].text);
+                    beside && names_one && self.lexicon.id(&it[1].text) == kind
+                })
+        });
+        self.pairs = pairs;
+        found
+    }
+
+    /// Whether a sentence is on the question's subject: one of its names, where it has names that
+    /// are not sites, is spoken of around it (`wide`), and enough of its telling words stand in it
+    /// or beside it (`ids`).
+    pub(super) fn on_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
+        let names: Vec<u32> = self
+            .names
+            .iter()
+            .filter(|it| !self.sites.contains(&it.0))
+            .map(|it| it.1)
+            .collect();
+        if !names.is_empty() && !names.iter().any(|it| wide.binary_search(it).is_ok()) {
+            return false;
+        }
+        let mut telling: Vec<(f32, u32)> = self
+            .question
+            .iter()
+            .filter(|it| it.telling >= 1.0)
+            .map(|it| (self.weight(it), it.id))
+            .collect();
+        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // How many must be met, and one of how many of the most telling.
+        let (needed, heads) = match telling.len() {
+            0 => return self.coverage(&self.question, ids) >= 0.5,
+            1 | 2 => (1, 1),
+            3..=5 => (2, 2),
+            n => (3, n),
+        };
+        let met = |it: &&(f32, u32)| self.said(it.1, ids) >= STANDS_FOR;
+        telling
+            .iter()
+            .take(heads)
+            .any(|it| self.said(it.1, wide) >= STANDS_FOR)
+            && telling.iter().filter(met).count() >= needed
+    }
+
+    /// Whether the question's telling words stand among the first few of `text`.
+    pub(crate) fn begins_with_subject(&mut self, text: &str) -> bool {
+        let words = tokens(text);
+        let end = words.get(LEAD).map_or(text.len(), |it| it.span.start);
+        let ids = self.ids(&text[..end]);
+        self.coverage(&self.question, &ids) >= 0.6
+    }
+
+    /// Whether `text` says what the question asks its subject to do, in its verb or one near it; `true`
+    /// where it asks for no doing.
+    pub(crate) fn says_what_is_done(&mut self, text: &str) -> bool {
+        let ids = self.ids(text);
+        self.done.is_none_or(|it| self.said(it, &ids) >= DOES)
+    }
+}

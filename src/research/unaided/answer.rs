@@ -18,6 +18,8 @@ const ANSWER_CHARS: usize = 140;
 const ANSWERS: f32 = 0.45;
 /// Share of the question's words a sentence must have to decide a yes or no.
 const DECIDES: f32 = 0.7;
+/// Share of the question's telling words, rare or not, that it must have besides.
+const NAMES_ENOUGH: f32 = 0.7;
 /// Share of a sentence's relevance that a cut of it must keep.
 const KEEPS: f32 = 0.85;
 
@@ -31,6 +33,8 @@ pub(crate) struct Ranked<'a> {
     pub(crate) relevance: f32,
     /// How much it has the shape of an answer to this kind of question, 0 to 1.
     pub(crate) fit: f32,
+    /// Share of the question's telling words it has, each counting the same.
+    pub(crate) share: f32,
     /// Whether it begins with what the question is about: it is a statement on that.
     pub(crate) early: bool,
 }
@@ -73,6 +77,7 @@ pub(crate) fn rank<'a>(
             worth,
             relevance,
             fit,
+            share: scale.share(&point.text),
             early: scale.begins_with_subject(&point.text),
         });
     }
@@ -140,7 +145,9 @@ fn deciding<'r, 'a>(ranked: &'r [Ranked<'a>]) -> impl Iterator<Item = &'r Ranked
     let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
     ranked
         .iter()
-        .filter(move |it| it.relevance >= DECIDES && it.relevance >= top * 0.8)
+        .filter(move |it| {
+            it.relevance >= DECIDES && it.relevance >= top * 0.8 && it.share >= NAMES_ENOUGH
+        })
         .take(8)
 }
 

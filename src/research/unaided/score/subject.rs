@@ -6,6 +6,10 @@ use crate::research::unaided::intake::{is_verb, telling};
 
 /// Words at the beginning of a sentence that name its subject.
 const LEAD: usize = 7;
+/// Weight of the question's words around a sentence that makes up for the most telling one.
+const MUCH: f32 = 0.4;
+/// Telling words of a question of which a sentence that decides it has nearly all.
+const FEW: usize = 6;
 /// Share of a verb that a word must say to be on what is done.
 const DOES: f32 = 0.35;
 
@@ -78,10 +82,15 @@ impl Scale {
             n => (3, n),
         };
         let met = |it: &&(f32, u32)| self.said(it.1, ids) >= STANDS_FOR;
-        telling
-            .iter()
-            .take(heads)
-            .any(|it| self.said(it.1, wide) >= STANDS_FOR)
+        // What tells most stands there, or much of the rest does.
+        let rarest = telling
+            .first()
+            .is_some_and(|it| self.said(it.1, wide) >= STANDS_FOR);
+        (rarest || self.coverage(&self.question, wide) >= MUCH)
+            && telling
+                .iter()
+                .take(heads)
+                .any(|it| self.said(it.1, wide) >= STANDS_FOR)
             && telling.iter().filter(met).count() >= needed
     }
 
@@ -91,6 +100,18 @@ impl Scale {
         let end = words.get(LEAD).map_or(text.len(), |it| it.span.start);
         let ids = self.ids(&text[..end]);
         self.coverage(&self.question, &ids) >= 0.6
+    }
+
+    /// How many of the question's telling words `text` has, each counting the same: 0 to 1. Of a long
+    /// question nobody says all: 1.
+    pub(crate) fn share(&mut self, text: &str) -> f32 {
+        let ids = self.ids(text);
+        let telling = || self.question.iter().filter(|it| it.telling >= 1.0);
+        if telling().count() > FEW {
+            return 1.0;
+        }
+        let met = telling().filter(|it| self.said(it.id, &ids) >= STANDS_FOR);
+        met.count() as f32 / telling().count().max(1) as f32
     }
 
     /// Whether `text` says what the question asks its subject to do, in its verb or one near it; `true`

@@ -1,4 +1,4 @@
-//! Two small answers that providers give beside completions: embeddings, and the list of their models.
+//! Small answers that providers give beside completions: embeddings, scores of a reranker, the list of their models.
 use serde_json::Value;
 
 use super::draft::{count, text};
@@ -67,12 +67,70 @@ impl Embeddings {
     }
 }
 
+/// Numbers, or what OpenAI calls `base64`: those of 32 bits, the lowest byte first.
 fn vector(value: &Value) -> Option<Vec<f32>> {
+    if let Some(coded) = value.as_str() {
+        let bytes = base64(coded)?;
+        let (numbers, rest) = bytes.as_chunks::<4>();
+        return rest
+            .is_empty()
+            .then(|| numbers.iter().map(|it| f32::from_le_bytes(*it)).collect());
+    }
     let numbers = value.as_array()?;
     numbers
         .iter()
         .map(|it| it.as_f64().map(|it| it as f32))
         .collect()
+}
+
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut held) = (0_u32, 0);
+    for byte in text.trim_end_matches('=').bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    Some(out)
+}
+
+/// What a reranker says of each text: its place among those sent, and its score, in the order given.
+///
+/// # Errors
+/// What the provider said instead; `Malformed` when there are no scores.
+pub fn scores(
+    status: u16,
+    headers: &Headers,
+    body: &[u8],
+) -> Result<Vec<(usize, f32)>, ModelFault> {
+    let value = json(status, headers, body)?;
+    let rows = match list(&value, "results") {
+        [] => list(&value, "data"),
+        rows => rows,
+    };
+    let row = |it: &Value| {
+        let at = usize::try_from(count(it.get("index"))?).ok()?;
+        let score = it
+            .get("relevance_score")
+            .or_else(|| it.get("score"))?
+            .as_f64()?;
+        Some((at, score as f32))
+    };
+    let scores: Option<Vec<(usize, f32)>> = rows.iter().map(row).collect();
+    scores
+        .filter(|it| !it.is_empty())
+        .ok_or_else(|| ModelFault::malformed("the answer holds no scores"))
 }
 
 /// The names of the models that a provider offers, from its answer to `GET /models` (or Ollama's `/api/tags`).

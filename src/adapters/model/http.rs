@@ -182,7 +182,8 @@ impl HttpModel {
             .stream(self.answer_tool(prompt));
         let mut pieces = response.bytes_stream();
         let mut taken = 0;
-        loop {
+        let mut told = String::new();
+        let answer = loop {
             let next = if taken == 0 {
                 timeout_at(first, pieces.next())
                     .await
@@ -192,17 +193,17 @@ impl HttpModel {
                 wait.map_err(|_| ModelFault::transient("the answer fell silent before its end"))?
             };
             let piece = match next {
-                None => return stream.finish(),
+                None => break stream.finish()?,
                 // A server may drop the line right behind the last mark.
                 Some(Err(fault)) => {
-                    return stream.finish().map_err(|known| match known.kind {
+                    break stream.finish().map_err(|known| match known.kind {
                         Kind::Transient => ModelFault::transient(format!(
                             "{}: {}",
                             known.message,
                             lost(fault).message
                         )),
                         _ => known,
-                    });
+                    })?;
                 }
                 Some(Ok(piece)) => piece,
             };
@@ -213,12 +214,23 @@ impl HttpModel {
             let fresh = stream.feed(&piece)?;
             if !fresh.is_empty() {
                 sink(&fresh);
+                told.push_str(&fresh);
             }
+        };
+        // What could have been the beginning of a tag was held back, and an answer through a tool comes as a whole.
+        match answer.text.strip_prefix(&told) {
+            Some(rest) if !rest.is_empty() => sink(rest),
+            _ => {}
         }
+        Ok(answer)
     }
 
     /// The fault as an error that says what to do.
-    fn error(&self, fault: ModelFault) -> Error {
+    fn error(&self, mut fault: ModelFault) -> Error {
+        // A server may quote the key that it does not like.
+        if let Some(key) = self.target.key.as_ref().filter(|it| it.expose().len() > 3) {
+            fault.message = fault.message.replace(key.expose(), "…");
+        }
         let name = self.target.provider.name;
         let hint = self.hint(&fault);
         let error = Error::new(

@@ -1,7 +1,7 @@
 //! What the program read beside what stands in the row.
 use ibid::Kind;
 use ibid::adapters::model::ModelFault;
-use ibid::seams::Completion;
+use ibid::seams::{Completion, Finish};
 use serde_json::Value;
 
 use super::walk::Seen;
@@ -35,18 +35,22 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ModelFault) -> Result
         "credit balance",
         "insufficient balance",
     ]);
-    let model = has(&["model_not_found", "is not a valid model", "invalid model"])
-        || has(&["model"]) && has(&["does not exist", "not found"]);
+    let model = has(&[
+        "model_not_found",
+        "is not a valid model",
+        "invalid model",
+        "decommissioned",
+    ]) || has(&["model"]) && has(&["does not exist", "not found"]);
     let google_wait = has(&["retryinfo", "resource_exhausted"]);
     let expected: &[Kind] = match status {
         429 if quota && !google_wait => &[Kind::Setup],
         501 => &[Kind::Setup, Kind::Transient],
-        408 | 429 | 500.. => &[Kind::Transient],
-        401..=404 => &[Kind::Setup],
+        408 | 409 | 423 | 425 | 429 | 498 | 500.. => &[Kind::Transient],
+        401..=405 | 407 | 410 => &[Kind::Setup],
         _ if too_long => &[Kind::Malformed],
         _ if quota || key || model => &[Kind::Setup],
         400..500 => &[Kind::Malformed],
-        _ => &[Kind::Malformed, Kind::Transient],
+        _ => &[Kind::Malformed, Kind::Transient, Kind::Setup],
     };
     if !expected.contains(&fault.kind) {
         return Err(format!("{:?} instead of {expected:?}: {fault}", fault.kind));
@@ -91,6 +95,14 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
         .iter()
         .map(|it| (it.name.clone(), plain(&it.arguments)))
         .collect();
+    if seen.loose {
+        let names = |it: &[(String, Value)]| it.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+        let expected: Vec<String> = seen.calls.iter().map(|it| it.0.clone()).collect();
+        return match names(&calls) == expected {
+            true => Ok(()),
+            false => Err("tools of other names".to_owned()),
+        };
+    }
     let expected: Vec<(String, Value)> = seen
         .calls
         .iter()
@@ -98,6 +110,18 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
         .collect();
     if calls != expected {
         return Err(format!("tool calls: {calls:?} instead of {expected:?}"));
+    }
+    let lower = seen.finish.to_lowercase();
+    let expected = match lower.as_str() {
+        "length" | "max_tokens" | "model_length" => Some(Finish::Length),
+        "content_filter" | "refusal" | "safety" | "recitation" => Some(Finish::Filter),
+        "tool_calls" | "tool_use" | "tool_call" | "function_call" => Some(Finish::Tool),
+        "end_turn" | "stop_sequence" => Some(Finish::Stop),
+        "stop" if seen.calls.is_empty() => Some(Finish::Stop),
+        _ => None,
+    };
+    if expected.as_ref().is_some_and(|it| *it != found.finish) {
+        return Err(format!("ended with {:?} instead of {lower}", found.finish));
     }
     let tokens = (found.tokens.input, found.tokens.output);
     if tokens != (seen.input, seen.output) {

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     // A panic is caught and counted; its own words would only bury the figures.
     std::panic::set_hook(Box::new(|_| {}));
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut routes: BTreeMap<&'static str, u32> = BTreeMap::new();
     for path in &files {
         let text = bytes::read(path)?;
         if text.trim().is_empty() {
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         for line in text.lines().filter(|it| !it.trim().is_empty()) {
             let row: Value = serde_json::from_str(line)
                 .map_err(|it| format!("{}: a row is not JSON: {it}", path.display()))?;
-            one(&row, &mut tallies);
+            one(&row, &mut tallies, &mut routes);
         }
     }
     let mut good = !tallies.is_empty();
@@ -58,19 +59,28 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             json!({"api": api, "rows": it.rows, "parsed": it.parsed, "mismatches": it.mismatches, "panics": it.panics})
         );
     }
+    for (route, rows) in &routes {
+        eprintln!("{rows} rows: {route}");
+    }
     match good {
         true => Ok(()),
         false => Err("not every recorded row came through".into()),
     }
 }
 
-fn one(row: &Value, tallies: &mut BTreeMap<String, Tally>) {
+fn one(
+    row: &Value,
+    tallies: &mut BTreeMap<String, Tally>,
+    routes: &mut BTreeMap<&'static str, u32>,
+) {
     let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api, id) = (word("api"), word("id"));
     let tally = tallies.entry(api.to_owned()).or_default();
     tally.rows += 1;
     let verdict = std::panic::catch_unwind(|| replay::row(row));
-    match verdict.unwrap_or(Verdict::Panicked) {
+    let (verdict, route) = verdict.unwrap_or((Verdict::Panicked, "panicked"));
+    *routes.entry(route).or_default() += 1;
+    match verdict {
         Verdict::Right => tally.parsed += 1,
         Verdict::Unread(why) => eprintln!("{api} {id}: {why}"),
         Verdict::Differs(why) => {

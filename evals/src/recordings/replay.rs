@@ -23,7 +23,7 @@ pub(super) enum Verdict {
 const PIECES: [usize; 3] = [1, 7, 1024];
 
 /// Replays `row`.
-pub(super) fn row(row: &Value) -> Verdict {
+pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
     let body = bytes::body(row);
     let headers = bytes::headers(row);
     let status = row
@@ -32,9 +32,15 @@ pub(super) fn row(row: &Value) -> Verdict {
         .unwrap_or(200);
     let status = u16::try_from(status).unwrap_or(0);
     let values = walk::values(&String::from_utf8_lossy(&body));
-    let verdict = match route::of(row, &values) {
+    let route = route::of(row, &values);
+    let verdict = match route {
         Route::None => Err("no adapter yet".to_owned()),
-        Route::Chat(dialect) => return chat(dialect, status, &headers, &body, &values),
+        Route::Chat(dialect) => {
+            return (
+                chat(dialect, status, &headers, &body, &values),
+                "completions",
+            );
+        }
         Route::Embeddings => embeddings(status, &headers, &body, &values),
         Route::Scores => scores(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/results"))
@@ -44,7 +50,7 @@ pub(super) fn row(row: &Value) -> Verdict {
                     .ok_or("not every score was read".to_owned())
             }),
         Route::Models => models(status, &headers, &body)
-            .map(|found| found.len() == list(&values, "/data") + list(&values, "/models"))
+            .map(|found| found.len() == list(&values, "/data").max(list(&values, "/models")))
             .or_else(|fault| check::fault(status, &values, &fault).map(|()| true))
             .and_then(|same| {
                 same.then_some(())
@@ -52,7 +58,13 @@ pub(super) fn row(row: &Value) -> Verdict {
             }),
         Route::Other => other(status, &headers, &body, &values),
     };
-    verdict.map_or_else(Verdict::Unread, |()| Verdict::Right)
+    let verdict = verdict.map_or_else(Verdict::Unread, |()| Verdict::Right);
+    let name = match route {
+        Route::None => "without an adapter",
+        Route::Other => "by their form alone",
+        _ => "lists, embeddings and scores",
+    };
+    (verdict, name)
 }
 
 fn list(values: &[Value], path: &str) -> usize {

@@ -115,6 +115,14 @@ fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> Route 
 
 /// What the first value with a telling field is.
 fn by_shape(values: &[Value], usual: Dialect) -> Route {
+    // A spoken session has events of the same names.
+    let is_session = |it: &Value| {
+        it.pointer("/type")
+            .is_some_and(|it| it.as_str().is_some_and(|it| it.starts_with("session.")))
+    };
+    if values.iter().any(is_session) {
+        return Route::Other;
+    }
     for value in values {
         let has = |name: &str| value.get(name).is_some();
         let kind = value

@@ -14,6 +14,10 @@ pub(super) struct Seen {
     pub(super) calls: Vec<(String, String)>,
     pub(super) input: Option<u64>,
     pub(super) output: Option<u64>,
+    /// The provider's word for why the answer ended.
+    pub(super) finish: String,
+    /// Arguments come in pieces too fine for this reader.
+    pub(super) loose: bool,
     pub(super) ended: bool,
     pub(super) error: bool,
     /// The answer was begun a second time.
@@ -143,6 +147,7 @@ fn chat(values: &[Value]) -> Seen {
             }
             let ends = |it: &Value| it.as_str().is_some_and(|it| !it.is_empty());
             seen.ended |= choice.get("finish_reason").is_some_and(ends);
+            seen.finish.push_str(text(choice, "/finish_reason"));
         }
         for usage in [value.pointer("/x_groq/usage"), value.get("usage")]
             .into_iter()
@@ -174,6 +179,9 @@ fn chat(values: &[Value]) -> Seen {
 
 fn responses(values: &[Value]) -> Seen {
     let mut seen = Seen::default();
+    let begins = |it: &Value| text(it, "/type") == "response.created";
+    seen.restarted = values.iter().filter(|it| begins(it)).count() > 1;
+    let values = &values[values.iter().rposition(begins).unwrap_or(0)..];
     let is_stream = values
         .iter()
         .any(|it| text(it, "/type").starts_with("response."));
@@ -183,6 +191,7 @@ fn responses(values: &[Value]) -> Seen {
             "response.completed",
             "response.incomplete",
             "response.failed",
+            "response.done",
         ]
         .contains(&kind)
     };
@@ -194,7 +203,8 @@ fn responses(values: &[Value]) -> Seen {
         None => values.first().unwrap_or(&null),
     };
     seen.ended = !whole.is_null();
-    seen.error |= text(whole, "/status") == "failed";
+    seen.error |=
+        ["failed", "cancelled", "queued", "in_progress"].contains(&text(whole, "/status"));
     let done = values
         .iter()
         .filter(|it| text(it, "/type") == "response.output_item.done");
@@ -221,6 +231,9 @@ fn responses(values: &[Value]) -> Seen {
         .iter()
         .filter(|it| text(it, "/type") == "response.output_text.delta");
     let streamed: String = deltas.map(|it| text(it, "/delta")).collect();
+    if seen.text.is_empty() {
+        seen.text.clone_from(&streamed);
+    }
     seen.streamed = (is_stream && !streamed.is_empty()).then_some(streamed);
     seen.input = number(whole, "/usage/input_tokens");
     seen.output = number(whole, "/usage/output_tokens");
@@ -272,6 +285,8 @@ fn anthropic(values: &[Value]) -> Seen {
             }
         }
         seen.ended |= ["message_stop", "message"].contains(&text(value, "/type"));
+        seen.finish.push_str(text(value, "/stop_reason"));
+        seen.finish.push_str(text(value, "/delta/stop_reason"));
     }
     let of = |name: &str| usage.get(name).and_then(Value::as_u64);
     let cached =
@@ -301,6 +316,7 @@ fn gemini(values: &[Value]) -> Seen {
                 }
                 for piece in all(call, "/partialArgs") {
                     let path = text(piece, "/jsonPath").trim_start_matches("$.").to_owned();
+                    seen.loose |= path.contains(['.', '[']) || piece.get("stringValue").is_none();
                     match pieces.iter_mut().find(|it| it.0 == path) {
                         Some(known) => known.1.push_str(text(piece, "/stringValue")),
                         None => pieces.push((path, text(piece, "/stringValue").to_owned())),
@@ -314,6 +330,7 @@ fn gemini(values: &[Value]) -> Seen {
                 }
             }
             seen.ended |= !text(candidate, "/finishReason").is_empty();
+            seen.finish.push_str(text(candidate, "/finishReason"));
         }
         seen.ended |= !text(value, "/promptFeedback/blockReason").is_empty();
         let of = |name: &str| number(value, &format!("/usageMetadata/{name}"));
@@ -340,6 +357,7 @@ fn ollama(values: &[Value]) -> Seen {
                 .push((text(call, "/function/name").to_owned(), spelt(sent)));
         }
         seen.ended |= value.get("done") == Some(&Value::Bool(true));
+        seen.finish.push_str(text(value, "/done_reason"));
         seen.input = number(value, "/prompt_eval_count").or(seen.input);
         seen.output = number(value, "/eval_count").or(seen.output);
     }
@@ -354,6 +372,10 @@ fn cohere(values: &[Value]) -> Seen {
             .or(value.get("message"))
             .unwrap_or(&Value::Null);
         seen.reasoning.push_str(text(message, "/tool_plan"));
+        // Version 1 has its text beside, and repeats it at the end of a stream.
+        if ["", "text-generation"].contains(&text(value, "/event_type")) {
+            seen.text.push_str(text(value, "/text"));
+        }
         for part in all(message, "/content")
             .iter()
             .chain(message.get("content"))
@@ -376,14 +398,23 @@ fn cohere(values: &[Value]) -> Seen {
         let end = value
             .get("delta")
             .filter(|it| it.get("usage").is_some())
+            .or(value.get("response"))
             .unwrap_or(value);
         let of = |name: &str| {
-            let at = |group: &str| number(end, &format!("/usage/{group}/{name}"));
-            at("tokens").or(at("billed_units"))
+            let at = |group: &str| number(end, &format!("/{group}/{name}"));
+            [
+                "usage/tokens",
+                "usage/billed_units",
+                "meta/tokens",
+                "meta/billed_units",
+            ]
+            .iter()
+            .find_map(|it| at(it))
         };
         seen.input = of("input_tokens").or(seen.input);
         seen.output = of("output_tokens").or(seen.output);
         seen.ended |= !text(end, "/finish_reason").is_empty();
+        seen.finish.push_str(text(end, "/finish_reason"));
     }
     seen
 }

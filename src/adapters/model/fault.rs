@@ -321,7 +321,7 @@ fn judge(status: Option<u16>, codes: &str, said: &str, error: Option<&Value>) ->
     };
     let is_google_wait = codes.contains("resource_exhausted") || error.is_some_and(has_retry_info);
     // Outages first: their words may quote anything.
-    if matches!(status, Some(408 | 409 | 423 | 425))
+    if matches!(status, Some(408 | 409 | 423 | 425 | 498))
         || matches!(status, Some(it) if it >= 500 && it != 501)
     {
         return Verdict::Later;
@@ -391,13 +391,10 @@ fn words(error: &Value, value: &Value) -> String {
                 value.get("detail"),
                 error.get("detail"),
             ];
-            let lists = places
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_array)
-                .flatten();
-            let told =
-                lists.filter_map(|it| Some(format!("{}: {}", place(it), it.get("msg")?.as_str()?)));
+            let fields = places.into_iter().flatten().find_map(Value::as_array);
+            let fields = fields.into_iter().flatten();
+            let told = fields
+                .filter_map(|it| Some(format!("{}: {}", place(it), it.get("msg")?.as_str()?)));
             told.collect::<Vec<_>>().join("; ")
         }
     }

@@ -61,6 +61,7 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
 pub(super) struct OpenAiResponses {
     /// Items as they were completed, by their place.
     items: BTreeMap<u64, Value>,
+    begun: bool,
     ended: bool,
 }
 
@@ -74,6 +75,13 @@ impl Reader for OpenAiResponses {
             kind => kind,
         };
         match kind {
+            "response.created" if self.begun => {
+                // A proxy that tries again in the middle of a stream starts the response over.
+                *self = OpenAiResponses::default();
+                *draft = Draft::default();
+                self.begun = true;
+            }
+            "response.created" => self.begun = true,
             "response.output_text.delta" => draft.say(text(value, "delta")),
             "response.refusal.delta" => draft.refuse(text(value, "delta")),
             "response.output_item.done" => {

@@ -72,6 +72,12 @@ impl Sse {
                 self.event.data.push_str(value);
                 self.has_data = true;
             }
+            // Older llama.cpp servers end a stream with such a line.
+            "error" => {
+                self.event.name = Some("error".to_owned());
+                self.event.data.push_str(value);
+                self.has_data = true;
+            }
             "event" => self.event.name = Some(value.to_owned()),
             _ => {}
         }

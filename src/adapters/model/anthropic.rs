@@ -11,7 +11,7 @@ use super::retry_after::Headers;
 use super::wire::Reader;
 use crate::seams::{Finish, Prompt, Role, Tokens};
 
-/// Sent where a prompt sets no bound, because this interface insists on one: what every current model takes.
+/// Sent where a prompt sets no bound, because this interface insists on one: what every model since Claude 3.5 takes.
 const MOST_TOKENS: u32 = 8192;
 
 /// Keywords that structured outputs refuse.

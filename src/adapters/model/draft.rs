@@ -188,7 +188,7 @@ impl Draft {
 /// A count, also where it is written as `12.0`; nothing where it is null or not there.
 pub(super) fn count(value: Option<&Value>) -> Option<u64> {
     let value = value?;
-    let whole = |it: f64| (it >= 0.0 && it < 1e15).then_some(it as u64);
+    let whole = |it: f64| (0.0..1e15).contains(&it).then_some(it as u64);
     value.as_u64().or_else(|| value.as_f64().and_then(whole))
 }
 

@@ -380,6 +380,12 @@ fn words(error: &Value, value: &Value) -> String {
         value.get("Message").and_then(Value::as_str),
     ];
     let own = own.into_iter().flatten().find(|it| !it.is_empty());
+    // A message may itself be JSON, with the request quoted in it: only its own words are taken.
+    let inner = own.filter(|it| it.starts_with('{'));
+    if let Some(Value::Object(inner)) = inner.and_then(|it| serde_json::from_str(it).ok()) {
+        let inner = Value::Object(inner);
+        return words(inner.get("error").unwrap_or(&inner), &inner);
+    }
     match (own, passed_on) {
         (Some(own), Some(raw)) if !raw.is_empty() => format!("{own}: {raw}"),
         (Some(own), _) => own.to_owned(),
@@ -390,6 +396,7 @@ fn words(error: &Value, value: &Value) -> String {
                 error.pointer("/message/detail"),
                 value.get("detail"),
                 error.get("detail"),
+                error.get("message"),
             ];
             let fields = places.into_iter().flatten().find_map(Value::as_array);
             let fields = fields.into_iter().flatten();

@@ -58,7 +58,9 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
     }
     if stream {
         body["stream"] = true.into();
-        body["stream_options"] = json!({"include_usage": true});
+        if settings.ask_usage {
+            body["stream_options"] = json!({"include_usage": true});
+        }
     }
     Outgoing::new("/chat/completions", body)
 }

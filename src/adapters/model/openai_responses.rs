@@ -15,7 +15,8 @@ use super::retry_after::Headers;
 use super::wire::Reader;
 use crate::seams::{Finish, Prompt, Role, Tokens};
 
-/// The request for `prompt`. Nothing is kept on the server.
+/// The request for `prompt`. Nothing is kept on the server. This interface knows no words to stop at: `prompt.stop` is
+/// not sent.
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> Outgoing {
     let input: Vec<Value> = prompt
         .messages

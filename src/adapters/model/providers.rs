@@ -31,6 +31,8 @@ pub struct Provider {
     pub schemas: Schemas,
     /// What it calls the bound on tokens.
     pub limit: LimitField,
+    /// Whether tokens of a stream must be asked for.
+    pub ask_usage: bool,
 }
 
 /// How a key is shown to a provider.
@@ -60,6 +62,7 @@ const fn compatible(
         needs_key: true,
         schemas,
         limit: LimitField::MaxTokens,
+        ask_usage: true,
     }
 }
 
@@ -99,7 +102,11 @@ pub static PROVIDERS: &[Provider] = &[
     compatible("groq", "https://api.groq.com/openai/v1", &["GROQ_BASE_URL"], &["GROQ_API_KEY"], Schemas::Native),
     compatible("deepseek", "https://api.deepseek.com", &["DEEPSEEK_BASE_URL"], &["DEEPSEEK_API_KEY"],
         Schemas::JsonMode),
-    compatible("mistral", "https://api.mistral.ai/v1", &["MISTRAL_BASE_URL"], &["MISTRAL_API_KEY"], Schemas::Native),
+    Provider {
+        ask_usage: false,
+        ..compatible("mistral", "https://api.mistral.ai/v1", &["MISTRAL_BASE_URL"], &["MISTRAL_API_KEY"],
+            Schemas::Native)
+    },
     compatible("xai", "https://api.x.ai/v1", &["XAI_BASE_URL"], &["XAI_API_KEY", "GROK_API_KEY"], Schemas::Native),
     Provider {
         base_suffix: "/openai/v1",
@@ -133,8 +140,11 @@ pub static PROVIDERS: &[Provider] = &[
         ..compatible("cohere", "https://api.cohere.com", &["COHERE_BASE_URL"], &["COHERE_API_KEY", "CO_API_KEY"],
             Schemas::Native)
     },
-    compatible("perplexity", "https://api.perplexity.ai", &["PERPLEXITY_BASE_URL"],
-        &["PERPLEXITY_API_KEY", "PPLX_API_KEY"], Schemas::Native),
+    Provider {
+        ask_usage: false,
+        ..compatible("perplexity", "https://api.perplexity.ai", &["PERPLEXITY_BASE_URL"],
+            &["PERPLEXITY_API_KEY", "PPLX_API_KEY"], Schemas::Native)
+    },
     compatible("together", "https://api.together.xyz/v1", &["TOGETHER_BASE_URL"], &["TOGETHER_API_KEY"],
         Schemas::Native),
     compatible("fireworks", "https://api.fireworks.ai/inference/v1", &["FIREWORKS_BASE_URL"],
@@ -171,6 +181,7 @@ impl Provider {
             model: model.to_owned(),
             schemas: if by_tool { Schemas::Tool } else { self.schemas },
             limit: self.limit,
+            ask_usage: self.ask_usage,
         }
     }
 }

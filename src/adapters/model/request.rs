@@ -33,6 +33,8 @@ pub struct ModelSettings {
     pub schemas: Schemas,
     /// What it calls the bound on tokens.
     pub limit: LimitField,
+    /// Whether tokens of a stream must be asked for. Mistral counts unasked, and refuses to be asked.
+    pub ask_usage: bool,
 }
 
 impl ModelSettings {
@@ -42,6 +44,7 @@ impl ModelSettings {
             model: model.into(),
             schemas: Schemas::Native,
             limit: LimitField::MaxTokens,
+            ask_usage: true,
         }
     }
 

@@ -132,6 +132,8 @@ fn a_prompt_too_long_can_be_told_from_other_refusals() {
     assert_eq!(other.kind, Kind::Malformed);
     assert!(!other.context_too_long && !other.filtered);
     assert_eq!(other.message, "body.top_p: too large");
+    let quoting = r#"{"object":"error","message":"{\"detail\":[{\"loc\":[\"body\",\"seed\"],\"msg\":\"no\",\"input\":\"zanzibar\"}]}"}"#;
+    assert_eq!(fault(422, quoting).message, "body.seed: no");
     let filtered = fault(
         400,
         r#"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,

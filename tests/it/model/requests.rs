@@ -153,6 +153,12 @@ fn models_are_asked_as_they_can_be_asked() {
         openai.settings("gpt-4o").limit,
         LimitField::MaxCompletionTokens
     );
+    let mistral = Provider::named("mistral").unwrap();
+    let asked = mistral
+        .dialect
+        .request(&prompt(), &mistral.settings("m"), true)
+        .body;
+    assert!(asked.get("stream_options").is_none(), "{asked}");
     let anthropic = Provider::named("anthropic").unwrap();
     assert_eq!(
         anthropic.settings("claude-3-5-haiku-latest").schemas,

@@ -40,15 +40,26 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ModelFault) -> Result
         "is not a valid model",
         "invalid model",
         "decommissioned",
-    ]) || has(&["model"]) && has(&["does not exist", "not found"]);
+        "unknown model",
+        "model_not_supported",
+        "model not exist",
+        "no endpoints found",
+    ]);
+    // These words may also be about something else that the request names.
+    let perhaps_model = has(&["model"]) && has(&["does not exist", "not found"]);
+    let too_large = has(&["request too large"]);
+    let moderated = has(&["moderation", "flagged"]);
     let google_wait = has(&["retryinfo", "resource_exhausted"]);
     let expected: &[Kind] = match status {
+        429 if too_large => &[Kind::Malformed],
+        403 if moderated => &[Kind::Malformed],
         429 if quota && !google_wait => &[Kind::Setup],
         501 => &[Kind::Setup, Kind::Transient],
         408 | 409 | 423 | 425 | 429 | 498 | 500.. => &[Kind::Transient],
         401..=405 | 407 | 410 => &[Kind::Setup],
         _ if too_long => &[Kind::Malformed],
         _ if quota || key || model => &[Kind::Setup],
+        400..500 if perhaps_model => &[Kind::Setup, Kind::Malformed],
         400..500 => &[Kind::Malformed],
         _ => &[Kind::Malformed, Kind::Transient, Kind::Setup],
     };

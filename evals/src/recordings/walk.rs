@@ -56,8 +56,17 @@ pub(super) fn completion(dialect: Dialect, values: &[Value]) -> Seen {
     };
     seen.error |= values.iter().any(|it| {
         let told = |path: &str| it.pointer(path).is_some_and(|it| !it.is_null());
-        told("/error") || told("/response/error") || text(it, "/type") == "error"
+        let paths = [
+            "/error",
+            "/response/error",
+            "/choices/0/error",
+            "/x_groq/error",
+            "/delta/error",
+        ];
+        paths.iter().any(|it| told(it)) || text(it, "/type") == "error"
     });
+    let gave_up = ["error", "ERROR", "TIMEOUT", "insufficient_system_resource"];
+    seen.error |= gave_up.contains(&seen.finish.as_str());
     // A line that begins with the tag begins reasoning.
     if matches!(dialect, Dialect::OpenAiChat | Dialect::Ollama)
         && let Some(rest) = seen.text.trim_start().strip_prefix("<think>")
@@ -130,6 +139,17 @@ fn chat(values: &[Value]) -> Seen {
                     seen.reasoning.push_str(text(it, "/text"));
                     seen.reasoning.push_str(text(it, "/summary"));
                 }),
+            }
+            // The older form of a call: one at most.
+            if let Some(call) = said.get("function_call").filter(|it| it.is_object()) {
+                let more = spelt(call.get("arguments"));
+                match calls.first_mut() {
+                    Some(known) => known.3.push_str(&more),
+                    None => {
+                        let name = text(call, "/name").to_owned();
+                        calls.push((Value::Null, Value::Null, name, more));
+                    }
+                }
             }
             for call in all(said, "/tool_calls") {
                 let [at, id] = ["index", "id"].map(|it| call.get(it).cloned().unwrap_or_default());
@@ -301,7 +321,8 @@ fn gemini(values: &[Value]) -> Seen {
     // On Vertex a call may come in pieces: its name, then values of one path each.
     let mut pieces: Vec<(String, String)> = Vec::new();
     for value in values {
-        for candidate in all(value, "/candidates").iter().take(1) {
+        let first = |it: &&Value| number(it, "/index").unwrap_or(0) == 0;
+        for candidate in all(value, "/candidates").iter().filter(first).take(1) {
             for part in all(candidate, "/content/parts") {
                 match part.pointer("/thought").and_then(Value::as_bool) {
                     Some(true) => seen.reasoning.push_str(text(part, "/text")),

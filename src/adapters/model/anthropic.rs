@@ -123,6 +123,11 @@ impl Reader for Anthropic {
                 self.ended = true;
             }
             "error" => return Err(ModelFault::of_value(None, &Headers::default(), value)),
+            // A proxy may leave the type out.
+            "" if value.get("content").is_some_and(Value::is_array) => {
+                self.message(value, draft);
+                self.ended = true;
+            }
             "" if value.get("error").is_some() => {
                 return Err(ModelFault::of_value(None, &Headers::default(), value));
             }

@@ -228,6 +228,20 @@ async fn a_server_that_is_not_there_is_a_transient_error_with_a_hint() {
     );
 }
 
+#[test]
+fn an_encrypted_address_opens_where_the_machine_has_certificates() {
+    let target = Target::find("openai/m-1", &|name| {
+        (name == "OPENAI_API_KEY").then(|| KEY.to_owned())
+    });
+    let target = target.unwrap();
+    assert!(target.base_url.starts_with("https://"));
+    if let Err(error) = HttpModel::open(target, Deadlines::default()) {
+        assert_eq!(error.kind(), Kind::Setup);
+        assert!(error.chain().contains("cert"), "{error:?}");
+        eprintln!("skipped: this machine has no certificates: {error:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_answer_without_an_end_is_not_taken_in() {
     let line = format!("data: {{\"x\":\"{}\"}}\n\n", "y".repeat(1 << 20));

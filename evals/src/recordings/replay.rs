@@ -44,14 +44,14 @@ pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
         Route::Embeddings => embeddings(status, &headers, &body, &values),
         Route::Scores => scores(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/results"))
-            .or_else(|fault| check::fault(status, &values, &fault).map(|()| true))
+            .or_else(|fault| refused(status, &values, &fault).map(|()| true))
             .and_then(|same| {
                 same.then_some(())
                     .ok_or("not every score was read".to_owned())
             }),
         Route::Models => models(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/data").max(list(&values, "/models")))
-            .or_else(|fault| check::fault(status, &values, &fault).map(|()| true))
+            .or_else(|fault| refused(status, &values, &fault).map(|()| true))
             .and_then(|same| {
                 same.then_some(())
                     .ok_or("not every model was read".to_owned())
@@ -73,6 +73,15 @@ fn list(values: &[Value], path: &str) -> usize {
         .and_then(|it| it.pointer(path))
         .and_then(Value::as_array);
     found.map_or(0, Vec::len)
+}
+
+/// Whether a fault is right where a list was asked for: there must be one in the row.
+fn refused(status: u16, values: &[Value], fault: &ModelFault) -> Result<(), String> {
+    let told = |it: &Value| it.get("error").is_some_and(|it| !it.is_null());
+    match (200..300).contains(&status) && !values.iter().any(told) {
+        true => Err(fault.to_string()),
+        false => check::fault(status, values, fault),
+    }
 }
 
 type Answer = Result<Completion, ModelFault>;
@@ -141,7 +150,7 @@ fn fed(dialect: Dialect, body: &[u8], size: usize) -> (Answer, String) {
 fn embeddings(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> Result<(), String> {
     let found = match Embeddings::parse(status, headers, body) {
         Ok(found) => found,
-        Err(fault) => return check::fault(status, values, &fault),
+        Err(fault) => return refused(status, values, &fault),
     };
     let rows = list(values, "/data")
         .max(list(values, "/embeddings"))

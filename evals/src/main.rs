@@ -13,6 +13,7 @@ mod extract;
 mod fit;
 mod program;
 mod quotes;
+mod recordings;
 mod retrieve;
 mod sets;
 mod speed;
@@ -34,6 +35,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   documents     every file through the readers
   extract       main-content extraction against gold pages
   retrieve      ranking on judged collections
+  recordings    recorded calls of real interfaces through the wires
   fit           the trees of the main-text extraction, fitted again";
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
         Some("fit") => fit::run(rest).map_err(Into::into),
+        Some("recordings") => recordings::run(rest),
         Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };

@@ -2,6 +2,7 @@
 pub mod documents;
 pub mod folder;
 pub mod journal;
+pub mod model;
 pub mod ranker;
 pub mod steering;
 pub mod store;

@@ -4,6 +4,7 @@
 mod chance;
 mod crash;
 mod log;
+mod model;
 mod store;
 
 use std::sync::Arc;
@@ -16,6 +17,9 @@ use crate::error::Result;
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, crash_point};
 pub use log::{Follower, Log};
+pub use model::{
+    Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, ToolCall,
+};
 pub use store::{Answered, Order, RunRow, Step, StepState, Store};
 
 /// Finds where something might be said.

@@ -17,6 +17,7 @@ mod events;
 mod export;
 mod folder;
 mod memory;
+mod model;
 mod progress;
 mod research;
 mod runs;

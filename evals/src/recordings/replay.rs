@@ -1,0 +1,186 @@
+//! One row through the program.
+use ibid::adapters::model::embeddings::{Embeddings, models, scores};
+use ibid::adapters::model::{Dialect, Headers, ModelFault};
+use ibid::seams::Completion;
+use serde_json::Value;
+
+use super::route::Route;
+use super::{bytes, check, route, walk};
+
+/// What became of a row.
+pub(super) enum Verdict {
+    /// What it should.
+    Right,
+    /// It could not be read, or became the wrong kind of error.
+    Unread(String),
+    /// It was read, and says something else than the row.
+    Differs(String),
+    /// The program panicked.
+    Panicked,
+}
+
+/// Sizes of pieces in which a body is fed, besides the whole.
+const PIECES: [usize; 3] = [1, 7, 1024];
+
+/// Replays `row`.
+pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
+    let body = bytes::body(row);
+    let headers = bytes::headers(row);
+    let status = row
+        .pointer("/response/status")
+        .and_then(Value::as_u64)
+        .unwrap_or(200);
+    let status = u16::try_from(status).unwrap_or(0);
+    let values = walk::values(&String::from_utf8_lossy(&body));
+    let route = route::of(row, &values);
+    let verdict = match route {
+        Route::None => Err("no adapter yet".to_owned()),
+        Route::Chat(dialect) => {
+            return (
+                chat(dialect, status, &headers, &body, &values),
+                "completions",
+            );
+        }
+        Route::Embeddings => embeddings(status, &headers, &body, &values),
+        Route::Scores => scores(status, &headers, &body)
+            .map(|found| found.len() == list(&values, "/results"))
+            .or_else(|fault| refused(status, &values, &fault).map(|()| true))
+            .and_then(|same| {
+                same.then_some(())
+                    .ok_or("not every score was read".to_owned())
+            }),
+        Route::Models => models(status, &headers, &body)
+            .map(|found| found.len() == list(&values, "/data").max(list(&values, "/models")))
+            .or_else(|fault| refused(status, &values, &fault).map(|()| true))
+            .and_then(|same| {
+                same.then_some(())
+                    .ok_or("not every model was read".to_owned())
+            }),
+        Route::Other => other(status, &headers, &body, &values),
+    };
+    let verdict = verdict.map_or_else(Verdict::Unread, |()| Verdict::Right);
+    let name = match route {
+        Route::None => "without an adapter",
+        Route::Other => "by their form alone",
+        _ => "lists, embeddings and scores",
+    };
+    (verdict, name)
+}
+
+fn list(values: &[Value], path: &str) -> usize {
+    let found = values
+        .first()
+        .and_then(|it| it.pointer(path))
+        .and_then(Value::as_array);
+    found.map_or(0, Vec::len)
+}
+
+/// Whether a fault is right where a list was asked for: there must be one in the row.
+fn refused(status: u16, values: &[Value], fault: &ModelFault) -> Result<(), String> {
+    let told = |it: &Value| it.get("error").is_some_and(|it| !it.is_null());
+    match (200..300).contains(&status) && !values.iter().any(told) {
+        true => Err(fault.to_string()),
+        false => check::fault(status, values, fault),
+    }
+}
+
+type Answer = Result<Completion, ModelFault>;
+
+fn chat(
+    dialect: Dialect,
+    status: u16,
+    headers: &Headers,
+    body: &[u8],
+    values: &[Value],
+) -> Verdict {
+    if !(200..300).contains(&status) {
+        return match dialect.parse(status, headers, body, None) {
+            Ok(_) => Verdict::Unread("an error was read as a completion".to_owned()),
+            Err(fault) => check::fault(status, values, &fault)
+                .map_or_else(Verdict::Unread, |()| Verdict::Right),
+        };
+    }
+    let (whole, told) = fed(dialect, body, body.len().max(1));
+    let unary = dialect.parse(status, headers, body, None);
+    for size in PIECES {
+        let (answer, heard) = fed(dialect, body, size);
+        if answer != whole {
+            return Verdict::Differs(format!("pieces of {size} bytes give another answer"));
+        }
+        if answer.is_ok() && heard != told {
+            return Verdict::Differs(format!("pieces of {size} bytes tell another text"));
+        }
+    }
+    let seen = walk::completion(dialect, values);
+    let completion = match whole {
+        Ok(completion) => completion,
+        Err(fault) if seen.error => {
+            return check::fault(status, values, &fault)
+                .map_or_else(Verdict::Unread, |()| Verdict::Right);
+        }
+        // A recording may end where somebody hung up.
+        Err(fault) if !seen.ended && fault == ModelFault::cut_off() => return Verdict::Right,
+        Err(fault) => return Verdict::Unread(fault.to_string()),
+    };
+    if seen.error {
+        return Verdict::Differs("an error inside the answer was overlooked".to_owned());
+    }
+    if unary.as_ref() != Ok(&completion) {
+        return Verdict::Differs("read as a whole it gives another answer".to_owned());
+    }
+    if !completion.text.starts_with(&told) && !seen.restarted {
+        return Verdict::Differs("the text told on the way is not the answer's".to_owned());
+    }
+    check::completion(&completion, &seen).map_or_else(Verdict::Differs, |()| Verdict::Right)
+}
+
+/// The answer that `body` gives in pieces of `size` bytes, and the text told on the way.
+fn fed(dialect: Dialect, body: &[u8], size: usize) -> (Answer, String) {
+    let mut stream = dialect.stream(None);
+    let mut told = String::new();
+    for piece in body.chunks(size) {
+        match stream.feed(piece) {
+            Ok(fresh) => told.push_str(&fresh),
+            Err(fault) => return (Err(fault), told),
+        }
+    }
+    (stream.finish(), told)
+}
+
+fn embeddings(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> Result<(), String> {
+    let found = match Embeddings::parse(status, headers, body) {
+        Ok(found) => found,
+        Err(fault) => return refused(status, values, &fault),
+    };
+    let rows = list(values, "/data")
+        .max(list(values, "/embeddings"))
+        .max(list(values, "/embeddings/float"))
+        .max(1);
+    if found.vectors.len() != rows {
+        return Err(format!("{} vectors of {rows}", found.vectors.len()));
+    }
+    let first = values
+        .first()
+        .and_then(|it| it.pointer("/data/0/embedding/0"));
+    match first.and_then(Value::as_f64) {
+        Some(first) if (first as f32) != found.vectors[0][0] => Err("another number".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// An interface that is not used: its answer must be of a form that anything could be made of.
+fn other(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> Result<(), String> {
+    if !(200..300).contains(&status) {
+        return check::fault(
+            status,
+            values,
+            &ModelFault::of_answer(status, headers, body),
+        );
+    }
+    let kind = headers.get("content-type").unwrap_or_default();
+    let is_json = kind.is_empty() || kind.contains("json") || kind.contains("event-stream");
+    match values.is_empty() && is_json && !body.trim_ascii().is_empty() {
+        true => Err("neither JSON nor events of JSON".to_owned()),
+        false => Ok(()),
+    }
+}

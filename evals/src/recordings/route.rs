@@ -1,0 +1,167 @@
+//! Which part of the program a recorded row belongs to: by its interface and path, and where the path was left out, by
+//! the shape of its answer.
+use ibid::adapters::model::Dialect;
+use serde_json::Value;
+
+/// What reads a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Route {
+    /// A completion in this dialect.
+    Chat(Dialect),
+    /// Embeddings.
+    Embeddings,
+    /// A list of models.
+    Models,
+    /// Scores of a reranker.
+    Scores,
+    /// An interface of a known provider that Ibid does not use: JSON, or a classified error.
+    Other,
+    /// No adapter yet.
+    None,
+}
+
+/// Providers that have an adapter; a recording's name begins with one of these.
+const KNOWN: &[(&str, Dialect)] = &[
+    ("openai-responses", Dialect::OpenAiResponses),
+    ("open-responses", Dialect::OpenAiResponses),
+    ("openai", Dialect::OpenAiChat),
+    ("azure", Dialect::OpenAiChat),
+    ("anthropic", Dialect::Anthropic),
+    ("gemini", Dialect::Gemini),
+    ("google", Dialect::Gemini),
+    ("vertex", Dialect::Gemini),
+    ("ollama", Dialect::Ollama),
+    ("cohere", Dialect::Cohere),
+    ("groq", Dialect::OpenAiChat),
+    ("deepseek", Dialect::OpenAiChat),
+    ("mistral", Dialect::OpenAiChat),
+    ("xai", Dialect::OpenAiChat),
+    ("openrouter", Dialect::OpenAiChat),
+    ("perplexity", Dialect::OpenAiChat),
+    ("llamacpp", Dialect::OpenAiChat),
+    ("vllm", Dialect::OpenAiChat),
+    ("lmstudio", Dialect::OpenAiChat),
+    ("together", Dialect::OpenAiChat),
+    ("fireworks", Dialect::OpenAiChat),
+];
+
+/// The route of a row with these `values` in its answer.
+pub(super) fn of(row: &Value, values: &[Value]) -> Route {
+    let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
+    let api = api.trim_start_matches("fixture-");
+    let Some((_, usual)) = KNOWN.iter().find(|it| api.starts_with(it.0)) else {
+        return Route::None;
+    };
+    let url = row
+        .pointer("/request/url")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let method = row
+        .pointer("/request/method")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").map_or(path, |it| it.1);
+    let path = path
+        .split_once('/')
+        .map_or("", |it| it.1)
+        .trim_end_matches('/');
+    if path.is_empty() {
+        return by_shape(values, *usual);
+    }
+    by_path(path, method, *usual, values)
+}
+
+fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> Route {
+    let ends = |all: &[&str]| all.iter().any(|it| path.ends_with(it));
+    if ends(&[
+        "embeddings",
+        "api/embed",
+        "/embed",
+        ":embedContent",
+        ":batchEmbedContents",
+    ]) {
+        return Route::Embeddings;
+    }
+    if ends(&["rerank"]) {
+        return Route::Scores;
+    }
+    match method {
+        "GET" if ends(&["/models", "api/tags"]) || path == "models" => Route::Models,
+        "POST" if ends(&["/completions"]) || path == "completions" => {
+            Route::Chat(Dialect::OpenAiChat)
+        }
+        "POST" if ends(&[":generateContent", ":streamGenerateContent"]) => {
+            Route::Chat(Dialect::Gemini)
+        }
+        "POST" if ends(&["api/chat", "api/generate"]) => Route::Chat(Dialect::Ollama),
+        "POST" if usual == Dialect::Cohere && ends(&["v2/chat", "v1/chat"]) => {
+            Route::Chat(Dialect::Cohere)
+        }
+        "POST" if usual == Dialect::Anthropic && ends(&["v1/messages"]) => {
+            Route::Chat(Dialect::Anthropic)
+        }
+        "POST" if ends(&["/responses"]) || path == "responses" => {
+            Route::Chat(Dialect::OpenAiResponses)
+        }
+        // One that is fetched later has the same form.
+        "GET" if path.contains("responses/") => match by_shape(values, Dialect::OpenAiResponses) {
+            found @ Route::Chat(_) => found,
+            _ => Route::Other,
+        },
+        _ => Route::Other,
+    }
+}
+
+/// What the first value with a telling field is.
+fn by_shape(values: &[Value], usual: Dialect) -> Route {
+    // A spoken session has events of the same names.
+    let is_session = |it: &Value| {
+        it.pointer("/type")
+            .is_some_and(|it| it.as_str().is_some_and(|it| it.starts_with("session.")))
+    };
+    if values.iter().any(is_session) {
+        return Route::Other;
+    }
+    for value in values {
+        let has = |name: &str| value.get(name).is_some();
+        let kind = value
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let object = value
+            .get("object")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if object == "response" || kind.starts_with("response.") {
+            return Route::Chat(Dialect::OpenAiResponses);
+        }
+        if has("choices") {
+            return Route::Chat(Dialect::OpenAiChat);
+        }
+        if kind == "message_start" || kind == "message" && has("content") {
+            return Route::Chat(Dialect::Anthropic);
+        }
+        if has("candidates") || has("promptFeedback") {
+            return Route::Chat(Dialect::Gemini);
+        }
+        if has("done") {
+            return Route::Chat(Dialect::Ollama);
+        }
+        if usual == Dialect::Cohere && (has("message") || kind == "message-start") {
+            return Route::Chat(Dialect::Cohere);
+        }
+        if has("embeddings") || has("embedding") || value.pointer("/data/0/embedding").is_some() {
+            return Route::Embeddings;
+        }
+        if value.pointer("/results/0/relevance_score").is_some() {
+            return Route::Scores;
+        }
+        // An error is told in the provider's usual dialect.
+        let error = value.get("error").is_some_and(|it| !it.is_null());
+        if error || kind == "error" || object == "error" {
+            return Route::Chat(usual);
+        }
+    }
+    Route::Other
+}

@@ -1,0 +1,28 @@
+//! Language models: six dialects, a table of providers, and the adapter that speaks over HTTP.
+//!
+//! [`wire`] turns prompts into requests and bytes into completions and does no I/O; [`providers`] says who speaks which
+//! dialect, where, and with which key; [`http`] sends. Faults are sorted in [`fault`].
+mod anthropic;
+mod cohere;
+mod draft;
+pub mod embeddings;
+pub mod fault;
+mod frames;
+mod gemini;
+pub mod http;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+pub mod providers;
+pub mod request;
+pub mod retry_after;
+pub mod sse;
+mod think;
+pub mod wire;
+
+pub use fault::ModelFault;
+pub use http::{Deadlines, HttpModel};
+pub use providers::{PROVIDERS, Provider, Target};
+pub use request::{LimitField, ModelSettings, Outgoing, Schemas};
+pub use retry_after::Headers;
+pub use wire::{Dialect, Stream};

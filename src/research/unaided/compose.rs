@@ -24,6 +24,8 @@ const SIDE_SENTENCES: usize = 5;
 const PARAGRAPH: usize = 4;
 /// Share of the question's telling words above which a sentence answers it directly.
 const DIRECT: f32 = 0.55;
+/// Share of a short question's telling words, rare or not, without which none answers it directly.
+const MOST_WORDS_ASKED: f32 = 0.7;
 /// Share of the best sentence's relevance below which another is beside the point.
 const BESIDE: f32 = 0.55;
 /// Share of the best sentence's relevance from where another need not say what is done.
@@ -428,7 +430,7 @@ fn mark(
         why.push(words.doubt.clone());
         level -= 1;
     }
-    if best.is_none_or(|it| it.relevance < DIRECT) {
+    if best.is_none_or(|it| it.relevance < DIRECT || it.share < MOST_WORDS_ASKED) {
         why.push(words.indirect.clone());
         level -= 1;
     } else {

@@ -20,11 +20,11 @@ use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
 use around::{Around, Said};
 use casing::Casing;
 use keep::{Found, keep_best, unit_of};
-use subject::pairs_of;
+use subject::{pairs_of, sought};
 use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
 
 use super::fits::{cue_fit, kind_fit};
-use super::intake::asked_verb;
+use super::intake::{asked_verb, is_weak};
 use super::kinds::kind_of;
 use super::lexicon::{Lexicon, has_phrase, spaced};
 use super::sentence::{
@@ -102,6 +102,8 @@ pub(crate) struct Scale {
     pairs: Vec<(String, String)>,
     /// The verb of which the subject is asked: "cost" of "what does a roof cost".
     done: Option<u32>,
+    /// The noun for the kind of thing that is sought: "skills" of "which skills".
+    sought: Option<u32>,
     /// The names in the question, as written, each with the word that stands for it.
     names: Vec<(String, u32)>,
     /// Sites read from: a question that names one asks for its words, not about it.
@@ -132,7 +134,9 @@ impl Scale {
         let mut lexicon = Lexicon::default();
         let mut done = None;
         let mut question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
-        if let Some(verb) = asked_verb(&brief.question) {
+        // "Need" and "use" tell as little here as anywhere.
+        let verb = asked_verb(&brief.question).filter(|it| !is_weak(&it.text));
+        if let Some(verb) = verb {
             let id = lexicon.id(&verb.text);
             for term in question.iter_mut().filter(|it| it.id == id) {
                 term.telling = term.telling.max(1.0) * WHAT_IS_DONE;
@@ -180,11 +184,13 @@ impl Scale {
         let asked = plan.items().iter().flat_map(|it| &it.terms);
         let kin = kin_of(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = pairs_of(brief);
+        let sought = sought(&brief.question).map(|it| lexicon.id(&it));
         let mut scale = Scale {
             lexicon,
             words,
             pairs,
             done,
+            sought,
             probes,
             apart: super::answer::apart(brief),
             question,

@@ -1,5 +1,5 @@
 //! Whether a sentence is on what the question is about, and not on another of its kind.
-use super::{STANDS_FOR, Scale};
+use super::{STANDS_FOR, Scale, Term};
 use crate::domain::Brief;
 use crate::domain::words::{Token, is_stop, tokens};
 use crate::research::unaided::intake::{is_verb, telling};
@@ -28,6 +28,16 @@ pub(super) fn pairs_of(brief: &Brief) -> Vec<(String, String)> {
         }
     }
     pairs
+}
+
+/// The noun behind "which" or "what" at the beginning of a question: the kind of thing sought.
+pub(super) fn sought(question: &str) -> Option<String> {
+    let mut words = tokens(question).into_iter();
+    let asks = words
+        .next()
+        .is_some_and(|it| matches!(it.text.as_str(), "which" | "what" | "list" | "name"));
+    let noun = words.find(|it| !matches!(it.text.as_str(), "the" | "all" | "some"))?;
+    (asks && !is_stop(&noun.text) && !is_verb(&noun.text)).then_some(noun.text)
 }
 
 impl Scale {
@@ -73,6 +83,10 @@ impl Scale {
             .filter(|it| it.telling >= 1.0)
             .map(|it| (self.weight(it), it.id))
             .collect();
+        // Of "which skills does a planner need" the skills are what is sought, not what it is about.
+        if telling.len() > 1 {
+            telling.retain(|it| Some(it.1) != self.sought);
+        }
         telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         // How many must be met, and one of how many of the most telling.
         let (needed, heads) = match telling.len() {
@@ -86,7 +100,13 @@ impl Scale {
         let rarest = telling
             .first()
             .is_some_and(|it| self.said(it.1, wide) >= STANDS_FOR);
-        (rarest || self.coverage(&self.question, wide) >= MUCH)
+        let about: Vec<Term> = self
+            .question
+            .iter()
+            .filter(|it| Some(it.id) != self.sought)
+            .copied()
+            .collect();
+        (rarest || self.coverage(&about, wide) >= MUCH)
             && telling
                 .iter()
                 .take(heads)

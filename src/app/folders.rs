@@ -65,6 +65,12 @@ async fn prepare(folders: Vec<Arc<Folder>>) -> Result<Vec<Event>> {
                 message: format!("the index of {name} was built anew: {reason}"),
             });
         }
+        if let Some(remark) = found.unread.remark() {
+            told.push(Event::Log {
+                level: "warn".to_owned(),
+                message: format!("{name}: {remark}"),
+            });
+        }
         found
             .faults
             .sort_by(|a, b| (&a.path, &a.place, &a.message).cmp(&(&b.path, &b.place, &b.message)));

@@ -20,6 +20,7 @@ mod memory;
 mod progress;
 mod research;
 mod runs;
+mod read_command;
 mod speed;
 mod stand_in;
 mod store_contract;

@@ -21,6 +21,8 @@ mod xml;
 
 use std::fs::File;
 use std::io::Read as _;
+mod trial;
+mod unread;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +32,8 @@ pub use render::{markdown, row};
 use crate::domain::{BlockKind, PageDraft};
 use crate::record::FailReason;
 use crate::{Error, Kind, Result};
+pub use trial::{PdfReader, try_pdf};
+pub use unread::Unread;
 
 /// Each visible block of an HTML page with the numbers that describe it, for `evals fit`, which
 /// fits the trees that choose the main text.
@@ -43,6 +47,9 @@ pub fn described_blocks(page: &str) -> Vec<(String, Vec<f32>)> {
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of one document: a file, or one line of a JSONL file. 32 MiB.
+/// Bytes by which a file of unknown kind is told from text, before the rest of it is read.
+const HEAD: u64 = 4096;
+
     pub max_bytes: u64,
     /// Wall-clock seconds for one PDF. 20.
     pub pdf_seconds: u64,
@@ -229,13 +236,25 @@ fn too_large(limits: &Limits) -> Trouble {
 }
 
 fn load(path: &Path, limits: &Limits) -> std::result::Result<Vec<u8>, Trouble> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let file = File::open(path)?;
+    let read = || -> std::io::Result<Option<Vec<u8>>> {
+        let mut file = File::open(path)?;
         let mut bytes = Vec::new();
-        file.take(limits.max_bytes + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
+fn not_read() -> Trouble {
+    Trouble::new(
+        FailReason::Unsupported,
+        "not a kind of document that can be read",
+    )
+}
+
+        (&mut file).take(HEAD).read_to_end(&mut bytes)?;
+        if !format::may_be_read(&bytes, path) {
+            return Ok(None);
+        }
+        file.take((limits.max_bytes + 1).saturating_sub(bytes.len() as u64))
+            .read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     };
-    let bytes = read().map_err(|it| unreadable(&it))?;
+    let bytes = read().map_err(|it| unreadable(&it))?.ok_or_else(not_read)?;
     if bytes.len() as u64 > limits.max_bytes {
         return Err(too_large(limits));
     }
@@ -282,10 +301,7 @@ fn one(
         Format::Docx => docx::read(bytes)?,
         Format::Epub => epub::read(bytes)?,
         Format::Json | Format::Lines | Format::Unknown => {
-            return Err(Trouble::new(
-                FailReason::Unsupported,
-                "not a kind of document that can be read",
-            ));
+            return Err(not_read());
         }
     };
     draft.url = url;

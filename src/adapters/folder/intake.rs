@@ -16,12 +16,15 @@ use super::ReadFile;
 use super::rows::{origin, rows};
 use super::schema::Fields;
 use super::walk::{Seen, first_64};
-use crate::adapters::documents::{Fault, Taken};
+use crate::adapters::documents::{Fault, Format, Taken};
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 
 /// Drafts that may wait between reading and indexing.
 const WAITING: usize = 16;
+/// A file of unknown kind larger than this is hashed by its beginning.
+const HUGE: u64 = 64 << 20;
+const HUGE_HEAD: u64 = 1 << 20;
 /// Memory one worker fills before it writes a segment, bytes.
 const WORKER_MEMORY: usize = 12 << 20;
 
@@ -191,10 +194,21 @@ pub(super) fn fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> Fa
     }
 }
 
+/// Hash of a file's bytes. Of a film or a disk image, which is no document, the beginning, the size
+/// and the time of change stand for all of it.
 fn hash_file(path: &Path, salt: &str) -> std::io::Result<u64> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
+    let about = file.metadata()?;
     let mut hasher = Sha256::new();
     hasher.update(salt.as_bytes());
+    let mut most = u64::MAX;
+    if about.len() > HUGE && Format::of_name(path) == Format::Unknown {
+        most = HUGE_HEAD;
+        let changed = about.modified()?.duration_since(std::time::UNIX_EPOCH);
+        hasher.update(about.len().to_le_bytes());
+        hasher.update(changed.map_or(0, |it| it.as_nanos()).to_le_bytes());
+    }
+    let mut file = file.take(most);
     let mut buffer = vec![0; 64 << 10];
     loop {
         match file.read(&mut buffer)? {

@@ -37,6 +37,7 @@ pub use self::answer::Found;
 pub use self::filter::Filter;
 pub use self::place::{forget, indexed};
 pub use self::refresh::{Progress, Refreshed};
+pub use self::walk::files_below;
 
 /// How long to wait for another process that writes the same index.
 const PATIENCE: Duration = Duration::from_secs(10);

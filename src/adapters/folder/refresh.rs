@@ -13,7 +13,7 @@ use super::place::failed;
 use super::rows::origin;
 use super::schema::Fields;
 use super::walk::{Seen, files, short_hash};
-use crate::adapters::documents::Fault;
+use crate::adapters::documents::{Fault, Unread};
 use crate::error::Result;
 
 /// A round ends, and what it read is committed, after this many files or bytes: what a kill can cost.
@@ -48,6 +48,8 @@ pub struct Refreshed {
     pub bytes: u64,
     /// What could not be read, file by file; those of unchanged files are told again.
     pub faults: Vec<Fault>,
+    /// Files of kinds that nobody here reads, summed up instead.
+    pub unread: Unread,
     /// Why the index had to be built anew, if one of before could not be used.
     pub rebuilt: Option<String>,
     /// Another process is writing the index; the state it last committed is searched.
@@ -122,6 +124,8 @@ pub(super) fn refresh(
         work.rounds(todo, gone, on)
             .map_err(|why| failed("writing the index", why))?;
     }
+    let unread = &mut told.unread;
+    told.faults.retain(|it| !unread.takes(it));
     told.faults
         .sort_by(|a, b| (&a.path, &a.place).cmp(&(&b.path, &b.place)));
     Ok(told)

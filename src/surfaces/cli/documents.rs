@@ -17,8 +17,9 @@ use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::counted;
 
-/// `ibid read PATH…`. In JSON every document has its row, also one that could not be read; as text,
-/// what could not be read is told on stderr and the exit is 1.
+/// `ibid read PATH…`. What could not be read is told on stderr. In JSON every document has its row,
+/// also one that could not be read, so the exit is 0 as long as any could; as text, where a missing
+/// document leaves no trace on stdout, it is 0 only when all could.
 pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Console) -> Done {
     let settings = &loaded.settings;
     let mut failed = 0;
@@ -27,9 +28,7 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
         rows += 1;
         if let Some(fault) = &it.fault {
             failed += 1;
-            if !json || paths.len() == 1 {
-                console.fault(&Error::new(Kind::Malformed, fault.clone()));
-            }
+            console.fault(&Error::new(Kind::Malformed, fault.clone()));
         }
         if json {
             console.line(&it.row.to_string())
@@ -47,7 +46,7 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
             continue;
         }
         let mut stop = Ok(());
-        reading::read_file(settings, path, &mut |it| {
+        let unread = reading::read_path(settings, path, &mut |it| {
             stop = hand_over(it);
             match stop {
                 Ok(()) => ControlFlow::Continue(()),
@@ -55,13 +54,29 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
             }
         })?;
         stop?;
+        if let Some(remark) = unread.remark() {
+            console.tell(&format!(
+                "{} {}: {remark}",
+                console.err.yellow("not read:"),
+                line(&path.to_string_lossy())
+            ));
+        }
     }
-    // Of many files read as rows, each row says for itself how it went.
-    let told_in_rows = json && paths.len() > 1;
-    Ok(if failed > 0 && !told_in_rows {
-        Exit::Failure
-    } else {
+    if rows == 0 {
+        return Err(
+            Error::new(Kind::NotFound, "there is no document in what was named")
+                .hint("name a file of words, or a folder with some")
+                .into(),
+        );
+    }
+    let delivered = match json {
+        true => failed < rows,
+        false => failed == 0,
+    };
+    Ok(if delivered {
         Exit::Delivered
+    } else {
+        Exit::Failure
     })
 }
 
@@ -339,6 +354,9 @@ fn added(path: &Path, found: &Refreshed, console: Console) -> Done {
     for fault in &found.faults {
         let place = fault
             .place
+    if let Some(remark) = found.unread.remark() {
+        console.tell(&format!("{} {remark}", console.err.yellow("not read:")));
+    }
             .as_deref()
             .map_or_else(String::new, |it| format!(" {it}"));
         console.tell(&format!(

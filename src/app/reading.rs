@@ -113,3 +113,16 @@ pub fn read_bytes(settings: &Settings, bytes: &[u8]) -> Reading {
         Err(fault) => Reading::failed(path, fault.chain()),
     }
 }
+
+/// Who reads PDFs as things stand now.
+pub fn pdf_reader() -> PdfReader {
+    PdfReader::now()
+}
+
+/// Reads a small PDF that is whole, to see that whoever reads PDFs can.
+///
+/// # Errors
+/// What reading it came to instead of its words.
+pub fn try_pdf(settings: &Settings) -> Result<()> {
+    documents::try_pdf(&limits(settings))
+}

@@ -77,7 +77,7 @@ impl Block {
 }
 
 /// What a reader made of a document, before it becomes a [`Page`].
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageDraft {
     /// Where it was read.
     pub url: String,

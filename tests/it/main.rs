@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod config;
 mod crash;
+mod confined;
 mod crash_program;
 mod dependencies;
 mod documents;

@@ -7,6 +7,7 @@ mod archive;
 mod charset;
 pub mod child;
 mod dates;
+mod confined;
 mod docx;
 mod epub;
 mod format;
@@ -14,7 +15,9 @@ mod html;
 mod language;
 mod markdown;
 mod pdf;
+mod office;
 mod prose;
+mod properties;
 mod render;
 mod rows;
 mod xml;
@@ -29,11 +32,11 @@ use std::path::{Path, PathBuf};
 pub use format::Format;
 pub use render::{markdown, row};
 
+pub use trial::{PdfReader, try_pdf};
+pub use unread::Unread;
 use crate::domain::{BlockKind, PageDraft};
 use crate::record::FailReason;
 use crate::{Error, Kind, Result};
-pub use trial::{PdfReader, try_pdf};
-pub use unread::Unread;
 
 /// Each visible block of an HTML page with the numbers that describe it, for `evals fit`, which
 /// fits the trees that choose the main text.
@@ -51,9 +54,9 @@ pub struct Limits {
 const HEAD: u64 = 4096;
 
     pub max_bytes: u64,
-    /// Wall-clock seconds for one PDF. 20.
+    /// Wall-clock seconds for one PDF or office container. 20.
     pub pdf_seconds: u64,
-    /// Address space of the child that reads a PDF, in bytes. 512 MiB.
+    /// Address space of the child that reads one, in bytes. 512 MiB.
     pub pdf_memory_bytes: u64,
     /// The program that runs [`child::child_main`] when called with `__document` first: the
     /// running program itself, unless a test says otherwise.
@@ -103,7 +106,7 @@ pub struct Origin {
 }
 
 /// Why a reader gave up, before it is known which file it was.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Trouble {
     reason: FailReason,
     message: String,
@@ -298,8 +301,8 @@ fn one(
             draft
         }
         Format::Pdf => pdf::read(bytes, limits)?,
-        Format::Docx => docx::read(bytes)?,
-        Format::Epub => epub::read(bytes)?,
+        Format::Docx => office::read(child::Task::Docx, bytes, limits)?,
+        Format::Epub => office::read(child::Task::Epub, bytes, limits)?,
         Format::Json | Format::Lines | Format::Unknown => {
             return Err(not_read());
         }

@@ -5,11 +5,12 @@
     reason = "in a test a panic is the report"
 )]
 
+mod addresses;
 mod cli;
 mod commands;
 mod config;
-mod crash;
 mod confined;
+mod crash;
 mod crash_program;
 mod dependencies;
 mod documents;
@@ -19,9 +20,9 @@ mod export;
 mod folder;
 mod memory;
 mod progress;
+mod read_command;
 mod research;
 mod runs;
-mod read_command;
 mod speed;
 mod stand_in;
 mod store_contract;

@@ -345,6 +345,7 @@ impl SearchProvider for Folder {
             .zip(found)
             .map(|(rank, it)| Hit {
                 url: it.url,
+                file: it.file,
                 doc_id: it.doc_id,
                 title: it.title,
                 snippet: Untrusted::new(it.content),

@@ -15,7 +15,7 @@ use crate::app::{App, Filter, Found, Refreshed, check_row, reading};
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
-use crate::surfaces::export::markdown::counted;
+use crate::surfaces::export::markdown::{counted, local};
 
 /// `ibid read PATH…`. What could not be read is told on stderr. In JSON every document has its row,
 /// also one that could not be read, so the exit is 0 as long as any could; as text, where a missing
@@ -170,13 +170,16 @@ fn listed(found: &[Found], console: Console) -> String {
             .date
             .as_deref()
             .map_or_else(String::new, |it| format!(" · {it}"));
+        let read = it.file.as_deref().map_or_else(String::new, |it| {
+            format!(" · read from {}", line(&local(it)))
+        });
         out += &format!(
             "{} {}\n   {}\n   {}\n\n",
             console.out.cyan(&format!("{}.", nth + 1)),
             console.out.bold(&clip(&line(&it.title), 96)),
             console
                 .out
-                .dim(&format!("{}{date} · {:.2}", line(&it.url), it.score)),
+                .dim(&format!("{}{read}{date} · {:.2}", line(&it.url), it.score)),
             clip(&line(&it.content), 240),
         );
     }
@@ -351,12 +354,12 @@ fn added(path: &Path, found: &Refreshed, console: Console) -> Done {
     if console.live && !console.quiet {
         console.wipe();
     }
-    for fault in &found.faults {
-        let place = fault
-            .place
     if let Some(remark) = found.unread.remark() {
         console.tell(&format!("{} {remark}", console.err.yellow("not read:")));
     }
+    for fault in &found.faults {
+        let place = fault
+            .place
             .as_deref()
             .map_or_else(String::new, |it| format!(" {it}"));
         console.tell(&format!(

@@ -240,20 +240,23 @@ fn a_child_that_closes_its_output_and_stays_is_ended_too() {
 fn a_child_that_talks_without_end_is_cut() {
     let dir = tempfile::tempdir().unwrap();
     let limits = Limits {
-        child: script(dir.path(), "exec yes 'words without end'"),
+        child: script(
+            dir.path(),
+            &format!("exec yes '{}'", "words without end ".repeat(200)),
+        ),
         ..Limits::default()
     };
     let (found, took) = read("a.pdf", b"%PDF-1.4\n", &limits);
     let draft = found.unwrap();
     let bytes: usize = draft.blocks.iter().map(|it| it.text.len()).sum();
-    assert!(bytes <= 32 << 20, "{bytes}");
+    assert!(bytes <= 16 << 20, "{bytes}");
     assert!(
         draft
             .warnings
             .iter()
-            .any(|it| it.contains("truncated at 32 MiB"))
+            .any(|it| it.contains("truncated at 16 MiB"))
     );
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]
@@ -294,19 +297,27 @@ fn container(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The book whose spine is `chapters` times the one chapter.
-fn book(chapter: &[u8], chapters: usize) -> Vec<u8> {
+/// The book whose spine names `files` chapters that say the same, each so many times.
+fn book(chapter: &[u8], files: usize, times: usize) -> Vec<u8> {
     let root = b"<container><rootfiles><rootfile full-path=\"b.opf\"/></rootfiles></container>";
-    let package = format!(
-        "<package><metadata/><manifest><item id=\"a\" href=\"a.xhtml\"/></manifest><spine>{}</spine></package>",
-        "<itemref idref=\"a\"/>".repeat(chapters)
-    );
-    container(&[
+    let names: Vec<String> = (0..files).map(|n| format!("{n}.xhtml")).collect();
+    let items: String = names
+        .iter()
+        .map(|it| format!("<item id=\"{it}\" href=\"{it}\"/>"))
+        .collect();
+    let spine: String = names
+        .iter()
+        .map(|it| format!("<itemref idref=\"{it}\"/>").repeat(times))
+        .collect();
+    let package =
+        format!("<package><metadata/><manifest>{items}</manifest><spine>{spine}</spine></package>");
+    let mut parts: Vec<(&str, &[u8])> = vec![
         ("mimetype", b"application/epub+zip"),
         ("META-INF/container.xml", root),
         ("b.opf", package.as_bytes()),
-        ("a.xhtml", chapter),
-    ])
+    ];
+    parts.extend(names.iter().map(|it| (it.as_str(), chapter)));
+    container(&parts)
 }
 
 #[test]
@@ -378,9 +389,14 @@ fn no_container_costs_more_than_its_caps() {
         (
             "a chapter a thousand times",
             "a.epub",
-            book(chapter.as_bytes(), 1_000),
+            book(chapter.as_bytes(), 1, 1_000),
         ),
-        ("a chapter that is a bomb", "a.epub", book(&spaces, 1)),
+        (
+            "a thousand large chapters",
+            "a.epub",
+            book(chapter.as_bytes(), 1_000, 1),
+        ),
+        ("a chapter that is a bomb", "a.epub", book(&spaces, 1, 1)),
     ];
     for (what, name, bytes) in cases {
         let before = peak_memory();
@@ -395,7 +411,7 @@ fn no_container_costs_more_than_its_caps() {
         match found {
             Ok(draft) => {
                 let bytes: usize = draft.blocks.iter().map(|it| it.text.len()).sum();
-                assert!(bytes <= 64 << 20, "{what}: {bytes} bytes of text");
+                assert!(bytes <= 32 << 20, "{what}: {bytes} bytes of text");
                 assert!(
                     !draft.blocks.iter().any(|it| it.text.contains("hahaha")),
                     "{what}"
@@ -416,7 +432,7 @@ fn no_container_costs_more_than_its_caps() {
 
 /// A debug build on a shared machine is slower than what is promised of the program.
 fn slowness() -> u32 {
-    if cfg!(debug_assertions) { 5 } else { 1 }
+    if cfg!(debug_assertions) { 9 } else { 1 }
 }
 
 /// Most memory this process ever held, bytes.

@@ -12,7 +12,7 @@ use super::{Limits, Trouble};
 use crate::record::FailReason;
 
 /// The most a child may say about one document.
-pub(super) const MAX_OUTPUT: u64 = 32 << 20;
+pub(super) const MAX_OUTPUT: u64 = 16 << 20;
 
 /// What a child said.
 pub(super) struct Said {

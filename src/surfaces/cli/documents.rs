@@ -2,6 +2,7 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -9,9 +10,10 @@ use super::args::{IndexAction, Search};
 use super::ask::folder;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
+use super::follow::unless_stopped;
 use super::progress::clip;
-use super::{wait, with_app};
-use crate::app::{App, Filter, Found, Refreshed, check_row, reading};
+use super::{indexing, wait, with_app};
+use crate::app::{App, Filter, Found, Heard, Refreshed, check_row, reading};
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
@@ -129,30 +131,41 @@ pub(super) fn search(
     };
     let many = search.queries.is_some();
     with_app(loaded, async |app| {
-        // A few hundred at a time: answers carry text, and memory is not without end.
-        for batch in rows.chunks(256) {
-            let texts: Vec<String> = batch.iter().map(|it| it.1.clone()).collect();
-            let found = app
-                .search(&folders, &texts, search.n as usize, &Filter::default())
-                .await?;
-            for ((id, query), found) in batch.iter().zip(found) {
-                if !search.json {
-                    if many {
-                        console.line(&console.out.bold(&format!(
-                            "{}  {}",
-                            plain(id),
-                            line(query)
-                        )))?;
+        unless_stopped(console, async {
+            // A few hundred at a time: answers carry text, and memory is not without end.
+            let mut heard: Heard = indexing::told(console);
+            for batch in rows.chunks(256) {
+                let texts: Vec<String> = batch.iter().map(|it| it.1.clone()).collect();
+                let found = app
+                    .search(
+                        &folders,
+                        &texts,
+                        search.n as usize,
+                        &Filter::default(),
+                        &heard,
+                    )
+                    .await?;
+                heard = Arc::new(|_| {});
+                for ((id, query), found) in batch.iter().zip(found) {
+                    if !search.json {
+                        if many {
+                            console.line(&console.out.bold(&format!(
+                                "{}  {}",
+                                plain(id),
+                                line(query)
+                            )))?;
+                        }
+                        console.print(&listed(&found, console))?;
+                    } else if many {
+                        console.line(&json!({"id": id, "results": found}).to_string())?;
+                    } else {
+                        console.line(&json!({"query": query, "results": found}).to_string())?;
                     }
-                    console.print(&listed(&found, console))?;
-                } else if many {
-                    console.line(&json!({"id": id, "results": found}).to_string())?;
-                } else {
-                    console.line(&json!({"query": query, "results": found}).to_string())?;
                 }
             }
-        }
-        Ok(Exit::Delivered)
+            Ok(Exit::Delivered)
+        })
+        .await
     })
 }
 
@@ -298,7 +311,9 @@ pub(super) fn index(
         match action {
             IndexAction::Add { folder: path } => {
                 let path = PathBuf::from(folder("DIR", &surroundings.cwd.join(path))?);
-                let found = app.index_add(&path, told(console)).await?;
+                let heard = indexing::told(console);
+                let adding = async { Ok(app.index_add(&path, move |it| heard(it)).await?) };
+                let found = unless_stopped(console, adding).await?;
                 added(&path, &found, console)
             }
             IndexAction::Ls { json } => {
@@ -337,23 +352,7 @@ pub(super) fn index(
     })?
 }
 
-/// How far an index is, redrawn on one line where a person is looking.
-fn told(console: Console) -> impl FnMut(crate::app::Progress) + Send + 'static {
-    move |it| {
-        if console.live && !console.quiet {
-            console.wipe();
-            console.put(&format!(
-                "{} of {} files, {} documents",
-                it.files, it.of, it.documents
-            ));
-        }
-    }
-}
-
 fn added(path: &Path, found: &Refreshed, console: Console) -> Done {
-    if console.live && !console.quiet {
-        console.wipe();
-    }
     if let Some(remark) = found.unread.remark() {
         console.tell(&format!("{} {remark}", console.err.yellow("not read:")));
     }

@@ -23,6 +23,7 @@ mod progress;
 mod read_command;
 mod research;
 mod runs;
+mod signals;
 mod speed;
 mod stand_in;
 mod store_contract;

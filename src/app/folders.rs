@@ -103,7 +103,16 @@ pub(super) async fn refresh(
 ) -> Result<Refreshed> {
     let guard = StopOnDrop(Arc::default());
     let stop = Arc::clone(&guard.0);
-    off_thread(move || folder.refresh_until(&stop, &mut on)).await
+    off_thread(move || {
+        // Who has stopped listening must not hear the last files come in.
+        let mut still = |it| {
+            if !stop.load(Ordering::Relaxed) {
+                on(it);
+            }
+        };
+        folder.refresh_until(&stop, &mut still)
+    })
+    .await
 }
 
 /// Runs `work` where it may block.

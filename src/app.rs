@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc};
+use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::adapters::folder;
@@ -24,7 +24,7 @@ use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::research::attribution::check_row;
-pub use parts::{Doors, Opening, Parts, Planning, Research};
+pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research};
 
 use lock::RunLock;
 use sitting::Sitting;
@@ -48,6 +48,7 @@ pub struct Running {
     pub events: broadcast::Receiver<Envelope>,
     finish: Arc<AtomicBool>,
     log: Arc<Log>,
+    preparing: watch::Receiver<Option<Progress>>,
     // One task, owned: dropping the set aborts it.
     work: JoinSet<Result<Run>>,
 }
@@ -124,6 +125,7 @@ impl App {
                 events,
                 finish: Arc::default(),
                 log,
+                preparing: watch::channel(None).1,
                 work,
             });
         }
@@ -165,6 +167,7 @@ impl App {
             },
         });
         let finish = Arc::new(AtomicBool::new(false));
+        let (tell, preparing) = watch::channel(None);
         let sitting = Sitting {
             run: run.clone(),
             question,
@@ -178,6 +181,7 @@ impl App {
             clock: Arc::clone(&self.parts.clock),
             chance: Arc::clone(&self.parts.chance),
             lock,
+            preparing: tell,
         };
         let mut work = JoinSet::new();
         work.spawn(sitting.work(faults));
@@ -186,6 +190,7 @@ impl App {
             events,
             finish,
             log,
+            preparing,
             work,
         })
     }
@@ -303,7 +308,8 @@ impl App {
     }
 
     /// The `n` documents below `paths` that speak best to each of `queries`, best first. The indexes
-    /// are brought up to date once, before the first query; no store is made.
+    /// are brought up to date once, before the first query, and `heard` hears how far that is; no store
+    /// is made.
     ///
     /// # Errors
     /// `Usage` for a folder that is not there, or when none is named.
@@ -313,13 +319,15 @@ impl App {
         queries: &[String],
         n: usize,
         filter: &Filter,
+        heard: &Heard,
     ) -> Result<Vec<Vec<Found>>> {
         let folders = folders::open(&self.settings, paths).await?;
         if folders.is_empty() {
             return Err(nowhere());
         }
         for folder in &folders {
-            folders::refresh(Arc::clone(folder), |_| {}).await?;
+            let heard = Arc::clone(heard);
+            folders::refresh(Arc::clone(folder), move |it| heard(it)).await?;
         }
         let (queries, filter) = (queries.to_vec(), filter.clone());
         folders::off_thread(move || {
@@ -436,6 +444,12 @@ impl Running {
     pub fn finisher(&self) -> impl Fn() + Send + use<> {
         let finish = Arc::clone(&self.finish);
         move || finish.store(true, Ordering::Relaxed)
+    }
+
+    /// How far the work before the first search is: folders being indexed. `None` before, after, and
+    /// where there is none.
+    pub fn preparing(&self) -> watch::Receiver<Option<Progress>> {
+        self.preparing.clone()
     }
 
     /// The whole story after `seq`, each event once and in order, however late one comes.

@@ -463,5 +463,9 @@ impl PageReader for JournaledReader {
 /// What a reader is asked for: the document, not the way it was found, so that two queries that
 /// find it read it once.
 fn document(hit: &Hit) -> Value {
-    json!({ "url": hit.url, "doc_id": hit.doc_id })
+    let mut asked = json!({ "url": hit.url, "doc_id": hit.doc_id });
+    if let Some(file) = &hit.file {
+        asked["file"] = file.as_str().into();
+    }
+    asked
 }

@@ -2,8 +2,9 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::parts::Doors;
+use super::parts::{Doors, Heard};
 use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Refreshed};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
@@ -49,20 +50,27 @@ pub(super) fn doors(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> Doors
         search: folders.iter().map(|it| Arc::clone(it) as _).collect(),
         readers: folders.iter().map(|it| Arc::clone(it) as _).collect(),
         ranker,
-        prepare: Some(Box::pin(prepare(folders))),
+        prepare: Some(Box::new(|heard| Box::pin(prepare(folders, heard)))),
     }
 }
 
 /// Brings every index up to date and tells what could not be taken in, by path and place.
-async fn prepare(folders: Vec<Arc<Folder>>) -> Result<Vec<Event>> {
+async fn prepare(folders: Vec<Arc<Folder>>, heard: Heard) -> Result<Vec<Event>> {
     let mut told = Vec::new();
     for folder in folders {
         let name = folder.path().display().to_string();
-        let mut found = refresh(folder, |_| {}).await?;
+        let heard = Arc::clone(&heard);
+        let mut found = refresh(folder, move |it| heard(it)).await?;
         if let Some(reason) = found.rebuilt {
             told.push(Event::Log {
                 level: "warn".to_owned(),
                 message: format!("the index of {name} was built anew: {reason}"),
+            });
+        }
+        if let Some(remark) = found.unread.remark() {
+            told.push(Event::Log {
+                level: "warn".to_owned(),
+                message: format!("{name}: {remark}"),
             });
         }
         found
@@ -78,12 +86,33 @@ async fn prepare(folders: Vec<Arc<Folder>>) -> Result<Vec<Event>> {
     Ok(told)
 }
 
-/// Brings one index up to date.
+/// Stops what goes on in another thread when the future that waits for it is dropped.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Brings one index up to date. Dropping the future stops it: the files begun are read to their end,
+/// and what was read is kept.
 pub(super) async fn refresh(
     folder: Arc<Folder>,
     mut on: impl FnMut(Progress) + Send + 'static,
 ) -> Result<Refreshed> {
-    off_thread(move || folder.refresh(&mut on)).await
+    let guard = StopOnDrop(Arc::default());
+    let stop = Arc::clone(&guard.0);
+    off_thread(move || {
+        // Who has stopped listening must not hear the last files come in.
+        let mut still = |it| {
+            if !stop.load(Ordering::Relaxed) {
+                on(it);
+            }
+        };
+        folder.refresh_until(&stop, &mut still)
+    })
+    .await
 }
 
 /// Runs `work` where it may block.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::adapters::folder::Progress;
 use crate::config::Settings;
 use crate::domain::{Brief, Plan, Question, Report, RunId};
 use crate::error::Result;
@@ -33,8 +34,16 @@ pub struct Doors {
     pub ranker: Arc<dyn Ranker>,
     /// What must be done before the first search (an index brought up to date), and what there is
     /// to tell of it.
-    pub prepare: Option<BoxFuture<'static, Result<Vec<Event>>>>,
+    pub prepare: Option<Prepare>,
 }
+
+/// Does what must be done before the first search, telling how far it is. What it comes to is the
+/// same however often it is interrupted; how far it is depends on the clock, and is no event.
+/// Dropping it stops it, and what it has done so far stays done.
+pub type Prepare = Box<dyn FnOnce(Heard) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
+
+/// Hears how far something is.
+pub type Heard = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// What an App works with. Tests and embedders may bring their own.
 #[derive(Clone)]

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::adapters::documents::{self, Limits, Origin, Taken};
+pub use crate::adapters::documents::PdfReader;
+use crate::adapters::documents::{self, Limits, Origin, Taken, Unread};
+use crate::adapters::folder::files_below;
 use crate::config::Settings;
 use crate::error::Result;
 
@@ -48,13 +50,40 @@ pub(super) fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// Reads every document of the file at `path`; what is wrong with one is a [`Reading`] too.
+/// Reads every document of the file at `path`, or of the files below the folder there; what is
+/// wrong with one is a [`Reading`] too. Files of a folder whose kind nobody here reads are no
+/// documents: they are counted, and the count is given back.
 ///
 /// # Errors
-/// For a path that cannot be made absolute.
-pub fn read_file(
+/// For a path that cannot be made absolute, and `Usage` for a glob that cannot be understood.
+pub fn read_path(
     settings: &Settings,
     path: &Path,
+    each: &mut dyn FnMut(Reading) -> ControlFlow<()>,
+) -> Result<Unread> {
+    let mut unread = Unread::default();
+    if !path.is_dir() {
+        read_file(settings, path, None, each)?;
+        return Ok(unread);
+    }
+    let mut stopped = false;
+    for file in files_below(path, &settings.globs, &settings.cache_dir)? {
+        read_file(settings, &file, Some(&mut unread), &mut |it| {
+            let flow = each(it);
+            stopped = flow.is_break();
+            flow
+        })?;
+        if stopped {
+            break;
+        }
+    }
+    Ok(unread)
+}
+
+fn read_file(
+    settings: &Settings,
+    path: &Path,
+    mut unread: Option<&mut Unread>,
     each: &mut dyn FnMut(Reading) -> ControlFlow<()>,
 ) -> Result<()> {
     documents::read_file(path, &limits(settings), &mut |taken| {
@@ -63,7 +92,12 @@ pub fn read_file(
                 row: documents::row(&draft, path),
                 fault: None,
             },
-            Taken::Fault(fault) => Reading::failed(path, fault.message),
+            Taken::Fault(fault) => {
+                if unread.as_mut().is_some_and(|it| it.takes(&fault)) {
+                    return ControlFlow::Continue(());
+                }
+                Reading::failed(path, fault.message)
+            }
         })
     })
 }
@@ -78,4 +112,17 @@ pub fn read_bytes(settings: &Settings, bytes: &[u8]) -> Reading {
         },
         Err(fault) => Reading::failed(path, fault.chain()),
     }
+}
+
+/// Who reads PDFs as things stand now.
+pub fn pdf_reader() -> PdfReader {
+    PdfReader::now()
+}
+
+/// Reads a small PDF that is whole, to see that whoever reads PDFs can.
+///
+/// # Errors
+/// What reading it came to instead of its words.
+pub fn try_pdf(settings: &Settings) -> Result<()> {
+    documents::try_pdf(&limits(settings))
 }

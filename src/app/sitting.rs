@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::lock::RunLock;
 use super::parts::{Doors, Research};
+use crate::adapters::folder::Progress;
 use crate::adapters::journal::{Journal, JournaledReader, JournaledSearch};
 use crate::adapters::steering::{Helm, worked};
 use crate::domain::{Question, Report, RunId, StopReason};
@@ -36,6 +37,8 @@ pub(super) struct Sitting {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) chance: Arc<dyn Chance>,
     pub(super) lock: RunLock,
+    /// How far the preparation is; `None` when there is none, or no more.
+    pub(super) preparing: watch::Sender<Option<Progress>>,
 }
 
 /// How a sitting's work ended.
@@ -57,11 +60,18 @@ impl Sitting {
     pub(super) async fn work(mut self, mut faults: mpsc::Receiver<Error>) -> Result<Run> {
         let world = self.world();
         let prepare = self.doors.prepare.take();
+        let preparing = self.preparing.clone();
         let story = async {
             if let Some(prepare) = prepare {
-                for event in prepare.await? {
+                preparing.send_replace(Some(Progress::default()));
+                let tell = preparing.clone();
+                let told = prepare(Arc::new(move |it| {
+                    tell.send_replace(Some(it));
+                }));
+                for event in told.await? {
                     self.log.emit(event);
                 }
+                preparing.send_replace(None);
             }
             (self.research)(&world, &self.log, &self.run, &self.question).await
         };

@@ -150,6 +150,8 @@ const OTHER_VARIABLES: &[&str] = &[
     "IBID_ENV_FILE",
     "IBID_NO_PROMPT",
     "IBID_CRASH_AT",
+    "IBID_HOLD_AT",
+    "IBID_HOLD_PIPE",
     "IBID_ACCEPT",
 ];
 

@@ -5,8 +5,12 @@ use super::{PageHash, Untrusted, Vertical, sentences};
 /// Someone says this exists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
-    /// Where it is said to be. Local documents have `file://` or the URL their collection gives.
+    /// Where it is said to be. Local documents have `file://`, or the address that they or their
+    /// collection give.
     pub url: String,
+    /// The local file, as `file://`, of a document whose `url` is the address it gives as its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The document's own id in its collection, where it has one (a JSONL row's `id`).
     pub doc_id: Option<String>,
     /// What it is called there.
@@ -26,10 +30,15 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// What tells this document from others: its own id where it has one, else its URL.
+    /// What tells this document from others: its own id where it has one, else the place it was
+    /// found: the address that a local file gives as its own is only its word, and two may give one.
     pub fn key(&self) -> &str {
-        self.doc_id.as_deref().unwrap_or(&self.url)
+        key(&self.doc_id, &self.file, &self.url)
     }
+}
+
+pub(super) fn key<'a>(id: &'a Option<String>, file: &'a Option<String>, url: &'a str) -> &'a str {
+    id.as_deref().or(file.as_deref()).unwrap_or(url)
 }
 
 /// What kind of block a sentence stands in.
@@ -77,10 +86,12 @@ impl Block {
 }
 
 /// What a reader made of a document, before it becomes a [`Page`].
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageDraft {
-    /// Where it was read.
+    /// Where it is: the address that it gives as its own, else where it was read.
     pub url: String,
+    /// Where it was read, as `file://`, if `url` is another address.
+    pub file: Option<String>,
     /// The document's own id in its collection.
     pub doc_id: Option<String>,
     /// What it is called; a reader that finds no title gives the first heading or the file name.
@@ -120,8 +131,11 @@ pub struct Sentence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     hash: PageHash,
-    /// Where it was read.
+    /// Where it is: the address that it gives as its own, else where it was read.
     pub url: String,
+    /// Where it was read, as `file://`, if `url` is another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The document's own id in its collection.
     pub doc_id: Option<String>,
     /// What it is called.
@@ -174,17 +188,21 @@ impl Page {
                     }),
             );
         }
-        let hash = PageHash::of(&[
-            &draft.url,
+        let mut parts = vec![
+            draft.url.as_str(),
             draft.doc_id.as_deref().unwrap_or_default(),
             &draft.title,
             draft.author.as_deref().unwrap_or_default(),
             draft.date.as_deref().unwrap_or_default(),
             &text,
-        ]);
+        ];
+        // Two files that give one address are two pages.
+        parts.extend(draft.file.as_deref());
+        let hash = PageHash::of(&parts);
         Page {
             hash,
             url: draft.url,
+            file: draft.file,
             doc_id: draft.doc_id,
             title: draft.title,
             author: draft.author,
@@ -230,9 +248,9 @@ impl Page {
             .map(|at| self.sentence(at))
     }
 
-    /// What tells this document from others: its own id where it has one, else its URL.
+    /// What tells this document from others: its own id where it has one, else the place it was read.
     pub fn key(&self) -> &str {
-        self.doc_id.as_deref().unwrap_or(&self.url)
+        key(&self.doc_id, &self.file, &self.url)
     }
 
     /// The passage of sentences `first` to `last` (from 0, both included), if the page has them.

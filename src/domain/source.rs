@@ -39,8 +39,12 @@ pub struct Source {
     pub page: PageHash,
     /// What kind it is.
     pub kind: SourceKind,
-    /// Canonical URL.
+    /// Canonical URL. Of a local file it is the address that the file gives as its own, where it
+    /// gives one: only its word, so `file` is shown beside it.
     pub url: String,
+    /// Where it was read, as `file://`, if `url` is another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The document's own id in its collection.
     pub doc_id: Option<String>,
     /// What it is called.
@@ -63,6 +67,7 @@ impl Source {
             page: page.hash().clone(),
             kind,
             url: page.url.clone(),
+            file: page.file.clone(),
             doc_id: page.doc_id.clone(),
             title: page.title.clone(),
             author: page.author.clone(),
@@ -70,5 +75,10 @@ impl Source {
             site: page.site.clone(),
             domain: domain.unwrap_or_else(|| page.key().to_owned()),
         }
+    }
+
+    /// What tells this work from others: its own id where it has one, else the place it was read.
+    pub fn key(&self) -> &str {
+        super::page::key(&self.doc_id, &self.file, &self.url)
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::{Hit, Page, Query, StopReason};
 use crate::error::Result;
 
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
-pub use crash::{CRASH_POINTS, crash_point};
+pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
 pub use log::{Follower, Log};
 pub use model::{
     Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, ToolCall,

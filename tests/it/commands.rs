@@ -31,7 +31,7 @@ fn documents_are_read_to_clean_text() {
         &missing,
         &format!("{docs}/rows.jsonl"),
     ]);
-    assert_eq!(it.code, 0, "every file got its row");
+    assert_eq!(it.code, 0, "every file got its row, and two were read");
     let rows = it.lines();
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[1]["path"], missing);

@@ -379,6 +379,7 @@ fn the_final_object_has_the_promised_fields() {
         "source_id",
         "doc_id",
         "url",
+        "file",
         "title",
         "quote",
         "start",

@@ -5,9 +5,11 @@
     reason = "in a test a panic is the report"
 )]
 
+mod addresses;
 mod cli;
 mod commands;
 mod config;
+mod confined;
 mod crash;
 mod crash_program;
 mod dependencies;
@@ -19,8 +21,10 @@ mod folder;
 mod memory;
 mod model;
 mod progress;
+mod read_command;
 mod research;
 mod runs;
+mod signals;
 mod speed;
 mod stand_in;
 mod store_contract;

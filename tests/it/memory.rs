@@ -78,6 +78,7 @@ impl SearchProvider for Pages {
                 let page = &self.pages[doc as usize];
                 Hit {
                     url: page.url.clone(),
+                    file: None,
                     doc_id: page.doc_id.clone(),
                     title: page.title.clone(),
                     snippet: Untrusted::new(

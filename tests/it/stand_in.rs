@@ -74,6 +74,7 @@ impl SearchProvider for Shelf {
         self.answer(format!("search {}", query.text)).await?;
         let hit = |n: u32| Hit {
             url: format!("https://shelf.test/{}/{n}", query.text.replace(' ', "-")),
+            file: None,
             doc_id: None,
             title: format!("Document {n} about {}", query.text),
             snippet: Untrusted::new("a snippet"),

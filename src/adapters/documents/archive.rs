@@ -8,7 +8,7 @@ use crate::record::FailReason;
 const MAX_ENTRIES: usize = 20_000;
 
 /// Bytes one container may unpack to in all.
-const MAX_UNPACKED: u64 = 64 << 20;
+const MAX_UNPACKED: u64 = 32 << 20;
 
 /// A zip file in memory, with what may still be unpacked.
 pub(super) struct Archive<'a> {

@@ -76,9 +76,10 @@ fn spine(package: &[u8]) -> Result<Vec<String>, Trouble> {
             _ => {}
         }
     })?;
+    // No book has a chapter twice; a spine that names one a thousand times is a bomb.
     Ok(order
         .into_iter()
-        .filter_map(|it| manifest.get(&it).cloned())
+        .filter_map(|it| manifest.remove(&it))
         .collect())
 }
 

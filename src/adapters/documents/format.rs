@@ -75,6 +75,18 @@ pub(super) fn detect(bytes: &[u8], origin: &Origin) -> Format {
     }
 }
 
+/// Whether a file that begins with `head` may hold words: a film of a few gigabytes is not read to
+/// find that it does not. Containers are told by their end, so they are let through.
+pub(super) fn may_be_read(head: &[u8], path: &Path) -> bool {
+    if Format::of_name(path) != Format::Unknown || head.starts_with(b"PK") {
+        return true;
+    }
+    match by_magic(head) {
+        Some(found) => found != Format::Unknown,
+        None => !is_binary(head),
+    }
+}
+
 fn by_magic(bytes: &[u8]) -> Option<Format> {
     let head = &bytes[..bytes.len().min(1024)];
     if head.windows(5).any(|it| it == b"%PDF-") {

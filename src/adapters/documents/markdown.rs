@@ -1,5 +1,5 @@
 //! Markdown to blocks: front matter, headings, lists, tables, code; inline marks taken off.
-use super::{dates, prose};
+use super::{address, dates, prose};
 use crate::domain::{Block, BlockKind, PageDraft};
 
 /// Reads a Markdown text.
@@ -16,7 +16,7 @@ pub(super) fn read(text: &str) -> PageDraft {
     draft
 }
 
-/// Takes `title`, `date`, `author`, `url`, `lang`, `site` from a `---` or `+++` block at the top and
+/// Takes `title`, `date`, `author`, `url`, `lang`, `site` and `source` from a `---` or `+++` block at the top and
 /// gives what follows it.
 fn front_matter<'a>(text: &'a str, draft: &mut PageDraft) -> &'a str {
     let fence = match text.lines().next().map(str::trim_end) {
@@ -99,6 +99,16 @@ fn keep_field(key: &str, value: &str, draft: &mut PageDraft) {
             draft.date_source = draft.date.as_ref().map(|_| "front-matter".to_owned());
         }
         "lang" | "language" => draft.lang = value.get(..2).map(str::to_lowercase),
+        "url" | "canonical" | "canonical_url" | "source_url" | "link" | "permalink"
+            if draft.url.is_empty() =>
+        {
+            draft.url = address::claimed(value).unwrap_or_default();
+        }
+        "source" | "site" if value.contains("://") => {
+            if draft.url.is_empty() {
+                draft.url = address::claimed(value).unwrap_or_default();
+            }
+        }
         "site" | "source" | "publisher" | "publication" => draft.site = owned(),
         _ => {}
     }

@@ -3,9 +3,11 @@
 //! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document from memory.
 //! Formats: HTML, Markdown, plain text, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
 //! is told by its first bytes, then by its content type, then by its name.
+mod address;
 mod archive;
 mod charset;
 pub mod child;
+mod confined;
 mod dates;
 mod docx;
 mod epub;
@@ -13,10 +15,14 @@ mod format;
 mod html;
 mod language;
 mod markdown;
+mod office;
 mod pdf;
+mod properties;
 mod prose;
 mod render;
 mod rows;
+mod trial;
+mod unread;
 mod xml;
 
 use std::fs::File;
@@ -26,6 +32,8 @@ use std::path::{Path, PathBuf};
 
 pub use format::Format;
 pub use render::{markdown, row};
+pub use trial::{PdfReader, try_pdf};
+pub use unread::Unread;
 
 use crate::domain::{BlockKind, PageDraft};
 use crate::record::FailReason;
@@ -39,14 +47,17 @@ pub fn described_blocks(page: &str) -> Vec<(String, Vec<f32>)> {
     described.map(|(text, row)| (text, row.to_vec())).collect()
 }
 
+/// Bytes by which a file of unknown kind is told from text, before the rest of it is read.
+const HEAD: u64 = 4096;
+
 /// How much one file may cost.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of one document: a file, or one line of a JSONL file. 32 MiB.
     pub max_bytes: u64,
-    /// Wall-clock seconds for one PDF. 20.
+    /// Wall-clock seconds for one PDF or office container. 20.
     pub pdf_seconds: u64,
-    /// Address space of the child that reads a PDF, in bytes. 512 MiB.
+    /// Address space of the child that reads one, in bytes. 512 MiB.
     pub pdf_memory_bytes: u64,
     /// The program that runs [`child::child_main`] when called with `__document` first: the
     /// running program itself, unless a test says otherwise.
@@ -96,7 +107,7 @@ pub struct Origin {
 }
 
 /// Why a reader gave up, before it is known which file it was.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Trouble {
     reason: FailReason,
     message: String,
@@ -228,14 +239,26 @@ fn too_large(limits: &Limits) -> Trouble {
     )
 }
 
+fn not_read() -> Trouble {
+    Trouble::new(
+        FailReason::Unsupported,
+        "not a kind of document that can be read",
+    )
+}
+
 fn load(path: &Path, limits: &Limits) -> std::result::Result<Vec<u8>, Trouble> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let file = File::open(path)?;
+    let read = || -> std::io::Result<Option<Vec<u8>>> {
+        let mut file = File::open(path)?;
         let mut bytes = Vec::new();
-        file.take(limits.max_bytes + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        (&mut file).take(HEAD).read_to_end(&mut bytes)?;
+        if !format::may_be_read(&bytes, path) {
+            return Ok(None);
+        }
+        file.take((limits.max_bytes + 1).saturating_sub(bytes.len() as u64))
+            .read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     };
-    let bytes = read().map_err(|it| unreadable(&it))?;
+    let bytes = read().map_err(|it| unreadable(&it))?.ok_or_else(not_read)?;
     if bytes.len() as u64 > limits.max_bytes {
         return Err(too_large(limits));
     }
@@ -257,11 +280,11 @@ fn one(
     origin: &Origin,
     limits: &Limits,
 ) -> std::result::Result<PageDraft, Trouble> {
-    let url = address(&origin.name);
+    let here = address::of_name(&origin.name);
     let mut draft = match format {
         Format::Html => {
             let (text, note) = charset::decode_html(bytes, origin.content_type.as_deref());
-            let mut draft = html::read(&text, &url);
+            let mut draft = html::read(&text);
             draft.warnings.extend(note);
             draft
         }
@@ -279,16 +302,19 @@ fn one(
             draft
         }
         Format::Pdf => pdf::read(bytes, limits)?,
-        Format::Docx => docx::read(bytes)?,
-        Format::Epub => epub::read(bytes)?,
+        Format::Docx => office::read(child::Task::Docx, bytes, limits)?,
+        Format::Epub => office::read(child::Task::Epub, bytes, limits)?,
         Format::Json | Format::Lines | Format::Unknown => {
-            return Err(Trouble::new(
-                FailReason::Unsupported,
-                "not a kind of document that can be read",
-            ));
+            return Err(not_read());
         }
     };
-    draft.url = url;
+    // What was fetched from an address was found there, whatever it says of itself.
+    let local = here.is_empty() || here.starts_with("file://");
+    if draft.url.is_empty() || !local {
+        draft.url = here;
+    } else if !here.is_empty() {
+        draft.file = Some(here);
+    }
     finish(&mut draft, &origin.name);
     if draft.blocks.is_empty() {
         return Err(Trouble::new(FailReason::Empty, "there are no words in it"));
@@ -327,12 +353,4 @@ fn finish(draft: &mut PageDraft, name: &str) {
     if draft.lang.is_none() {
         draft.lang = language::of(draft.blocks.iter().map(|it| it.text.as_str()));
     }
-}
-
-/// The URL of a name: itself where it is one, else `file://` and the path.
-fn address(name: &str) -> String {
-    if name.contains("://") || name.is_empty() {
-        return name.to_owned();
-    }
-    url::Url::from_file_path(name).map_or_else(|()| format!("file://{name}"), String::from)
 }

@@ -1,34 +1,30 @@
 //! PDF to text through a child process, and the mending of what comes out.
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{Limits, Trouble, child, dates, prose};
+use super::child::Task;
+use super::confined::{MAX_OUTPUT, ask, deadline};
+use super::properties::{self, is_title};
+use super::{Limits, Trouble, dates, prose};
 use crate::domain::{Block, BlockKind, PageDraft};
 use crate::record::FailReason;
 
-/// The most text one PDF may give.
-const MAX_OUTPUT: u64 = 32 << 20;
-
 /// Reads a PDF.
 pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> {
-    let (output, status) = converse(bytes, limits)?;
-    let text = String::from_utf8_lossy(&output.text);
-    if !status.success() {
-        return Err(verdict(status, &output.complaint));
-    }
+    let until = deadline(limits);
+    let said = ask(Task::Pdf, bytes, limits, until)?;
+    said.verdict("PDF")?;
+    let text = String::from_utf8_lossy(&said.text);
     let mut draft = PageDraft::default();
-    let mut pages = if text.starts_with("{\"title\"") {
+    let embedded = text.starts_with("{\"title\"");
+    let mut pages = if embedded {
         from_json(&text, &mut draft)
     } else {
         from_plain(&text)
     };
-    if output.cut {
+    if said.cut {
         draft
             .warnings
             .push(format!("truncated at {} MiB of text", MAX_OUTPUT >> 20));
@@ -44,133 +40,30 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> 
             "no text layer: its pages are images or empty",
         ));
     }
+    if !embedded {
+        about(bytes, limits, until, &mut draft);
+    }
+    let headed = draft.blocks.iter().any(|it| it.kind == BlockKind::Heading);
+    if draft.title.is_empty() && !headed {
+        draft.title = properties::first_line(&draft.blocks).unwrap_or_default();
+    }
     Ok(draft)
 }
 
-struct Output {
-    text: Vec<u8>,
-    complaint: String,
-    cut: bool,
-}
-
-/// Runs the child on `bytes` within the limits.
-fn converse(bytes: &[u8], limits: &Limits) -> Result<(Output, ExitStatus), Trouble> {
-    let mut child = Command::new(&limits.child)
-        .arg(child::COMMAND)
-        .arg("pdf")
-        .arg(limits.pdf_memory_bytes.to_string())
-        .arg(limits.pdf_seconds.to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|it| {
-            Trouble::new(
-                FailReason::Unsupported,
-                format!("the PDF reader cannot be started: {it}"),
-            )
-        })?;
-    let until = Instant::now() + Duration::from_secs(limits.pdf_seconds);
-    let (tell, told) = mpsc::channel();
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // A child that stops reading early has its reasons; its status tells them.
-            stdin.map(|mut it| it.write_all(bytes))
-        });
-        let complaint = scope.spawn(move || {
-            let mut said = String::new();
-            if let Some(it) = stderr {
-                let _ = it.take(4_000).read_to_string(&mut said);
-            }
-            said
-        });
-        scope.spawn(move || {
-            let mut text = Vec::new();
-            if let Some(it) = stdout {
-                let _ = it.take(MAX_OUTPUT + 1).read_to_end(&mut text);
-            }
-            let _ = tell.send(text);
-        });
-        let left = until.saturating_duration_since(Instant::now());
-        let text = told.recv_timeout(left);
-        let in_time = text.is_ok();
-        let mut text = text.unwrap_or_default();
-        let cut = text.len() as u64 > MAX_OUTPUT;
-        let ended = end(&mut child, in_time && !cut, until);
-        if cut {
-            text.truncate(usize::try_from(MAX_OUTPUT).unwrap_or(usize::MAX));
-        }
-        let complaint = complaint.join().unwrap_or_default();
-        match ended {
-            // Ended by us, for it had said enough.
-            Some(_) if cut => Ok((
-                Output {
-                    text,
-                    complaint,
-                    cut,
-                },
-                ExitStatus::default(),
-            )),
-            Some(status) if in_time => Ok((
-                Output {
-                    text,
-                    complaint,
-                    cut,
-                },
-                status,
-            )),
-            _ => Err(Trouble::new(
-                FailReason::Timeout,
-                format!("reading it took more than {} seconds", limits.pdf_seconds),
-            )),
-        }
-    })
-}
-
-/// Waits for the child, or ends it.
-fn end(child: &mut Child, wait: bool, until: Instant) -> Option<ExitStatus> {
-    while wait && Instant::now() < until {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-            Err(_) => break,
-        }
-    }
-    let _ = child.kill();
-    child.wait().ok()
-}
-
-fn verdict(status: ExitStatus, complaint: &str) -> Trouble {
-    let said = complaint.to_lowercase();
-    let first = complaint.lines().next().unwrap_or_default().trim();
-    let code = status.code();
-    if code == Some(i32::from(child::ENCRYPTED)) || said.contains("incorrect password") {
-        return Trouble::new(
-            FailReason::Unsupported,
-            "it is encrypted and needs a password",
-        );
-    }
-    if let Some(signal) = status.signal() {
-        // SIGXCPU and SIGKILL: the CPU limit.
-        return if matches!(signal, 24 | 9) {
-            Trouble::new(
-                FailReason::Timeout,
-                "reading it took too much processor time",
-            )
-        } else {
-            Trouble::new(
-                FailReason::Broken,
-                "damaged PDF: its reader gave up within its memory",
-            )
-        };
-    }
-    let why = if first.is_empty() || first.len() > 300 {
-        String::new()
-    } else {
-        format!(": {first}")
+/// What the document says of itself, which its text alone does not tell: its dictionary first, then
+/// its XMP packet. That this fails is no reason to lose the words.
+fn about(bytes: &[u8], limits: &Limits, until: Instant, draft: &mut PageDraft) {
+    let Ok(said) = ask(Task::PdfProperties, bytes, limits, until) else {
+        return;
     };
-    Trouble::new(FailReason::Broken, format!("damaged PDF{why}"))
+    let packet = properties::of_dictionary(&String::from_utf8_lossy(&said.text), draft);
+    let complete = !draft.title.is_empty() && draft.author.is_some() && draft.date.is_some();
+    if packet
+        && !complete
+        && let Ok(said) = ask(Task::PdfPacket, bytes, limits, until)
+    {
+        properties::of_packet(&said.text, draft);
+    }
 }
 
 type Pages = Vec<(u32, Vec<Block>)>;
@@ -191,26 +84,12 @@ fn from_json(text: &str, draft: &mut PageDraft) -> Pages {
                 (!text.is_empty()).then(|| text.to_owned())
             };
             draft.title = said("title").filter(|it| is_title(it)).unwrap_or_default();
-            draft.author = said("author");
+            draft.author = said("author").filter(|it| properties::is_author(it));
             draft.date = said("created").and_then(|it| dates::normalise(&it));
             draft.date_source = draft.date.as_ref().map(|_| "file".to_owned());
         }
     }
     pages
-}
-
-/// Many PDFs are titled after the file they were made from.
-fn is_title(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let file = [
-        ".doc", ".docx", ".tex", ".dvi", ".indd", ".qxd", ".pdf", ".ppt", ".pptx", ".xls",
-    ]
-    .iter()
-    .any(|it| lower.ends_with(it));
-    !file
-        && !lower.starts_with("microsoft word")
-        && !lower.starts_with("untitled")
-        && lower.len() > 2
 }
 
 fn piece(value: &Value) -> Option<Block> {

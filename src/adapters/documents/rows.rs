@@ -171,12 +171,13 @@ fn object(value: &Value, path: &Path, number: u64) -> Row {
     let id = first(&["id", "_id", "doc_id", "docid"]).unwrap_or_else(|| format!("{name}#{number}"));
     let url = first(&["url", "link"]).unwrap_or_else(|| {
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut url = super::address(&full.to_string_lossy());
+        let mut url = super::address::of_name(&full.to_string_lossy());
         url.push_str(&format!("#{number}"));
         url
     });
     let mut draft = PageDraft {
         url,
+        file: None,
         doc_id: Some(id),
         title: first(&["title", "headline", "name"]).unwrap_or_default(),
         author: first(&["author", "authors", "byline"]),

@@ -16,10 +16,13 @@ const CONTENT: usize = 4_000;
 /// One document found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Found {
-    /// The document's own id where it has one, else its URL.
+    /// The document's own id where it has one, else where it was read.
     pub id: String,
-    /// Where it is.
+    /// Where it is: the address that the document gives as its own, else where it was read.
     pub url: String,
+    /// Where it was read, as `file://`, if `url` is another address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The document's own id in its collection.
     #[serde(skip)]
     pub doc_id: Option<String>,
@@ -81,8 +84,14 @@ fn show(searcher: &Searcher, fields: Fields, it: &Ranked) -> tantivy::Result<Fou
     let content: Vec<String> = parts.into_iter().map(|it| it.1).collect();
     let head = head.ok_or_else(|| damaged("a document without passages"))?;
     Ok(Found {
-        id: head.id.clone().unwrap_or_else(|| head.url.clone()),
+        id: head
+            .id
+            .as_ref()
+            .or(head.file.as_ref())
+            .unwrap_or(&head.url)
+            .clone(),
         url: head.url,
+        file: head.file,
         doc_id: head.id,
         title: head.title,
         content: content.join("\n\n"),
@@ -102,7 +111,7 @@ pub(super) fn read(state: &State, hit: &Hit) -> tantivy::Result<Option<Page>> {
             .and_then(|it| it.as_bytes())
             .and_then(|it| serde_json::from_slice(it).ok())
             .ok_or_else(|| damaged("a page that cannot be read"))?;
-        if page.url == hit.url {
+        if page.url == hit.url && page.file == hit.file {
             found.push(page);
         }
     }

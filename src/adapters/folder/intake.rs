@@ -4,9 +4,10 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tantivy::indexer::{AddOperation, SegmentWriter};
@@ -16,17 +17,24 @@ use super::ReadFile;
 use super::rows::{origin, rows};
 use super::schema::Fields;
 use super::walk::{Seen, first_64};
-use crate::adapters::documents::{Fault, Taken};
+use crate::adapters::documents::{Fault, Format, Taken};
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 
 /// Drafts that may wait between reading and indexing.
 const WAITING: usize = 16;
+/// A file of unknown kind larger than this is hashed by its beginning.
+const HUGE: u64 = 64 << 20;
+const HUGE_HEAD: u64 = 1 << 20;
+/// How often what goes on inside a large file is told.
+const BEAT: Duration = Duration::from_millis(100);
 /// Memory one worker fills before it writes a segment, bytes.
 const WORKER_MEMORY: usize = 12 << 20;
 
 /// What one file came to.
 pub(super) enum Outcome {
+    /// Not yet anything: so many documents have been read since the round began.
+    Going(u64),
     /// Its bytes are those already indexed.
     Same {
         /// Which of the files.
@@ -70,13 +78,15 @@ struct Draft {
 /// Reads `files` and writes their rows into new segments of `index`, which the caller commits.
 /// `known` is the hash of each file where it was indexed before; `salt` is part of every hash.
 ///
-/// Tells each outcome on the calling thread as it comes.
+/// Tells each outcome on the calling thread as it comes. Once `stop` is set no file is begun; those
+/// begun are read to their end, for half a file would be taken for a whole one.
 pub(super) fn intake(
     index: &Index,
     fields: Fields,
     files: &[(Seen, Option<u64>)],
     salt: &str,
     read: &ReadFile,
+    stop: &AtomicBool,
     on: &mut dyn FnMut(Outcome),
 ) -> tantivy::Result<Vec<SegmentMeta>> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -84,18 +94,19 @@ pub(super) fn intake(
     let (hand, drafts) = sync_channel(WAITING);
     let drafts = Mutex::new(drafts);
     let next = AtomicUsize::new(0);
+    let drafted = AtomicU64::new(0);
     let mut segments = Vec::new();
     let mut broken = None;
     std::thread::scope(|scope| {
         for _ in 0..workers.min(files.len()) {
-            let (tell, hand, next) = (tell.clone(), hand.clone(), &next);
+            let (tell, hand, next, drafted) = (tell.clone(), hand.clone(), &next, &drafted);
             scope.spawn(move || {
-                loop {
+                while !stop.load(Ordering::Relaxed) {
                     let nth = next.fetch_add(1, Ordering::Relaxed);
                     let Some((seen, known)) = files.get(nth) else {
                         break;
                     };
-                    let outcome = take(nth, seen, *known, salt, read, &hand);
+                    let outcome = take(nth, seen, *known, salt, read, &hand, drafted);
                     if tell.send(Message::Outcome(outcome)).is_err() {
                         break;
                     }
@@ -112,11 +123,18 @@ pub(super) fn intake(
             });
         }
         drop((tell, hand));
-        for message in told {
-            match message {
-                Message::Outcome(it) => on(it),
-                Message::Segment(it) => segments.push(it),
-                Message::Broken(why) => broken = Some(why),
+        loop {
+            match told.recv_timeout(BEAT) {
+                Ok(Message::Outcome(it)) => {
+                    on(Outcome::Going(drafted.load(Ordering::Relaxed)));
+                    on(it);
+                }
+                Ok(Message::Segment(it)) => segments.push(it),
+                Ok(Message::Broken(why)) => broken = Some(why),
+                Err(RecvTimeoutError::Timeout) => {
+                    on(Outcome::Going(drafted.load(Ordering::Relaxed)));
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
     });
@@ -131,6 +149,7 @@ fn take(
     salt: &str,
     read: &ReadFile,
     hand: &SyncSender<Draft>,
+    drafted: &AtomicU64,
 ) -> Outcome {
     let hash = match hash_file(&seen.path, salt) {
         Ok(it) => it,
@@ -157,6 +176,7 @@ fn take(
                 draft,
             });
             documents += 1;
+            drafted.fetch_add(1, Ordering::Relaxed);
             match sent {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
@@ -191,10 +211,21 @@ pub(super) fn fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> Fa
     }
 }
 
+/// Hash of a file's bytes. Of a film or a disk image, which is no document, the beginning, the size
+/// and the time of change stand for all of it.
 fn hash_file(path: &Path, salt: &str) -> std::io::Result<u64> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
+    let about = file.metadata()?;
     let mut hasher = Sha256::new();
     hasher.update(salt.as_bytes());
+    let mut most = u64::MAX;
+    if about.len() > HUGE && Format::of_name(path) == Format::Unknown {
+        most = HUGE_HEAD;
+        let changed = about.modified()?.duration_since(std::time::UNIX_EPOCH);
+        hasher.update(about.len().to_le_bytes());
+        hasher.update(changed.map_or(0, |it| it.as_nanos()).to_le_bytes());
+    }
+    let mut file = file.take(most);
     let mut buffer = vec![0; 64 << 10];
     loop {
         match file.read(&mut buffer)? {

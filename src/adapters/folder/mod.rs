@@ -17,6 +17,7 @@ mod walk;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ pub use self::answer::Found;
 pub use self::filter::Filter;
 pub use self::place::{forget, indexed};
 pub use self::refresh::{Progress, Refreshed};
+pub use self::walk::files_below;
 
 /// How long to wait for another process that writes the same index.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -176,7 +178,20 @@ impl Folder {
     /// `Setup` where the index cannot be written; `Transient` where another process keeps it and
     /// nothing is in it yet.
     pub fn refresh(&self, on: &mut dyn FnMut(Progress)) -> Result<Refreshed> {
-        self.shared.refresh(on)
+        self.shared.refresh(&AtomicBool::new(false), on)
+    }
+
+    /// The same, until somebody sets `stop`: what was read by then is kept, and the next refresh
+    /// goes on from there.
+    ///
+    /// # Errors
+    /// As [`Folder::refresh`].
+    pub fn refresh_until(
+        &self,
+        stop: &AtomicBool,
+        on: &mut dyn FnMut(Progress),
+    ) -> Result<Refreshed> {
+        self.shared.refresh(stop, on)
     }
 
     /// The `n` documents that speak best to `query`, best first: one row a document, no id twice.
@@ -217,7 +232,7 @@ impl Shared {
         lock(&self.state).clone()
     }
 
-    fn refresh(&self, on: &mut dyn FnMut(Progress)) -> Result<Refreshed> {
+    fn refresh(&self, stop: &AtomicBool, on: &mut dyn FnMut(Progress)) -> Result<Refreshed> {
         let _one = lock(&self.refreshing);
         let Some(turn) = self.place.turn(PATIENCE)? else {
             return self.busy();
@@ -240,6 +255,7 @@ impl Shared {
                 &state.index,
                 &searcher,
                 state.fields,
+                stop,
                 on,
             )
         })?;
@@ -344,6 +360,7 @@ impl SearchProvider for Folder {
             .zip(found)
             .map(|(rank, it)| Hit {
                 url: it.url,
+                file: it.file,
                 doc_id: it.doc_id,
                 title: it.title,
                 snippet: Untrusted::new(it.content),

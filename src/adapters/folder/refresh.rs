@@ -1,6 +1,7 @@
 //! The index brought up to the folder as it is now: only what changed is read.
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use tantivy::indexer::IndexWriterOptions;
@@ -13,15 +14,16 @@ use super::place::failed;
 use super::rows::origin;
 use super::schema::Fields;
 use super::walk::{Seen, files, short_hash};
-use crate::adapters::documents::Fault;
+use crate::adapters::documents::{Fault, Unread};
 use crate::error::Result;
+use crate::seams::crash_point;
 
 /// A round ends, and what it read is committed, after this many files or bytes: what a kill can cost.
 const ROUND_FILES: usize = 4_000;
 const ROUND_BYTES: u64 = 128 << 20;
 
 /// How far a refresh has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Files looked at.
     pub files: u64,
@@ -48,8 +50,12 @@ pub struct Refreshed {
     pub bytes: u64,
     /// What could not be read, file by file; those of unchanged files are told again.
     pub faults: Vec<Fault>,
+    /// Files of kinds that nobody here reads, summed up instead.
+    pub unread: Unread,
     /// Why the index had to be built anew, if one of before could not be used.
     pub rebuilt: Option<String>,
+    /// Somebody asked to stop: what was read so far is kept, and the next refresh reads the rest.
+    pub stopped: bool,
     /// Another process is writing the index; the state it last committed is searched.
     pub busy: bool,
 }
@@ -74,6 +80,7 @@ pub(super) fn refresh(
     index: &Index,
     searcher: &Searcher,
     fields: Fields,
+    stop: &AtomicBool,
     on: &mut dyn FnMut(Progress),
 ) -> Result<Refreshed> {
     let doing = |why| failed("reading what the index knows of its files", why);
@@ -113,6 +120,7 @@ pub(super) fn refresh(
             limits,
             known: &known,
             told: &mut told,
+            stop,
             progress: Progress {
                 files: 0,
                 of: todo.len() as u64,
@@ -122,6 +130,8 @@ pub(super) fn refresh(
         work.rounds(todo, gone, on)
             .map_err(|why| failed("writing the index", why))?;
     }
+    let unread = &mut told.unread;
+    told.faults.retain(|it| !unread.takes(it));
     told.faults
         .sort_by(|a, b| (&a.path, &a.place).cmp(&(&b.path, &b.place)));
     Ok(told)
@@ -135,6 +145,7 @@ struct Work<'a> {
     limits: u64,
     known: &'a HashMap<u64, Known>,
     told: &'a mut Refreshed,
+    stop: &'a AtomicBool,
     progress: Progress,
 }
 
@@ -155,8 +166,14 @@ impl Work<'_> {
         loop {
             let (round, later) = rest.split_at(round_length(rest));
             self.round(&mut writer, round, on)?;
+            crash_point("index.before_commit");
             writer.commit()?;
+            crash_point("index.after_commit");
             rest = later;
+            if self.stop.load(Ordering::Relaxed) {
+                self.told.stopped = true;
+                break;
+            }
             if rest.is_empty() {
                 break;
             }
@@ -173,6 +190,7 @@ impl Work<'_> {
         let fields = self.fields;
         let mut outcomes = Vec::new();
         let progress = &mut self.progress;
+        let before = progress.documents;
         let salt = &self.options.salt;
         let segments = intake(
             self.index,
@@ -180,13 +198,17 @@ impl Work<'_> {
             round,
             salt,
             &*self.options.read,
+            self.stop,
             &mut |it| {
-                progress.files += u64::from(!matches!(it, Outcome::Lost(_)));
-                if let Outcome::Read { documents, .. } = &it {
-                    progress.documents += documents;
+                match it {
+                    Outcome::Going(documents) => progress.documents = before + documents,
+                    Outcome::Lost(_) => outcomes.push(it),
+                    _ => {
+                        progress.files += 1;
+                        outcomes.push(it);
+                    }
                 }
                 on(*progress);
-                outcomes.push(it);
             },
         )?;
         for outcome in &outcomes {
@@ -219,6 +241,7 @@ impl Work<'_> {
         outcome: Outcome,
     ) -> tantivy::Result<()> {
         let (seen, hash, documents, faults) = match outcome {
+            Outcome::Going(_) => return Ok(()),
             Outcome::Lost(fault) | Outcome::Closed { fault, .. } => {
                 self.told.faults.push(fault);
                 return Ok(());

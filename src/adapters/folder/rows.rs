@@ -21,6 +21,8 @@ pub(super) struct Shown {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
     pub(super) url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<String>,
     pub(super) title: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) date: Option<String>,
@@ -59,6 +61,7 @@ pub(super) fn rows(
         let shown = Shown {
             id: page.doc_id.clone(),
             url: page.url.clone(),
+            file: page.file.clone(),
             title: page.title.clone(),
             date: page.date.clone(),
             text: words.to_owned(),

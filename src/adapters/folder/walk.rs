@@ -82,6 +82,15 @@ pub(super) fn files(
     Ok((found, closed))
 }
 
+/// The files below `root` that may be documents, in order of path: what an index of it would read.
+///
+/// # Errors
+/// `Usage` for a glob that cannot be understood.
+pub fn files_below(root: &Path, globs: &[String], cache_dir: &Path) -> Result<Vec<PathBuf>> {
+    let (found, _) = files(root, globs, cache_dir)?;
+    Ok(found.into_iter().map(|it| it.path).collect())
+}
+
 fn matcher(root: &Path, globs: &[String]) -> Result<Gitignore> {
     let mut builder = GitignoreBuilder::new(root);
     for glob in globs {

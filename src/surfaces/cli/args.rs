@@ -250,13 +250,13 @@ pub enum Command {
     },
     /// Print the clean text of documents
     Read {
-        /// Files or folders; `-` reads stdin
+        /// Files, or folders with all their documents; `-` reads stdin
         #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
-        /// One JSON object
+        /// One JSON object a document and line
         #[arg(long, conflicts_with = "jsonl")]
         json: bool,
-        /// One JSON object a document and line
+        /// The same
         #[arg(long)]
         jsonl: bool,
     },

@@ -8,7 +8,8 @@ use super::console::Console;
 use super::exit::{Done, Exit};
 use super::wait;
 use crate::app::App;
-use crate::config::{Loaded, Origin, SETTINGS, Surroundings, layers};
+use crate::app::reading::{self, PdfReader};
+use crate::config::{Loaded, Origin, SETTINGS, Settings, Surroundings, layers};
 use crate::error::Error;
 
 /// Free space below which a run may fail for want of it.
@@ -134,16 +135,37 @@ fn examine(loaded: &Loaded) -> Vec<Finding> {
     found.push(writable("cache", &settings.cache_dir, "IBID_CACHE_DIR"));
     found.push(space(&settings.data_dir));
     found.extend(folders(loaded));
-    found.push(match std::env::current_exe() {
-        Ok(_) => good("pdf", "read by the embedded reader in a child process"),
+    found.push(pdf(settings));
+    found
+}
+
+/// Who would read a PDF now, found out by having one read.
+fn pdf(settings: &Settings) -> Finding {
+    let reader = reading::pdf_reader();
+    let named = match &reader {
+        PdfReader::Embedded => "the embedded reader".to_owned(),
+        PdfReader::Poppler { text, info: true } => format!("{} with pdfinfo", text.display()),
+        PdfReader::Poppler { text, info: false } => {
+            format!("{} without pdfinfo, so titles are guessed", text.display())
+        }
+    };
+    match reading::try_pdf(settings) {
+        Ok(()) => good("pdf", format!("read by {named}, in a child process")),
         Err(fault) => amiss(
             "pdf",
             State::Doubtful,
-            format!("this program's own file is not found ({fault}), so PDFs cannot be read"),
-            "install ibid anew",
+            format!(
+                "would be read by {named}, but a trial failed: {}",
+                fault.chain()
+            ),
+            match reader {
+                PdfReader::Embedded => "install ibid anew",
+                PdfReader::Poppler { .. } => {
+                    "mend or remove that pdftotext; without one the embedded reader is used"
+                }
+            },
         ),
-    });
-    found
+    }
 }
 
 fn files(loaded: &Loaded) -> String {

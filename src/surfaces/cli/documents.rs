@@ -2,6 +2,7 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -9,16 +10,18 @@ use super::args::{IndexAction, Search};
 use super::ask::folder;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
+use super::follow::unless_stopped;
 use super::progress::clip;
-use super::{wait, with_app};
-use crate::app::{App, Filter, Found, Refreshed, check_row, reading};
+use super::{indexing, wait, with_app};
+use crate::app::{App, Filter, Found, Heard, Refreshed, check_row, reading};
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
-use crate::surfaces::export::markdown::counted;
+use crate::surfaces::export::markdown::{counted, local};
 
-/// `ibid read PATH…`. In JSON every document has its row, also one that could not be read; as text,
-/// what could not be read is told on stderr and the exit is 1.
+/// `ibid read PATH…`. What could not be read is told on stderr. In JSON every document has its row,
+/// also one that could not be read, so the exit is 0 as long as any could; as text, where a missing
+/// document leaves no trace on stdout, it is 0 only when all could.
 pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Console) -> Done {
     let settings = &loaded.settings;
     let mut failed = 0;
@@ -27,9 +30,7 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
         rows += 1;
         if let Some(fault) = &it.fault {
             failed += 1;
-            if !json || paths.len() == 1 {
-                console.fault(&Error::new(Kind::Malformed, fault.clone()));
-            }
+            console.fault(&Error::new(Kind::Malformed, fault.clone()));
         }
         if json {
             console.line(&it.row.to_string())
@@ -47,7 +48,7 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
             continue;
         }
         let mut stop = Ok(());
-        reading::read_file(settings, path, &mut |it| {
+        let unread = reading::read_path(settings, path, &mut |it| {
             stop = hand_over(it);
             match stop {
                 Ok(()) => ControlFlow::Continue(()),
@@ -55,13 +56,29 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
             }
         })?;
         stop?;
+        if let Some(remark) = unread.remark() {
+            console.tell(&format!(
+                "{} {}: {remark}",
+                console.err.yellow("not read:"),
+                line(&path.to_string_lossy())
+            ));
+        }
     }
-    // Of many files read as rows, each row says for itself how it went.
-    let told_in_rows = json && paths.len() > 1;
-    Ok(if failed > 0 && !told_in_rows {
-        Exit::Failure
-    } else {
+    if rows == 0 {
+        return Err(
+            Error::new(Kind::NotFound, "there is no document in what was named")
+                .hint("name a file of words, or a folder with some")
+                .into(),
+        );
+    }
+    let delivered = match json {
+        true => failed < rows,
+        false => failed == 0,
+    };
+    Ok(if delivered {
         Exit::Delivered
+    } else {
+        Exit::Failure
     })
 }
 
@@ -114,30 +131,41 @@ pub(super) fn search(
     };
     let many = search.queries.is_some();
     with_app(loaded, async |app| {
-        // A few hundred at a time: answers carry text, and memory is not without end.
-        for batch in rows.chunks(256) {
-            let texts: Vec<String> = batch.iter().map(|it| it.1.clone()).collect();
-            let found = app
-                .search(&folders, &texts, search.n as usize, &Filter::default())
-                .await?;
-            for ((id, query), found) in batch.iter().zip(found) {
-                if !search.json {
-                    if many {
-                        console.line(&console.out.bold(&format!(
-                            "{}  {}",
-                            plain(id),
-                            line(query)
-                        )))?;
+        unless_stopped(console, async {
+            // A few hundred at a time: answers carry text, and memory is not without end.
+            let mut heard: Heard = indexing::told(console);
+            for batch in rows.chunks(256) {
+                let texts: Vec<String> = batch.iter().map(|it| it.1.clone()).collect();
+                let found = app
+                    .search(
+                        &folders,
+                        &texts,
+                        search.n as usize,
+                        &Filter::default(),
+                        &heard,
+                    )
+                    .await?;
+                heard = Arc::new(|_| {});
+                for ((id, query), found) in batch.iter().zip(found) {
+                    if !search.json {
+                        if many {
+                            console.line(&console.out.bold(&format!(
+                                "{}  {}",
+                                plain(id),
+                                line(query)
+                            )))?;
+                        }
+                        console.print(&listed(&found, console))?;
+                    } else if many {
+                        console.line(&json!({"id": id, "results": found}).to_string())?;
+                    } else {
+                        console.line(&json!({"query": query, "results": found}).to_string())?;
                     }
-                    console.print(&listed(&found, console))?;
-                } else if many {
-                    console.line(&json!({"id": id, "results": found}).to_string())?;
-                } else {
-                    console.line(&json!({"query": query, "results": found}).to_string())?;
                 }
             }
-        }
-        Ok(Exit::Delivered)
+            Ok(Exit::Delivered)
+        })
+        .await
     })
 }
 
@@ -155,13 +183,16 @@ fn listed(found: &[Found], console: Console) -> String {
             .date
             .as_deref()
             .map_or_else(String::new, |it| format!(" · {it}"));
+        let read = it.file.as_deref().map_or_else(String::new, |it| {
+            format!(" · read from {}", line(&local(it)))
+        });
         out += &format!(
             "{} {}\n   {}\n   {}\n\n",
             console.out.cyan(&format!("{}.", nth + 1)),
             console.out.bold(&clip(&line(&it.title), 96)),
             console
                 .out
-                .dim(&format!("{}{date} · {:.2}", line(&it.url), it.score)),
+                .dim(&format!("{}{read}{date} · {:.2}", line(&it.url), it.score)),
             clip(&line(&it.content), 240),
         );
     }
@@ -280,7 +311,9 @@ pub(super) fn index(
         match action {
             IndexAction::Add { folder: path } => {
                 let path = PathBuf::from(folder("DIR", &surroundings.cwd.join(path))?);
-                let found = app.index_add(&path, told(console)).await?;
+                let heard = indexing::told(console);
+                let adding = async { Ok(app.index_add(&path, move |it| heard(it)).await?) };
+                let found = unless_stopped(console, adding).await?;
                 added(&path, &found, console)
             }
             IndexAction::Ls { json } => {
@@ -319,22 +352,9 @@ pub(super) fn index(
     })?
 }
 
-/// How far an index is, redrawn on one line where a person is looking.
-fn told(console: Console) -> impl FnMut(crate::app::Progress) + Send + 'static {
-    move |it| {
-        if console.live && !console.quiet {
-            console.wipe();
-            console.put(&format!(
-                "{} of {} files, {} documents",
-                it.files, it.of, it.documents
-            ));
-        }
-    }
-}
-
 fn added(path: &Path, found: &Refreshed, console: Console) -> Done {
-    if console.live && !console.quiet {
-        console.wipe();
+    if let Some(remark) = found.unread.remark() {
+        console.tell(&format!("{} {remark}", console.err.yellow("not read:")));
     }
     for fault in &found.faults {
         let place = fault

@@ -6,7 +6,7 @@ use crate::surfaces::export::json::Subtype;
 
 /// Every way to end, by its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exit {
+pub enum Exit {
     /// What was asked for was delivered.
     Delivered = 0,
     /// Something failed.
@@ -88,6 +88,8 @@ fn holds(run: &Run) -> bool {
 pub enum Stop {
     /// Something failed.
     Fault(Error),
+    /// It has been told already; this is how the program ends.
+    Told(Exit),
     /// Nobody reads our output any more: no failure.
     PipeClosed,
 }

@@ -7,9 +7,10 @@ use tokio::time::MissedTickBehavior;
 use super::args::{Form, Output};
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
+use super::indexing::{self, Indexing};
 use super::progress::{self, View};
 use super::view;
-use crate::app::{App, Running};
+use crate::app::{App, Progress, Running};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
@@ -32,6 +33,7 @@ pub(super) async fn follow(
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut story = running.follow(0);
     let finish = running.finisher();
+    let mut preparing = running.preparing();
     let mut end = std::pin::pin!(running.wait());
     let mut asked = false;
     let run = loop {
@@ -41,10 +43,14 @@ pub(super) async fn follow(
                 Some(event) => screen.show(&event)?,
                 None => break end.await?,
             },
+            Ok(()) = preparing.changed() => screen.indexing(*preparing.borrow_and_update()),
             () = signals.next() => {
-                if asked {
+                // While folders are being indexed there is nothing yet to finish with.
+                let indexing = preparing.borrow().is_some();
+                if asked || indexing {
                     screen.clear();
-                    console.tell(&format!("stopped; go on with: ibid resume {id}"));
+                    let kept = if indexing { "; what is indexed so far is kept" } else { "" };
+                    console.tell(&format!("stopped{kept}; go on with: ibid resume {id}"));
                     return Ok(Exit::Stopped);
                 }
                 asked = true;
@@ -59,6 +65,24 @@ pub(super) async fn follow(
     }
     screen.clear();
     deliver(app, &run, output, surroundings, console, began).await
+}
+
+/// Does `work` unless Ctrl-C or SIGTERM comes first: that drops it, and what was indexed is kept.
+pub(super) async fn unless_stopped<T>(
+    console: Console,
+    work: impl Future<Output = std::result::Result<T, Stop>>,
+) -> std::result::Result<T, Stop> {
+    let mut signals = Signals::listen()?;
+    tokio::select! {
+        done = work => done,
+        () = signals.next() => {
+            if console.live {
+                console.wipe();
+            }
+            console.tell("stopped; what is indexed so far is kept, and the same command goes on");
+            Err(Stop::Told(Exit::Stopped))
+        }
+    }
 }
 
 /// Ctrl-C and SIGTERM, which mean the same.
@@ -96,6 +120,8 @@ struct Screen {
     began: Instant,
     drawn: usize,
     frame: usize,
+    /// How far the folders' index is, while it is being made.
+    indexing: Option<(Indexing, Progress)>,
 }
 
 impl Screen {
@@ -107,6 +133,7 @@ impl Screen {
             began,
             drawn: 0,
             frame: 0,
+            indexing: None,
         }
     }
 
@@ -130,6 +157,23 @@ impl Screen {
         Ok(())
     }
 
+    /// How far the folders' index is. On a terminal it is a line of the block, so only a log is told
+    /// by [`Indexing`] itself.
+    fn indexing(&mut self, so_far: Option<Progress>) {
+        let Some(so_far) = so_far else {
+            self.indexing = None;
+            return;
+        };
+        let console = self.console;
+        let (told, last) = self
+            .indexing
+            .get_or_insert_with(|| (Indexing::new(console), so_far));
+        *last = so_far;
+        if !console.live {
+            told.heard(so_far);
+        }
+    }
+
     /// On a terminal with `-v`: the plain line scrolls by above the block.
     fn above(&mut self, event: &Envelope) {
         if let Some(text) = progress::plain(event, true) {
@@ -146,12 +190,16 @@ impl Screen {
             return;
         }
         self.frame += 1;
-        let lines = self.view.lines(
+        let mut lines = self.view.lines(
             self.console.err,
             columns(),
             self.frame,
             self.began.elapsed().as_secs(),
         );
+        if let Some((_, so_far)) = &self.indexing {
+            let text = format!("  {}", indexing::words(*so_far));
+            lines.push(progress::clip(&text, columns()));
+        }
         let mut text = self.back();
         self.drawn = lines.len();
         text.push_str(&lines.join("\u{1b}[K\n"));

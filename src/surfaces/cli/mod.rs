@@ -7,6 +7,7 @@ mod documents;
 mod exit;
 mod follow;
 mod help;
+mod indexing;
 pub mod progress;
 mod runs;
 mod setup;
@@ -60,6 +61,7 @@ fn begin(args: &[OsString], surroundings: &Surroundings) -> Exit {
         Ok(exit) => exit,
         // `ibid … | head` is how people read long output: it succeeded.
         Err(Stop::PipeClosed) => Exit::Delivered,
+        Err(Stop::Told(exit)) => exit,
         Err(Stop::Fault(fault)) => {
             console.fault(&fault);
             if json {
@@ -174,13 +176,20 @@ fn misread(console: Console, json: bool, fault: &clap::Error) -> Exit {
     Exit::Usage
 }
 
+/// How long work in other threads may take to come to its end when nobody waits for it any more.
+const LEAVE: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// A runtime, made only by commands that wait for something.
 fn wait<T>(task: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|fault| Error::new(Kind::Setup, "starting the runtime").because(fault))?;
-    Ok(runtime.block_on(task))
+    let done = runtime.block_on(task);
+    // A thread that is still indexing has been told to stop and keeps what it has; should it be busy
+    // with one large file, what it holds of that is read again next time.
+    runtime.shutdown_timeout(LEAVE);
+    Ok(done)
 }
 
 /// Opens the application and does `task` with it.

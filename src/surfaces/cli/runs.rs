@@ -15,6 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Run, RunStatus};
 use crate::seams::Order;
 use crate::surfaces::export::escape::line;
+use crate::surfaces::export::markdown::local;
 use crate::surfaces::export::{json as as_json, passages};
 
 /// The run that `name` means: an id, the unique beginning of one, or `last`.
@@ -311,11 +312,14 @@ fn cited(row: &serde_json::Value, console: Console) -> String {
     let id = row["doc_id"]
         .as_str()
         .map_or_else(String::new, |it| format!(" · {}", line(it)));
+    let file = row["file"].as_str().map_or_else(String::new, |it| {
+        format!(" · read from {}", line(&local(it)))
+    });
     format!(
         "{} {}\n    {}\n    {}\n\n    “{}”\n\n",
         console.out.cyan(&format!("[{}]", row["n"])),
         console.out.bold(&text("title")),
-        console.out.dim(&format!("{}{id}", text("url"))),
+        console.out.dim(&format!("{}{id}{file}", text("url"))),
         console
             .out
             .dim(&format!("{place}{}", clip(&text("page"), 20))),

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::console::{Paint, bare};
 use crate::domain::{Citation, Claim, Mode, Report};
 use crate::surfaces::export::escape::line;
-use crate::surfaces::export::markdown::{checks, file_name, plural, stopped};
+use crate::surfaces::export::markdown::{checks, file_name, local, plural, stopped};
 
 /// The report in lines of at most `width` columns. The exact words behind a number are left to
 /// `ibid cite`, which the last line names.
@@ -126,7 +126,10 @@ fn sources(page: &mut Sheet, it: &Report) {
             text += &format!(", {}", line(part));
         }
         let place = match url::Url::parse(&source.url) {
-            Ok(it) if it.scheme() != "file" => line(&source.url),
+            Ok(it) if it.scheme() != "file" => match &source.file {
+                Some(file) => format!("{} (read from {})", line(&source.url), line(&local(file))),
+                None => line(&source.url),
+            },
             _ => line(&file_name(source)),
         };
         let text = format!("{text} {}", page.paint.dim(&place));

@@ -2,7 +2,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Pages, passages};
-use crate::domain::{Citation, Claim, Coverage, Passage, Report, words};
+use crate::domain::{Citation, Claim, Coverage, Page, Passage, Report, Source, words};
 use crate::error::Error;
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::markdown;
@@ -101,6 +101,7 @@ pub fn citations(report: &Report, pages: &Pages) -> Vec<Value> {
                 "source_id": source.map(|it| it.id),
                 "doc_id": source.and_then(|it| it.doc_id.as_ref()),
                 "url": source.map(|it| &it.url),
+                "file": file(source, pages.get(passage.page())),
                 "title": source.map(|it| &it.title),
                 "quote": passage.text(),
                 "start": place.as_ref().map(|it| it.start),
@@ -110,6 +111,14 @@ pub fn citations(report: &Report, pages: &Pages) -> Vec<Value> {
             })
         })
         .collect()
+}
+
+/// Where the words were read, if the address given for them is another: the page's own word first.
+fn file<'a>(source: Option<&'a Source>, page: Option<&'a Page>) -> Option<&'a String> {
+    match page {
+        Some(page) => page.file.as_ref(),
+        None => source?.file.as_ref(),
+    }
 }
 
 fn place(passage: &Passage, pages: &Pages) -> Option<std::ops::Range<usize>> {
@@ -267,6 +276,7 @@ fn citation(it: &Citation, report: &Report, pages: &Pages) -> Value {
             "section": page.and_then(|it| it.heading_above(passage.first())),
         },
         "url": url,
+        "file": file(source, page),
         "fragment": web.then(|| format!("#{}", super::escape::fragment(passage.text().expose()))),
         "snapshot": passage.page(),
     })

@@ -412,6 +412,10 @@ fn sources(out: &mut String, it: &Report) {
                     .and_then(|it| it.host_str().map(str::to_owned))
                     .unwrap_or_default();
                 let _ = write!(out, "[{}]({url})", escape::markdown(&host));
+                // The address is the document's own word; this is where it was read.
+                if let Some(file) = &source.file {
+                    let _ = write!(out, ", read from {}", escape::markdown(&local(file)));
+                }
             }
             None => out.push_str(&escape::markdown(&path(source))),
         }
@@ -432,16 +436,17 @@ fn kind(it: SourceKind) -> &'static str {
     }
 }
 
-/// The path behind a `file:` URL, else the URL as text.
 fn path(source: &Source) -> String {
-    url::Url::parse(&source.url)
+    local(&source.url)
+}
+
+/// The path behind a `file:` URL, else the URL as text.
+pub fn local(url: &str) -> String {
+    url::Url::parse(url)
         .ok()
         .filter(|it| it.scheme() == "file")
         .and_then(|it| it.to_file_path().ok())
-        .map_or_else(
-            || source.url.clone(),
-            |it| it.to_string_lossy().into_owned(),
-        )
+        .map_or_else(|| url.to_owned(), |it| it.to_string_lossy().into_owned())
 }
 
 /// The name of the file that a source is, else its URL.

@@ -17,6 +17,8 @@ pub(super) struct Metadata {
     pub(super) lang: Option<String>,
     /// The page's own address, where it gives one.
     pub(super) canonical: Option<String>,
+    /// The address OpenGraph gives: what is left where the canonical one is of no use.
+    pub(super) address: Option<String>,
     /// The types JSON-LD and OpenGraph give, lower case.
     pub(super) types: Vec<String>,
     /// How the page describes itself, in meta elements and JSON-LD.
@@ -43,7 +45,9 @@ pub(super) fn read(dom: &Dom) -> Metadata {
             }
             "meta" => found.meta(dom, id),
             "link" if dom.attr(id, "rel") == Some("canonical") => {
-                meta.canonical = dom.attr(id, "href").map(str::to_owned);
+                // A second one is a mistake or an attempt; the first stands.
+                let said = dom.attr(id, "href").map(str::to_owned);
+                meta.canonical = meta.canonical.take().or(said);
             }
             "script"
                 if dom
@@ -307,7 +311,8 @@ impl Found {
             .or(self.modified.map(|it| (it, "modified")));
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;
-        meta.canonical = meta.canonical.take().or(self.address);
+        meta.canonical = meta.canonical.take().or(self.address.clone());
+        meta.address = self.address;
         meta.descriptions = self.descriptions;
         meta.descriptions.extend(self.body.clone());
         meta.descriptions.truncate(12);

@@ -7,14 +7,19 @@ mod keep;
 mod metadata;
 mod visible;
 
+use super::address;
 use crate::domain::{Block, BlockKind, PageDraft};
 
-/// Reads a decoded page. `url` is where it was found.
-pub(super) fn read(text: &str, url: &str) -> PageDraft {
+/// Reads a decoded page. The draft's `url` is the address that the page gives as its own, or empty.
+pub(super) fn read(text: &str) -> PageDraft {
     let (dom, meta, flat) = parts(text);
     let kept = keep::choose(&dom, &flat, &meta);
     let mut draft = PageDraft {
-        url: url.to_owned(),
+        url: [&meta.canonical, &meta.address]
+            .into_iter()
+            .flatten()
+            .find_map(|it| address::claimed(it))
+            .unwrap_or_default(),
         author: meta.author,
         site: meta.site,
         lang: meta.lang,

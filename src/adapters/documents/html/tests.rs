@@ -1,7 +1,7 @@
 use super::*;
 
 fn text(page: &str) -> String {
-    let draft = read(page, "https://a.example/");
+    let draft = read(page);
     let blocks: Vec<String> = draft.blocks.into_iter().map(|it| it.text).collect();
     blocks.join("\n")
 }

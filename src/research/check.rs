@@ -232,10 +232,10 @@ impl<'a> Desk<'a> {
         citations
     }
 
-    /// The number of a work: by its own id or URL, so that two readings of one work are one.
+    /// The number of a work: by its own id or place, so that two readings of one work are one.
     fn number(&mut self, id: SourceId) -> Option<u32> {
         let source = self.notes.source(id)?;
-        let key = source.doc_id.clone().unwrap_or_else(|| source.url.clone());
+        let key = source.key().to_owned();
         if let Some(n) = self.numbered.get(&key) {
             return Some(*n);
         }

@@ -439,6 +439,7 @@ fn strict_fails_where_the_gate_does() {
         desk.command(&[ASKED, "--folder", &docs, "--strict", "-q"])
             .env("IBID_MIN_EVIDENCE_RECORDS", least)
             .env("IBID_MIN_CITED_RECORDS", "1")
+            .env("IBID_MIN_SOURCE_DOMAINS", "1")
             .output()
             .unwrap()
             .status

@@ -185,7 +185,7 @@ pub(crate) fn voice(source: &Source) -> &str {
         "zenodo.org",
     ];
     if SHELVES.contains(&source.domain.as_str()) {
-        source.doc_id.as_deref().unwrap_or(&source.url)
+        source.key()
     } else {
         &source.domain
     }

@@ -93,3 +93,17 @@ fn a_large_file_of_another_kind_is_not_read_to_its_end() {
     );
     assert!(begun.elapsed().as_secs() < 20);
 }
+
+#[test]
+fn what_is_piped_in_with_front_matter_is_markdown() {
+    let desk = Desk::new();
+    let it = desk.fed(
+        &["read", "-", "--json"],
+        b"---\ntitle: Moss\ndate: 2024-03-01\n---\n\n# Moss\n\nMoss holds water for a day.\n",
+    );
+    assert_eq!(it.code, 0, "{}", it.err);
+    let row = it.json();
+    assert_eq!(row["title"], "Moss");
+    assert_eq!(row["date"], "2024-03-01");
+    assert!(!row["text"].as_str().unwrap().contains("title:"), "{row}");
+}

@@ -70,6 +70,7 @@ pub(super) fn detect(bytes: &[u8], origin: &Origin) -> Format {
         _ if is_binary(bytes) => Format::Unknown,
         Format::Text | Format::Unknown if looks_like_html(bytes) => Format::Html,
         Format::Unknown if looks_like_rows(bytes) => Format::Lines,
+        Format::Unknown if has_front_matter(bytes) => Format::Markdown,
         Format::Unknown => Format::Text,
         it => it,
     }
@@ -154,6 +155,17 @@ fn is_binary(bytes: &[u8]) -> bool {
         .filter(|it| **it == 0 || (**it < 32 && !matches!(**it, 9 | 10 | 12 | 13 | 27)))
         .count();
     odd * 10 > head.len()
+}
+
+/// Settings between two lines of dashes at the very top, as Markdown files have them.
+fn has_front_matter(bytes: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    let mut lines = head.trim_start_matches('\u{feff}').lines();
+    lines.next().is_some_and(|it| it.trim_end() == "---")
+        && lines
+            .take_while(|it| it.trim_end() != "---")
+            .any(|it| it.split_once(": ").is_some_and(|it| !it.0.contains(' ')))
+        && head.matches("\n---").count() >= 1
 }
 
 fn looks_like_html(bytes: &[u8]) -> bool {

@@ -9,7 +9,7 @@ use crate::research::prompts::{self, SentenceWords, fill};
 
 use super::choose::{Point, voice};
 use super::lexicon::{Lexicon, has_phrase, jaccard, spaced};
-use super::sentence::{denies, doubts, measures, years};
+use super::sentence::{denies, doubts, labels, measures, years};
 
 /// Most conflicts shown.
 const MOST: usize = 4;
@@ -138,6 +138,8 @@ struct Stated<'a> {
     /// Numbers with a unit, each with the words around it.
     figures: Vec<(Number, Vec<u32>)>,
     years: Vec<u32>,
+    /// Numbers that are names: "roof number 4", "type 2".
+    cases: Vec<String>,
     /// Its first few words that carry meaning.
     lead: Vec<u32>,
     /// Names and codes within the sentence that tell cases apart.
@@ -178,6 +180,7 @@ impl<'a> Stated<'a> {
             source,
             figures,
             years: years(text),
+            cases: labels(text),
             lead: lexicon.ids(text).into_iter().take(LEAD).collect(),
             names: names(text),
             spaced,
@@ -271,6 +274,9 @@ fn numbers_disagree(one: &Stated<'_>, other: &Stated<'_>) -> Option<(String, Str
     };
     // Different years, places or codes are different quantities.
     if !one.years.is_empty() && !other.years.is_empty() && one.years != other.years {
+        return None;
+    }
+    if one.cases != other.cases {
         return None;
     }
     if one.names != other.names

@@ -397,6 +397,17 @@ pub(crate) fn measures(text: &str) -> Vec<Number> {
         .collect()
 }
 
+/// The numbers of a text that name one of several: "type 2", "roof number 4", as written, sorted.
+pub(crate) fn labels(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = numbers(text)
+        .into_iter()
+        .filter(|it| labelled(text, it))
+        .map(|it| text[it.span].to_owned())
+        .collect();
+    found.sort();
+    found
+}
+
 fn is_measure(text: &str, it: &Number) -> bool {
     // Number words ("two types") count, but measure nothing.
     if !text[it.span.clone()].starts_with(|c: char| c.is_ascii_digit()) {
@@ -405,19 +416,26 @@ fn is_measure(text: &str, it: &Number) -> bool {
     if it.unit.as_deref() == Some("%") {
         return true;
     }
-    let before = text[..it.span.start].trim_end_matches([' ', '-', '(']);
-    let word = before
-        .rsplit(|c: char| !c.is_alphanumeric())
-        .next()
-        .unwrap_or_default();
+    let word = word_before(text, it);
     let digits = word.chars().all(|c| c.is_ascii_digit());
     let code =
         word.len() >= 2 && !digits && word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
     let whole = it.value.fract() == 0.0 && !text[it.span.clone()].contains(',');
     let year = whole && (1000.0..2100.0).contains(&it.value);
-    let label = LABELS.contains(&word.to_lowercase().as_str());
-    let numbered = label && it.value < 10.0;
-    !(code || year || numbered)
+    !(code || year || labelled(text, it) && it.value < 10.0)
+}
+
+fn word_before<'a>(text: &'a str, it: &Number) -> &'a str {
+    text[..it.span.start]
+        .trim_end_matches([' ', '-', '('])
+        .rsplit(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default()
+}
+
+/// Whether the word before a number makes it a name.
+fn labelled(text: &str, it: &Number) -> bool {
+    LABELS.contains(&word_before(text, it).to_lowercase().as_str())
 }
 
 /// Whether a number that measures or counts stands in the text.

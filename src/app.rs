@@ -2,6 +2,7 @@
 mod folders;
 mod lock;
 mod machine;
+mod models;
 mod parts;
 pub mod reading;
 mod sitting;
@@ -208,6 +209,9 @@ impl App {
             if !question.folders.contains(&full) {
                 question.folders.push(full);
             }
+        }
+        if question.models.is_empty() {
+            question.models.clone_from(&self.settings.models);
         }
         Ok(question)
     }

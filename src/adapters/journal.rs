@@ -15,10 +15,14 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc};
 
 use crate::domain::{Budget, Hit, Page, PageHash, Query, RunId, Usage};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Answered, PageReader, SearchProvider, Step, StepState, Store, crash_point};
+use crate::seams::{
+    Answered, Completion, LanguageModel, PageReader, Prompt, SearchProvider, Sink, Step, StepState,
+    Store, crash_point,
+};
 
 const SEARCH: &str = "search:";
 const READ: &str = "read:";
+const MODEL: &str = "model:";
 
 /// What one run asked and was answered, in this sitting and before.
 pub struct Journal {
@@ -36,6 +40,7 @@ struct State {
     calls: HashMap<String, Call>,
     searches: u64,
     pages: u64,
+    models: Usage,
 }
 
 /// A call by its key: asked by one at a time; whoever comes second finds the first one's answer.
@@ -68,6 +73,9 @@ impl Journal {
         let mut in_doubt = 0;
         for step in store.steps(&run).await? {
             state.count(&step.door);
+            if let StepState::Answered(it) = &step.state {
+                state.charge(&step.door, it);
+            }
             let known = match step.state {
                 StepState::Answered(_) => Known::Ended(step.state),
                 StepState::Intended => {
@@ -103,7 +111,7 @@ impl Journal {
         Usage {
             searches: state.searches,
             pages: state.pages,
-            ..Usage::default()
+            ..state.models
         }
     }
 
@@ -167,7 +175,8 @@ impl Journal {
         if matches!(*known, Known::New) {
             self.admit(door)?;
         }
-        let _turn = match is_call(door) {
+        // Models have limits of their own, by provider and key.
+        let _turn = match is_call(door) && !door.starts_with(MODEL) {
             true => self.at_once.acquire().await.ok(),
             false => None,
         };
@@ -186,7 +195,7 @@ impl Journal {
             Ok(it) => (
                 StepState::Answered(Answered {
                     answer: encoded(&it)?,
-                    cost_usd: 0.0,
+                    cost_usd: it.cost(),
                 }),
                 Some(it),
             ),
@@ -230,7 +239,8 @@ impl Journal {
     fn admit(&self, door: &str) -> Result<()> {
         let mut state = self.locked();
         let spent = |bound: Option<u64>, used: u64| bound.is_some_and(|it| used >= it);
-        let what = if is_call(door) && spent(self.budget.calls, state.searches + state.pages) {
+        let counted = door.starts_with(SEARCH) || door.starts_with(READ);
+        let what = if counted && spent(self.budget.calls, state.searches + state.pages) {
             "calls"
         } else if door.starts_with(SEARCH) && spent(self.budget.searches, state.searches) {
             "searches"
@@ -307,6 +317,21 @@ impl Journal {
 trait Keep {
     /// The page that must be in the store before the answer is used.
     fn page(&self) -> Option<&Page>;
+
+    /// What it cost, US dollars, as far as is known.
+    fn cost(&self) -> f64 {
+        0.0
+    }
+}
+
+impl Keep for Completion {
+    fn page(&self) -> Option<&Page> {
+        None
+    }
+
+    fn cost(&self) -> f64 {
+        self.cost_usd.unwrap_or(0.0)
+    }
 }
 
 impl Keep for Page {
@@ -325,12 +350,24 @@ impl State {
     fn count(&mut self, door: &str) {
         self.searches += u64::from(door.starts_with(SEARCH));
         self.pages += u64::from(door.starts_with(READ));
+        self.models.model_calls += u64::from(door.starts_with(MODEL));
+    }
+
+    /// Adds what an answer of an earlier sitting cost.
+    fn charge(&mut self, door: &str, answered: &Answered) {
+        if !door.starts_with(MODEL) {
+            return;
+        }
+        let tokens = |name: &str| answered.answer["tokens"][name].as_u64().unwrap_or(0);
+        self.models.tokens_in += tokens("input");
+        self.models.tokens_out += tokens("output");
+        *self.models.usd.get_or_insert(0.0) += answered.cost_usd;
     }
 }
 
 /// Whether a door leads outside.
 fn is_call(door: &str) -> bool {
-    door.starts_with(SEARCH) || door.starts_with(READ)
+    [SEARCH, READ, MODEL].iter().any(|it| door.starts_with(it))
 }
 
 /// Where calls go through: a kind of call and a name, and which of that name it is.
@@ -420,6 +457,59 @@ impl SearchProvider for JournaledSearch {
         self.journal
             .call(&self.door, asked, self.inner.search(query))
             .await
+    }
+}
+
+/// A language model whose calls are journaled.
+///
+/// The same prompt is the same call, whichever role asks it. What a stream tells is a preview: an
+/// answer that is read back is told in one piece.
+pub struct JournaledModel {
+    inner: Arc<dyn LanguageModel>,
+    journal: Arc<Journal>,
+    door: Door,
+}
+
+impl JournaledModel {
+    /// `inner`, written down in `journal`.
+    pub fn new(inner: Arc<dyn LanguageModel>, journal: Arc<Journal>) -> JournaledModel {
+        let door = Door::new(MODEL, inner.name(), 0);
+        JournaledModel {
+            inner,
+            journal,
+            door,
+        }
+    }
+}
+
+#[async_trait]
+impl LanguageModel for JournaledModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
+        let asked = encode(&self.door.name, prompt)?;
+        self.journal
+            .call(&self.door, asked, self.inner.complete(prompt))
+            .await
+    }
+
+    async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {
+        let asked = encode(&self.door.name, prompt)?;
+        let mut told = false;
+        let mut hear = |text: &str| {
+            told = true;
+            sink(text);
+        };
+        let answer = self
+            .journal
+            .call(&self.door, asked, self.inner.stream(prompt, &mut hear))
+            .await;
+        if let (Ok(it), false) = (&answer, told) {
+            sink(&it.text);
+        }
+        answer
     }
 }
 

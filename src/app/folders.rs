@@ -9,7 +9,7 @@ use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Re
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::Ranker;
+use crate::seams::{Models, Ranker};
 
 /// Opens the folders at `paths`, in this order.
 ///
@@ -50,6 +50,7 @@ pub(super) fn doors(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> Doors
         search: folders.iter().map(|it| Arc::clone(it) as _).collect(),
         readers: folders.iter().map(|it| Arc::clone(it) as _).collect(),
         ranker,
+        models: Models::default(),
         prepare: Some(Box::new(|heard| Box::pin(prepare(folders, heard)))),
     }
 }

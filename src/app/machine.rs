@@ -2,8 +2,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::folders;
 use super::parts::{Doors, Parts};
+use super::{folders, models};
 use crate::adapters::ranker::Lexical;
 use crate::adapters::system;
 use crate::config::Settings;
@@ -30,5 +30,8 @@ impl Parts {
 async fn local(settings: &Settings, question: &Question) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
     let opened = folders::open(settings, &paths).await?;
-    Ok(folders::doors(opened, Arc::new(Lexical)))
+    Ok(Doors {
+        models: models::open(settings, question)?,
+        ..folders::doors(opened, Arc::new(Lexical))
+    })
 }

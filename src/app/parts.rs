@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::domain::{Brief, Plan, Question, Report, RunId};
 use crate::error::Result;
 use crate::record::Event;
-use crate::seams::{Chance, Clock, Log, PageReader, Ranker, SearchProvider, World};
+use crate::seams::{Chance, Clock, Log, Models, PageReader, Ranker, SearchProvider, World};
 
 /// The method: from a question to a report, telling every event from the brief to `report.ready`.
 pub type Research = Arc<
@@ -32,6 +32,8 @@ pub struct Doors {
     pub readers: Vec<Arc<dyn PageReader>>,
     /// Who ranks.
     pub ranker: Arc<dyn Ranker>,
+    /// Who thinks.
+    pub models: Models,
     /// What must be done before the first search (an index brought up to date), and what there is
     /// to tell of it.
     pub prepare: Option<Prepare>,

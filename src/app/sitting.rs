@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use super::lock::RunLock;
 use super::parts::{Doors, Research};
 use crate::adapters::folder::Progress;
-use crate::adapters::journal::{Journal, JournaledReader, JournaledSearch};
+use crate::adapters::journal::{Journal, JournaledModel, JournaledReader, JournaledSearch};
 use crate::adapters::steering::{Helm, worked};
 use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
@@ -112,6 +112,10 @@ impl Sitting {
             search: search.iter().enumerate().map(searching).collect(),
             readers: readers.iter().enumerate().map(reading).collect(),
             ranker: Arc::clone(&self.doors.ranker),
+            models: self
+                .doors
+                .models
+                .each(|it| Arc::new(JournaledModel::new(Arc::clone(it), Arc::clone(journal)))),
             steering: Arc::new(Helm {
                 run: self.run.clone(),
                 journal: Arc::clone(journal),

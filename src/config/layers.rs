@@ -184,8 +184,13 @@ pub fn load(surroundings: &Surroundings, flags: &[Flag]) -> Result<Loaded> {
     all.lay(&from_env(surroundings, &dotenv, &files), &surroundings.cwd)?;
     all.lay(&from_flags(flags), &surroundings.cwd)?;
     let resolved = Resolved(all.rows);
+    // The real environment beats `.env`.
+    let variables = dotenv.iter().chain(&surroundings.env);
+    let variables = variables
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     Ok(Loaded {
-        settings: Settings::of(&resolved),
+        settings: Settings::of(&resolved, variables),
         resolved,
         files,
         unknown: unknown(surroundings, &dotenv),

@@ -10,9 +10,10 @@ mod origin;
 pub mod table;
 pub mod value;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Budget, Method};
+use crate::domain::{Budget, Method, ModelRole};
 use crate::error::Result;
 
 pub use layers::{Flag, Loaded, Resolved, Surroundings};
@@ -30,6 +31,12 @@ pub struct Settings {
     pub folders: Vec<PathBuf>,
     /// Gitignore-style globs of what to leave out of folders; a leading `!` takes back in.
     pub globs: Vec<String>,
+    /// The model of each role that has one, `provider:model`.
+    pub models: BTreeMap<ModelRole, String>,
+    /// Tokens of prompt and answer together that the models take.
+    pub model_window: u32,
+    /// The environment with the `.env` in force: where keys are looked up by name.
+    pub variables: Variables,
     /// The numbers of the method.
     pub method: Method,
     /// What a run may spend.
@@ -44,16 +51,53 @@ pub struct Settings {
     pub concurrency: usize,
 }
 
+/// Variables by name. Their values may be keys, so nothing prints them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Variables(BTreeMap<String, String>);
+
+impl Variables {
+    /// The value of `name`, where it is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .filter(|it| !it.is_empty())
+    }
+}
+
+impl FromIterator<(String, String)> for Variables {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(all: T) -> Variables {
+        Variables(all.into_iter().collect())
+    }
+}
+
+impl std::fmt::Debug for Variables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} variables", self.0.len())
+    }
+}
+
 impl Settings {
     /// The settings that the resolved values spell. Every name asked for here is a row of
     /// [`SETTINGS`]; a test changes each row and sees the change arrive.
-    fn of(values: &Resolved) -> Settings {
+    fn of(values: &Resolved, variables: Variables) -> Settings {
         let count = |name| u32::try_from(values.whole(name).unwrap_or(0)).unwrap_or(u32::MAX);
         Settings {
             data_dir: values.path("data_dir"),
             cache_dir: values.path("cache_dir"),
             folders: values.list("folders").iter().map(PathBuf::from).collect(),
             globs: values.list("globs").to_vec(),
+            models: ModelRole::ALL
+                .into_iter()
+                .filter_map(|role| {
+                    let own = values.word(&format!("models.{}", role.word())).to_owned();
+                    let common = values.word("model").to_owned();
+                    let spec = if own.is_empty() { common } else { own };
+                    (!spec.is_empty()).then_some((role, spec))
+                })
+                .collect(),
+            model_window: count("model_window"),
+            variables,
             method: Method {
                 effort: effort::parse(values.word("effort")).unwrap_or_default(),
                 breadth: count("breadth"),

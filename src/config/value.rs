@@ -15,6 +15,8 @@ pub enum Kind {
     MaybeReal(f64, f64),
     /// One of these words; the second of a pair is what the first stands for.
     OneOf(&'static [(&'static str, &'static str)]),
+    /// Any words, or none.
+    Text,
     /// A path.
     Path,
     /// Paths; in the environment parted as in `PATH`.
@@ -80,6 +82,8 @@ impl Kind {
                 .iter()
                 .find(|it| it.0.eq_ignore_ascii_case(text.trim()))
                 .map_or_else(wrong, |it| Ok(Value::Text(it.1.to_owned()))),
+            (Kind::Text, Given::Text(text)) if text.trim().is_empty() => Ok(Value::None),
+            (Kind::Text, Given::Text(text)) => Ok(Value::Text(text.trim().to_owned())),
             (Kind::Path, Given::Text(text)) if !text.is_empty() => Ok(Value::Text(text.clone())),
             (Kind::Secret, Given::Text(text)) => Ok(Value::Secret(text.clone())),
             (Kind::Paths, Given::Text(text)) => Ok(Value::List(
@@ -110,6 +114,7 @@ impl Kind {
                 let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.0)).collect();
                 words.join(", ")
             }
+            Kind::Text => "text".to_owned(),
             Kind::Path => "path".to_owned(),
             Kind::Paths => "paths".to_owned(),
             Kind::Words => "words".to_owned(),
@@ -132,6 +137,7 @@ impl fmt::Display for Kind {
                 let words: Vec<&str> = words.iter().map(|it| it.0).collect();
                 write!(f, "one of {}", words.join(", "))
             }
+            Kind::Text => f.write_str("a text"),
             Kind::Path => f.write_str("a path"),
             Kind::Paths => f.write_str("a list of paths"),
             Kind::Words => f.write_str("a list of words"),

@@ -35,6 +35,18 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The same with what models were asked and cost.
+    #[must_use]
+    pub fn with_models(self, models: &Usage) -> Usage {
+        Usage {
+            model_calls: models.model_calls,
+            tokens_in: models.tokens_in,
+            tokens_out: models.tokens_out,
+            usd: models.usd,
+            ..self
+        }
+    }
+
     /// Searches and page reads together (row D11).
     pub fn calls(&self) -> u64 {
         self.searches + self.pages

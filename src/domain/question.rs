@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::Budget;
@@ -44,6 +46,44 @@ pub struct Turn {
     pub user: Option<String>,
 }
 
+/// The parts that language models play in a run. Each may have a model of its own (row A11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelRole {
+    /// Understands the question and makes the plan.
+    Planner,
+    /// Says what to search for next, and what is still open.
+    Researcher,
+    /// Reads pages.
+    Summarizer,
+    /// Writes.
+    Writer,
+    /// Checks what was written.
+    Verifier,
+}
+
+impl ModelRole {
+    /// All of them, in the order of the flow.
+    pub const ALL: [ModelRole; 5] = [
+        ModelRole::Planner,
+        ModelRole::Researcher,
+        ModelRole::Summarizer,
+        ModelRole::Writer,
+        ModelRole::Verifier,
+    ];
+
+    /// Its name in settings and events.
+    pub fn word(self) -> &'static str {
+        match self {
+            ModelRole::Planner => "planner",
+            ModelRole::Researcher => "researcher",
+            ModelRole::Summarizer => "summarizer",
+            ModelRole::Writer => "writer",
+            ModelRole::Verifier => "verifier",
+        }
+    }
+}
+
 /// What was asked, how, on which day, within which budget. Everything a run depends on is frozen here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -71,6 +111,9 @@ pub struct Question {
     pub lang: Option<String>,
     /// Earlier turns.
     pub dialogue: Vec<Turn>,
+    /// The model of each role, `provider:model`; a role without one is played without a model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<ModelRole, String>,
 }
 
 impl Question {

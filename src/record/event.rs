@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, Plan, Question, Report,
-    RunId, Source, StopReason, Usage, Variation, Vertical,
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ModelRole, Plan, Question,
+    Report, RunId, Source, StopReason, Usage, Variation, Vertical,
 };
 use crate::error::Kind;
 
@@ -194,6 +194,28 @@ pub enum Event {
     /// Sources disagree.
     #[serde(rename = "conflict.found")]
     ConflictFound { conflict: Conflict },
+    /// A language model answered. Tokens are `null` where the provider does not count them, money
+    /// where no price is known.
+    #[serde(rename = "llm.completed")]
+    LlmCompleted {
+        role: ModelRole,
+        model: String,
+        step: String,
+        #[serde(rename = "in")]
+        tokens_in: Option<u64>,
+        #[serde(rename = "out")]
+        tokens_out: Option<u64>,
+        cached: Option<u64>,
+        usd: Option<f64>,
+    },
+    /// A model failed for good, and the step goes on without one.
+    #[serde(rename = "step.unaided")]
+    StepUnaided {
+        step: String,
+        role: ModelRole,
+        reason: String,
+        hint: Option<String>,
+    },
     /// What was spent so far.
     #[serde(rename = "budget.updated")]
     BudgetUpdated { usage: Usage },

@@ -174,6 +174,8 @@ impl Run {
             | Event::GapFound { .. }
             | Event::ConflictFound { .. }
             | Event::BudgetWarning { .. }
+            | Event::LlmCompleted { .. }
+            | Event::StepUnaided { .. }
             | Event::DraftDelta { .. }
             | Event::ClaimChecked { .. }
             | Event::Log { .. } => {}

@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::record::Event;
 use crate::seams::Log;
 
+use super::aid::Aid;
 use super::draft::{Draft, Line};
 use super::gathered::Gathered;
 
@@ -22,6 +23,7 @@ pub(crate) fn hold(
     brief: &Brief,
     draft: Draft,
     gathered: Gathered,
+    aid: &Aid<'_>,
 ) -> Report {
     let mut desk = Desk::new(&gathered.notes, &gathered.pages);
     let short: Vec<Claim> = draft
@@ -114,16 +116,14 @@ pub(crate) fn hold(
             waves: gathered.waves,
             pages_read: (gathered.usage.pages - gathered.usage.failed_pages) as u32,
             pages_failed: gathered.failed,
-            unaided: ["intake", "plan", "weigh", "cover", "write"]
-                .map(str::to_owned)
-                .to_vec(),
+            unaided: aid.unaided(),
             stop: gathered.stop,
             gate: gathered.gate,
         },
         sources,
         coverage,
         checks,
-        usage: gathered.usage,
+        usage: gathered.usage.with_models(&aid.usage()),
     }
 }
 

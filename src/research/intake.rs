@@ -1,15 +1,77 @@
-//! Understanding the question (row B2).
-use crate::domain::{Brief, Question, words};
+//! Understanding the question (rows B2, E3).
+use std::collections::BTreeSet;
+
+use crate::domain::words::{content_stems, tokens};
+use crate::domain::{Brief, ModelRole, Question};
 use crate::error::{Error, Kind, Result};
 
+use super::aid::{Aid, Counting, Step};
+use super::ask::{self, shapes::{RefineAsk, Refined}};
 use super::unaided;
+
+/// Share of the question's words that a sharper version must keep: a model that asks something else is
+/// not listened to.
+const KEPT: f32 = 0.5;
 
 /// The refined question.
 ///
 /// # Errors
 /// `Usage` when there is no word in it.
-pub(crate) fn refine(question: &Question) -> Result<Brief> {
-    if words::tokens(&question.text).is_empty() {
+pub(crate) async fn refine(aid: &mut Aid<'_>, question: &Question) -> Result<Brief> {
+    let brief = unaided(question)?;
+    let role = ModelRole::Planner;
+    let Some(mind) = aid.mind(Step::Intake, role) else {
+        return Ok(brief);
+    };
+    let asked = RefineAsk {
+        question: &question.text,
+        today: &question.asked_on,
+        dialogue: &question.dialogue,
+    };
+    let model = Counting::of(mind);
+    let answer = ask::typed(&model, asked.prompt()?, Refined::check).await;
+    aid.settle(Step::Intake, role, model);
+    match answer {
+        Ok(it) => Ok(sharpened(brief, it.value)),
+        Err(fault) => aid.without(Step::Intake, role, fault).map(|()| brief),
+    }
+}
+
+/// The brief with what a model made of the question, as far as that still asks the same.
+fn sharpened(brief: Brief, refined: Refined) -> Brief {
+    let filled = |all: Vec<String>, own: Vec<String>| {
+        let mut seen = BTreeSet::new();
+        let all: Vec<String> = all
+            .into_iter()
+            .map(|it| it.trim().to_owned())
+            .filter(|it| !it.is_empty() && seen.insert(it.to_lowercase()))
+            .collect();
+        if all.is_empty() { own } else { all }
+    };
+    let asked = content_stems(&brief.question);
+    let kept = content_stems(&refined.question);
+    let met = asked.iter().filter(|it| kept.contains(it)).count();
+    let same = met as f32 >= asked.len() as f32 * KEPT;
+    if !same {
+        return brief;
+    }
+    Brief {
+        question: refined.question.trim().to_owned(),
+        kind: refined.kind,
+        subjects: filled(refined.subjects, brief.subjects),
+        key_terms: filled(refined.key_terms, brief.key_terms),
+        scope_in: filled(refined.scope_in, brief.scope_in),
+        scope_out: filled(refined.scope_out, brief.scope_out),
+        lang: brief.lang,
+    }
+}
+
+/// The refined question, without a model.
+///
+/// # Errors
+/// `Usage` when there is no word in it.
+pub(crate) fn unaided(question: &Question) -> Result<Brief> {
+    if tokens(&question.text).is_empty() {
         return Err(Error::new(Kind::Usage, "the question has no words in it")
             .hint("ask in words, as in `ibid \"Why do bridges sway?\"`"));
     }

@@ -1,6 +1,7 @@
 //! The method: brief, plan, then search, read and weigh until covered, then write, then check.
 //!
 //! Data flows down this file and never back up.
+mod aid;
 mod intake;
 mod plan;
 
@@ -22,6 +23,8 @@ pub(crate) mod prompts;
 mod thesaurus;
 mod unaided;
 
+use aid::Aid;
+
 use crate::domain::{Brief, Plan, Question, Report, RunId};
 use crate::error::Result;
 use crate::record::{Event, Phase};
@@ -42,26 +45,28 @@ pub async fn research(
     run: &RunId,
     question: &Question,
 ) -> Result<Report> {
+    let mut aid = Aid::new(&world.models, log);
     log.enter(Phase::Intake, None);
-    let brief = intake::refine(question)?;
+    let brief = intake::refine(&mut aid, question).await?;
     log.emit(Event::BriefReady {
         brief: brief.clone(),
     });
 
     log.enter(Phase::Plan, None);
-    let plan = plan::break_down(&brief)?;
+    let plan = plan::break_down(&mut aid, question, &brief).await?;
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
 
-    let (gathered, mut scale) = gather::gather(world, log, question, &brief, plan).await?;
+    let (gathered, mut scale) =
+        gather::gather(world, log, &mut aid, question, &brief, plan).await?;
 
     log.enter(Phase::Write, None);
     world.steering.go("write").await?;
-    let draft = write::compose(log, question, &brief, &gathered, &mut scale)?;
+    let draft = write::compose(log, &mut aid, question, &brief, &gathered, &mut scale).await?;
     log.flush().await?;
 
     log.enter(Phase::Check, None);
-    let report = check::hold(log, run, question, &brief, draft, gathered);
+    let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
     log.emit(Event::ReportReady {
         report: Box::new(report.clone()),
     });
@@ -74,7 +79,7 @@ pub async fn research(
 /// # Errors
 /// `Usage` for a question without words.
 pub fn plan(question: &Question) -> Result<(Brief, Plan)> {
-    let brief = intake::refine(question)?;
-    let plan = plan::break_down(&brief)?;
+    let brief = intake::unaided(question)?;
+    let plan = plan::unaided(&brief)?;
     Ok((brief, plan))
 }

@@ -1,26 +1,37 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
-use crate::domain::{Notes, Question, SourceId};
+use crate::domain::{Brief, ModelRole, Notes, Question, SourceId};
 use crate::error::Result;
 use crate::record::Event;
 use crate::seams::Log;
 
+use super::aid::{Aid, Step};
 use super::read::Shelf;
 use super::unaided::score::{Lines, Reading, Scale};
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the cut of 25,000.
 const WHOLE: usize = 7;
 
-/// Weighs the pages of `fresh`; gives how much evidence was found.
-pub(crate) fn weigh(
+/// What one round weighs.
+pub(crate) struct Round<'a> {
+    pub(crate) question: &'a Question,
+    pub(crate) brief: &'a Brief,
+    /// The sources read in this round, best first.
+    pub(crate) fresh: &'a [SourceId],
+    pub(crate) wave: u32,
+}
+
+/// Weighs the pages of a round; gives how much evidence was found.
+pub(crate) async fn weigh(
     log: &Log,
-    question: &Question,
+    aid: &mut Aid<'_>,
+    round: &Round<'_>,
     scale: &mut Scale,
     notes: &mut Notes,
     shelf: &Shelf,
-    fresh: &[SourceId],
-    wave: u32,
 ) -> Result<u32> {
-    let readings: Vec<Reading<'_>> = fresh
+    let Round { question, wave, .. } = *round;
+    let readings: Vec<Reading<'_>> = round
+        .fresh
         .iter()
         .enumerate()
         .filter_map(|(rank, id)| {
@@ -37,6 +48,8 @@ pub(crate) fn weigh(
     // depend on which page came first.
     let lines: Vec<Lines> = readings.iter().map(|it| scale.take_in(it)).collect();
     scale.learn_topic(&lines);
+    aid.mind(Step::Weigh, ModelRole::Summarizer);
+    aid.mind(Step::Cover, ModelRole::Researcher);
     let before = notes.evidence.len();
     let mut next = before as u32 + 1;
     for (reading, lines) in readings.iter().zip(&lines) {

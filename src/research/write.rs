@@ -1,9 +1,10 @@
 //! Writing: a draft of sentences, each naming the evidence that carries it (rows A8, E9).
-use crate::domain::{Brief, Question};
+use crate::domain::{Brief, ModelRole, Question};
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
 use crate::seams::Log;
 
+use super::aid::{Aid, Step};
 use super::draft::{Draft, Line};
 use super::gathered::Gathered;
 use super::prompts::{self, fill};
@@ -13,8 +14,9 @@ use super::unaided::{self, score::Scale};
 ///
 /// # Errors
 /// `NotFound` when nothing that was read speaks to the question.
-pub(crate) fn compose(
+pub(crate) async fn compose(
     log: &Log,
+    aid: &mut Aid<'_>,
     question: &Question,
     brief: &Brief,
     gathered: &Gathered,
@@ -24,6 +26,7 @@ pub(crate) fn compose(
     let Some(draft) = draft else {
         return Err(nothing(brief, gathered)?);
     };
+    aid.mind(Step::Write, ModelRole::Writer);
     let tell = |text: String| log.emit(Event::DraftDelta { text });
     let joined = |lines: &[Line]| {
         lines

@@ -5,6 +5,7 @@ mod chance;
 mod crash;
 mod log;
 mod model;
+mod models;
 mod store;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub use log::{Follower, Log};
 pub use model::{
     Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, ToolCall,
 };
+pub use models::{Mind, Models};
 pub use store::{Answered, Order, RunRow, Step, StepState, Store};
 
 /// Finds where something might be said.
@@ -91,6 +93,8 @@ pub struct World {
     pub readers: Vec<Arc<dyn PageReader>>,
     /// Who ranks.
     pub ranker: Arc<dyn Ranker>,
+    /// Who thinks.
+    pub models: Models,
     /// Who says when to stop.
     pub steering: Arc<dyn Steering>,
     /// What time it is.

@@ -205,6 +205,7 @@ impl Store for Events {
 
 pub(crate) fn world(pages: Arc<Pages>) -> World {
     World {
+        models: Default::default(),
         search: vec![pages.clone()],
         readers: vec![pages],
         ranker: Arc::new(Overlap),
@@ -254,6 +255,7 @@ pub(crate) fn question(text: &str) -> Question {
         until: None,
         lang: None,
         dialogue: Vec::new(),
+        models: Default::default(),
     }
 }
 

@@ -309,6 +309,7 @@ pub(crate) fn question(text: &str) -> Question {
         until: None,
         lang: None,
         dialogue: Vec::new(),
+        models: Default::default(),
     }
 }
 
@@ -346,6 +347,9 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         pdf_seconds: 10,
         pdf_memory_bytes: 1 << 28,
         concurrency: 8,
+        models: Default::default(),
+        model_window: 16_384,
+        variables: Default::default(),
     }
 }
 
@@ -359,6 +363,7 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
             let shelf = Arc::clone(&shelf);
             Box::pin(async move {
                 Ok(Doors {
+                    models: Default::default(),
                     search: vec![Arc::clone(&shelf) as _],
                     readers: vec![shelf as _],
                     ranker: Arc::new(Unranked),

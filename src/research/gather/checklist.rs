@@ -7,6 +7,7 @@ use crate::domain::{
 };
 use crate::error::{Error, Result};
 use crate::record::{Event, Phase};
+use crate::research::aid::Aid;
 use crate::research::cover::{self, Standing};
 use crate::research::gathered::Gathered;
 use crate::research::read::{self, Shelf};
@@ -44,6 +45,7 @@ impl Pace {
 pub(crate) async fn gather(
     world: &World,
     log: &Log,
+    aid: &mut Aid<'_>,
     question: &Question,
     brief: &Brief,
     plan: Plan,
@@ -89,9 +91,17 @@ pub(crate) async fn gather(
         )
         .await?;
         log.flush().await?;
-        let new_evidence =
-            weigh::weigh(log, question, &mut scale, &mut notes, &shelf, &fresh, wave)?;
-        log.emit(Event::BudgetUpdated { usage });
+        let round = weigh::Round {
+            question,
+            brief,
+            fresh: &fresh,
+            wave,
+        };
+        let new_evidence = weigh::weigh(log, aid, &round, &mut scale, &mut notes, &shelf).await?;
+        let usage_so_far = usage.with_models(&aid.usage());
+        log.emit(Event::BudgetUpdated {
+            usage: usage_so_far,
+        });
 
         standing.update(brief, &notes, &mut scale, wave, found.domains())?;
         standing.tell(log);

@@ -5,6 +5,7 @@ use crate::domain::{Brief, Plan, Question};
 use crate::error::Result;
 use crate::seams::{Log, World};
 
+use super::aid::Aid;
 use super::gathered::Gathered;
 use super::unaided::score::Scale;
 
@@ -13,9 +14,10 @@ use super::unaided::score::Scale;
 pub(crate) async fn gather(
     world: &World,
     log: &Log,
+    aid: &mut Aid<'_>,
     question: &Question,
     brief: &Brief,
     plan: Plan,
 ) -> Result<(Gathered, Scale)> {
-    checklist::gather(world, log, question, brief, plan).await
+    checklist::gather(world, log, aid, question, brief, plan).await
 }

@@ -4,6 +4,7 @@ mod casing;
 mod chunks;
 mod keep;
 mod matter;
+mod shown;
 mod stance;
 mod subject;
 mod terms;

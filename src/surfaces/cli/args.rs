@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::Flag;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 /// Deep research whose every quote is checked against the page.
 #[derive(Debug, Parser)]
@@ -119,6 +119,9 @@ pub struct Work {
     /// Stop at '$2', 15m or 60calls, joined by | (repeatable)
     #[arg(long, value_name = "AMOUNT")]
     pub budget: Vec<String>,
+    /// Language model as provider:model, or for one role as role=provider:model (repeatable)
+    #[arg(long, value_name = "MODEL")]
+    pub model: Vec<String>,
     /// Upper bound on rounds
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<String>,
@@ -420,6 +423,17 @@ impl Ask {
                 });
             }
         }
+        for model in &self.work.model {
+            let (name, value) = match model.split_once('=') {
+                None => ("model", model.as_str()),
+                Some((role, value)) => (role_setting(role)?, value),
+            };
+            flags.push(Flag {
+                name,
+                flag: "--model",
+                value: value.to_owned(),
+            });
+        }
         for budget in &self.work.budget {
             for (name, value) in crate::config::amounts::parse(budget)? {
                 flags.push(Flag {
@@ -431,4 +445,16 @@ impl Ask {
         }
         Ok(flags)
     }
+}
+
+/// The setting of a role's model.
+fn role_setting(role: &str) -> Result<&'static str> {
+    let found = crate::config::SETTINGS
+        .iter()
+        .map(|it| it.name)
+        .find(|it| it.strip_prefix("models.") == Some(role));
+    found.ok_or_else(|| {
+        Error::new(Kind::Usage, format!("--model: there is no role `{role}`"))
+            .hint("write planner, researcher, summarizer, writer or verifier before the `=`")
+    })
 }

@@ -188,6 +188,7 @@ fn question(
         until,
         lang: lang(ask.output.lang.as_deref())?,
         dialogue: Vec::new(),
+        models: settings.models.clone(),
     })
 }
 

@@ -61,6 +61,9 @@ impl View {
                 self.checked.1 += 1;
             }
             Event::BudgetWarning { message } => self.warning = Some(line(message)),
+            Event::StepUnaided { step, reason, .. } => {
+                self.warning = Some(format!("{step} without a model: {}", line(reason)));
+            }
             Event::RunFinishing { .. } => {
                 self.warning = Some("finishing with what there is".to_owned());
             }
@@ -428,6 +431,26 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
             format!("checklist: {done}/{} covered", rows.len())
         }
         Event::BudgetWarning { message } => line(message),
+        Event::StepUnaided { step, reason, .. } => {
+            format!("{step} goes on without a model: {}", line(reason))
+        }
+        Event::LlmCompleted {
+            role,
+            model,
+            step,
+            tokens_in,
+            tokens_out,
+            ..
+        } if verbose => {
+            let tokens = |it: &Option<u64>| it.map_or("?".to_owned(), |it| it.to_string());
+            format!(
+                "{} {}: {step}, {} tokens in, {} out",
+                role.word(),
+                line(model),
+                tokens(tokens_in),
+                tokens(tokens_out)
+            )
+        }
         Event::Log { level, message } if verbose || level == "warn" || level == "error" => {
             format!("{level}: {}", line(message))
         }

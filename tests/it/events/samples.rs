@@ -125,6 +125,21 @@ fn research() -> Vec<Event> {
             conflict: conflict(),
         },
         Event::BudgetUpdated { usage: usage() },
+        Event::LlmCompleted {
+            role: ibid::domain::ModelRole::Planner,
+            model: "openai/gpt-5.1".to_owned(),
+            step: "plan".to_owned(),
+            tokens_in: Some(1200),
+            tokens_out: Some(240),
+            cached: None,
+            usd: Some(0.0031),
+        },
+        Event::StepUnaided {
+            step: "weigh".to_owned(),
+            role: ibid::domain::ModelRole::Summarizer,
+            reason: "asking openai/gpt-5.1: no credit".to_owned(),
+            hint: Some("add credit".to_owned()),
+        },
         Event::BudgetWarning {
             message: "8 of 10 calls used".to_owned(),
         },
@@ -191,6 +206,7 @@ fn question() -> Question {
         until: None,
         lang: None,
         dialogue: vec![],
+        models: Default::default(),
     }
 }
 

@@ -1,0 +1,170 @@
+//! Who helps a step think, what that came to, and which steps had to do without.
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::domain::{ModelRole, Usage};
+use crate::error::{Error, Kind, Result};
+use crate::record::Event;
+use crate::seams::{Completion, LanguageModel, Log, Mind, Models, Prompt, Sink};
+
+/// The steps that have a twin without a model, in the order of the flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    Intake,
+    Plan,
+    Weigh,
+    Cover,
+    Write,
+    Verify,
+}
+
+impl Step {
+    /// Its name in events and reports.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Step::Intake => "intake",
+            Step::Plan => "plan",
+            Step::Weigh => "weigh",
+            Step::Cover => "cover",
+            Step::Write => "write",
+            Step::Verify => "verify",
+        }
+    }
+}
+
+/// A model whose answers are remembered, to be counted in the order in which the flow uses them.
+pub(crate) struct Counting<'a> {
+    model: &'a dyn LanguageModel,
+    answers: Mutex<Vec<Completion>>,
+}
+
+impl<'a> Counting<'a> {
+    pub(crate) fn of(mind: &'a Mind) -> Counting<'a> {
+        Counting {
+            model: &*mind.model,
+            answers: Mutex::default(),
+        }
+    }
+
+    fn remember(&self, answer: &Completion) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push(answer.clone());
+    }
+}
+
+#[async_trait]
+impl LanguageModel for Counting<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
+        let answer = self.model.complete(prompt).await?;
+        self.remember(&answer);
+        Ok(answer)
+    }
+
+    async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {
+        let answer = self.model.stream(prompt, sink).await?;
+        self.remember(&answer);
+        Ok(answer)
+    }
+}
+
+/// What a run has of models: who plays which role, what was counted, what was done without.
+pub(crate) struct Aid<'a> {
+    models: &'a Models,
+    log: &'a Log,
+    /// What models were asked and cost. Money is unknown as soon as one price is.
+    usage: Usage,
+    unpriced: bool,
+    unaided: BTreeSet<Step>,
+    told: BTreeSet<Step>,
+}
+
+impl<'a> Aid<'a> {
+    pub(crate) fn new(models: &'a Models, log: &'a Log) -> Aid<'a> {
+        Aid {
+            models,
+            log,
+            usage: Usage::default(),
+            unpriced: false,
+            unaided: BTreeSet::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// Who plays `role` in `step`; where nobody does, the step counts as done without a model.
+    pub(crate) fn mind(&mut self, step: Step, role: ModelRole) -> Option<&'a Mind> {
+        let mind = self.models.of(role);
+        if mind.is_none() {
+            self.unaided.insert(step);
+        }
+        mind
+    }
+
+    /// Counts what was heard and tells it.
+    pub(crate) fn settle(&mut self, step: Step, role: ModelRole, heard: Counting<'_>) {
+        let model = heard.model.name();
+        let answers = heard.answers.into_inner();
+        for answer in answers.unwrap_or_else(PoisonError::into_inner) {
+            self.count(step, role, model, &answer);
+        }
+    }
+
+    fn count(&mut self, step: Step, role: ModelRole, model: &str, answer: &Completion) {
+        self.usage.model_calls += 1;
+        let (sent, received) = (answer.tokens.input, answer.tokens.output);
+        self.usage.tokens_in += sent.unwrap_or(0);
+        self.usage.tokens_out += received.unwrap_or(0);
+        match answer.cost_usd {
+            Some(usd) if !self.unpriced => *self.usage.usd.get_or_insert(0.0) += usd,
+            Some(_) => {}
+            None => {
+                self.unpriced = true;
+                self.usage.usd = None;
+            }
+        }
+        self.log.emit(Event::LlmCompleted {
+            role,
+            model: model.to_owned(),
+            step: step.word().to_owned(),
+            tokens_in: sent,
+            tokens_out: received,
+            cached: answer.tokens.cached_input,
+            usd: answer.cost_usd,
+        });
+    }
+
+    /// Has the twin of `step` take over after `fault`, and says so once a step.
+    ///
+    /// # Errors
+    /// Faults that no twin can mend: a stop on request and faults of our own.
+    pub(crate) fn without(&mut self, step: Step, role: ModelRole, fault: Error) -> Result<()> {
+        if matches!(fault.kind(), Kind::Cancelled | Kind::Internal) {
+            return Err(fault);
+        }
+        self.unaided.insert(step);
+        if self.told.insert(step) {
+            self.log.emit(Event::StepUnaided {
+                step: step.word().to_owned(),
+                role,
+                reason: fault.chain(),
+                hint: fault.help().map(str::to_owned),
+            });
+        }
+        Ok(())
+    }
+
+    /// What models were asked and cost so far.
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The steps done without a model, wholly or in part, in the order of the flow.
+    pub(crate) fn unaided(&self) -> Vec<String> {
+        self.unaided.iter().map(|it| it.word().to_owned()).collect()
+    }
+}

@@ -16,6 +16,7 @@ mod write;
 mod draft;
 mod gathered;
 
+pub mod ask;
 pub mod attribution;
 
 pub(crate) mod prompts;

@@ -17,6 +17,7 @@ mod write;
 mod draft;
 mod gathered;
 
+pub mod ask;
 pub mod attribution;
 
 pub(crate) mod prompts;

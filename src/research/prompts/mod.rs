@@ -1,4 +1,5 @@
-//! All templates of words in one place (row E14): what the steps without a model look for and say.
+//! All templates of words in one place (row E14): what the steps without a model look for and say, and what a model is
+//! asked.
 //!
 //! The words stand in the files beside this one; here they get their types.
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,6 +231,27 @@ pub(crate) fn phrases() -> Result<&'static Phrases> {
 pub(crate) fn weak() -> &'static BTreeSet<&'static str> {
     static WORDS: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
     WORDS.get_or_init(|| include_str!("weak.txt").split_whitespace().collect())
+}
+
+/// What a model is asked, by file.
+const ASKED: &[(&str, &str)] = &[
+    ("refine.md", include_str!("refine.md")),
+    ("plan.md", include_str!("plan.md")),
+    ("queries.md", include_str!("queries.md")),
+    ("weigh.md", include_str!("weigh.md")),
+    ("cover.md", include_str!("cover.md")),
+    ("write.md", include_str!("write.md")),
+    ("answer.md", include_str!("answer.md")),
+    ("verify.md", include_str!("verify.md")),
+];
+
+/// The prompt of this file, unfilled.
+pub(crate) fn asked(file: &str) -> Result<&'static str> {
+    ASKED
+        .iter()
+        .find(|it| it.0 == file)
+        .map(|it| it.1)
+        .ok_or_else(|| Error::new(Kind::Internal, format!("looking for the prompt {file}")))
 }
 
 fn parsed<T: for<'a> Deserialize<'a>>(

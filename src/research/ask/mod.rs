@@ -1,0 +1,218 @@
+//! What every step needs to ask a model: a prompt that fits, an answer with a type.
+//!
+//! A step fills a [`template`] (strangers' words fenced), chooses with [`fit`] what goes in, and calls [`typed`] with
+//! the prompt of one of the [`shapes`], or [`text`] for words. When a model does not manage, the error says so and the
+//! step's unaided twin takes over.
+mod conform;
+pub mod fit;
+mod lenient;
+pub mod parse;
+mod repeat;
+pub mod shapes;
+pub mod template;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::{Error, Kind, Result};
+use crate::seams::{Completion, Finish, LanguageModel, Message, Prompt, Role, Sink};
+use parse::{How, cut_at, parse, thinking_tag, without_thinking};
+
+/// How much of an answer that could not be used is shown to the model again, bytes.
+const BAD_ANSWER: usize = 2_000;
+
+/// A value from a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed<T> {
+    /// The value; it passed its check.
+    pub value: T,
+    /// Whether the answer it comes from had to be mended.
+    pub repaired: bool,
+    /// How often the model was asked: 1 or 2.
+    pub asked: u32,
+}
+
+/// Asks for a value of the prompt's schema and checks it; once more, naming the fault, if it cannot be used.
+///
+/// The second time the model sees its own answer (the first 2,000 bytes) and what is wrong with it. A model that does
+/// not take the schema is asked without it. A refusal is not argued with, and an answer that a filter held back is no
+/// answer. One cut off at its bound counts if its complete part passes the check.
+///
+/// # Errors
+/// `Malformed`, naming step and model, when no answer can be used; what the door fails with, otherwise.
+pub async fn typed<T: DeserializeOwned>(
+    model: &dyn LanguageModel,
+    mut prompt: Prompt,
+    check: impl Fn(&T) -> std::result::Result<(), String>,
+) -> Result<Typed<T>> {
+    let schema = prompt
+        .schema
+        .as_ref()
+        .map_or(Value::Null, |it| it.json.clone());
+    let mut asked = 0;
+    loop {
+        asked += 1;
+        let completion = match model.complete(&prompt).await {
+            Err(it) if asked == 1 && it.kind() == Kind::Malformed && prompt.schema.is_some() => {
+                prompt.schema = None;
+                continue;
+            }
+            it => it?,
+        };
+        if let Some(why) = held_back(&completion) {
+            return Err(useless(model, &prompt, &why));
+        }
+        let answer = words(&completion);
+        let fault = match parse::<T>(answer, &schema) {
+            Ok(it) => match check(&it.value) {
+                Ok(()) => {
+                    return Ok(Typed {
+                        value: it.value,
+                        repaired: it.how == How::Repaired,
+                        asked,
+                    });
+                }
+                Err(fault) => fault,
+            },
+            Err(fault) => fault,
+        };
+        let fault = match completion.finish {
+            Finish::Length => format!("{fault}; the answer was too long and was cut off"),
+            _ => fault,
+        };
+        if asked == 2 {
+            return Err(useless(model, &prompt, &fault));
+        }
+        let short = completion.finish == Finish::Length;
+        ask_again(&mut prompt.messages, answer, &fault, short);
+    }
+}
+
+/// Asks for words.
+///
+/// What the model thought aloud is left out, also of what `sink` hears. Where the words go round in a circle, they end
+/// where they begin to repeat themselves. An answer cut off at its bound ends where it was cut.
+///
+/// # Errors
+/// `Malformed`, naming step and model, for a refusal, an answer held back and one without words; what the door fails
+/// with, otherwise.
+pub async fn text(
+    model: &dyn LanguageModel,
+    prompt: Prompt,
+    sink: Option<Sink<'_>>,
+) -> Result<String> {
+    let completion = match sink {
+        None => model.complete(&prompt).await?,
+        Some(sink) => {
+            let mut aloud = Aloud::default();
+            let mut filtered = |piece: &str| aloud.hear(piece, sink);
+            let completion = model.stream(&prompt, &mut filtered).await?;
+            aloud.end(sink);
+            completion
+        }
+    };
+    if let Some(why) = held_back(&completion) {
+        return Err(useless(model, &prompt, &why));
+    }
+    let (answer, _) = without_thinking(&completion.text);
+    let answer = repeat::until_it_repeats(answer.trim());
+    if answer.is_empty() {
+        return Err(useless(model, &prompt, "the answer is empty"));
+    }
+    Ok(answer.to_owned())
+}
+
+/// Why there is no answer, if the model or its provider would give none.
+fn held_back(completion: &Completion) -> Option<String> {
+    if let Some(why) = &completion.refusal {
+        return Some(format!("it refused: {}", cut_at(why.trim(), 300)));
+    }
+    (completion.finish == Finish::Filter).then(|| "a filter held the answer back".to_owned())
+}
+
+/// The answer; where it came as the call of a tool, its arguments.
+fn words(completion: &Completion) -> &str {
+    match completion.tool_calls.as_slice() {
+        [call, ..] if completion.text.trim().is_empty() => &call.arguments,
+        _ => &completion.text,
+    }
+}
+
+/// Adds a turn that names the fault.
+fn ask_again(messages: &mut Vec<Message>, answer: &str, fault: &str, short: bool) {
+    let shorter = if short { " Be much shorter." } else { "" };
+    let again = format!(
+        "That cannot be used: {fault}.{shorter} Answer again with the JSON alone, in the shape asked for."
+    );
+    let shown = cut_at(answer.trim(), BAD_ANSWER);
+    match messages.last_mut() {
+        // An empty turn is refused by some providers, and so are two turns of one side.
+        Some(last) if shown.is_empty() && last.role == Role::User => {
+            last.text.push_str("\n\n");
+            last.text.push_str(&again);
+        }
+        _ => {
+            messages.push(Message {
+                role: Role::Assistant,
+                text: shown.to_owned(),
+            });
+            messages.push(Message {
+                role: Role::User,
+                text: again,
+            });
+        }
+    }
+}
+
+fn useless(model: &dyn LanguageModel, prompt: &Prompt, why: &str) -> Error {
+    Error::new(
+        Kind::Malformed,
+        format!("asking {} for step `{}`", model.name(), prompt.purpose),
+    )
+    .because(why.to_owned())
+}
+
+/// Passes on what is said aloud and keeps back what is thought.
+#[derive(Default)]
+struct Aloud {
+    /// What may turn out to be a tag.
+    held: String,
+    depth: u32,
+}
+
+impl Aloud {
+    fn hear(&mut self, piece: &str, sink: &mut (dyn FnMut(&str) + Send)) {
+        self.held.push_str(piece);
+        let mut at = 0;
+        while at < self.held.len() {
+            let rest = &self.held[at..];
+            let plain = rest.find('<').unwrap_or(rest.len());
+            if plain > 0 {
+                if self.depth == 0 {
+                    sink(&rest[..plain]);
+                }
+                at += plain;
+            } else if let Some((len, closes)) = thinking_tag(rest) {
+                self.depth = match closes {
+                    true => self.depth.saturating_sub(1),
+                    false => self.depth + 1,
+                };
+                at += len;
+            } else if rest.len() < 16 && !rest.contains('>') && !rest[1..].contains('<') {
+                break;
+            } else {
+                if self.depth == 0 {
+                    sink("<");
+                }
+                at += 1;
+            }
+        }
+        self.held.drain(..at);
+    }
+
+    fn end(&mut self, sink: &mut (dyn FnMut(&str) + Send)) {
+        if self.depth == 0 && !self.held.is_empty() {
+            sink(&self.held);
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Refining the question, breaking it down, searching on.
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number};
+use crate::domain::{Complexity, CoverageRow, Item, ItemId, QuestionKind, Turn, Variation};
+use crate::error::Result;
+use crate::research::ask::template::one_line;
+use crate::seams::Prompt;
+
+/// The kinds of question as a model names them.
+const KINDS: &[&str] = &[
+    "definition",
+    "how_to",
+    "comparison",
+    "why",
+    "causal",
+    "list",
+    "when",
+    "who",
+    "quantity",
+    "where",
+    "yes_no",
+    "open",
+];
+
+/// Refining a question (rows B2, E3).
+#[derive(Debug, Clone)]
+pub struct RefineAsk<'a> {
+    /// The words as asked.
+    pub question: &'a str,
+    /// The day it was asked, `YYYY-MM-DD`.
+    pub today: &'a str,
+    /// Earlier turns.
+    pub dialogue: &'a [Turn],
+}
+
+/// The refined question.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Refined {
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// An unambiguous version.
+    pub question: String,
+    /// What it is about, most important first.
+    pub subjects: Vec<String>,
+    /// Words to look for, most telling first.
+    pub key_terms: Vec<String>,
+    /// What a complete answer covers.
+    pub scope_in: Vec<String>,
+    /// What it leaves out.
+    pub scope_out: Vec<String>,
+    /// Two-letter language code of the question.
+    pub lang: String,
+    /// What to ask the person first; mostly nothing.
+    pub clarify: Vec<String>,
+}
+
+impl RefineAsk<'_> {
+    /// The prompt.
+    ///
+    /// # Errors
+    /// `Internal` if its file cannot be filled.
+    pub fn prompt(&self) -> Result<Prompt> {
+        let said = self.dialogue.iter().flat_map(|turn| {
+            let sides = [("Person", &turn.user), ("System", &turn.assistant)];
+            sides.map(|(who, words)| words.as_ref().map(|it| format!("{who}: {}", one_line(it))))
+        });
+        let dialogue = rows(said.flatten());
+        prompt(
+            "refine",
+            Self::schema(),
+            &[
+                ("question", self.question),
+                ("today", self.today),
+                ("dialogue", &dialogue),
+                ("kinds", &KINDS.join(", ")),
+            ],
+        )
+    }
+
+    fn schema() -> Value {
+        object(&[
+            ("kind", one_of(KINDS)),
+            ("question", text()),
+            ("subjects", list(&text(), 6)),
+            ("key_terms", list(&text(), 10)),
+            ("scope_in", list(&text(), 8)),
+            ("scope_out", list(&text(), 8)),
+            ("lang", text()),
+            ("clarify", list(&text(), 3)),
+        ])
+    }
+}
+
+impl Refined {
+    /// What the answer must keep to.
+    ///
+    /// # Errors
+    /// One sentence that says what does not hold.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let length = self.question.trim().chars().count();
+        must((3..=2_000).contains(&length), || {
+            format!("`question` has {length} characters; it must be the question, sharpened")
+        })?;
+        must(
+            self.key_terms.iter().any(|it| !it.trim().is_empty()),
+            || "`key_terms` is empty".to_owned(),
+        )?;
+        let code = self.lang.len() == 2 && self.lang.bytes().all(|it| it.is_ascii_lowercase());
+        must(code, || {
+            "`lang` must be a two-letter language code such as en".to_owned()
+        })
+    }
+}
+
+/// Breaking a question down (rows B3, D2, A1).
+#[derive(Debug, Clone)]
+pub struct PlanAsk<'a> {
+    /// The refined question.
+    pub question: &'a str,
+    /// What kind of answer it wants, as [`Refined::kind`] names it.
+    pub kind: QuestionKind,
+    /// What a complete answer covers.
+    pub scope_in: &'a [String],
+    /// What it leaves out.
+    pub scope_out: &'a [String],
+    /// The day it was asked, `YYYY-MM-DD`.
+    pub today: &'a str,
+    /// What it is written in, by [`language`](super::language).
+    pub language: &'a str,
+}
+
+/// The checklist and the writing plan.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Planned {
+    /// How much the question asks for.
+    pub complexity: Complexity,
+    /// What a complete answer must say, three to seven.
+    pub items: Vec<PlannedItem>,
+    /// What the report is for.
+    pub goal: String,
+    /// Its tone.
+    pub tone: String,
+    /// Its sections in order.
+    pub sections: Vec<PlannedSection>,
+    /// Anything else to obey.
+    pub directives: Vec<String>,
+}
+
+/// One thing that a complete answer must say.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PlannedItem {
+    /// The heading of its section.
+    pub heading: String,
+    /// What it asks.
+    pub asks: String,
+    /// One or two queries.
+    pub queries: Vec<String>,
+}
+
+/// One section of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct PlannedSection {
+    /// Its heading.
+    pub title: String,
+    /// What belongs in it.
+    pub guidance: String,
+    /// The items it answers, counted from 1.
+    pub items: Vec<u32>,
+}
+
+impl PlanAsk<'_> {
+    /// The prompt.
+    ///
+    /// # Errors
+    /// `Internal` if its file cannot be filled.
+    pub fn prompt(&self) -> Result<Prompt> {
+        let kind = serde_json::to_value(self.kind).unwrap_or_default();
+        prompt(
+            "plan",
+            Self::schema(),
+            &[
+                ("question", self.question),
+                ("kind", kind.as_str().unwrap_or_default()),
+                ("scope_in", &or_none(self.scope_in.join("; "))),
+                ("scope_out", &or_none(self.scope_out.join("; "))),
+                ("today", self.today),
+                ("language", self.language),
+            ],
+        )
+    }
+
+    fn schema() -> Value {
+        let item = object(&[
+            ("heading", text()),
+            ("asks", text()),
+            ("queries", list(&text(), 2)),
+        ]);
+        let section = object(&[
+            ("title", text()),
+            ("guidance", text()),
+            ("items", list(&whole_number(), 7)),
+        ]);
+        object(&[
+            ("complexity", one_of(&["simple", "moderate", "complex"])),
+            ("items", list(&item, 7)),
+            ("goal", text()),
+            ("tone", text()),
+            ("sections", list(&section, 8)),
+            ("directives", list(&text(), 5)),
+        ])
+    }
+}
+
+impl Planned {
+    /// What the answer must keep to.
+    ///
+    /// # Errors
+    /// One sentence that says what does not hold.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let count = self.items.len();
+        must((3..=7).contains(&count), || {
+            format!("`items` has {count} elements; 3 to 7 are asked for")
+        })?;
+        for (nth, item) in self.items.iter().enumerate() {
+            let n = nth + 1;
+            must(!item.heading.trim().is_empty(), || {
+                format!("item {n} has no heading")
+            })?;
+            must(!item.asks.trim().is_empty(), || {
+                format!("item {n} asks nothing")
+            })?;
+            must(!item.queries.is_empty(), || {
+                format!("item {n} has no query")
+            })?;
+            item.queries.iter().try_for_each(|it| searchable(it))?;
+            let same = |it: &&PlannedItem| {
+                it.heading.trim().eq_ignore_ascii_case(item.heading.trim())
+                    || it.asks.trim().eq_ignore_ascii_case(item.asks.trim())
+            };
+            let before = self.items.iter().take(nth).position(|it| same(&it));
+            must(before.is_none(), || {
+                format!(
+                    "item {n} says the same as item {}",
+                    before.unwrap_or_default() + 1
+                )
+            })?;
+        }
+        let named = self.sections.iter().flat_map(|it| &it.items);
+        let wrong = named.copied().find(|it| *it == 0 || *it as usize > count);
+        must(wrong.is_none(), || {
+            format!(
+                "a section names item {}, which there is not",
+                wrong.unwrap_or_default()
+            )
+        })
+    }
+}
+
+/// Searching on for what is open (rows B4, D3).
+#[derive(Debug, Clone)]
+pub struct QueriesAsk<'a> {
+    /// The refined question.
+    pub question: &'a str,
+    /// The open items, each with its row of the coverage table, where there is one.
+    pub items: &'a [(&'a Item, Option<&'a CoverageRow>)],
+    /// What was searched before.
+    pub searched: &'a [String],
+}
+
+/// Further queries.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Queried {
+    /// In the order of the items.
+    pub queries: Vec<QueryRow>,
+}
+
+/// One query.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct QueryRow {
+    /// For which item.
+    pub item: ItemId,
+    /// By which variation.
+    pub variation: Variation,
+    /// The words.
+    pub query: String,
+}
+
+impl QueriesAsk<'_> {
+    /// The prompt.
+    ///
+    /// # Errors
+    /// `Internal` if its file cannot be filled.
+    pub fn prompt(&self) -> Result<Prompt> {
+        let items = rows(self.items.iter().map(|(item, row)| {
+            let gap = row.and_then(|it| it.gap.as_deref()).map(one_line);
+            let gap = gap.map_or(String::new(), |it| format!(" (missing: {it})"));
+            format!("{}: {}{gap}", item.id, one_line(&item.asks))
+        }));
+        let searched = rows(self.searched);
+        let ids: Vec<String> = self.items.iter().map(|it| it.0.id.to_string()).collect();
+        let row = object(&[
+            ("item", one_of(&ids)),
+            (
+                "variation",
+                one_of(&["rephrased", "broader", "narrower", "gap"]),
+            ),
+            ("query", text()),
+        ]);
+        let schema = object(&[("queries", list(&row, 3 * ids.len().max(1)))]);
+        prompt(
+            "queries",
+            schema,
+            &[
+                ("question", self.question),
+                ("items", &items),
+                ("searched", &searched),
+                ("example", ids.first().map_or("Q1", String::as_str)),
+            ],
+        )
+    }
+
+    /// What the answer must keep to: something new to search for.
+    ///
+    /// # Errors
+    /// One sentence that says what does not hold.
+    pub fn check(&self, answer: &Queried) -> std::result::Result<(), String> {
+        let known = |row: &QueryRow| {
+            let query = row.query.trim();
+            let is_known = |it: &String| it.trim().to_lowercase() == query.to_lowercase();
+            self.searched.iter().any(is_known)
+        };
+        must(!answer.queries.is_empty(), || {
+            "`queries` is empty".to_owned()
+        })?;
+        answer
+            .queries
+            .iter()
+            .try_for_each(|it| searchable(&it.query))?;
+        must(!answer.queries.iter().all(known), || {
+            "all these queries were searched before".to_owned()
+        })
+    }
+}

@@ -194,17 +194,15 @@ pub enum Event {
     /// Sources disagree.
     #[serde(rename = "conflict.found")]
     ConflictFound { conflict: Conflict },
-    /// A language model answered. Tokens are `null` where the provider does not count them, money
+    /// A language model answered: so many tokens in and out. They are `null` where the provider does not count them, money
     /// where no price is known.
     #[serde(rename = "llm.completed")]
     LlmCompleted {
         role: ModelRole,
         model: String,
         step: String,
-        #[serde(rename = "in")]
-        tokens_in: Option<u64>,
-        #[serde(rename = "out")]
-        tokens_out: Option<u64>,
+        r#in: Option<u64>,
+        out: Option<u64>,
         cached: Option<u64>,
         usd: Option<f64>,
     },

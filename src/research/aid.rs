@@ -131,8 +131,8 @@ impl<'a> Aid<'a> {
             role,
             model: model.to_owned(),
             step: step.word().to_owned(),
-            tokens_in: sent,
-            tokens_out: received,
+            r#in: sent,
+            out: received,
             cached: answer.tokens.cached_input,
             usd: answer.cost_usd,
         });

@@ -33,4 +33,6 @@ pub(crate) struct Draft {
     pub(crate) sections: Vec<DraftSection>,
     pub(crate) conflicts: Vec<DraftConflict>,
     pub(crate) open: Vec<OpenPoint>,
+    /// Sentences that did not hold and gave way to their quotes.
+    pub(crate) reworded: u32,
 }

@@ -6,7 +6,10 @@ use crate::domain::{Brief, ModelRole, Question};
 use crate::error::{Error, Kind, Result};
 
 use super::aid::{Aid, Counting, Step};
-use super::ask::{self, shapes::{RefineAsk, Refined}};
+use super::ask::{
+    self,
+    shapes::{RefineAsk, Refined},
+};
 use super::unaided;
 
 /// Share of the question's words that a sharper version must keep: a model that asks something else is

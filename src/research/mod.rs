@@ -9,9 +9,11 @@ mod cover;
 mod gather;
 mod read;
 mod search;
+mod searches;
 mod weigh;
 
 mod check;
+mod verify;
 mod write;
 
 mod draft;
@@ -67,6 +69,7 @@ pub async fn research(
     log.flush().await?;
 
     log.enter(Phase::Check, None);
+    let draft = verify::verify(&mut aid, &gathered, question.mode, draft).await?;
     let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
     log.emit(Event::ReportReady {
         report: Box::new(report.clone()),

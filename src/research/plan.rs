@@ -3,7 +3,10 @@ use crate::domain::{Brief, Item, ItemId, ModelRole, Plan, Question, SectionPlan,
 use crate::error::Result;
 
 use super::aid::{Aid, Counting, Step};
-use super::ask::{self, shapes::{PlanAsk, Planned, language}};
+use super::ask::{
+    self,
+    shapes::{PlanAsk, Planned, language},
+};
 use super::unaided::{self, intake};
 
 /// The plan for `brief`.

@@ -1,15 +1,38 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
-use crate::domain::{Brief, ModelRole, Notes, Question, SourceId};
+use futures_util::{StreamExt, stream};
+
+use crate::domain::words::numbers;
+use crate::domain::{
+    Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question, SourceId,
+};
 use crate::error::Result;
 use crate::record::Event;
-use crate::seams::Log;
+use crate::seams::{LanguageModel, Log, Mind};
 
-use super::aid::{Aid, Step};
+use super::AT_ONCE;
+use super::aid::{Aid, Counting, Step};
+use super::ask::{
+    self,
+    fit::{Window, batches, tokens},
+    shapes::{WeighAsk, WeighedRow, language},
+};
+use super::attribution::{self, Word};
+use super::prompts;
 use super::read::Shelf;
-use super::unaided::score::{Lines, Reading, Scale};
+use super::unaided::lexicon::spaced;
+use super::unaided::score::{Lines, Reading, Scale, Weighed};
+use super::unaided::sentence::{claim_text, doubts};
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the cut of 25,000.
 const WHOLE: usize = 7;
+/// Findings asked of a model for a page.
+const MOST_FINDINGS: usize = 8;
+/// Tokens kept free for them.
+const ANSWER: usize = 1_500;
+/// Most sentences of a finding: what needs more is several.
+const MOST_SENTENCES: usize = 4;
+/// Score of what a model finds that has none of the question's words, and what all of them add.
+const FOUND: (f32, f32) = (0.55, 0.4);
 
 /// What one round weighs.
 pub(crate) struct Round<'a> {
@@ -21,6 +44,9 @@ pub(crate) struct Round<'a> {
 }
 
 /// Weighs the pages of a round; gives how much evidence was found.
+///
+/// With a model, it is asked about the best pages and about those in which the words alone found
+/// something; it names sentences by number, and code makes quotes of them.
 pub(crate) async fn weigh(
     log: &Log,
     aid: &mut Aid<'_>,
@@ -48,12 +74,25 @@ pub(crate) async fn weigh(
     // depend on which page came first.
     let lines: Vec<Lines> = readings.iter().map(|it| scale.take_in(it)).collect();
     scale.learn_topic(&lines);
-    aid.mind(Step::Weigh, ModelRole::Summarizer);
-    aid.mind(Step::Cover, ModelRole::Researcher);
-    let before = notes.evidence.len();
-    let mut next = before as u32 + 1;
+    let mut weighed: Vec<Weighed> = Vec::new();
     for (reading, lines) in readings.iter().zip(&lines) {
-        let weighed = scale.weigh(reading, lines, wave, &mut next)?;
+        weighed.push(scale.weigh(reading, lines, wave, &mut 1)?);
+    }
+    if let Some(mind) = aid.mind(Step::Weigh, ModelRole::Summarizer) {
+        by_model(
+            aid,
+            mind,
+            round,
+            scale,
+            &notes.plan,
+            &readings,
+            &lines,
+            &mut weighed,
+        )
+        .await?;
+    }
+    let before = notes.evidence.len();
+    for (reading, weighed) in readings.iter().zip(weighed) {
         let first = notes.plan.items()[0].id;
         let url = &reading.page.url;
         if weighed.orders > 0 {
@@ -75,7 +114,8 @@ pub(crate) async fn weigh(
                 reason,
             });
         }
-        for it in weighed.evidence {
+        for mut it in weighed.evidence {
+            it.id = EvidenceId::new(notes.evidence.len() as u32 + 1);
             log.emit(Event::EvidenceAdded {
                 evidence: it.clone(),
             });
@@ -83,6 +123,202 @@ pub(crate) async fn weigh(
         }
     }
     Ok((notes.evidence.len() - before) as u32)
+}
+
+/// Puts what a model finds on the pages in the place of what the words alone found.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "what a round of weighing rests on"
+)]
+async fn by_model(
+    aid: &mut Aid<'_>,
+    mind: &Mind,
+    round: &Round<'_>,
+    scale: &mut Scale,
+    plan: &Plan,
+    readings: &[Reading<'_>],
+    lines: &[Lines],
+    weighed: &mut [Weighed],
+) -> Result<()> {
+    let whole = round.question.method.top_m_full_text_sources as usize;
+    let mut asked = Vec::new();
+    for (nth, (reading, lines)) in readings.iter().zip(lines).enumerate() {
+        if nth < whole || !weighed[nth].evidence.is_empty() {
+            let shown = scale.shown(reading.page, lines).0;
+            asked.push(asked_of(nth, mind, round.brief, plan, reading.page, shown));
+        }
+    }
+    let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+    for (nth, model, found) in answers {
+        aid.settle(Step::Weigh, ModelRole::Summarizer, model);
+        match found {
+            Ok(rows) => {
+                let reading = &readings[nth];
+                let mut earned: Vec<Evidence> = Vec::new();
+                for row in rows {
+                    if let Some(it) = earn(scale, reading, &row, round.wave)? {
+                        join(&mut earned, it);
+                    }
+                }
+                weighed[nth].evidence = earned;
+            }
+            Err(fault) => aid.without(Step::Weigh, ModelRole::Summarizer, fault)?,
+        }
+    }
+    Ok(())
+}
+
+/// The answer about the page with this place in the round, and who gave it.
+async fn asked_of<'a>(
+    nth: usize,
+    mind: &'a Mind,
+    brief: &'a Brief,
+    plan: &'a Plan,
+    page: &'a Page,
+    shown: Vec<usize>,
+) -> (usize, Counting<'a>, Result<Vec<WeighedRow>>) {
+    let model = Counting::of(mind);
+    let found = found_on(&model, mind.window, brief, plan, page, &shown).await;
+    (nth, model, found)
+}
+
+/// What a model finds among the `shown` sentences of a page, in as many calls as its window needs.
+async fn found_on(
+    model: &dyn LanguageModel,
+    window: u32,
+    brief: &Brief,
+    plan: &Plan,
+    page: &Page,
+    shown: &[usize],
+) -> Result<Vec<WeighedRow>> {
+    let language = language(Some(&brief.lang));
+    let plain = WeighAsk {
+        question: &brief.question,
+        items: plan.items(),
+        title: &page.title,
+        sentences: &[],
+        most: MOST_FINDINGS,
+        language: &language,
+    };
+    let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();
+    let frame = plain.prompt()?;
+    let frame = frame
+        .messages
+        .iter()
+        .map(|it| tokens(&it.text))
+        .sum::<usize>()
+        + frame.system.as_deref().map_or(0, tokens);
+    let room = Window {
+        tokens: (window as usize).saturating_sub(frame),
+        answer: ANSWER.min(window as usize / 3),
+    };
+    let mut rows = Vec::new();
+    for batch in batches(&sentences, room) {
+        let batch: Vec<(usize, &str)> = batch.iter().map(|it| (it.0, it.1.as_str())).collect();
+        let asked = WeighAsk {
+            sentences: &batch,
+            ..plain.clone()
+        };
+        let mut prompt = asked.prompt()?;
+        prompt.max_tokens = Some(room.answer as u32);
+        let answer = ask::typed(model, prompt, |it| asked.check(it)).await?;
+        rows.extend(asked.sound(&answer.value).into_iter().cloned());
+    }
+    Ok(rows)
+}
+
+/// Evidence of what a model found: the sentences it named, as they stand. Its own words are kept only
+/// where they say what the sentences say.
+fn earn(
+    scale: &mut Scale,
+    reading: &Reading<'_>,
+    row: &WeighedRow,
+    wave: u32,
+) -> Result<Option<Evidence>> {
+    let page = reading.page;
+    let mut named: Vec<usize> = row
+        .sentences
+        .iter()
+        .filter_map(|it| usize::try_from(*it).ok())
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    let Some(&first) = named.first() else {
+        return Ok(None);
+    };
+    // A quote is one piece: the sentences that stand together with the first.
+    let last = named
+        .iter()
+        .skip(1)
+        .fold(first, |last, n| if *n <= last + 1 { *n } else { last })
+        .min(first + MOST_SENTENCES - 1);
+    let Some(passage) = page.passage(first, last) else {
+        return Ok(None);
+    };
+    let words = &prompts::phrases()?.sentence;
+    let quoted: Vec<String> = (first..=last)
+        .map(|n| page.sentence(n).to_owned())
+        .collect();
+    let plain = quoted
+        .iter()
+        .map(|it| claim_text(it, words))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let said = row.claim.trim();
+    let claim = if says_the_same(said, &quoted) {
+        said.to_owned()
+    } else {
+        plain.clone()
+    };
+    let score = (FOUND.0 + FOUND.1 * scale.relevance(&plain)).min(1.0);
+    Ok(Some(Evidence {
+        id: EvidenceId::new(1),
+        items: vec![row.item],
+        source: reading.source,
+        passage,
+        claim,
+        stance: row.stance,
+        score,
+        confidence: 0.5,
+        contradiction_or_uncertainty: doubts(&spaced(&plain), words),
+        wave,
+    }))
+}
+
+/// Whether a model's sentence says no more than the quote: no number that is not there, no address,
+/// and nothing that the words of the quote do not carry.
+pub(crate) fn says_the_same(said: &str, quoted: &[String]) -> bool {
+    let there: Vec<f64> = quoted
+        .iter()
+        .flat_map(|it| numbers(it))
+        .map(|it| it.value)
+        .collect();
+    let lacking = numbers(said)
+        .iter()
+        .any(|it| !there.iter().any(|other| (other - it.value).abs() < 1e-9));
+    let verdict = attribution::judge(said, quoted).verdict;
+    !said.is_empty()
+        && !lacking
+        && !said.contains("://")
+        && matches!(verdict, Word::Supported | Word::Partly)
+}
+
+/// Adds a finding, or its item to the finding that rests on the same sentences.
+fn join(earned: &mut Vec<Evidence>, it: Evidence) {
+    let same = |other: &&mut Evidence| {
+        (other.passage.first(), other.passage.last()) == (it.passage.first(), it.passage.last())
+    };
+    let items: Vec<ItemId> = it.items.clone();
+    match earned.iter_mut().find(same) {
+        Some(known) => {
+            for item in items {
+                if !known.items.contains(&item) {
+                    known.items.push(item);
+                }
+            }
+        }
+        None => earned.push(it),
+    }
 }
 
 /// How much of a long page is weighed: the best sources whole, the next by their best chunks

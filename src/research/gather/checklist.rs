@@ -3,15 +3,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::{
     Brief, Complexity, Coverage, Effort, Gate, GateVerdict, ItemId, Mode, Notes, Plan, Query,
-    Question, StopReason, Usage,
+    Question, StopReason, Usage, Variation,
 };
 use crate::error::{Error, Result};
 use crate::record::{Event, Phase};
 use crate::research::aid::Aid;
+use crate::research::ask::shapes::QueryRow;
 use crate::research::cover::{self, Standing};
 use crate::research::gathered::Gathered;
 use crate::research::read::{self, Shelf};
 use crate::research::search::{self, Found};
+use crate::research::searches;
 use crate::research::unaided::{queries, score::Scale};
 use crate::research::weigh;
 use crate::seams::{Go, Log, World};
@@ -124,6 +126,7 @@ pub(crate) async fn gather(
             });
             break StopReason::BudgetCalls;
         }
+        let thought = searches::thought_of(aid, brief, &notes.plan, &standing.rows, &sent).await?;
         next = open_queries(
             question,
             brief,
@@ -131,6 +134,7 @@ pub(crate) async fn gather(
             &standing,
             &shelf,
             pace.breadth,
+            &thought,
             &mut asked,
             log,
         );
@@ -232,6 +236,7 @@ fn open_queries(
     standing: &Standing,
     shelf: &Shelf,
     breadth: u32,
+    thought: &[QueryRow],
     asked: &mut BTreeSet<Vec<String>>,
     log: &Log,
 ) -> Vec<Query> {
@@ -248,15 +253,20 @@ fn open_queries(
             gap: gap.text.clone(),
             gap_query: gap.query.clone(),
         });
-        let met = shelf.names_met(brief);
-        next.extend(queries::gap_round(
-            question,
-            item,
-            &gap.query,
-            &met,
-            breadth.min(3),
-            asked,
-        ));
+        let own: Vec<(Variation, String)> = thought
+            .iter()
+            .filter(|it| it.item == item.id)
+            .map(|it| (it.variation, it.query.trim().to_owned()))
+            .collect();
+        let most = breadth.min(3);
+        let by_model = queries::given(question, item, own, most, asked);
+        if by_model.is_empty() {
+            let met = shelf.names_met(brief);
+            next.extend(queries::gap_round(
+                question, item, &gap.query, &met, most, asked,
+            ));
+        }
+        next.extend(by_model);
     }
     next
 }

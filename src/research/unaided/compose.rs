@@ -138,6 +138,7 @@ pub(crate) fn compose(
         sections,
         conflicts,
         open: open_points(gathered)?,
+        reworded: 0,
     }))
 }
 

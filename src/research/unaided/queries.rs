@@ -51,6 +51,23 @@ pub(crate) fn gap_round(
     found
 }
 
+/// Queries for an item in words that were thought of elsewhere, at most `most`.
+pub(crate) fn given(
+    question: &Question,
+    item: &Item,
+    texts: Vec<(Variation, String)>,
+    most: u32,
+    asked: &mut BTreeSet<Vec<String>>,
+) -> Vec<Query> {
+    let mut found = Vec::new();
+    for (variation, text) in texts {
+        if found.len() < most as usize {
+            push(question, item, variation, text, asked, &mut found);
+        }
+    }
+    found
+}
+
 fn push(
     question: &Question,
     item: &Item,

@@ -438,8 +438,8 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
             role,
             model,
             step,
-            tokens_in,
-            tokens_out,
+            r#in,
+            out,
             ..
         } if verbose => {
             let tokens = |it: &Option<u64>| it.map_or("?".to_owned(), |it| it.to_string());
@@ -447,8 +447,8 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
                 "{} {}: {step}, {} tokens in, {} out",
                 role.word(),
                 line(model),
-                tokens(tokens_in),
-                tokens(tokens_out)
+                tokens(r#in),
+                tokens(out)
             )
         }
         Event::Log { level, message } if verbose || level == "warn" || level == "error" => {

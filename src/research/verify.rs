@@ -1,0 +1,150 @@
+//! Whether what was written in other words than the sources' says what they say (rows A9, E9).
+//!
+//! Each sentence is judged by itself against its own quotes, by a model that sees nothing else, or by
+//! the words alone. One that does not hold gives way to its quote, word for word.
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt, stream};
+
+use crate::domain::{Evidence, EvidenceId, Mode, ModelRole};
+use crate::error::Result;
+use crate::seams::Mind;
+
+use super::AT_ONCE;
+use super::aid::{Aid, Counting, Step};
+use super::ask::{
+    self,
+    shapes::{Verdict, Verified, VerifyAsk},
+};
+use super::draft::{Draft, Line};
+use super::gathered::Gathered;
+use super::prompts;
+use super::unaided::sentence::claim_text;
+use super::weigh::says_the_same;
+
+/// The draft with every sentence in its own words or in those of its quotes.
+pub(crate) async fn verify(
+    aid: &mut Aid<'_>,
+    gathered: &Gathered,
+    mode: Mode,
+    mut draft: Draft,
+) -> Result<Draft> {
+    let notes: BTreeMap<EvidenceId, &Evidence> = gathered
+        .notes
+        .evidence
+        .iter()
+        .map(|it| (it.id, it))
+        .collect();
+    let quotes = |line: &Line| -> Vec<&str> {
+        line.evidence
+            .iter()
+            .filter_map(|id| notes.get(id))
+            .map(|it| it.passage.text().expose())
+            .collect()
+    };
+    let mut told: Vec<Line> = Vec::new();
+    for line in lines(&mut draft) {
+        let verbatim = quotes(line).iter().any(|it| it.contains(&line.text));
+        if !verbatim && !told.contains(line) {
+            told.push(line.clone());
+        }
+    }
+    if told.is_empty() {
+        return Ok(draft);
+    }
+    let role = ModelRole::Verifier;
+    let mut faulty: Vec<Line> = Vec::new();
+    let mind = aid.mind(Step::Verify, role);
+    let mut asking = Vec::new();
+    for line in &told {
+        asking.push(judged(mind, line, quotes(line)));
+    }
+    let answers: Vec<_> = stream::iter(asking).buffered(AT_ONCE).collect().await;
+    for (line, answer) in answers {
+        let by_words = || {
+            let quoted: Vec<String> = quotes(line).iter().map(|it| (*it).to_owned()).collect();
+            says_the_same(&line.text, &quoted)
+        };
+        let holds = match answer {
+            None => by_words(),
+            Some((model, verdict)) => {
+                aid.settle(Step::Verify, role, model);
+                match verdict {
+                    Ok(it) => it == Verdict::Entails,
+                    Err(fault) => {
+                        aid.without(Step::Verify, role, fault)?;
+                        by_words()
+                    }
+                }
+            }
+        };
+        if !holds {
+            faulty.push(line.clone());
+        }
+    }
+    let words = &prompts::phrases()?.sentence;
+    // An answer that does not hold has no room for its quote; the report's short answer has.
+    let unsound = draft.answer.as_ref().is_some_and(|it| faulty.contains(it));
+    if unsound && mode == Mode::Report {
+        draft.answer = None;
+    }
+    for line in lines(&mut draft) {
+        if !faulty.contains(line) {
+            continue;
+        }
+        if let Some(it) = line.evidence.first().and_then(|id| notes.get(id)) {
+            line.text = claim_text(it.passage.text().expose(), words);
+            line.evidence.truncate(1);
+        }
+    }
+    draft.reworded = faulty.len() as u32;
+    Ok(draft)
+}
+
+/// What a model says of a line, where there is one.
+async fn judged<'a>(
+    mind: Option<&'a Mind>,
+    line: &'a Line,
+    quotes: Vec<&'a str>,
+) -> (&'a Line, Option<(Counting<'a>, Result<Verdict>)>) {
+    let Some(mind) = mind else {
+        return (line, None);
+    };
+    let model = Counting::of(mind);
+    let verdict = verdict(&model, &line.text, &quotes).await;
+    (line, Some((model, verdict)))
+}
+
+async fn verdict(model: &Counting<'_>, claim: &str, quotes: &[&str]) -> Result<Verdict> {
+    let asked = VerifyAsk { claim, quotes };
+    let answer = ask::typed(model, asked.prompt()?, reasoned).await?;
+    Ok(answer.value.verdict)
+}
+
+fn reasoned(answer: &Verified) -> std::result::Result<(), String> {
+    if answer.reason.trim().is_empty() {
+        return Err("`reason` is empty".to_owned());
+    }
+    Ok(())
+}
+
+/// Every sentence of the draft that stands for itself.
+fn lines(draft: &mut Draft) -> impl Iterator<Item = &mut Line> {
+    draft
+        .short
+        .iter_mut()
+        .chain(draft.answer.iter_mut())
+        .chain(draft.findings.iter_mut().map(|it| &mut it.0))
+        .chain(
+            draft
+                .sections
+                .iter_mut()
+                .flat_map(|it| it.paragraphs.iter_mut().flatten()),
+        )
+        .chain(
+            draft
+                .conflicts
+                .iter_mut()
+                .flat_map(|it| it.sides.iter_mut().map(|it| &mut it.1)),
+        )
+}

@@ -1,7 +1,8 @@
 //! Language models: six dialects, a table of providers, and the adapter that speaks over HTTP.
 //!
 //! [`wire`] turns prompts into requests and bytes into completions and does no I/O; [`providers`] says who speaks which
-//! dialect, where, and with which key; [`http`] sends. Faults are sorted in [`fault`].
+//! dialect, where, and with which key; [`http`] sends. Faults are sorted in [`fault`]. What goes around a model stands in
+//! [`stack`]: [`retried`], [`limited`] and [`metered`] for each, [`failover`] over all, and the [`purse`] that pays.
 mod anthropic;
 mod cohere;
 mod draft;
@@ -25,6 +26,7 @@ pub mod retry_after;
 #[cfg(test)]
 mod scripted;
 pub mod sse;
+pub mod stack;
 mod think;
 pub mod wire;
 
@@ -39,4 +41,5 @@ pub use purse::{Caps, Charge, Purse, Reservation, Spent};
 pub use request::{LimitField, ModelSettings, Outgoing, Schemas};
 pub use retried::{Patience, Retried};
 pub use retry_after::Headers;
+pub use stack::{Chosen, Shared};
 pub use wire::{Dialect, Stream};

@@ -80,11 +80,17 @@ impl Metered {
         most: Charge,
         reservation: Reservation,
         answer: Result<Completion>,
+        heard: bool,
     ) -> Result<Completion> {
         let mut completion = match answer {
             Ok(it) => it,
             Err(error) => {
-                match self.billed(&error, most) {
+                // What was written is billed, whatever the fault behind it calls itself.
+                let billed = match heard {
+                    true => Billed::Perhaps,
+                    false => self.billed(&error, most),
+                };
+                match billed {
                     Billed::Nothing => reservation.release(),
                     Billed::Input(charge) => reservation.settle(charge),
                     // As after a cancelled call, the estimate is booked.
@@ -157,13 +163,18 @@ impl LanguageModel for Metered {
     async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
         let (prompt, most, reservation) = self.prepared(prompt).await?;
         let answer = self.inner.complete(&prompt).await;
-        self.settled(most, reservation, answer)
+        self.settled(most, reservation, answer, false)
     }
 
     async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {
         let (prompt, most, reservation) = self.prepared(prompt).await?;
-        let answer = self.inner.stream(&prompt, sink).await;
-        self.settled(most, reservation, answer)
+        let mut heard = false;
+        let mut told = |text: &str| {
+            heard = true;
+            sink(text);
+        };
+        let answer = self.inner.stream(&prompt, &mut told).await;
+        self.settled(most, reservation, answer, heard)
     }
 }
 

@@ -385,6 +385,7 @@ impl Unit {
             Unit::Dollars if amount % 10_000_000 == 0 => format!("${:.2}", amount as f64 / NANO),
             Unit::Dollars => format!("${:.4}", amount as f64 / NANO),
             Unit::Tokens => format!("{amount} tokens"),
+            Unit::Calls if amount == 1 => "1 model call".to_owned(),
             Unit::Calls => format!("{amount} model calls"),
         }
     }

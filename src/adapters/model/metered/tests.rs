@@ -119,6 +119,22 @@ async fn a_refused_call_costs_nothing_and_a_lost_one_its_estimate() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_that_has_begun_is_booked_whatever_ends_it() {
+    let overloaded = ModelFault {
+        status: Some(529),
+        ..ModelFault::transient("overloaded")
+    };
+    for (told, booked) in [("", 0.0), ("Mo", MOST)] {
+        let purse = purse(Some(1.0));
+        let model = Scripted::new("a/b", [Say::Fault(told, overloaded.clone())]);
+        let metered = metered(&model, &purse);
+        let answer = metered.stream(&prompt("write"), &mut |_| ()).await;
+        assert!(answer.is_err());
+        assert_eq!(purse.spent().usd, Some(booked));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn azure_bills_the_input_that_its_filter_read() {
     let purse = purse(Some(1.0));
     let filtered = ModelFault {

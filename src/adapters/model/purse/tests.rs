@@ -52,7 +52,7 @@ fn a_full_purse_says_which_budget_is_spent() {
     let error = calls.reserve("m", dollars(0.0), false).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the budget of 1 model calls is spent, but for what is kept to finish the report"
+        "the budget of 1 model call is spent, but for what is kept to finish the report"
     );
     assert!(calls.reserve("m", dollars(0.0), true).is_ok());
 }

@@ -1,8 +1,9 @@
-//! Language models: requests, answers, streams and faults of each dialect, the table of providers, and HTTP.
+//! Language models: requests, answers, streams and faults of each dialect, the table of providers, HTTP, and the wrappers.
 mod answers;
 mod faults;
 mod http;
 mod providers;
 mod requests;
 mod samples;
+mod stack;
 mod streams;

@@ -33,6 +33,8 @@ pub struct ModelFault {
     pub context_too_long: bool,
     /// A filter held the prompt or the answer back: the same words will not pass.
     pub filtered: bool,
+    /// The request is known never to have reached the provider, so that it is not billed.
+    pub unsent: bool,
 }
 
 impl ModelFault {
@@ -45,6 +47,7 @@ impl ModelFault {
             message: message.into(),
             context_too_long: false,
             filtered: false,
+            unsent: false,
         }
     }
 
@@ -189,6 +192,7 @@ fn of(
         },
         context_too_long: verdict == Verdict::TooLong,
         filtered: verdict == Verdict::Filtered,
+        unsent: false,
     }
 }
 

@@ -115,8 +115,11 @@ impl HttpModel {
                 Auth::Bearer => ("authorization", format!("Bearer {}", key.expose())),
                 Auth::Header(name) => (name, key.expose().to_owned()),
             };
-            let mut value = reqwest::header::HeaderValue::from_str(&value)
-                .map_err(|_| ModelFault::setup("the key holds a character that no key has"))?;
+            let mut value =
+                reqwest::header::HeaderValue::from_str(&value).map_err(|_| ModelFault {
+                    unsent: true,
+                    ..ModelFault::setup("the key holds a character that no key has")
+                })?;
             value.set_sensitive(true);
             request = request.header(name, value);
         }
@@ -356,9 +359,11 @@ fn lost(fault: reqwest::Error) -> ModelFault {
         next = cause.source();
     }
     let said = cut(&said, 300);
-    if fault.is_builder() {
+    let unsent = fault.is_builder() || fault.is_connect();
+    let fault = if fault.is_builder() {
         ModelFault::setup(said)
     } else {
         ModelFault::transient(said)
-    }
+    };
+    ModelFault { unsent, ..fault }
 }

@@ -9,26 +9,32 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 /// What the server does with one request.
-enum Act {
+pub(super) enum Act {
     /// Says this and closes.
     Say(String),
     /// Says this and keeps silent.
     Hang(String),
 }
 
-struct Server {
-    url: String,
+pub(super) struct Server {
+    pub(super) url: String,
     /// The requests that came, whole.
-    heard: Arc<Mutex<Vec<String>>>,
+    pub(super) heard: Arc<Mutex<Vec<String>>>,
 }
 
 async fn serve(act: Act) -> Server {
+    serve_in_turn(vec![act]).await
+}
+
+/// A server that does one after the other, and the last again and again.
+pub(super) async fn serve_in_turn(acts: Vec<Act>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let heard = Arc::new(Mutex::new(Vec::new()));
     let kept = heard.clone();
     tokio::spawn(async move {
-        loop {
+        for nth in 0.. {
+            let act = acts.get(nth).or(acts.last()).unwrap();
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut request = Vec::new();
             let mut buffer = [0; 4096];
@@ -42,7 +48,7 @@ async fn serve(act: Act) -> Server {
             kept.lock()
                 .unwrap()
                 .push(String::from_utf8_lossy(&request).into_owned());
-            let (Act::Say(text) | Act::Hang(text)) = &act;
+            let (Act::Say(text) | Act::Hang(text)) = act;
             let _sent = socket.write_all(text.as_bytes()).await;
             let _sent = socket.flush().await;
             if let Act::Hang(_) = act {
@@ -66,7 +72,7 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-fn answer(status: &str, headers: &str, body: &str) -> String {
+pub(super) fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n{body}"
@@ -74,7 +80,7 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
 }
 
 /// A stream without a length: it lasts until the connection is closed.
-fn stream(body: &str) -> String {
+pub(super) fn stream(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
 }
 
@@ -149,6 +155,7 @@ async fn a_stream_that_is_cut_is_no_answer() {
         let error = answer.unwrap_err();
         assert_eq!(error.kind(), Kind::Transient);
         assert!(error.chain().contains("cut off"), "{error:?}");
+        assert!(!fault(&error).unsent, "it may be billed");
         assert_eq!(told, "Gre");
     }
 }
@@ -222,6 +229,7 @@ async fn a_server_that_is_not_there_is_a_transient_error_with_a_hint() {
     drop(listener);
     let error = model(&url).complete(&prompt()).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Transient);
+    assert!(fault(&error).unsent, "what never arrived is not billed");
     assert!(
         error.help().unwrap().starts_with("Start the server at "),
         "{error:?}"

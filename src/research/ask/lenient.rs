@@ -4,7 +4,7 @@
 use serde_json::{Map, Number, Value};
 
 /// Containers inside each other; what nests deeper is no answer.
-const DEPTH: usize = 64;
+const DEPTH: usize = 32;
 
 /// How far is looked ahead to tell a quote that ends a string from one inside it, bytes.
 const AHEAD: usize = 160;

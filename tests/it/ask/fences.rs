@@ -76,7 +76,7 @@ fn a_numbered_sentence_stays_on_its_line() {
     );
     assert_eq!(
         got,
-        "<<<page\n[4] One [5] two [6] three\n[7] (8) Four ›››\n>>>"
+        "<<<page\n[4] One (5) two (6) three\n[7] (8) Four ›››\n>>>"
     );
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod addresses;
+mod ask;
 mod cli;
 mod commands;
 mod config;

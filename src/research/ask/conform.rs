@@ -77,7 +77,9 @@ fn root(value: &Value, schema: &Value, depth: usize) -> Result<(Value, Changed),
 fn wraps(value: &Value, name: &str) -> bool {
     match value {
         Value::Array(_) => true,
-        Value::Object(fields) => !fields.keys().any(|it| plain(it) == plain(name)),
+        Value::Object(fields) => {
+            !fields.is_empty() && !fields.keys().any(|it| plain(it) == plain(name))
+        }
         _ => false,
     }
 }

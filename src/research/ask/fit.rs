@@ -101,7 +101,12 @@ pub fn fit(parts: Vec<Part>, window: Window) -> Fitted {
     let mut fitted = Fitted::default();
     for nth in order {
         let part = &parts[nth];
-        let left = room - spent;
+        // Nothing goes in beside what must be in and was cut.
+        let left = if part.must || fitted.cut.is_empty() {
+            room - spent
+        } else {
+            0
+        };
         if cost(&part.text) <= left {
             spent += cost(&part.text);
             texts[nth] = Some(part.text.clone());

@@ -4,7 +4,7 @@
 use serde_json::{Map, Number, Value};
 
 /// Containers inside each other; what nests deeper is no answer.
-const DEPTH: usize = 64;
+const DEPTH: usize = 32;
 
 /// How far is looked ahead to tell a quote that ends a string from one inside it, bytes.
 const AHEAD: usize = 160;
@@ -101,7 +101,6 @@ impl<'a> Reader<'a> {
     fn object(&mut self, depth: usize) -> Option<(Value, Cut)> {
         self.at += 1;
         let mut fields = Map::new();
-        let mut commas = 1;
         loop {
             self.blanks();
             let Some(c) = self.peek() else {
@@ -117,7 +116,6 @@ impl<'a> Reader<'a> {
                     return Some((Value::Object(fields), Cut::Whole));
                 }
                 ',' | ';' => {
-                    commas += 1;
                     self.at += 1;
                     continue;
                 }
@@ -148,7 +146,6 @@ impl<'a> Reader<'a> {
                     return (!fields.is_empty()).then_some((Value::Object(fields), Cut::Whole));
                 }
             }
-            commas = 0;
         }
     }
 
@@ -207,11 +204,11 @@ impl<'a> Reader<'a> {
     fn list(&mut self, depth: usize) -> Option<(Value, Cut)> {
         self.at += 1;
         let mut items = Vec::new();
-        let mut commas = 1;
         loop {
             self.blanks();
             let Some(c) = self.peek() else {
-                return Some((Value::Array(items), Cut::Between));
+                // An empty list would say that there is nothing, which was not said.
+                return (!items.is_empty()).then_some((Value::Array(items), Cut::Between));
             };
             match c {
                 ']' => {
@@ -226,7 +223,6 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 ',' | ';' => {
-                    commas += 1;
                     self.at += 1;
                     continue;
                 }
@@ -252,7 +248,6 @@ impl<'a> Reader<'a> {
                     return (!items.is_empty()).then_some((Value::Array(items), Cut::Within));
                 }
             }
-            commas = 0;
         }
     }
 

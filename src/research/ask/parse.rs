@@ -142,7 +142,7 @@ fn gathered<T: DeserializeOwned>(found: &Candidates, schema: &Value) -> Option<T
 fn candidates(text: &str) -> Candidates {
     let mut found = Candidates::default();
     // Beginning again inside what could not be read costs time: this much of it is spent, then no more.
-    let mut fuel = 4 * text.len() + 4_096;
+    let mut fuel = text.len() + 32_768;
     let mut at = 0;
     let mut fenced = false;
     // Up to here, what is found stands inside something that was cut off.

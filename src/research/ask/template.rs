@@ -127,11 +127,9 @@ pub fn sentence_line(nth: usize, words: &str) -> String {
 
 /// Strangers' words on one line, tamed as [`untrusted`] does.
 pub fn one_line(text: &str) -> String {
-    let flat: Vec<String> = visible(text)
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
-    tame(&flat.join(" "))
+    let lines: Vec<String> = visible(text).lines().map(tame).collect();
+    let words: Vec<&str> = lines.iter().flat_map(|it| it.split_whitespace()).collect();
+    tame(&words.join(" "))
 }
 
 /// Without what cannot be seen; every kind of line break is one.

@@ -149,7 +149,7 @@ impl App {
         run: RunId,
         question: Question,
         past: Vec<Envelope>,
-        doors: Doors,
+        mut doors: Doors,
     ) -> Result<Running> {
         let (report_fault, faults) = mpsc::channel(1);
         let journal = Journal::open(
@@ -160,6 +160,9 @@ impl App {
             report_fault,
         )
         .await?;
+        if let Some(tell) = doors.spent_before.take() {
+            tell(&journal.usage());
+        }
         log.emit(match past.last() {
             None => Event::RunStarted {},
             Some(last) => Event::RunResumed {

@@ -51,6 +51,7 @@ pub(super) fn doors(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> Doors
         readers: folders.iter().map(|it| Arc::clone(it) as _).collect(),
         ranker,
         models: Models::default(),
+        spent_before: None,
         prepare: Some(Box::new(|heard| Box::pin(prepare(folders, heard)))),
     }
 }

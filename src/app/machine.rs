@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
 use super::{folders, models};
+use crate::adapters::model::Limiters;
 use crate::adapters::ranker::Lexical;
 use crate::adapters::system;
 use crate::config::Settings;
@@ -14,10 +15,15 @@ use crate::research;
 impl Parts {
     /// The machine's own clock, chance and doors, and the method of [`crate::research`].
     pub fn machine() -> Parts {
+        // One key bears so many calls, whichever run they are of.
+        let limiters = Arc::new(Limiters::default());
         Parts {
             clock: system::clock(),
             chance: system::chance(),
-            open: Arc::new(|settings, question| Box::pin(local(settings, question))),
+            open: Arc::new(move |settings, question| {
+                let limiters = Arc::clone(&limiters);
+                Box::pin(async move { local(settings, question, limiters).await })
+            }),
             research: Arc::new(|world, log, run, question| {
                 Box::pin(research::research(world, log, run, question))
             }),
@@ -27,11 +33,13 @@ impl Parts {
 }
 
 /// The doors of a question over local folders.
-async fn local(settings: &Settings, question: &Question) -> Result<Doors> {
+async fn local(settings: &Settings, question: &Question, limiters: Arc<Limiters>) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
     let opened = folders::open(settings, &paths).await?;
+    let (models, spent_before) = models::open(settings, question, limiters)?;
     Ok(Doors {
-        models: models::open(settings, question)?,
+        models,
+        spent_before,
         ..folders::doors(opened, Arc::new(Lexical))
     })
 }

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use crate::adapters::folder::Progress;
 use crate::config::Settings;
-use crate::domain::{Brief, Plan, Question, Report, RunId};
+use crate::domain::{Brief, Plan, Question, Report, RunId, Usage};
 use crate::error::Result;
 use crate::record::Event;
 use crate::seams::{Chance, Clock, Log, Models, PageReader, Ranker, SearchProvider, World};
@@ -34,6 +34,8 @@ pub struct Doors {
     pub ranker: Arc<dyn Ranker>,
     /// Who thinks.
     pub models: Models,
+    /// Hears what earlier sittings spent on models, before the first call.
+    pub spent_before: Option<SpentBefore>,
     /// What must be done before the first search (an index brought up to date), and what there is
     /// to tell of it.
     pub prepare: Option<Prepare>,
@@ -43,6 +45,9 @@ pub struct Doors {
 /// same however often it is interrupted; how far it is depends on the clock, and is no event.
 /// Dropping it stops it, and what it has done so far stays done.
 pub type Prepare = Box<dyn FnOnce(Heard) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
+
+/// Hears what earlier sittings spent.
+pub type SpentBefore = Box<dyn FnOnce(&Usage) + Send>;
 
 /// Hears how far something is.
 pub type Heard = Arc<dyn Fn(Progress) + Send + Sync>;

@@ -25,7 +25,7 @@ fn unread(part: &str) -> Error {
         Kind::Usage,
         format!("reading --budget: `{part}` is no amount"),
     )
-    .hint("write money as $2, time as 90s, 15m or 2h, work as 60calls, 20searches or 40pages")
+    .hint("write money as $2, time as 90s, 15m or 2h, work as 60calls, 20searches, 40pages or 300ktokens")
 }
 
 fn one(part: &str) -> Option<(&'static str, String)> {
@@ -47,6 +47,13 @@ fn one(part: &str) -> Option<(&'static str, String)> {
         "call" | "calls" => count("budget.calls"),
         "search" | "searches" => count("budget.searches"),
         "page" | "pages" => count("budget.pages"),
+        "token" | "tokens" => count("budget.tokens"),
+        "ktoken" | "ktokens" | "k tokens" => {
+            Some(("budget.tokens", (amount * 1e3).round().to_string()))
+        }
+        "mtoken" | "mtokens" | "m tokens" => {
+            Some(("budget.tokens", (amount * 1e6).round().to_string()))
+        }
         _ => None,
     }
 }
@@ -68,6 +75,10 @@ mod tests {
                 ("budget.seconds", "900".to_owned()),
                 ("budget.calls", "60".to_owned()),
             ]
+        );
+        assert_eq!(
+            parse("300ktokens").unwrap(),
+            [("budget.tokens", "300000".to_owned())]
         );
         assert_eq!(
             parse("1.5h, 20 searches").unwrap(),

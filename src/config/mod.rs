@@ -35,6 +35,8 @@ pub struct Settings {
     pub models: BTreeMap<ModelRole, String>,
     /// Tokens of prompt and answer together that the models take.
     pub model_window: u32,
+    /// What the models cost, as written; empty for list prices.
+    pub price: String,
     /// The environment with the `.env` in force: where keys are looked up by name.
     pub variables: Variables,
     /// The numbers of the method.
@@ -97,6 +99,7 @@ impl Settings {
                 })
                 .collect(),
             model_window: count("model_window"),
+            price: values.word("price").to_owned(),
             variables,
             method: Method {
                 effort: effort::parse(values.word("effort")).unwrap_or_default(),
@@ -123,6 +126,7 @@ impl Settings {
                 calls: values.whole("budget.calls"),
                 searches: values.whole("budget.searches"),
                 pages: values.whole("budget.pages"),
+                tokens: values.whole("budget.tokens"),
             },
             max_document_bytes: values.whole("max_document_bytes").unwrap_or(0),
             pdf_seconds: values.whole("pdf_seconds").unwrap_or(0),

@@ -13,6 +13,9 @@ pub struct Budget {
     pub searches: Option<u64>,
     /// Pages read.
     pub pages: Option<u64>,
+    /// Tokens sent to models and received from them, together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// What a run has spent.

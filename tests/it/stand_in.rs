@@ -349,6 +349,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         concurrency: 8,
         models: Default::default(),
         model_window: 16_384,
+        price: String::new(),
         variables: Default::default(),
     }
 }
@@ -364,6 +365,7 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
             Box::pin(async move {
                 Ok(Doors {
                     models: Default::default(),
+                    spent_before: None,
                     search: vec![Arc::clone(&shelf) as _],
                     readers: vec![shelf as _],
                     ranker: Arc::new(Unranked),

@@ -166,6 +166,25 @@ impl Purse {
         }))
     }
 
+    /// Counts what earlier sittings spent, where that is known only after the purse was made. Before
+    /// the first call.
+    pub fn remember(&self, before: Spent) {
+        let mut sums = self.locked();
+        let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        add(
+            &mut sums.spent.nano,
+            (before.usd.unwrap_or(0.0) * NANO).ceil() as u64,
+        );
+        add(
+            &mut sums.spent.tokens,
+            before.tokens_in.saturating_add(before.tokens_out),
+        );
+        add(&mut sums.spent.calls, before.calls);
+        add(&mut sums.tokens_in, before.tokens_in);
+        add(&mut sums.tokens_out, before.tokens_out);
+        sums.unpriced |= before.usd.is_none();
+    }
+
     /// What may be spent.
     pub fn caps(&self) -> Caps {
         self.0.caps

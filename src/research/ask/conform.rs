@@ -213,8 +213,7 @@ impl Conformer {
                 continue;
             }
             self.changed = true;
-            // A list or a text that was left out of an otherwise complete object says nothing; so does one that is
-            // empty. Checks ask for what must be there.
+            // A list that an otherwise complete object leaves out is empty. Checks ask for what must be there.
             let empty = match kind(inner) {
                 _ if nullable(inner) => Value::Null,
                 "array" if most => Value::Array(Vec::new()),
@@ -337,7 +336,10 @@ impl Conformer {
                 .as_f64()
                 .filter(|it| it.fract() == 0.0 && it.abs() < 9e15)
                 .map(|it| Value::Number((it as i64).into())),
-            Value::String(it) => one(numbers_in(it)),
+            Value::String(it) => match it.trim().parse::<i64>() {
+                Ok(it) => Some(Value::Number(it.into())),
+                Err(_) => one(numbers_in(it)),
+            },
             Value::Array(items) => one(items.clone()).filter(|it| it.is_i64() || it.is_u64()),
             Value::Object(fields) => {
                 one(fields.values().cloned().collect()).filter(|it| it.is_i64() || it.is_u64())
@@ -436,10 +438,8 @@ fn one(mut values: Vec<Value>) -> Option<Value> {
 fn numbers_in(text: &str) -> Vec<Value> {
     let mut found: Vec<i64> = Vec::new();
     let mut rest = text;
-    let mut range = false;
     while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
-        let between = rest[..start].trim();
-        range = !found.is_empty() && (between == "-" || between == "–" || between == "to") || range;
+        let range = matches!(rest[..start].trim(), "-" | "–" | "to");
         let tail = &rest[start..];
         let end = tail
             .find(|it: char| !it.is_ascii_digit())
@@ -452,7 +452,6 @@ fn numbers_in(text: &str) -> Vec<Value> {
                 _ => found.push(number),
             }
         }
-        range = false;
         rest = &tail[end..];
         if found.len() > LIST {
             break;

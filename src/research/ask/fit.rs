@@ -1,5 +1,6 @@
 //! What goes into a prompt, so that prompt and answer fit the model's context (row E12).
 use crate::domain::sentences;
+use crate::seams::Prompt;
 
 use super::template::sentence_line;
 
@@ -17,6 +18,14 @@ const AROUND: usize = 32;
 pub fn tokens(text: &str) -> usize {
     let thirds: usize = text.chars().map(thirds).sum();
     thirds.div_ceil(3)
+}
+
+/// How many tokens a whole prompt takes at most, about; its schema too, which some models are told in words.
+pub fn prompt_tokens(prompt: &Prompt) -> usize {
+    let turns: usize = prompt.messages.iter().map(|it| tokens(&it.text) + 1).sum();
+    let system = prompt.system.as_deref().map_or(0, |it| tokens(it) + 1);
+    let schema = prompt.schema.as_ref();
+    turns + system + schema.map_or(0, |it| tokens(&it.json.to_string()) + 1)
 }
 
 fn thirds(c: char) -> usize {
@@ -50,11 +59,12 @@ impl Window {
             .saturating_sub(AROUND)
     }
 
-    /// The window that is left when `text` (the template, the question) is in it.
+    /// The window that is left beside `prompt`: what a prompt without its page or its evidence takes is not there for
+    /// them.
     #[must_use]
-    pub fn without(self, text: &str) -> Window {
+    pub fn beside(self, prompt: &Prompt) -> Window {
         Window {
-            tokens: self.tokens.saturating_sub(tokens(text) + 1),
+            tokens: self.tokens.saturating_sub(prompt_tokens(prompt)),
             ..self
         }
     }

@@ -39,7 +39,8 @@ pub enum How {
 /// The value of `schema`'s shape in what a model wrote.
 ///
 /// Of several candidates the last complete one that fits counts, one in a code fence before one outside, one that
-/// the text cut off after both. Lists are cut at the schema's `maxItems`, at 1,000 without one.
+/// the text cut off after both. What stands in thinking that was opened and never closed counts only if there is
+/// nothing else. Lists are cut at the schema's `maxItems`, at 1,000 without one.
 ///
 /// # Errors
 /// One sentence that says what is wrong, fit to be told to the model.
@@ -89,6 +90,7 @@ struct Candidates {
     open: VecDeque<Value>,
     cut: VecDeque<Value>,
     inner: VecDeque<Value>,
+    empty: VecDeque<Value>,
 }
 
 fn pick<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, String> {
@@ -97,7 +99,14 @@ fn pick<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, String> {
         return Ok(value);
     }
     let mut fault = None;
-    for class in [&found.fenced, &found.open, &found.cut, &found.inner] {
+    let found = [
+        &found.fenced,
+        &found.open,
+        &found.cut,
+        &found.inner,
+        &found.empty,
+    ];
+    for class in found {
         for value in class.iter().rev() {
             match earn::<T>(value, schema) {
                 Ok((it, _)) => return Ok(it),
@@ -163,7 +172,9 @@ fn candidates(text: &str) -> Candidates {
         let spent = read.end - at;
         let whole = read.value.is_some() && !read.cut;
         if let Some(value) = read.value {
-            let class = if at < inner_until {
+            let class = if !read.cut && is_empty(&value) {
+                &mut found.empty
+            } else if at < inner_until {
                 &mut found.inner
             } else if read.cut {
                 &mut found.cut
@@ -188,6 +199,15 @@ fn candidates(text: &str) -> Candidates {
         }
     }
     found
+}
+
+/// Brackets around nothing, as they also stand in prose.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(it) => it.is_empty(),
+        Value::Object(it) => it.is_empty(),
+        _ => false,
+    }
 }
 
 const THINKING: &[&str] = &[

@@ -3,7 +3,7 @@ use ibid::domain::{
     Coverage, CoverageRow, EvidenceId, Item, ItemId, QuestionKind, SectionPlan, Stance, Turn,
     WritingPlan,
 };
-use ibid::research::ask::fit::tokens;
+use ibid::research::ask::fit::{Window, batches, prompt_tokens, tokens};
 use ibid::research::ask::parse::parse;
 use ibid::research::ask::shapes::*;
 use ibid::seams::Prompt;
@@ -372,4 +372,38 @@ fn a_language_is_named_in_words() {
     assert_eq!(language(None), "the language of the question");
     assert_eq!(language(Some("vi")), "Vietnamese");
     assert_eq!(language(Some("xx")), "the language with the code xx");
+}
+
+#[test]
+fn a_long_page_is_weighed_in_prompts_that_each_fit() {
+    let items = items();
+    let words: Vec<String> = (0..400)
+        .map(|n| format!("[{n}] In 20{n} the roofs of Toronto cooled by {n}.5 °C; 屋顶绿化。"))
+        .collect();
+    let sentences: Vec<(usize, &str)> = words.iter().map(String::as_str).enumerate().collect();
+    let ask = |sentences: &[(usize, &str)]| {
+        let ask = WeighAsk {
+            question: QUESTION,
+            items: &items,
+            title: "Roofs",
+            sentences,
+            most: 8,
+            language: "English",
+        };
+        ask.prompt().unwrap()
+    };
+    let window = Window {
+        tokens: 4_096,
+        answer: 800,
+    };
+    let all = batches(&sentences, window.beside(&ask(&[])));
+    assert!(all.len() > 3);
+    for batch in &all {
+        let batch: Vec<(usize, &str)> = batch.iter().map(|it| (it.0, it.1.as_str())).collect();
+        let taken = prompt_tokens(&ask(&batch)) + window.answer;
+        assert!(taken <= window.tokens, "{taken}");
+    }
+    assert_eq!(all.iter().flatten().count(), words.len());
+    let largest = all.iter().map(Vec::len).max().unwrap();
+    assert!(largest > 20, "batches are no smaller than they must be");
 }

@@ -25,7 +25,7 @@ use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::research::attribution::check_row;
-pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research};
+pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 use lock::RunLock;
 use sitting::Sitting;

@@ -14,7 +14,7 @@ use super::unaided;
 
 /// Share of the question's words that a sharper version must keep: a model that asks something else is
 /// not listened to.
-const KEPT: f32 = 0.5;
+const KEPT: f32 = 0.7;
 
 /// The refined question.
 ///

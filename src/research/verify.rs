@@ -66,14 +66,14 @@ pub(crate) async fn verify(
             says_the_same(&line.text, &quoted)
         };
         let holds = match answer {
-            None => by_words(),
+            None => by_words()?,
             Some((model, verdict)) => {
                 aid.settle(Step::Verify, role, model);
                 match verdict {
                     Ok(it) => it == Verdict::Entails,
                     Err(fault) => {
                         aid.without(Step::Verify, role, fault)?;
-                        by_words()
+                        by_words()?
                     }
                 }
             }

@@ -1,11 +1,13 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
+use std::collections::BTreeSet;
+
 use futures_util::{StreamExt, stream};
 
 use crate::domain::words::numbers;
 use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question, SourceId,
 };
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::record::Event;
 use crate::seams::{LanguageModel, Log, Mind};
 
@@ -13,7 +15,7 @@ use super::AT_ONCE;
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
-    fit::{Window, batches, tokens},
+    fit::{Window, batches},
     shapes::{WeighAsk, WeighedRow, language},
 };
 use super::attribution::{self, Word};
@@ -21,7 +23,7 @@ use super::prompts;
 use super::read::Shelf;
 use super::unaided::lexicon::spaced;
 use super::unaided::score::{Lines, Reading, Scale, Weighed};
-use super::unaided::sentence::{claim_text, doubts};
+use super::unaided::sentence::{claim_text, denies, doubts};
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the cut of 25,000.
 const WHOLE: usize = 7;
@@ -149,20 +151,38 @@ async fn by_model(
         }
     }
     let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+    let by_words: Vec<Vec<Evidence>> = weighed
+        .iter_mut()
+        .map(|it| std::mem::take(&mut it.evidence))
+        .collect();
+    let (mut read, mut found_any) = (0, false);
+    let mut twins: BTreeSet<usize> = (0..weighed.len()).collect();
     for (nth, model, found) in answers {
         aid.settle(Step::Weigh, ModelRole::Summarizer, model);
         match found {
             Ok(rows) => {
-                let reading = &readings[nth];
-                let mut earned: Vec<Evidence> = Vec::new();
+                read += 1;
+                twins.remove(&nth);
                 for row in rows {
-                    if let Some(it) = earn(scale, reading, &row, round.wave)? {
-                        join(&mut earned, it);
+                    if let Some(it) = earn(scale, &readings[nth], &row, round.wave)? {
+                        found_any = true;
+                        join(&mut weighed[nth].evidence, it);
                     }
                 }
-                weighed[nth].evidence = earned;
             }
             Err(fault) => aid.without(Step::Weigh, ModelRole::Summarizer, fault)?,
+        }
+    }
+    // One that sees nothing anywhere, where the words alone found something, does not see.
+    if read > 0 && !found_any && by_words.iter().any(|it| !it.is_empty()) {
+        let doing = format!("{} found nothing on {read} pages", mind.model.name());
+        let fault = Error::new(Kind::Malformed, doing);
+        aid.without(Step::Weigh, ModelRole::Summarizer, fault)?;
+        twins = (0..weighed.len()).collect();
+    }
+    for (nth, evidence) in by_words.into_iter().enumerate() {
+        if twins.contains(&nth) {
+            weighed[nth].evidence = evidence;
         }
     }
     Ok(())
@@ -201,17 +221,11 @@ async fn found_on(
         language: &language,
     };
     let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();
-    let frame = plain.prompt()?;
-    let frame = frame
-        .messages
-        .iter()
-        .map(|it| tokens(&it.text))
-        .sum::<usize>()
-        + frame.system.as_deref().map_or(0, tokens);
     let room = Window {
-        tokens: (window as usize).saturating_sub(frame),
+        tokens: window as usize,
         answer: ANSWER.min(window as usize / 3),
-    };
+    }
+    .beside(&plain.prompt()?);
     let mut rows = Vec::new();
     for batch in batches(&sentences, room) {
         let batch: Vec<(usize, &str)> = batch.iter().map(|it| (it.0, it.1.as_str())).collect();
@@ -265,7 +279,7 @@ fn earn(
         .collect::<Vec<_>>()
         .join(" ");
     let said = row.claim.trim();
-    let claim = if says_the_same(said, &quoted) {
+    let claim = if says_the_same(said, &quoted)? {
         said.to_owned()
     } else {
         plain.clone()
@@ -287,7 +301,7 @@ fn earn(
 
 /// Whether a model's sentence says no more than the quote: no number that is not there, no address,
 /// and nothing that the words of the quote do not carry.
-pub(crate) fn says_the_same(said: &str, quoted: &[String]) -> bool {
+pub(crate) fn says_the_same(said: &str, quoted: &[String]) -> Result<bool> {
     let there: Vec<f64> = quoted
         .iter()
         .flat_map(|it| numbers(it))
@@ -297,10 +311,14 @@ pub(crate) fn says_the_same(said: &str, quoted: &[String]) -> bool {
         .iter()
         .any(|it| !there.iter().any(|other| (other - it.value).abs() < 1e-9));
     let verdict = attribution::judge(said, quoted).verdict;
-    !said.is_empty()
+    // What denies must deny on both sides: "felled" is not said by "without felling".
+    let words = &prompts::phrases()?.sentence;
+    let denied = quoted.iter().any(|it| denies(&spaced(it), words));
+    Ok(!said.is_empty()
         && !lacking
         && !said.contains("://")
-        && matches!(verdict, Word::Supported | Word::Partly)
+        && denies(&spaced(said), words) == denied
+        && matches!(verdict, Word::Supported | Word::Partly))
 }
 
 /// Adds a finding, or its item to the finding that rests on the same sentences.

@@ -4,7 +4,7 @@ use crate::domain::{
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::{LanguageModel, Log, Mind};
+use crate::seams::{LanguageModel, Log, Mind, Prompt};
 
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
@@ -78,17 +78,27 @@ async fn in_own_words(
         language: &language,
     };
     let best = best_first(notes, notes.evidence.iter());
-    if let Some(answer) = desk.answer(&best).await? {
-        draft.short = short(&answer, &draft.short);
-        draft.answer = Some(answer);
-    }
-    if question.mode == Mode::Report {
-        let sections = desk.sections().await?;
-        if !sections.is_empty() {
-            draft.sections = sections;
+    // Where one of the two cannot be written, the other still is.
+    let answer = desk.answer(&best).await;
+    let sections = match question.mode {
+        Mode::Report => desk.sections().await,
+        Mode::Answer => Ok(Vec::new()),
+    };
+    let mut fault = None;
+    match answer {
+        Ok(Some(answer)) => {
+            draft.short = short(&answer, &draft.short);
+            draft.answer = Some(answer);
         }
+        Ok(None) => {}
+        Err(it) => fault = Some(it),
     }
-    Ok(())
+    match sections {
+        Ok(sections) if !sections.is_empty() => draft.sections = sections,
+        Ok(_) => {}
+        Err(it) => fault = fault.or(Some(it)),
+    }
+    fault.map_or(Ok(()), Err)
 }
 
 /// The answer, then what was picked, as far as the short answer has room.
@@ -134,7 +144,8 @@ impl Desk<'_> {
     async fn sections(&self) -> Result<Vec<DraftSection>> {
         let plan = &self.notes.plan.writing;
         let all = best_first(self.notes, self.notes.evidence.iter());
-        let kept = self.fitting(&all);
+        let frame = self.asking(plan, &[]).prompt()?;
+        let kept = self.fitting(&all, &frame);
         if kept.len() == all.len() {
             return self.write(plan, &kept).await;
         }
@@ -142,30 +153,39 @@ impl Desk<'_> {
         for section in &plan.sections {
             let own = self.notes.evidence.iter();
             let own = own.filter(|it| it.items.iter().any(|id| section.items.contains(id)));
-            let own = self.fitting(&best_first(self.notes, own));
-            if own.is_empty() {
-                continue;
-            }
             let alone = WritingPlan {
                 sections: vec![section.clone()],
                 ..plan.clone()
             };
+            let frame = self.asking(&alone, &[]).prompt()?;
+            let own = self.fitting(&best_first(self.notes, own), &frame);
+            if own.is_empty() {
+                continue;
+            }
             sections.extend(self.write(&alone, &own).await?);
         }
         Ok(sections)
     }
 
+    fn asking<'p>(
+        &'p self,
+        plan: &'p WritingPlan,
+        evidence: &'p [EvidenceRow<'p>],
+    ) -> WriteAsk<'p> {
+        let bound = self.question.method.final_report_max_length;
+        WriteAsk {
+            question: &self.brief.question,
+            plan,
+            evidence,
+            words: (bound > 0).then_some(bound * 3 / 4),
+            language: self.language,
+        }
+    }
+
     async fn write(&self, plan: &WritingPlan, evidence: &[&Evidence]) -> Result<Vec<DraftSection>> {
         let from: Vec<String> = evidence.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(evidence, &from).collect();
-        let bound = self.question.method.final_report_max_length;
-        let asked = WriteAsk {
-            question: &self.brief.question,
-            plan,
-            evidence: &rows,
-            words: (bound > 0).then_some(bound * 3 / 4),
-            language: self.language,
-        };
+        let asked = self.asking(plan, &rows);
         let mut prompt = asked.prompt()?;
         prompt.max_tokens = Some(self.kept_free() as u32);
         let written: Written = ask::typed(self.model, prompt, |it| asked.check(it))
@@ -199,7 +219,7 @@ impl Desk<'_> {
     }
 
     /// As much of the evidence as fits, best first.
-    fn fitting<'e>(&self, evidence: &[&'e Evidence]) -> Vec<&'e Evidence> {
+    fn fitting<'e>(&self, evidence: &[&'e Evidence], frame: &Prompt) -> Vec<&'e Evidence> {
         let parts = evidence
             .iter()
             .map(|it| Part {
@@ -208,12 +228,13 @@ impl Desk<'_> {
                 weight: it.score,
             })
             .collect();
-        // The rest of the prompt: instructions, plan, the ids in the schema.
-        let frame = 900 + 60 * self.notes.plan.items().len() + 8 * evidence.len();
+        // The schema lists the ids of the evidence: some tokens for each.
+        let ids = 8 * evidence.len();
         let window = Window {
-            tokens: self.window.saturating_sub(frame),
+            tokens: self.window.saturating_sub(ids),
             answer: self.kept_free(),
-        };
+        }
+        .beside(frame);
         let fitted = fit::fit(parts, window);
         fitted.kept.iter().map(|it| evidence[it.0]).collect()
     }

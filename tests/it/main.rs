@@ -29,4 +29,5 @@ mod signals;
 mod speed;
 mod stand_in;
 mod store_contract;
+mod thought;
 mod tidy;

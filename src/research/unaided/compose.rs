@@ -130,7 +130,7 @@ pub(crate) fn compose(
         }
     }
     Ok(Some(Draft {
-        title: title(brief),
+        title: title(question, brief),
         short: short_lines,
         confidence,
         answer,
@@ -453,9 +453,11 @@ fn grade(level: i32) -> Confidence {
 }
 
 /// The question, if it is short enough to head a page; else what it is about.
-fn title(brief: &Brief) -> String {
-    if brief.question.chars().count() <= TITLE_CHARS {
-        return sentence_case(&brief.question);
+fn title(question: &Question, brief: &Brief) -> String {
+    for text in [question.text.trim(), &brief.question] {
+        if text.chars().count() <= TITLE_CHARS && !text.contains('\n') {
+            return sentence_case(text);
+        }
     }
     let all = topic(brief);
     let cut: String = all.chars().take(TITLE_CHARS).collect();

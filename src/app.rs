@@ -2,7 +2,7 @@
 mod folders;
 mod lock;
 mod machine;
-mod models;
+pub mod models;
 mod parts;
 pub mod reading;
 mod sitting;

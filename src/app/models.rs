@@ -9,7 +9,7 @@ use crate::adapters::model::{
 };
 use crate::adapters::system;
 use crate::config::Settings;
-use crate::domain::{Question, Usage};
+use crate::domain::{ModelRole, Question, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{LanguageModel, Mind, Models};
 
@@ -94,6 +94,109 @@ fn chosen(spec: &str, settings: &Settings, price: Option<Price>, capped: bool) -
         ));
     }
     Ok(chosen)
+}
+
+/// A model that is set, and what is known of it.
+#[derive(Debug)]
+pub struct Standing {
+    /// The roles it plays.
+    pub roles: Vec<ModelRole>,
+    /// Its name as set.
+    pub spec: String,
+    /// Where it is asked, and whether its price is known; or what is missing.
+    pub found: Result<(String, bool)>,
+}
+
+/// Every model that the settings name, without asking any.
+pub fn standing(settings: &Settings) -> Vec<Standing> {
+    let mut by_spec: BTreeMap<&str, Vec<ModelRole>> = BTreeMap::new();
+    for (role, spec) in &settings.models {
+        for one in spec.split(',') {
+            by_spec.entry(one.trim()).or_default().push(*role);
+        }
+    }
+    by_spec
+        .into_iter()
+        .map(|(spec, roles)| Standing {
+            roles,
+            spec: spec.to_owned(),
+            found: price(&settings.price)
+                .and_then(|price| chosen(spec, settings, price, settings.budget.usd.is_some()))
+                .map(|it| (it.target.base_url.clone(), it.price.is_some())),
+        })
+        .collect()
+}
+
+/// What models may be asked in a run, before anything is spent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Calls.
+    pub calls: u64,
+    /// Tokens sent.
+    pub tokens_in: u64,
+    /// Tokens received.
+    pub tokens_out: u64,
+    /// US dollars; `None` where a price is not known.
+    pub usd: Option<f64>,
+}
+
+/// The bound on what a run over `question` asks of its models: every round is used up, every page read
+/// is as long as is taken in. `None` without models.
+///
+/// # Errors
+/// Those of opening the models.
+pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<Estimate>> {
+    // Tokens of a page as it is shown, of a page's findings, of instructions, of a report and of a check.
+    const PAGE: u64 = 8_400;
+    const FOUND: u64 = 1_500;
+    const FRAME: u64 = 700;
+    const REPORT: u64 = 6_000;
+    const CHECK: (u64, u64) = (500, 120);
+    if question.models.is_empty() {
+        return Ok(None);
+    }
+    let method = &question.method;
+    let rounds = u64::from(method.depth.min(method.max_iterations).max(1));
+    let queries = u64::from(method.breadth.max(1)) * 4;
+    let pages = (rounds * queries * u64::from(method.results_per_query))
+        .min(question.budget.pages.unwrap_or(u64::MAX))
+        .min(question.budget.calls.unwrap_or(u64::MAX));
+    let room = u64::from(settings.model_window);
+    let sentences = 40;
+    let by_role = [
+        (ModelRole::Planner, 2, FRAME, 1_000),
+        (ModelRole::Researcher, rounds - 1, FRAME, 400),
+        (
+            ModelRole::Summarizer,
+            pages,
+            (PAGE + FRAME).min(room),
+            FOUND,
+        ),
+        (ModelRole::Writer, 2, room, REPORT.min(room / 3)),
+        (ModelRole::Verifier, sentences, CHECK.0, CHECK.1),
+    ];
+    let set = price(&settings.price)?;
+    let mut sum = Estimate {
+        calls: 0,
+        tokens_in: 0,
+        tokens_out: 0,
+        usd: Some(0.0),
+    };
+    for (role, calls, sent, received) in by_role {
+        let Some(spec) = question.models.get(&role) else {
+            continue;
+        };
+        let first = spec.split(',').next().unwrap_or_default().trim();
+        let model = chosen(first, settings, set, false)?;
+        sum.calls += calls;
+        sum.tokens_in += calls * sent;
+        sum.tokens_out += calls * received;
+        sum.usd = match (sum.usd, model.price) {
+            (Some(usd), Some(price)) => Some(usd + calls as f64 * price.most(sent, received)),
+            _ => None,
+        };
+    }
+    Ok(Some(sum))
 }
 
 /// `0.5/1.5`: dollars a million tokens sent and received.

@@ -153,6 +153,8 @@ const OTHER_VARIABLES: &[&str] = &[
     "IBID_HOLD_AT",
     "IBID_HOLD_PIPE",
     "IBID_ACCEPT",
+    "IBID_MODEL_BASE_URL",
+    "IBID_MODEL_API_KEY",
 ];
 
 /// Finds the files and resolves every setting.

@@ -193,8 +193,11 @@ pub enum QuestionKind {
 /// The refined question (row B2): what exactly is asked, and what is not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
-    /// An unambiguous version of the question.
+    /// The question as asked, or the part of a long text that asks. What is found is measured by it.
     pub question: String,
+    /// An unambiguous version in a model's words, where one was made. Models are asked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharpened: Option<String>,
     /// What kind of answer it wants.
     pub kind: QuestionKind,
     /// What it is about, most important first: names and noun phrases as they stand in the question.
@@ -207,4 +210,11 @@ pub struct Brief {
     pub scope_out: Vec<String>,
     /// Two-letter language code of the question.
     pub lang: String,
+}
+
+impl Brief {
+    /// The question in its least ambiguous words.
+    pub fn asked(&self) -> &str {
+        self.sharpened.as_deref().unwrap_or(&self.question)
+    }
 }

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::words::{content_stems, tokens};
-use crate::domain::{Brief, ModelRole, Question};
+use crate::domain::{Brief, ModelRole, Question, QuestionKind};
 use crate::error::{Error, Kind, Result};
 
 use super::aid::{Aid, Counting, Step};
@@ -42,6 +42,7 @@ pub(crate) async fn refine(aid: &mut Aid<'_>, question: &Question) -> Result<Bri
 
 /// The brief with what a model made of the question, as far as that still asks the same.
 fn sharpened(brief: Brief, refined: Refined) -> Brief {
+    let asked = content_stems(&brief.question);
     let filled = |all: Vec<String>, own: Vec<String>| {
         let mut seen = BTreeSet::new();
         let all: Vec<String> = all
@@ -51,7 +52,15 @@ fn sharpened(brief: Brief, refined: Refined) -> Brief {
             .collect();
         if all.is_empty() { own } else { all }
     };
-    let asked = content_stems(&brief.question);
+    // What evidence is measured by must stand in the question; other words belong in queries.
+    let asked_for = |all: Vec<String>, own: Vec<String>| {
+        let of_it = |it: &String| content_stems(it).iter().any(|it| asked.contains(it));
+        let mut all: Vec<String> = all.into_iter().filter(of_it).collect();
+        let lacking = own.iter().filter(|it| !all.contains(it)).cloned();
+        let lacking: Vec<String> = lacking.collect();
+        all.extend(lacking);
+        filled(all, own)
+    };
     let kept = content_stems(&refined.question);
     let met = asked.iter().filter(|it| kept.contains(it)).count();
     let same = met as f32 >= asked.len() as f32 * KEPT;
@@ -59,10 +68,14 @@ fn sharpened(brief: Brief, refined: Refined) -> Brief {
         return brief;
     }
     Brief {
-        question: refined.question.trim().to_owned(),
-        kind: refined.kind,
-        subjects: filled(refined.subjects, brief.subjects),
-        key_terms: filled(refined.key_terms, brief.key_terms),
+        question: brief.question,
+        sharpened: Some(refined.question.trim().to_owned()),
+        kind: match brief.kind {
+            QuestionKind::Open => refined.kind,
+            told => told,
+        },
+        subjects: asked_for(refined.subjects, brief.subjects),
+        key_terms: asked_for(refined.key_terms, brief.key_terms),
         scope_in: filled(refined.scope_in, brief.scope_in),
         scope_out: filled(refined.scope_out, brief.scope_out),
         lang: brief.lang,

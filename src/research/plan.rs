@@ -20,7 +20,7 @@ pub(crate) async fn break_down(
         return unaided(brief);
     };
     let asked = PlanAsk {
-        question: &brief.question,
+        question: brief.asked(),
         kind: brief.kind,
         scope_in: &brief.scope_in,
         scope_out: &brief.scope_out,

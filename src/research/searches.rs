@@ -26,7 +26,7 @@ pub(crate) async fn thought_of(
         return Ok(Vec::new());
     };
     let asked = QueriesAsk {
-        question: &brief.question,
+        question: brief.asked(),
         items: &open,
         searched,
     };

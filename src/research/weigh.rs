@@ -213,7 +213,7 @@ async fn found_on(
 ) -> Result<Vec<WeighedRow>> {
     let language = language(Some(&brief.lang));
     let plain = WeighAsk {
-        question: &brief.question,
+        question: brief.asked(),
         items: plan.items(),
         title: &page.title,
         sentences: &[],

@@ -130,7 +130,7 @@ impl Desk<'_> {
         let from: Vec<String> = best.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(best, &from).take(FOR_AN_ANSWER).collect();
         let asked = AnswerAsk {
-            question: &self.brief.question,
+            question: self.brief.asked(),
             evidence: &rows,
             language: self.language,
         };
@@ -174,7 +174,7 @@ impl Desk<'_> {
     ) -> WriteAsk<'p> {
         let bound = self.question.method.final_report_max_length;
         WriteAsk {
-            question: &self.brief.question,
+            question: self.brief.asked(),
             plan,
             evidence,
             words: (bound > 0).then_some(bound * 3 / 4),

@@ -2,10 +2,12 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use ibid::adapters::journal::{Journal, JournaledModel};
+use ibid::adapters::store::SqliteStore;
 use ibid::domain::{Budget, Mode, ModelRole, Page, Question, Report};
 use ibid::record::Event;
 use ibid::research::research;
-use ibid::seams::{Completion, Finish, LanguageModel, Mind, Models, Prompt, Sink, Tokens};
+use ibid::seams::{Completion, Finish, LanguageModel, Mind, Models, Prompt, Sink, Store, Tokens};
 use ibid::{Error, Kind, Result};
 use serde_json::{Value, json};
 
@@ -395,4 +397,47 @@ async fn an_answer_is_one_line_in_the_model_s_words() {
         "Cork is a light material from the bark of the cork oak."
     );
     assert!(!model.steps().contains(&"write".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(dir.path()).await.unwrap());
+    let model = Scripted::new(|step, _| match step {
+        "broken" => Err(Error::new(Kind::Transient, "asking scripted/one: busy")),
+        _ => Ok("forty-two".to_owned()),
+    });
+    let sitting = || async {
+        let (report_fault, faults) = tokio::sync::mpsc::channel(1);
+        let store = Arc::clone(&store) as Arc<dyn Store>;
+        let turns = Arc::new(tokio::sync::Semaphore::new(1));
+        let journal = Journal::open(run_id(), store, Budget::default(), turns, report_fault)
+            .await
+            .unwrap();
+        (Arc::new(journal), faults)
+    };
+    let (journal, _faults) = sitting().await;
+    let door = JournaledModel::new(Arc::clone(&model) as _, Arc::clone(&journal));
+    let asked = Prompt::asking("plan", "What is six times nine?");
+    let first = door.complete(&asked).await.unwrap();
+    let broken = Prompt::asking("broken", "And now?");
+    assert!(door.complete(&broken).await.is_err());
+    assert_eq!(model.steps().len(), 2);
+
+    let (journal, _faults) = sitting().await;
+    let spent = journal.usage();
+    assert_eq!((spent.tokens_in, spent.tokens_out), (100, 20));
+    assert!((spent.usd.unwrap() - 0.001).abs() < 1e-9);
+    let door = JournaledModel::new(Arc::clone(&model) as _, journal);
+    assert_eq!(door.complete(&asked).await.unwrap(), first);
+    let mut heard = String::new();
+    let streamed = door
+        .stream(&asked, &mut |it: &str| heard.push_str(it))
+        .await;
+    assert_eq!(streamed.unwrap(), first);
+    assert_eq!(heard, "forty-two");
+    assert_eq!(model.steps().len(), 2, "answered calls are read back");
+    // What failed is tried again.
+    assert!(door.complete(&broken).await.is_err());
+    assert_eq!(model.steps().len(), 3);
 }

@@ -30,6 +30,7 @@ pub(crate) fn refine(question: &Question) -> Result<Brief> {
     let (scope_in, scope_out) = scope(question, &subjects)?;
     Ok(Brief {
         question: asked,
+        sharpened: None,
         kind,
         subjects,
         key_terms: terms,

@@ -9,6 +9,7 @@ use super::console::Console;
 use super::exit::{Done, Exit};
 use super::when::{Edge, day};
 use super::{follow, help, with_app};
+use crate::app::models::{Estimate, estimate as estimate_of};
 use crate::config::{Loaded, Surroundings};
 use crate::domain::{Brief, Mode, Plan, Question};
 use crate::error::{Error, Kind, Result};
@@ -64,20 +65,27 @@ pub(super) fn plan(
     let question = question(ask, Mode::Report, loaded, surroundings)?;
     with_app(loaded, async |app| {
         let (brief, plan) = app.plan(&question).await?;
+        let models = estimate_of(app.settings(), &question)?;
         if ask.output.json || ask.output.jsonl {
             console.line(
-                &json!({"type": "plan", "brief": brief, "plan": plan, "estimate": estimate(&question, &plan)})
+                &json!({"type": "plan", "brief": brief, "plan": plan, "estimate": estimate(&question, &plan, models.as_ref())})
                     .to_string(),
             )?;
         } else {
-            console.print(&plan_text(&question, &brief, &plan, console))?;
+            console.print(&plan_text(
+                &question,
+                &brief,
+                &plan,
+                models.as_ref(),
+                console,
+            ))?;
         }
         Ok(Exit::Delivered)
     })
 }
 
 /// What a run may cost at most: rounds times queries, and what the budget allows.
-fn estimate(question: &Question, plan: &Plan) -> serde_json::Value {
+fn estimate(question: &Question, plan: &Plan, models: Option<&Estimate>) -> serde_json::Value {
     let method = &question.method;
     let rounds = method.depth.min(method.max_iterations);
     json!({
@@ -86,11 +94,19 @@ fn estimate(question: &Question, plan: &Plan) -> serde_json::Value {
         "max_searches": rounds * method.breadth,
         "max_calls": question.budget.calls,
         "max_seconds": question.budget.seconds,
-        "usd": 0.0,
+        "model_calls": models.map_or(0, |it| it.calls),
+        "tokens": models.map_or(0, |it| it.tokens_in + it.tokens_out),
+        "usd": models.map_or(Some(0.0), |it| it.usd),
     })
 }
 
-fn plan_text(question: &Question, brief: &Brief, plan: &Plan, console: Console) -> String {
+fn plan_text(
+    question: &Question,
+    brief: &Brief,
+    plan: &Plan,
+    models: Option<&Estimate>,
+    console: Console,
+) -> String {
     let bold = |text: &str| console.out.bold(text);
     let mut out = format!("{}\n\n", bold(&line(&brief.question)));
     let listed = |title: &str, items: &[String]| -> String {
@@ -116,7 +132,7 @@ fn plan_text(question: &Question, brief: &Brief, plan: &Plan, console: Console) 
     let method = &question.method;
     let rounds = method.depth.min(method.max_iterations);
     out += &format!(
-        "\nAt most {rounds} rounds of {} queries{}{}. Costs nothing: no model is used.\n",
+        "\nAt most {rounds} rounds of {} queries{}{}. {}\n",
         method.breadth,
         question
             .budget
@@ -128,9 +144,26 @@ fn plan_text(question: &Question, brief: &Brief, plan: &Plan, console: Console) 
             .map_or_else(String::new, |it| format!(
                 ", {}",
                 super::progress::clock(it)
-            ))
+            )),
+        spending(models)
     );
     out
+}
+
+/// What models may cost at most, in a sentence.
+fn spending(models: Option<&Estimate>) -> String {
+    let Some(it) = models else {
+        return "Costs nothing: no model is used.".to_owned();
+    };
+    let thousands = (it.tokens_in + it.tokens_out).div_ceil(1_000);
+    let money = match it.usd {
+        Some(usd) => format!("${usd:.2}"),
+        None => "a price that is not known (set `price`)".to_owned(),
+    };
+    format!(
+        "Of models at most {} calls, {thousands},000 tokens, {money}; mostly far less. The plan itself was made without one.",
+        it.calls
+    )
 }
 
 /// Everything a run depends on, frozen now.

@@ -8,6 +8,7 @@ use super::console::Console;
 use super::exit::{Done, Exit};
 use super::wait;
 use crate::app::App;
+use crate::app::models;
 use crate::app::reading::{self, PdfReader};
 use crate::config::{Loaded, Origin, SETTINGS, Settings, Surroundings, layers};
 use crate::error::Error;
@@ -136,7 +137,37 @@ fn examine(loaded: &Loaded) -> Vec<Finding> {
     found.push(space(&settings.data_dir));
     found.extend(folders(loaded));
     found.push(pdf(settings));
+    found.extend(minds(settings));
     found
+}
+
+/// The models that are set, as far as can be told without asking them.
+fn minds(settings: &Settings) -> Vec<Finding> {
+    let standing = models::standing(settings);
+    if standing.is_empty() {
+        let text = "none set: reports are made of the sources' own sentences; see `model`";
+        return vec![good("models", text)];
+    }
+    standing
+        .into_iter()
+        .map(|it| {
+            let roles: Vec<&str> = it.roles.iter().map(|it| it.word()).collect();
+            match it.found {
+                Ok((place, priced)) => {
+                    let price = if priced { "" } else { ", price unknown" };
+                    let roles = roles.join(", ");
+                    good(
+                        "models",
+                        format!("{} at {place} for {roles}{price}", it.spec),
+                    )
+                }
+                Err(fault) => {
+                    let fix = fault.help().unwrap_or("set another model").to_owned();
+                    of_error("models", &fault, &fix)
+                }
+            }
+        })
+        .collect()
 }
 
 /// Who would read a PDF now, found out by having one read.

@@ -234,6 +234,7 @@ fn method() -> Method {
 
 fn brief() -> Brief {
     Brief {
+        sharpened: None,
         question: "What is a green roof?".to_owned(),
         kind: QuestionKind::Definition,
         subjects: vec!["green roof".to_owned()],

@@ -46,92 +46,95 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Elements whose inside is never text to read.
+///
+/// Matched as bytes, here and elsewhere: the compiler makes one decision tree of byte patterns, and
+/// a comparison each of strings.
 fn is_silent(name: &str) -> bool {
     matches!(
-        name,
-        "script"
-            | "style"
-            | "noscript"
-            | "template"
-            | "head"
-            | "iframe"
-            | "object"
-            | "embed"
-            | "svg"
-            | "math"
-            | "canvas"
-            | "audio"
-            | "video"
-            | "map"
-            | "select"
-            | "textarea"
-            | "input"
-            | "option"
-            | "datalist"
-            | "progress"
-            | "meter"
-            | "noframes"
-            | "title"
-            | "rp"
-            | "rt"
+        name.as_bytes(),
+        b"script"
+            | b"style"
+            | b"noscript"
+            | b"template"
+            | b"head"
+            | b"iframe"
+            | b"object"
+            | b"embed"
+            | b"svg"
+            | b"math"
+            | b"canvas"
+            | b"audio"
+            | b"video"
+            | b"map"
+            | b"select"
+            | b"textarea"
+            | b"input"
+            | b"option"
+            | b"datalist"
+            | b"progress"
+            | b"meter"
+            | b"noframes"
+            | b"title"
+            | b"rp"
+            | b"rt"
     )
 }
 
 fn is_block(name: &str) -> bool {
     matches!(
-        name,
-        "address"
-            | "article"
-            | "aside"
-            | "blockquote"
-            | "body"
-            | "button"
-            | "caption"
-            | "center"
-            | "dd"
-            | "details"
-            | "dialog"
-            | "dir"
-            | "div"
-            | "dl"
-            | "dt"
-            | "fieldset"
-            | "figcaption"
-            | "figure"
-            | "footer"
-            | "form"
-            | "h1"
-            | "h2"
-            | "h3"
-            | "h4"
-            | "h5"
-            | "h6"
-            | "header"
-            | "hgroup"
-            | "hr"
-            | "html"
-            | "legend"
-            | "li"
-            | "listing"
-            | "main"
-            | "menu"
-            | "nav"
-            | "ol"
-            | "p"
-            | "pre"
-            | "search"
-            | "section"
-            | "summary"
-            | "table"
-            | "tbody"
-            | "td"
-            | "tfoot"
-            | "th"
-            | "thead"
-            | "tr"
-            | "ul"
-            | "xmp"
-            | "label"
+        name.as_bytes(),
+        b"address"
+            | b"article"
+            | b"aside"
+            | b"blockquote"
+            | b"body"
+            | b"button"
+            | b"caption"
+            | b"center"
+            | b"dd"
+            | b"details"
+            | b"dialog"
+            | b"dir"
+            | b"div"
+            | b"dl"
+            | b"dt"
+            | b"fieldset"
+            | b"figcaption"
+            | b"figure"
+            | b"footer"
+            | b"form"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"header"
+            | b"hgroup"
+            | b"hr"
+            | b"html"
+            | b"legend"
+            | b"li"
+            | b"listing"
+            | b"main"
+            | b"menu"
+            | b"nav"
+            | b"ol"
+            | b"p"
+            | b"pre"
+            | b"search"
+            | b"section"
+            | b"summary"
+            | b"table"
+            | b"tbody"
+            | b"td"
+            | b"tfoot"
+            | b"th"
+            | b"thead"
+            | b"tr"
+            | b"ul"
+            | b"xmp"
+            | b"label"
     )
 }
 
@@ -213,7 +216,16 @@ impl Walk<'_> {
             return;
         }
         let mut spaced = self.text.is_empty() || self.text.ends_with(is_space);
-        for c in text.chars() {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let plain = rest.bytes().position(|it| !it.is_ascii_graphic());
+            let plain = plain.unwrap_or(rest.len());
+            if plain > 0 {
+                self.text.push_str(&rest[..plain]);
+                spaced = false;
+                rest = &rest[plain..];
+                continue;
+            }
             if is_space(c) {
                 if !spaced {
                     self.text.push(' ');
@@ -223,6 +235,7 @@ impl Walk<'_> {
                 self.text.push(c);
                 spaced = false;
             }
+            rest = &rest[c.len_utf8()..];
         }
         if self.links > 0 {
             self.words_linked += count(&self.text[from..]);

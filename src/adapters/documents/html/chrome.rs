@@ -78,22 +78,22 @@ pub(super) fn hints<'a>(dom: &'a Dom, id: NodeId, seen: &mut Seen<'a>) -> Hints 
 }
 
 fn by_tag(tag: &str) -> Hints {
-    match tag {
-        "nav" => NAV,
-        "header" => HEADER,
-        "footer" => FOOTER,
-        "aside" => ASIDE,
-        "form" | "fieldset" => FORM,
-        "main" => MAIN,
-        "article" => ARTICLE,
-        "figcaption" | "caption" => CAPTION,
-        "button" | "label" => BUTTON,
-        "ul" | "ol" | "dl" => LIST,
-        "table" => TABLE,
-        "blockquote" => QUOTE,
-        "dialog" => MODAL,
-        "menu" => MENU,
-        "address" => META,
+    match tag.as_bytes() {
+        b"nav" => NAV,
+        b"header" => HEADER,
+        b"footer" => FOOTER,
+        b"aside" => ASIDE,
+        b"form" | b"fieldset" => FORM,
+        b"main" => MAIN,
+        b"article" => ARTICLE,
+        b"figcaption" | b"caption" => CAPTION,
+        b"button" | b"label" => BUTTON,
+        b"ul" | b"ol" | b"dl" => LIST,
+        b"table" => TABLE,
+        b"blockquote" => QUOTE,
+        b"dialog" => MODAL,
+        b"menu" => MENU,
+        b"address" => META,
         _ => 0,
     }
 }
@@ -137,76 +137,85 @@ fn words(value: &str, each: &mut impl FnMut(&str)) {
 
 #[rustfmt::skip]
 fn by_word(word: &str) -> Hints {
-    match word {
-        "nav" | "navbar" | "navigation" | "navi" | "subnav" | "topnav" | "sitenav" => NAV,
-        "header" | "masthead" | "topbar" | "heading" | "banner" | "hero" => HEADER,
-        "footer" | "colophon" | "foot" | "copyright" | "legal" | "disclaimer" => FOOTER,
-        "aside" | "rail" | "complementary" => ASIDE,
-        "sidebar" | "widget" | "widgets" | "secondary" | "rightcol" | "sidecol" | "sticky" => SIDEBAR,
-        "menu" | "menus" | "megamenu" | "dropdown" | "drawer" | "flyout" | "offcanvas" | "hamburger" | "toc" => MENU,
-        "breadcrumb" | "breadcrumbs" | "crumb" | "crumbs" => BREADCRUMB,
-        "pager" | "pagination" | "paging" | "prev" | "next" | "paginate" | "pagenav" => PAGER,
-        "related" | "recommended" | "recommendations" | "recommendation" | "similar" | "upsell" | "trending" | "popular"
-            | "recirc" | "outbrain" | "taboola" | "latest" | "suggested" | "also" | "recent" | "recently" => RELATED,
-        "share" | "sharing" | "social" | "socials" | "addtoany" | "sharedaddy" | "follow" | "twitter" | "facebook" => SHARE,
-        "comment" | "comments" | "disqus" | "respond" | "commentlist" | "reply" | "replies" => COMMENTS,
-        "ad" | "ads" | "advert" | "advertisement" | "adsense" | "sponsor" | "sponsored" | "promo" | "promotion"
-            | "dfp" | "adslot" | "promoted" | "affiliate" => ADVERT,
-        "cookie" | "cookies" | "consent" | "gdpr" | "onetrust" | "cmp" | "ccpa" | "cookiebot" => CONSENT,
-        "meta" | "byline" | "date" | "time" | "timestamp" | "posted" | "metadata" | "stats" | "info" | "kicker" | "eyebrow" => META,
-        "author" | "bio" | "avatar" | "profile" | "user" | "username" | "member" | "contributor" => AUTHOR,
-        "tags" | "tag" | "tagcloud" | "category" | "categories" | "topics" | "labels" | "badge" => TAGS,
-        "newsletter" | "subscribe" | "subscription" | "signup" | "login" | "signin" | "register" | "paywall"
-            | "optin" | "cta" | "account" | "donate" => SIGNUP,
-        "modal" | "popup" | "overlay" | "lightbox" | "tooltip" | "toast" | "notice" | "alert" | "dialog" | "popover"
-            | "notification" | "announcement" => MODAL,
-        "search" | "filter" | "filters" | "facet" | "facets" | "sort" | "form" | "input" | "select" | "quantity" | "refine" => FORM,
-        "caption" | "credit" | "credits" | "figcaption" => CAPTION,
-        "main" | "maincontent" => MAIN,
-        "article" | "story" | "entry" | "hentry" => ARTICLE,
-        "prose" | "richtext" | "rte" | "markdown" | "bodytext" | "description" | "rich" | "wysiwyg" | "paragraph"
-            | "editor" | "answer" | "excerpt" | "summary" | "abstract" => BODY_TEXT,
-        "content" | "contents" | "body" | "primary" | "text" | "copy" => CONTENT,
-        "post" | "posts" | "message" | "thread" | "topic" | "messages" | "question" | "bbcode" | "bbp" => POST,
-        "card" | "cards" | "tile" | "tiles" | "teaser" | "item" | "items" | "result" | "results" | "grid" | "slide" => CARD,
-        "product" | "products" | "price" | "prices" | "pdp" | "sku" | "variant" | "specs" | "specifications"
-            | "feature" | "features" | "review" | "reviews" | "rating" | "ratings" => PRODUCT,
-        "btn" | "button" | "buttons" | "cart" | "checkout" | "wishlist" | "toolbar" | "action" | "actions" | "controls"
-            | "icon" | "icons" | "skip" | "print" | "vote" | "votes" => BUTTON,
-        "links" | "link" | "linklist" | "list" => LINKS,
+    match word.as_bytes() {
+        b"nav" | b"navbar" | b"navigation" | b"navi" | b"subnav" | b"topnav" | b"sitenav" => NAV,
+        b"header" | b"masthead" | b"topbar" | b"heading" | b"banner" | b"hero" => HEADER,
+        b"footer" | b"colophon" | b"foot" | b"copyright" | b"legal" | b"disclaimer" => FOOTER,
+        b"aside" | b"rail" | b"complementary" => ASIDE,
+        b"sidebar" | b"widget" | b"widgets" | b"secondary" | b"rightcol" | b"sidecol" | b"sticky" => SIDEBAR,
+        b"menu" | b"menus" | b"megamenu" | b"dropdown" | b"drawer" | b"flyout" | b"offcanvas" | b"hamburger" | b"toc" => MENU,
+        b"breadcrumb" | b"breadcrumbs" | b"crumb" | b"crumbs" => BREADCRUMB,
+        b"pager" | b"pagination" | b"paging" | b"prev" | b"next" | b"paginate" | b"pagenav" => PAGER,
+        b"related" | b"recommended" | b"recommendations" | b"recommendation" | b"similar" | b"upsell" | b"trending" | b"popular"
+            | b"recirc" | b"outbrain" | b"taboola" | b"latest" | b"suggested" | b"also" | b"recent" | b"recently" => RELATED,
+        b"share" | b"sharing" | b"social" | b"socials" | b"addtoany" | b"sharedaddy" | b"follow" | b"twitter" | b"facebook" => SHARE,
+        b"comment" | b"comments" | b"disqus" | b"respond" | b"commentlist" | b"reply" | b"replies" => COMMENTS,
+        b"ad" | b"ads" | b"advert" | b"advertisement" | b"adsense" | b"sponsor" | b"sponsored" | b"promo" | b"promotion"
+            | b"dfp" | b"adslot" | b"promoted" | b"affiliate" => ADVERT,
+        b"cookie" | b"cookies" | b"consent" | b"gdpr" | b"onetrust" | b"cmp" | b"ccpa" | b"cookiebot" => CONSENT,
+        b"meta" | b"byline" | b"date" | b"time" | b"timestamp" | b"posted" | b"metadata" | b"stats" | b"info" | b"kicker" | b"eyebrow" => META,
+        b"author" | b"bio" | b"avatar" | b"profile" | b"user" | b"username" | b"member" | b"contributor" => AUTHOR,
+        b"tags" | b"tag" | b"tagcloud" | b"category" | b"categories" | b"topics" | b"labels" | b"badge" => TAGS,
+        b"newsletter" | b"subscribe" | b"subscription" | b"signup" | b"login" | b"signin" | b"register" | b"paywall"
+            | b"optin" | b"cta" | b"account" | b"donate" => SIGNUP,
+        b"modal" | b"popup" | b"overlay" | b"lightbox" | b"tooltip" | b"toast" | b"notice" | b"alert" | b"dialog" | b"popover"
+            | b"notification" | b"announcement" => MODAL,
+        b"search" | b"filter" | b"filters" | b"facet" | b"facets" | b"sort" | b"form" | b"input" | b"select" | b"quantity" | b"refine" => FORM,
+        b"caption" | b"credit" | b"credits" | b"figcaption" => CAPTION,
+        b"main" | b"maincontent" => MAIN,
+        b"article" | b"story" | b"entry" | b"hentry" => ARTICLE,
+        b"prose" | b"richtext" | b"rte" | b"markdown" | b"bodytext" | b"description" | b"rich" | b"wysiwyg" | b"paragraph"
+            | b"editor" | b"answer" | b"excerpt" | b"summary" | b"abstract" => BODY_TEXT,
+        b"content" | b"contents" | b"body" | b"primary" | b"text" | b"copy" => CONTENT,
+        b"post" | b"posts" | b"message" | b"thread" | b"topic" | b"messages" | b"question" | b"bbcode" | b"bbp" => POST,
+        b"card" | b"cards" | b"tile" | b"tiles" | b"teaser" | b"item" | b"items" | b"result" | b"results" | b"grid" | b"slide" => CARD,
+        b"product" | b"products" | b"price" | b"prices" | b"pdp" | b"sku" | b"variant" | b"specs" | b"specifications"
+            | b"feature" | b"features" | b"review" | b"reviews" | b"rating" | b"ratings" => PRODUCT,
+        b"btn" | b"button" | b"buttons" | b"cart" | b"checkout" | b"wishlist" | b"toolbar" | b"action" | b"actions" | b"controls"
+            | b"icon" | b"icons" | b"skip" | b"print" | b"vote" | b"votes" => BUTTON,
+        b"links" | b"link" | b"linklist" | b"list" => LINKS,
         _ => 0,
     }
 }
 
 /// Names that mean something only as a whole.
 fn by_phrase(value: &str) -> Hints {
-    const WHOLE: &[(&str, Hints)] = &[
-        ("article-body", BODY_TEXT),
-        ("article-content", BODY_TEXT),
-        ("article__body", BODY_TEXT),
-        ("articleBody", BODY_TEXT),
-        ("entry-content", BODY_TEXT),
-        ("post-content", BODY_TEXT),
-        ("post-body", BODY_TEXT),
-        ("story-body", BODY_TEXT),
-        ("rich-text", BODY_TEXT),
-        ("markdown-body", BODY_TEXT),
-        ("mw-parser-output", BODY_TEXT),
-        ("td-post-content", BODY_TEXT),
-        ("js-post-body", BODY_TEXT),
-        ("main-content", MAIN),
-        ("sign-up", SIGNUP),
-        ("log-in", SIGNUP),
-        ("read-more", BUTTON),
-        ("read-next", RELATED),
-        ("you-may", RELATED),
-        ("see-also", RELATED),
-        ("more-from", RELATED),
-        ("cross-sell", RELATED),
-        ("back-to-top", BUTTON),
+    // Each is split where its first mark stands: few values have one at the right place.
+    const WHOLE: &[(&str, &str, Hints)] = &[
+        ("article", "-body", BODY_TEXT),
+        ("article", "-content", BODY_TEXT),
+        ("article", "__body", BODY_TEXT),
+        ("entry", "-content", BODY_TEXT),
+        ("post", "-content", BODY_TEXT),
+        ("post", "-body", BODY_TEXT),
+        ("story", "-body", BODY_TEXT),
+        ("rich", "-text", BODY_TEXT),
+        ("markdown", "-body", BODY_TEXT),
+        ("mw", "-parser-output", BODY_TEXT),
+        ("td", "-post-content", BODY_TEXT),
+        ("js", "-post-body", BODY_TEXT),
+        ("main", "-content", MAIN),
+        ("sign", "-up", SIGNUP),
+        ("log", "-in", SIGNUP),
+        ("read", "-more", BUTTON),
+        ("read", "-next", RELATED),
+        ("you", "-may", RELATED),
+        ("see", "-also", RELATED),
+        ("more", "-from", RELATED),
+        ("cross", "-sell", RELATED),
+        ("back", "-to-top", BUTTON),
     ];
-    WHOLE
-        .iter()
-        .filter(|(name, _)| value.contains(name))
-        .fold(0, |all, (_, hint)| all | hint)
+    let mut found = match value.contains("articleBody") {
+        true => BODY_TEXT,
+        false => 0,
+    };
+    for (at, _) in value.match_indices(['-', '_']) {
+        let (before, after) = value.split_at(at);
+        for (head, tail, hint) in WHOLE {
+            if after.starts_with(tail) && before.ends_with(head) {
+                found |= hint;
+            }
+        }
+    }
+    found
 }

@@ -11,6 +11,8 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, ExpandedName, LocalName, QualName, TokenizerResult};
 
+use super::tokens;
+
 /// Start tags deeper than this are dropped and their words go to the element above.
 ///
 /// html5ever walks its stack of open elements for most tags, so its time is quadratic in depth;
@@ -69,16 +71,16 @@ pub(super) struct Dom {
 impl Dom {
     /// Parses a page. Never fails: HTML has no errors, only recoveries.
     pub(super) fn parse(text: &str) -> Dom {
-        let options = TreeBuilderOpts {
-            drop_doctype: true,
-            ..TreeBuilderOpts::default()
-        };
-        let bounded = Bounded {
-            inner: TreeBuilder::new(Sink::default(), options),
-            probes: Cell::new(0),
-            may_probe: Cell::new(false),
-            dropped: Cell::new(false),
-        };
+        let bounded = Bounded::new();
+        if text.contains('\0') {
+            return Dom::stream(text, bounded);
+        }
+        tokens::feed(text, &bounded);
+        Dom::built(&bounded)
+    }
+
+    /// Parses with html5ever's own tokenizer.
+    fn stream(text: &str, bounded: Bounded) -> Dom {
         let tokenizer = Tokenizer::new(bounded, TokenizerOpts::default());
         let queue = BufferQueue::default();
         queue.push_back(StrTendril::from_slice(text));
@@ -86,9 +88,14 @@ impl Dom {
             tokenizer.feed(&queue)
         {}
         tokenizer.end();
-        let cut = tokenizer.sink.dropped.get();
-        let nodes = tokenizer.sink.inner.sink.nodes.take();
-        Dom { nodes, cut }
+        Dom::built(&tokenizer.sink)
+    }
+
+    fn built(bounded: &Bounded) -> Dom {
+        Dom {
+            nodes: bounded.inner.sink.nodes.take(),
+            cut: bounded.dropped.get(),
+        }
     }
 
     /// How many nodes there are; every [`NodeId::index`] is below it.
@@ -390,6 +397,19 @@ struct Bounded {
 }
 
 impl Bounded {
+    fn new() -> Bounded {
+        let options = TreeBuilderOpts {
+            drop_doctype: true,
+            ..TreeBuilderOpts::default()
+        };
+        Bounded {
+            inner: TreeBuilder::new(Sink::default(), options),
+            probes: Cell::new(0),
+            may_probe: Cell::new(false),
+            dropped: Cell::new(false),
+        }
+    }
+
     fn admits(&self, tag: &Tag) -> bool {
         // Raw text cannot nest, and without its start tag it would be read as words.
         let raw = matches!(
@@ -446,5 +466,78 @@ impl TokenSink for Bounded {
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
         self.inner
             .adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every element, attribute and text with its depth.
+    fn outline(dom: &Dom) -> String {
+        let mut out = String::new();
+        for id in dom.descendants(dom.root()) {
+            let depth = std::iter::successors(dom.parent(id), |it| dom.parent(*it)).count();
+            out += &match dom.data(id) {
+                Data::Element(name, attrs) => {
+                    let attrs = attrs.iter().map(|it| (&*it.name.local, &*it.value));
+                    let attrs: Vec<_> = attrs.collect();
+                    format!("{depth} {} {attrs:?}\n", &**name)
+                }
+                Data::Text(text) => format!("{depth} {:?}\n", &**text),
+                Data::Other => format!("{depth} -\n"),
+            };
+        }
+        out
+    }
+
+    fn same_tree(page: &str) {
+        let own = Dom::parse(page);
+        let streamed = Dom::stream(page, Bounded::new());
+        assert_eq!(outline(&own), outline(&streamed), "{page:?}");
+        assert_eq!(own.cut, streamed.cut);
+    }
+
+    #[rustfmt::skip]
+    const PIECES: &[&str] = &[
+        "<", ">", "/", "</", "!", "<!", "-", "--", "-->", "--!>", "<!--", "<!-->", "<!--->", "?", "<?", "=", "\"", "'",
+        " ", "\n", "\r", "\r\n", "\t", "\x0c", "a", "x=y", "é", "\u{feff}", "]]>", "]", "<![CDATA[", "&", "&amp",
+        "&amp;", "&amp;lt;", "&lt", "&not", "&notit;", "&notin;", "&copy=1", "&copy1", "&bogus;", "&#", "&#x", "&#65;",
+        "&#x41", "&#128;", "&#0;", "&#13;", "&#xD800;", "&#99999999999;", "&ngE;", "&NotEqualTilde;", "&nbsp;", ";", "1",
+        "<p>", "<P CLASS=a>", "</p>", "</p a=b>", "<br/>", "</br>", "<div id=\"a\" id='b' class>", "</div>", "<b>", "</b>",
+        "<a href=\"?a=1&copy=2&amp;b\">", "<a href=?a&lt>", "</a>", "<table>", "<tr>", "<td>", "</table>", "<select>",
+        "<script>", "<script type='application/ld+json'>", "</script>", "</SCRIPT >", "</script", "<script", "</scripty>",
+        "<script/>", "<style>", "</style>", "<title>", "</title>", "</title", "<textarea>", "</textarea>", "<pre>", "</pre>",
+        "<noscript>", "</noscript>", "<iframe>", "</iframe>", "<xmp>", "</xmp>", "<plaintext>", "<svg>", "</svg>", "<math>",
+        "<mi>", "<foreignObject>", "<desc>", "<template>", "</template>", "<head>", "</head>", "<body a=1>", "</body>",
+        "<html lang=en>", "</html>", "<frameset>", "<!doctype html>", "<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 3.2//EN\">",
+        "<!doctype", "<form>", "<input type=hidden>", "<option>", "<li>", "<h1>", "<meta charset=utf-8>", "<=a>", "<a =b=c>", "<a/=b>", "<1>",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn own_tokens_build_the_tree_that_html5evers_do(
+            pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)
+        ) {
+            same_tree(&pieces.concat());
+        }
+
+        #[test]
+        fn scripts_end_where_html5ever_ends_them(
+            pieces in prop::collection::vec(prop::sample::select(&[
+                "<", "!", "-", "--", "<!--", "-->", "->", ">", "<script", "<script>", "</script", "</script>", "/", " ", "x",
+                "<Script ", "</scripT/",
+            ][..]), 0..30)
+        ) {
+            same_tree(&format!("<script>{}</script>x</script>y", pieces.concat()));
+        }
+
+        #[test]
+        fn any_characters_build_the_same_tree(page in "[<>/!&#;=\"'a-zA-Z0-9 \\r\\n\\x00é-]{0,80}") {
+            same_tree(&page);
+        }
     }
 }

@@ -5,10 +5,12 @@
 //! the hints of tags, roles and class names, the shares of the containers around, and how often a
 //! block's pattern repeats on the page.
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::blocks::Flat;
 use super::chrome::{self, HINTS};
 use super::dom::{Dom, NodeId};
+use super::furniture;
 use super::metadata::Metadata;
 use crate::domain::BlockKind;
 
@@ -24,20 +26,20 @@ pub(super) fn describe(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<Row> {
         return Vec::new();
     }
     let page = Page::of(dom, flat, meta);
+    let mut same = Put::default();
+    whole_page(&mut same, &page);
+    let same = &same.row[..same.next.min(FEATURES)];
     let mut rows: Vec<Row> = Vec::with_capacity(flat.len());
     for at in 0..flat.len() {
-        let mut put = Put {
-            row: [0.0; FEATURES],
-            next: 0,
-        };
+        let mut put = Put::default();
         hints(&mut put, &flat[at]);
-        words(&mut put, &flat[at]);
+        words(&mut put, &flat[at], &page.lower[at]);
         place(&mut put, &page, flat, at);
-        neighbours(&mut put, flat, at);
+        neighbours(&mut put, &page, flat, at);
         containers(&mut put, &page, dom, &flat[at]);
-        pattern(&mut put, &page, flat, at);
+        pattern(&mut put, &page, at);
         summary(&mut put, &page, at);
-        whole_page(&mut put, &page);
+        same.iter().for_each(|it| put.put(*it));
         debug_assert!(put.next <= FEATURES, "{}", put.next);
         rows.push(put.row);
     }
@@ -47,6 +49,15 @@ pub(super) fn describe(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<Row> {
 struct Put {
     row: Row,
     next: usize,
+}
+
+impl Default for Put {
+    fn default() -> Put {
+        Put {
+            row: [0.0; FEATURES],
+            next: 0,
+        }
+    }
 }
 
 impl Put {
@@ -63,8 +74,16 @@ impl Put {
         self.put(part as f32 / whole.max(1) as f32);
     }
     fn log(&mut self, value: u32) {
-        self.put((value as f32).ln_1p());
+        self.put(ln(value));
     }
+}
+
+/// ln(1 + value): small numbers come again and again, so theirs are worked out once.
+fn ln(value: u32) -> f32 {
+    static SMALL: OnceLock<Vec<f32>> = OnceLock::new();
+    let small = SMALL.get_or_init(|| (0..2048_u16).map(|it| f32::from(it).ln_1p()).collect());
+    let known = small.get(value as usize).copied();
+    known.unwrap_or_else(|| (value as f32).ln_1p())
 }
 
 fn hints(put: &mut Put, block: &Flat) {
@@ -76,55 +95,10 @@ fn hints(put: &mut Put, block: &Flat) {
     }
 }
 
-/// Words that stand in the furniture of pages rather than in their text.
-const FURNITURE: &[&str] = &[
-    "cookie",
-    "privacy",
-    "terms of",
-    "copyright",
-    "©",
-    "all rights reserved",
-    "subscribe",
-    "sign up",
-    "sign in",
-    "log in",
-    "login",
-    "newsletter",
-    "share",
-    "follow us",
-    "add to cart",
-    "add to bag",
-    "read more",
-    "learn more",
-    "click here",
-    "comments",
-    "reply",
-    "advertis",
-    "related",
-    "view all",
-    "see all",
-    "shop now",
-    "buy now",
-    "show more",
-    "load more",
-    "skip to",
-    "back to",
-    "powered by",
-    "contact us",
-    "posted",
-    "tags:",
-    "sponsored",
-    "you may also",
-    "recommended",
-    "sort by",
-    "filter",
-    "free shipping",
-    "wishlist",
-    "download",
-    "browse",
-];
+/// A block of more words is neither button nor label: it is not looked through in lower case.
+const MAX_LABEL: u32 = 40;
 
-fn words(put: &mut Put, block: &Flat) {
+fn words(put: &mut Put, block: &Flat, lower: &str) {
     put.log(block.words);
     put.ratio(block.linked, block.words);
     put.put(match block.kind {
@@ -138,6 +112,7 @@ fn words(put: &mut Put, block: &Flat) {
     put.put(f32::from(block.level));
     let text = block.text.as_str();
     let (mut upper, mut digits, mut letters, mut marks, mut stops) = (0, 0, 0, 0, 0);
+    let (mut money, mut divided) = (false, false);
     for c in text.chars() {
         if c.is_alphabetic() {
             letters += 1;
@@ -148,6 +123,10 @@ fn words(put: &mut Put, block: &Flat) {
             marks += 1;
         } else if matches!(c, '.' | '!' | '?' | '。') {
             stops += 1;
+        } else if matches!(c, '$' | '€' | '£' | '¥') {
+            money = true;
+        } else if matches!(c, '|' | '›' | '»' | '→' | '·' | '•') {
+            divided = true;
         }
     }
     put.ratio(upper, letters);
@@ -156,30 +135,37 @@ fn words(put: &mut Put, block: &Flat) {
     put.ratio(stops, block.words);
     put.ratio(letters, block.words);
     put.flag(text.ends_with(['.', '!', '?', '。', '”', '"', ':', '…']));
-    put.flag(text.contains(['$', '€', '£', '¥']));
-    put.flag(text.contains(['|', '›', '»', '→', '·', '•']));
-    let furniture = if block.words <= 40 {
-        let lower = text.to_lowercase();
-        FURNITURE.iter().filter(|it| lower.contains(**it)).count() as u32
-    } else {
-        0
-    };
-    put.put(furniture as f32);
+    put.flag(money);
+    put.flag(divided);
+    put.put(furniture::count(lower) as f32);
 }
 
 /// What is counted once a page.
-struct Page<'a> {
+struct Page {
     total: u32,
     linked: u32,
     prose: u32,
+    /// Words in the blocks before each, and in all.
     before: Vec<u32>,
+    /// The same for words in links.
+    linked_before: Vec<u32>,
+    /// The same for words of prose.
+    prose_before: Vec<u32>,
+    /// The last heading at each block or above it, or the first block.
+    head: Vec<usize>,
+    /// The first heading behind each block, or the end.
+    next_head: Vec<usize>,
+    /// The text in lower case, of blocks that may be labels.
+    lower: Vec<String>,
     first_h1: Option<usize>,
     /// Words, linked words and blocks below each node that holds any.
     below: Vec<Sums>,
     best: Option<NodeId>,
-    patterns: HashMap<u64, Sums>,
-    pattern_of: Vec<u64>,
-    texts: HashMap<&'a str, u32>,
+    patterns: Vec<Sums>,
+    pattern_of: Vec<usize>,
+    /// How often each text comes.
+    texts: Vec<u32>,
+    text_of: Vec<usize>,
     in_main: u32,
     in_body_text: u32,
     in_post: u32,
@@ -221,8 +207,8 @@ fn is_prose(block: &Flat) -> bool {
     block.words >= 10 && block.linked * 3 <= block.words
 }
 
-impl<'a> Page<'a> {
-    fn of(dom: &Dom, flat: &'a [Flat], meta: &Metadata) -> Page<'a> {
+impl Page {
+    fn of(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Page {
         let with = |hint: u32| -> u32 {
             let inside = flat.iter().filter(|it| it.hints & hint != 0);
             inside.map(|it| it.words).sum()
@@ -232,10 +218,21 @@ impl<'a> Page<'a> {
                 .iter()
                 .any(|it| names.iter().any(|name| it.contains(name)))
         };
-        let quoted: Vec<bool> = flat.iter().map(|it| is_quoted(it, meta)).collect();
-        let has = |it: &Flat, names: &[&str]| {
-            let lower = it.text.to_lowercase();
-            it.words < 12 && names.iter().any(|name| lower.contains(name))
+        let starts: Vec<&str> = meta.descriptions.iter().map(|it| head(it)).collect();
+        let quoted: Vec<bool> = flat.iter().map(|it| is_quoted(it, meta, &starts)).collect();
+        let lower: Vec<String> = flat
+            .iter()
+            .map(|it| match it.words <= MAX_LABEL {
+                true => it.text.to_lowercase(),
+                false => String::new(),
+            })
+            .collect();
+        let has = |names: &[&str]| {
+            flat.iter()
+                .zip(&lower)
+                .filter(|(it, _)| it.words < 12)
+                .filter(|(_, lower)| names.iter().any(|name| lower.contains(name)))
+                .count() as u32
         };
         let counted =
             |test: &dyn Fn(&Flat) -> bool| flat.iter().filter(|it| test(it)).count() as u32;
@@ -244,28 +241,19 @@ impl<'a> Page<'a> {
             quoted,
             address: address_kinds(meta.canonical.as_deref().unwrap_or_default()),
             prices: counted(&|it| it.words < 12 && it.text.contains(['$', '€', '£'])),
-            cart: flat.iter().any(|it| {
-                has(
-                    it,
-                    &[
-                        "add to cart",
-                        "add to bag",
-                        "buy now",
-                        "add to basket",
-                        "in den warenkorb",
-                    ],
-                )
-            }),
+            cart: has(&[
+                "add to cart",
+                "add to bag",
+                "buy now",
+                "add to basket",
+                "in den warenkorb",
+            ]) > 0,
             repeats: 0,
             headings: counted(&|it| it.kind == BlockKind::Heading),
-            talk: counted(&|it| {
-                has(
-                    it,
-                    &[
-                        "reply", "quote", "posted", "joined", "likes", "upvote", "answered",
-                    ],
-                )
-            }),
+            talk: has(&[
+                "reply", "quote", "posted", "joined", "likes", "upvote", "answered",
+            ]),
+            lower,
             total: flat.iter().map(|it| it.words).sum(),
             linked: flat.iter().map(|it| it.linked).sum(),
             prose: flat
@@ -273,15 +261,20 @@ impl<'a> Page<'a> {
                 .filter(|it| is_prose(it))
                 .map(|it| it.words)
                 .sum(),
-            before: Vec::with_capacity(flat.len()),
+            before: sums(flat, |it| it.words),
+            linked_before: sums(flat, |it| it.linked),
+            prose_before: sums(flat, |it| if is_prose(it) { it.words } else { 0 }),
+            head: Vec::with_capacity(flat.len()),
+            next_head: vec![flat.len(); flat.len()],
             first_h1: flat
                 .iter()
                 .position(|it| it.kind == BlockKind::Heading && it.level == 1),
             below: vec![Sums::default(); dom.len()],
             best: None,
-            patterns: HashMap::new(),
+            patterns: Vec::new(),
             pattern_of: Vec::with_capacity(flat.len()),
-            texts: HashMap::new(),
+            texts: Vec::new(),
+            text_of: Vec::with_capacity(flat.len()),
             in_main: with(chrome::MAIN | chrome::ARTICLE),
             in_body_text: with(chrome::BODY_TEXT),
             in_post: with(chrome::POST | chrome::COMMENTS),
@@ -300,29 +293,47 @@ impl<'a> Page<'a> {
                 kind(&["website", "organization", "business", "service"]),
             ],
         };
-        let mut seen = 0;
-        for block in flat {
-            page.before.push(seen);
-            seen += block.words;
-            let mut at = Some(block.node);
-            while let Some(id) = at {
-                page.below[id.index()].add(block);
-                at = dom.parent(id);
+        let mut patterns: HashMap<u64, usize> = HashMap::new();
+        let mut texts: HashMap<&str, usize> = HashMap::new();
+        let mut head = 0;
+        for (at, block) in flat.iter().enumerate() {
+            if block.kind == BlockKind::Heading {
+                page.next_head[head..at].fill(at);
+                head = at;
             }
-            let pattern = pattern_hash(dom, block);
-            page.patterns.entry(pattern).or_default().add(block);
+            page.head.push(head);
+            let mut above = Some(block.node);
+            while let Some(id) = above {
+                page.below[id.index()].add(block);
+                above = dom.parent(id);
+            }
+            let new = patterns.len();
+            let pattern = *patterns.entry(pattern_hash(dom, block)).or_insert(new);
+            page.patterns.resize(patterns.len(), Sums::default());
+            page.patterns[pattern].add(block);
             page.pattern_of.push(pattern);
-            *page.texts.entry(block.text.as_str()).or_default() += 1;
+            let new = texts.len();
+            let text = *texts.entry(block.text.as_str()).or_insert(new);
+            page.texts.resize(texts.len(), 0);
+            page.texts[text] += 1;
+            page.text_of.push(text);
         }
-        page.repeats = page
-            .patterns
-            .values()
-            .map(|it| it.blocks)
-            .max()
-            .unwrap_or(0);
+        page.repeats = page.patterns.iter().map(|it| it.blocks).max().unwrap_or(0);
         page.best = best_container(dom, flat, &page.below);
         page
     }
+}
+
+/// What the blocks before each amount to, and all.
+fn sums(flat: &[Flat], of: impl Fn(&Flat) -> u32) -> Vec<u32> {
+    let mut sums = Vec::with_capacity(flat.len() + 1);
+    let mut sum = 0;
+    sums.push(sum);
+    for block in flat {
+        sum += of(block);
+        sums.push(sum);
+    }
+    sums
 }
 
 /// The container with the most prose near it, as Readability finds it: each prose block speaks for
@@ -377,7 +388,7 @@ fn pattern_hash(dom: &Dom, block: &Flat) -> u64 {
     hash
 }
 
-fn place(put: &mut Put, page: &Page<'_>, flat: &[Flat], at: usize) {
+fn place(put: &mut Put, page: &Page, flat: &[Flat], at: usize) {
     put.ratio(at as u32, flat.len() as u32);
     put.ratio(page.before[at], page.total);
     put.log(at as u32);
@@ -388,12 +399,11 @@ fn place(put: &mut Put, page: &Page<'_>, flat: &[Flat], at: usize) {
         (page.before[at] as f32 - page.before[it] as f32) / page.total.max(1) as f32
     }));
     let block = &flat[at];
-    let titled =
-        block.words >= 2 && block.words <= 30 && page.title.contains(&block.text.to_lowercase());
+    let titled = block.words >= 2 && block.words <= 30 && page.title.contains(&page.lower[at]);
     put.flag(titled);
 }
 
-fn neighbours(put: &mut Put, flat: &[Flat], at: usize) {
+fn neighbours(put: &mut Put, page: &Page, flat: &[Flat], at: usize) {
     for step in [-2_i64, -1, 1, 2] {
         let near = usize::try_from(at as i64 + step)
             .ok()
@@ -407,35 +417,24 @@ fn neighbours(put: &mut Put, flat: &[Flat], at: usize) {
     let next = flat.get(at + 1);
     put.flag(next.is_some_and(|it| it.kind == BlockKind::Heading));
     put.flag(at > 0 && flat[at - 1].kind == BlockKind::Heading);
+    let between = |sums: &[u32], from: usize, to: usize| sums[to] - sums[from];
     for reach in [4, 12] {
-        let window = &flat[at.saturating_sub(reach)..(at + reach + 1).min(flat.len())];
-        let words: u32 = window.iter().map(|it| it.words).sum();
-        let linked: u32 = window.iter().map(|it| it.linked).sum();
-        let prose: u32 = window
-            .iter()
-            .filter(|it| is_prose(it))
-            .map(|it| it.words)
-            .sum();
-        put.log(words / window.len() as u32);
-        put.ratio(linked, words);
-        put.ratio(prose, words);
+        let from = at.saturating_sub(reach);
+        let to = (at + reach + 1).min(flat.len());
+        let words = between(&page.before, from, to);
+        put.log(words / (to - from) as u32);
+        put.ratio(between(&page.linked_before, from, to), words);
+        put.ratio(between(&page.prose_before, from, to), words);
     }
     // The text under the nearest heading above.
-    let head = flat[..=at]
-        .iter()
-        .rposition(|it| it.kind == BlockKind::Heading);
-    let section = &flat[head.unwrap_or(0)..];
-    let end = section
-        .iter()
-        .skip(1)
-        .position(|it| it.kind == BlockKind::Heading);
-    let section = &section[..end.map_or(section.len(), |it| it + 1).min(60)];
-    let words: u32 = section.iter().map(|it| it.words).sum();
+    let from = page.head[at];
+    let to = page.next_head[from].min(from + 60);
+    let words = between(&page.before, from, to);
     put.log(words);
-    put.ratio(section.iter().map(|it| it.linked).sum(), words);
+    put.ratio(between(&page.linked_before, from, to), words);
 }
 
-fn containers(put: &mut Put, page: &Page<'_>, dom: &Dom, block: &Flat) {
+fn containers(put: &mut Put, page: &Page, dom: &Dom, block: &Flat) {
     let mut at = Some(block.node);
     let mut last = block.words;
     let mut told = 0;
@@ -450,7 +449,7 @@ fn containers(put: &mut Put, page: &Page<'_>, dom: &Dom, block: &Flat) {
                 sums.words as f32 / page.total.max(1) as f32,
                 sums.linked as f32 / sums.words.max(1) as f32,
                 sums.prose as f32 / sums.words.max(1) as f32,
-                (sums.blocks as f32).ln_1p(),
+                ln(sums.blocks),
             ];
             told += 1;
             last = sums.words;
@@ -474,29 +473,30 @@ fn containers(put: &mut Put, page: &Page<'_>, dom: &Dom, block: &Flat) {
     put.put(depth as f32);
 }
 
-fn pattern(put: &mut Put, page: &Page<'_>, flat: &[Flat], at: usize) {
-    let sums = page
-        .patterns
-        .get(&page.pattern_of[at])
-        .copied()
-        .unwrap_or_default();
+fn pattern(put: &mut Put, page: &Page, at: usize) {
+    let sums = page.patterns[page.pattern_of[at]];
     put.log(sums.blocks);
     put.log(sums.words / sums.blocks.max(1));
     put.ratio(sums.linked, sums.words);
-    let same = page.texts.get(flat[at].text.as_str()).copied().unwrap_or(1);
-    put.log(same);
+    put.log(page.texts[page.text_of[at]]);
+}
+
+/// The first 48 characters.
+fn head(text: &str) -> &str {
+    let end = text.char_indices().nth(48);
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
 /// Whether the page's description quotes the block, or the block begins as the description does.
-fn is_quoted(block: &Flat, meta: &Metadata) -> bool {
+fn is_quoted(block: &Flat, meta: &Metadata, starts: &[&str]) -> bool {
     if block.words < 4 || block.linked * 2 > block.words {
         return false;
     }
-    let head: String = block.text.chars().take(48).collect();
-    meta.descriptions.iter().any(|it| {
-        let start: String = it.chars().take(48).collect();
-        it.contains(&head) || (start.len() > 24 && block.text.contains(&start))
-    })
+    let begun = head(&block.text);
+    meta.descriptions
+        .iter()
+        .zip(starts)
+        .any(|(it, start)| it.contains(begun) || (start.len() > 24 && block.text.contains(start)))
 }
 
 /// What the page's own address says of its kind: shop, talk, overview, handbook, article.
@@ -540,11 +540,15 @@ fn address_kinds(url: &str) -> [bool; 5] {
     ]
 }
 
-fn summary(put: &mut Put, page: &Page<'_>, at: usize) {
+fn summary(put: &mut Put, page: &Page, at: usize) {
     put.flag(page.quoted[at]);
     put.put(page.first_quoted.map_or(-2.0, |it| {
         (page.before[at] as f32 - page.before[it] as f32) / page.total.max(1) as f32
     }));
+}
+
+/// What is the same for all blocks of a page.
+fn whole_page(put: &mut Put, page: &Page) {
     for it in page.address {
         put.flag(it);
     }
@@ -553,9 +557,6 @@ fn summary(put: &mut Put, page: &Page<'_>, at: usize) {
     put.log(page.repeats);
     put.log(page.headings);
     put.log(page.talk);
-}
-
-fn whole_page(put: &mut Put, page: &Page<'_>) {
     put.log(page.total);
     put.ratio(page.linked, page.total);
     put.ratio(page.prose, page.total);

@@ -32,24 +32,24 @@ pub(super) fn read(dom: &Dom) -> Metadata {
     let mut meta = Metadata::default();
     let mut found = Found::default();
     for id in dom.descendants(dom.root()) {
-        match dom.name(id) {
-            "html" => {
+        match dom.name(id).as_bytes() {
+            b"html" => {
                 meta.lang = meta
                     .lang
                     .take()
                     .or_else(|| dom.attr(id, "lang").and_then(language));
             }
-            "title" if found.title.is_none() => {
+            b"title" if found.title.is_none() => {
                 let inside_svg = dom.parent(id).is_some_and(|it| dom.name(it) == "svg");
                 found.title = Some(dom.text(id)).filter(|it| !it.is_empty() && !inside_svg);
             }
-            "meta" => found.meta(dom, id),
-            "link" if dom.attr(id, "rel") == Some("canonical") => {
+            b"meta" => found.meta(dom, id),
+            b"link" if dom.attr(id, "rel") == Some("canonical") => {
                 // A second one is a mistake or an attempt; the first stands.
                 let said = dom.attr(id, "href").map(str::to_owned);
                 meta.canonical = meta.canonical.take().or(said);
             }
-            "script"
+            b"script"
                 if dom
                     .attr(id, "type")
                     .is_some_and(|it| it.contains("ld+json")) =>
@@ -63,14 +63,14 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                     }
                 }
             }
-            "time" if found.time.is_none() => {
+            b"time" if found.time.is_none() => {
                 let said = dom.attr(id, "datetime").map(str::to_owned);
                 found.time = dates::normalise(&said.unwrap_or_else(|| dom.text(id)));
             }
-            "h1" if found.h1.is_none() => {
+            b"h1" if found.h1.is_none() => {
                 found.h1 = Some(dom.text(id)).filter(|it| !it.is_empty() && it.len() < 300);
             }
-            "a" if found.byline.is_none() && dom.attr(id, "rel") == Some("author") => {
+            b"a" if found.byline.is_none() && dom.attr(id, "rel") == Some("author") => {
                 found.byline = Some(dom.text(id)).filter(|it| !it.is_empty() && it.len() < 80);
             }
             _ => {}

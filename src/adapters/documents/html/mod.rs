@@ -3,8 +3,11 @@ mod blocks;
 mod chrome;
 mod dom;
 mod features;
+mod furniture;
 mod keep;
 mod metadata;
+mod references;
+mod tokens;
 mod visible;
 
 use super::address;

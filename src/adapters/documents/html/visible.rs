@@ -80,15 +80,15 @@ impl Hidden {
         if &**name == "details" && is_shut_for_good(dom, id) {
             return true;
         }
-        attrs.iter().any(|it| match &*it.name.local {
-            "hidden" => !it.value.eq_ignore_ascii_case("until-found"),
-            "aria-hidden" => it.value.eq_ignore_ascii_case("true") && !second_link,
-            "style" => hides(&it.value, Source::Inline),
-            "class" if !self.classes.is_empty() => it
+        attrs.iter().any(|it| match it.name.local.as_bytes() {
+            b"hidden" => !it.value.eq_ignore_ascii_case("until-found"),
+            b"aria-hidden" => it.value.eq_ignore_ascii_case("true") && !second_link,
+            b"style" => hides(&it.value, Source::Inline),
+            b"class" if !self.classes.is_empty() => it
                 .value
                 .split_ascii_whitespace()
                 .any(|class| self.classes.contains(class)),
-            "id" if !self.ids.is_empty() => self.ids.contains(&*it.value),
+            b"id" if !self.ids.is_empty() => self.ids.contains(&*it.value),
             _ => false,
         })
     }

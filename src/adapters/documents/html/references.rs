@@ -1,0 +1,96 @@
+//! Character references: `&amp;`, `&#8212;`.
+use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
+use html5ever::tendril::StrTendril;
+
+/// The longest name, `CounterClockwiseContourIntegral;`.
+const LONGEST: usize = 32;
+
+/// Where a reference stands: in addresses many a `&` begins a parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In text.
+    Text,
+    /// In an attribute's value.
+    Attribute,
+}
+
+/// Replaces all references.
+pub(super) fn decode(text: &str, place: Place) -> StrTendril {
+    let mut out = StrTendril::with_capacity(text.len() as u32);
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_slice(&rest[..at]);
+        rest = &rest[at + 1..];
+        let found = match rest.strip_prefix('#') {
+            Some(number) => numeric(number).map(|(it, len)| ((it, None), len + 1)),
+            None => named(rest, place),
+        };
+        match found {
+            Some(((first, second), len)) => {
+                out.push_char(first);
+                if let Some(second) = second {
+                    out.push_char(second);
+                }
+                rest = &rest[len..];
+            }
+            None => out.push_char('&'),
+        }
+    }
+    out.push_slice(rest);
+    out
+}
+
+/// The character of a number, and how many bytes it took.
+fn numeric(text: &str) -> Option<(char, usize)> {
+    let (base, digits) = match text.strip_prefix(['x', 'X']) {
+        Some(digits) => (16, digits),
+        None => (10, text),
+    };
+    let (mut number, mut len) = (0_u32, 0);
+    for digit in digits.bytes().map_while(|it| char::from(it).to_digit(base)) {
+        number = number.saturating_mul(base).saturating_add(digit);
+        len += 1;
+    }
+    if len == 0 {
+        return None;
+    }
+    len += usize::from(digits.as_bytes().get(len) == Some(&b';'));
+    let replaced = number
+        .checked_sub(0x80)
+        .and_then(|it| C1_REPLACEMENTS.get(it as usize).copied().flatten());
+    let meant = match number {
+        0 => None,
+        it => replaced.or_else(|| char::from_u32(it)),
+    };
+    let skipped = text.len() - digits.len();
+    Some((meant.unwrap_or(char::REPLACEMENT_CHARACTER), skipped + len))
+}
+
+/// The one or two characters of a name, and how many bytes it took: the longest name that fits.
+fn named(text: &str, place: Place) -> Option<((char, Option<char>), usize)> {
+    let bytes = text.as_bytes();
+    let most = bytes.len().min(LONGEST);
+    let letters = bytes[..most]
+        .iter()
+        .position(|it| !it.is_ascii_alphanumeric())
+        .unwrap_or(most);
+    let known = |len: usize| match NAMED_ENTITIES.get(&text[..len]) {
+        // A zero marks what only begins a name.
+        Some(&(0, _)) | None => None,
+        Some(&(first, second)) => {
+            let second = char::from_u32(second).filter(|_| second != 0);
+            Some(((char::from_u32(first)?, second), len))
+        }
+    };
+    // No name goes on behind a semicolon, and none is longer.
+    if bytes.get(letters) == Some(&b';')
+        && letters < LONGEST
+        && let Some(found) = known(letters + 1)
+    {
+        return Some(found);
+    }
+    let (chars, len) = (1..=letters).rev().find_map(known)?;
+    let next = bytes.get(len);
+    let parameter = next.is_some_and(|it| *it == b'=' || it.is_ascii_alphanumeric());
+    (place == Place::Text || !parameter).then_some((chars, len))
+}

@@ -26,6 +26,7 @@ pub(crate) fn hold(
     aid: &Aid<'_>,
 ) -> Report {
     let mut desk = Desk::new(&gathered.notes, &gathered.pages);
+    desk.checks.removed += draft.reworded;
     let short: Vec<Claim> = draft
         .short
         .iter()

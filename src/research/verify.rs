@@ -2,7 +2,7 @@
 //!
 //! Each sentence is judged by itself against its own quotes, by a model that sees nothing else, or by
 //! the words alone. One that does not hold gives way to its quote, word for word.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 
@@ -97,6 +97,9 @@ pub(crate) async fn verify(
             line.evidence.truncate(1);
         }
     }
+    // An answer that gave way may now say what was picked beside it.
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    draft.short.retain(|it| said.insert(it.text.clone()));
     draft.reworded = faulty.len() as u32;
     Ok(draft)
 }

@@ -1,6 +1,4 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
-use std::collections::BTreeSet;
-
 use futures_util::{StreamExt, stream};
 
 use crate::domain::words::numbers;
@@ -127,7 +125,7 @@ pub(crate) async fn weigh(
     Ok((notes.evidence.len() - before) as u32)
 }
 
-/// Puts what a model finds on the pages in the place of what the words alone found.
+/// Adds what a model finds on the pages to what the words alone found.
 #[allow(
     clippy::too_many_arguments,
     reason = "what a round of weighing rests on"
@@ -156,13 +154,11 @@ async fn by_model(
         .map(|it| std::mem::take(&mut it.evidence))
         .collect();
     let (mut read, mut found_any) = (0, false);
-    let mut twins: BTreeSet<usize> = (0..weighed.len()).collect();
     for (nth, model, found) in answers {
         aid.settle(Step::Weigh, ModelRole::Summarizer, model);
         match found {
             Ok(rows) => {
                 read += 1;
-                twins.remove(&nth);
                 for row in rows {
                     if let Some(it) = earn(scale, &readings[nth], &row, round.wave)? {
                         found_any = true;
@@ -178,11 +174,17 @@ async fn by_model(
         let doing = format!("{} found nothing on {read} pages", mind.model.name());
         let fault = Error::new(Kind::Malformed, doing);
         aid.without(Step::Weigh, ModelRole::Summarizer, fault)?;
-        twins = (0..weighed.len()).collect();
     }
-    for (nth, evidence) in by_words.into_iter().enumerate() {
-        if twins.contains(&nth) {
-            weighed[nth].evidence = evidence;
+    // A model adds to what the words alone found, and puts its own words in their place where both mean
+    // the same sentences; it erases nothing.
+    for (weighed, evidence) in weighed.iter_mut().zip(by_words) {
+        for it in evidence {
+            let covered = weighed.evidence.iter().any(|own| {
+                own.passage.first() <= it.passage.last() && it.passage.first() <= own.passage.last()
+            });
+            if !covered {
+                weighed.evidence.push(it);
+            }
         }
     }
     Ok(())
@@ -236,7 +238,13 @@ async fn found_on(
         let mut prompt = asked.prompt()?;
         prompt.max_tokens = Some(room.answer as u32);
         let answer = ask::typed(model, prompt, |it| asked.check(it)).await?;
-        rows.extend(asked.sound(&answer.value).into_iter().cloned());
+        for row in asked.sound(&answer.value) {
+            let mut row = row.clone();
+            // Only what was shown can be meant.
+            let seen = |n: &i64| batch.iter().any(|it| i64::try_from(it.0) == Ok(*n));
+            row.sentences.retain(seen);
+            rows.push(row);
+        }
     }
     Ok(rows)
 }

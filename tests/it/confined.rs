@@ -62,6 +62,7 @@ fn embedded(dir: &Path) -> Limits {
 }
 
 /// Whether `pdftotext` and `pdfinfo` are here to be tested with.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn poppler() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let there = |name: &str| std::env::split_paths(&path).any(|it| it.join(name).is_file());

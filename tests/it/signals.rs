@@ -107,7 +107,7 @@ fn ended(child: Child) -> Outcome {
     child.wait_with_output().unwrap().into()
 }
 
-fn asked<'a>(folder: &'a str) -> [&'a str; 4] {
+fn asked(folder: &str) -> [&str; 4] {
     ["--folder", folder, "--json", QUESTION]
 }
 
@@ -377,8 +377,9 @@ fn what_may_not_be_read_is_told_and_the_rest_is_read() {
         eprintln!("skipped: there is no way here to run as another user");
         return;
     };
-    let shut =
-        |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0)).unwrap();
+    let shut = |path: &Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o000)).unwrap()
+    };
     shut(Path::new(&secret));
     shut(&closed);
     let it: Outcome = ask.output().unwrap().into();

@@ -5,9 +5,11 @@ use async_trait::async_trait;
 use ibid::adapters::journal::{Journal, JournaledModel};
 use ibid::adapters::store::SqliteStore;
 use ibid::domain::{Budget, Mode, ModelRole, Page, Question, Report};
-use ibid::record::Event;
+use ibid::record::{Event, VERSION};
 use ibid::research::research;
-use ibid::seams::{Completion, Finish, LanguageModel, Mind, Models, Prompt, Sink, Store, Tokens};
+use ibid::seams::{
+    Completion, Finish, FrozenClock, LanguageModel, Log, Mind, Models, Prompt, Sink, Store, Tokens,
+};
 use ibid::{Error, Kind, Result};
 use serde_json::{Value, json};
 
@@ -407,6 +409,12 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
         "broken" => Err(Error::new(Kind::Transient, "asking scripted/one: busy")),
         _ => Ok("forty-two".to_owned()),
     });
+    let story = Log::resume(run_id(), store.clone(), Arc::new(FrozenClock::at(0)), &[]);
+    story.emit(Event::RunCreated {
+        question: question("What is six times nine?"),
+        version: VERSION,
+    });
+    story.flush().await.unwrap();
     let sitting = || async {
         let (report_fault, faults) = tokio::sync::mpsc::channel(1);
         let store = Arc::clone(&store) as Arc<dyn Store>;

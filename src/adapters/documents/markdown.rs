@@ -104,11 +104,10 @@ fn keep_field(key: &str, value: &str, draft: &mut PageDraft) {
         {
             draft.url = address::claimed(value).unwrap_or_default();
         }
-        "source" | "site" if value.contains("://") => {
-            if draft.url.is_empty() {
-                draft.url = address::claimed(value).unwrap_or_default();
-            }
+        "source" | "site" if value.contains("://") && draft.url.is_empty() => {
+            draft.url = address::claimed(value).unwrap_or_default();
         }
+        "source" | "site" if value.contains("://") => {}
         "site" | "source" | "publisher" | "publication" => draft.site = owned(),
         _ => {}
     }

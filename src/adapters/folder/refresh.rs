@@ -73,6 +73,7 @@ struct Known {
 
 /// Compares the folder with the index and commits what is new, round by round. Each commit covers
 /// whole files, so a kill at any moment leaves some files old and the others new, and none torn.
+#[allow(clippy::too_many_arguments, reason = "what a refresh works on")]
 pub(super) fn refresh(
     root: &Path,
     options: &FolderOptions,

@@ -401,7 +401,9 @@ enum Unit {
 impl Unit {
     fn say(self, amount: u64) -> String {
         match self {
-            Unit::Dollars if amount % 10_000_000 == 0 => format!("${:.2}", amount as f64 / NANO),
+            Unit::Dollars if amount.is_multiple_of(10_000_000) => {
+                format!("${:.2}", amount as f64 / NANO)
+            }
             Unit::Dollars => format!("${:.4}", amount as f64 / NANO),
             Unit::Tokens => format!("{amount} tokens"),
             Unit::Calls if amount == 1 => "1 model call".to_owned(),

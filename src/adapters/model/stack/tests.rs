@@ -105,7 +105,11 @@ async fn no_storm_of_faults_leads_past_the_cap() {
             let whole = Arc::clone(&whole);
             async move {
                 let seconds = Duration::from_secs(u64::from(nth) * 3 + 1);
-                let prompt = prompt(if nth % 4 == 0 { "write" } else { "weigh" });
+                let prompt = prompt(if nth.is_multiple_of(4) {
+                    "write"
+                } else {
+                    "weigh"
+                });
                 tokio::time::timeout(seconds, whole.complete(&prompt)).await
             }
         };

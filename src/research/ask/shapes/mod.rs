@@ -41,8 +41,19 @@ fn prompt(step: &str, schema: Value, values: &[(&str, &str)]) -> Result<Prompt> 
             json: schema,
         }),
         temperature: Some(0.0),
+        max_tokens: Some(bound(step)),
         ..Prompt::default()
     })
+}
+
+/// The most tokens an answer of a step takes, with room for a model that thinks before it answers. Small
+/// windows and slow machines are why there is a bound; steps that know better set their own.
+fn bound(step: &str) -> u32 {
+    match step {
+        "answer" | "verify" | "cover" => 600,
+        "refine" | "queries" => 1_000,
+        _ => 2_500,
+    }
 }
 
 /// An object with exactly these properties.

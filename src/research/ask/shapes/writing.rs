@@ -208,7 +208,6 @@ impl AnswerAsk<'_> {
                 ("question", self.question),
                 ("evidence", &fenced(self.evidence)),
                 ("language", self.language),
-                ("example", ids.first().map_or("E1", String::as_str)),
             ],
         )
     }

@@ -45,10 +45,16 @@ fn golden(prompt: &Prompt) {
         prompt.purpose
     );
     // The example in the prompt has the shape that is asked for.
-    let example = prompt.messages[0].text.rsplit("xample").next().unwrap();
+    let example = prompt.messages[0]
+        .text
+        .rsplit(["xample", "another question"][usize::from(prompt.purpose == "answer")])
+        .next()
+        .unwrap();
     let example = &example[example.find('{').unwrap()..];
     let inner = match prompt.purpose.as_str() {
         "plan" => &schema.json["properties"]["items"]["items"],
+        // Its evidence is another question's, so that no answer can be copied from it.
+        "answer" => &Value::Null,
         _ => &schema.json,
     };
     parse::<Value>(example, inner).unwrap();

@@ -1,13 +1,18 @@
 //! The checklist of what a complete answer must say (rows A1, B3, D2, E4).
+use crate::domain::words::content_stems;
 use crate::domain::{Brief, Item, ItemId, ModelRole, Plan, Question, SectionPlan, WritingPlan};
 use crate::error::Result;
 
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
-    shapes::{PlanAsk, Planned, language},
+    shapes::{PlanAsk, Planned, PlannedItem, language},
 };
+use super::unaided::plan::{FEWEST, MOST};
 use super::unaided::{self, intake};
+
+/// Share of the question's words in an item that asks it.
+const HEART: f32 = 0.6;
 
 /// The plan for `brief`.
 pub(crate) async fn break_down(
@@ -31,7 +36,10 @@ pub(crate) async fn break_down(
     let answer = ask::typed(&model, asked.prompt()?, Planned::check).await;
     aid.settle(Step::Plan, role, model);
     match answer {
-        Ok(it) => earned(brief, it.value).map_or_else(|| unaided(brief), Ok),
+        Ok(it) => {
+            let own = unaided(brief)?;
+            Ok(earned(brief, &it.value, own.clone()).unwrap_or(own))
+        }
         Err(fault) => {
             aid.without(Step::Plan, role, fault)?;
             unaided(brief)
@@ -39,52 +47,89 @@ pub(crate) async fn break_down(
     }
 }
 
-/// The plan that a model's answer spells; `None` where it spells none.
-fn earned(brief: &Brief, planned: Planned) -> Option<Plan> {
-    let items: Vec<Item> = (1..)
-        .zip(planned.items)
-        .map(|(nth, it)| {
-            let mut terms = intake::subjects(&it.asks);
-            if terms.is_empty() {
-                terms.clone_from(&brief.subjects);
-            }
-            let query = it.queries.into_iter().next();
-            Item {
-                id: ItemId::new(nth),
-                heading: it.heading.trim().to_owned(),
-                terms,
-                query: query.unwrap_or_else(|| it.asks.clone()),
-                asks: it.asks.trim().to_owned(),
-            }
-        })
-        .collect();
+/// The plan that a model's answer spells. The question itself always stands in it, and where it has too few items, those
+/// of the unaided plan fill it up.
+fn earned(brief: &Brief, planned: &Planned, own: Plan) -> Option<Plan> {
+    let mut items: Vec<(Option<u32>, Item)> = Vec::new();
+    let sound = planned.sound();
+    let heart = own.items().first().filter(|_| !asks_it(brief, &sound));
+    items.extend(heart.map(|it| (None, it.clone())));
+    items.extend(sound.iter().map(|it| (Some(it.0), item(brief, it.1))));
+    for it in own.items() {
+        let known = |other: &(Option<u32>, Item)| other.1.heading.eq_ignore_ascii_case(&it.heading);
+        if items.len() < FEWEST && !items.iter().any(known) {
+            items.push((None, it.clone()));
+        }
+    }
+    items.truncate(MOST);
+    for (nth, it) in (1..).zip(&mut items) {
+        it.1.id = ItemId::new(nth);
+    }
+    let sections = sections(planned, &items);
+    let directives = &planned.directives;
+    let writing = WritingPlan {
+        overall_goal: planned.goal.clone(),
+        desired_tone: planned.tone.clone(),
+        sections,
+        additional_directives: directives.clone(),
+    };
+    let items = items.into_iter().map(|it| it.1).collect();
+    Plan::new(items, planned.complexity, writing)
+}
+
+/// Whether one of the items asks what was asked.
+fn asks_it(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
+    let asked = content_stems(&brief.question);
+    items.iter().any(|it| {
+        let words = content_stems(&it.1.asks);
+        let met = asked.iter().filter(|it| words.contains(it)).count();
+        met as f32 >= asked.len() as f32 * HEART
+    })
+}
+
+fn item(brief: &Brief, planned: &PlannedItem) -> Item {
+    let asks = planned.asks.trim().to_owned();
+    let mut terms = intake::subjects(&asks);
+    if terms.is_empty() {
+        terms.clone_from(&brief.subjects);
+    }
+    let query = match planned.query.trim() {
+        "" => asks.clone(),
+        query => query.to_owned(),
+    };
+    Item {
+        id: ItemId::new(1),
+        heading: planned.heading.trim().to_owned(),
+        terms,
+        query,
+        asks,
+    }
+}
+
+/// The sections of a model's answer, with the items that there are; each item that they forgot gets its own.
+fn sections(planned: &Planned, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
+    let named = |n: &u32| items.iter().find(|it| it.0 == Some(*n)).map(|it| it.1.id);
     let mut sections: Vec<SectionPlan> = planned
         .sections
-        .into_iter()
+        .iter()
         .map(|it| SectionPlan {
             title: it.title.trim().to_owned(),
-            guidance: it.guidance,
-            items: it.items.into_iter().map(ItemId::new).collect(),
+            guidance: it.guidance.clone(),
+            items: it.items.iter().filter_map(named).collect(),
         })
         .filter(|it| !it.title.is_empty() && !it.items.is_empty())
         .collect();
-    // Every item has its place, also one that the model's sections forgot.
-    for item in &items {
+    for (nth, (_, item)) in items.iter().enumerate() {
         if !sections.iter().any(|it| it.items.contains(&item.id)) {
-            sections.push(SectionPlan {
+            let own = SectionPlan {
                 title: item.heading.clone(),
                 guidance: item.asks.clone(),
                 items: vec![item.id],
-            });
+            };
+            sections.insert(nth.min(sections.len()), own);
         }
     }
-    let writing = WritingPlan {
-        overall_goal: planned.goal,
-        desired_tone: planned.tone,
-        sections,
-        additional_directives: planned.directives,
-    };
-    Plan::new(items, planned.complexity, writing)
+    sections
 }
 
 /// The plan for `brief`, without a model.

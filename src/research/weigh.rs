@@ -1,7 +1,7 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
 use futures_util::{StreamExt, stream};
 
-use crate::domain::words::numbers;
+use crate::domain::words::{content_stems, numbers};
 use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question, SourceId,
 };
@@ -31,8 +31,12 @@ const MOST_FINDINGS: usize = 8;
 const ANSWER: usize = 1_500;
 /// Most sentences of a finding: what needs more is several.
 const MOST_SENTENCES: usize = 4;
-/// Score of what a model finds that has none of the question's words, and what all of them add.
-const FOUND: (f32, f32) = (0.55, 0.4);
+/// Score of what a model finds that has none of the question's words, and what all of them add: where its own words say
+/// what the sentences say, and where they do not.
+const AGREED: (f32, f32) = (0.5, 0.4);
+const NAMED: (f32, f32) = (0.25, 0.5);
+/// Share of a claim's words that sentences must hold to be meant, though others were named.
+const MEANT: f32 = 0.5;
 
 /// What one round weighs.
 pub(crate) struct Round<'a> {
@@ -230,9 +234,13 @@ async fn found_on(
     .beside(&plain.prompt()?);
     let mut rows = Vec::new();
     for batch in batches(&sentences, room) {
-        let batch: Vec<(usize, &str)> = batch.iter().map(|it| (it.0, it.1.as_str())).collect();
+        // Counted from 1 in every call: with gaps between the numbers, small models name some that are not there.
+        let called: Vec<(usize, &str)> = (1..)
+            .zip(&batch)
+            .map(|(nth, it)| (nth, it.1.as_str()))
+            .collect();
         let asked = WeighAsk {
-            sentences: &batch,
+            sentences: &called,
             ..plain.clone()
         };
         let mut prompt = asked.prompt()?;
@@ -240,13 +248,39 @@ async fn found_on(
         let answer = ask::typed(model, prompt, |it| asked.check(it)).await?;
         for row in asked.sound(&answer.value) {
             let mut row = row.clone();
-            // Only what was shown can be meant.
-            let seen = |n: &i64| batch.iter().any(|it| i64::try_from(it.0) == Ok(*n));
-            row.sentences.retain(seen);
+            row.sentences = meant(&row, &called)
+                .into_iter()
+                .filter_map(|nth| i64::try_from(batch[nth - 1].0).ok())
+                .collect();
             rows.push(row);
         }
     }
     Ok(rows)
+}
+
+/// The sentences that a row means, as they are called in its prompt: those it names, or the one that says what it claims
+/// where the named ones say something else. Only what was shown can be meant.
+fn meant(row: &WeighedRow, shown: &[(usize, &str)]) -> Vec<usize> {
+    let claim = content_stems(&row.claim);
+    let share = |words: &str| {
+        let there = content_stems(words);
+        let met = claim.iter().filter(|it| there.contains(it)).count();
+        met as f32 / claim.len().max(1) as f32
+    };
+    let named: Vec<&(usize, &str)> = shown
+        .iter()
+        .filter(|it| row.sentences.iter().any(|n| usize::try_from(*n) == Ok(it.0)))
+        .collect();
+    let words: Vec<&str> = named.iter().map(|it| it.1).collect();
+    let own = share(&words.join(" "));
+    let best = shown
+        .iter()
+        .map(|it| (share(it.1), it.0))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    match best {
+        Some((share, nth)) if own < MEANT && share >= MEANT => vec![nth],
+        _ => named.into_iter().map(|it| it.0).collect(),
+    }
 }
 
 /// Evidence of what a model found: the sentences it named, as they stand. Its own words are kept only
@@ -287,12 +321,12 @@ fn earn(
         .collect::<Vec<_>>()
         .join(" ");
     let said = row.claim.trim();
-    let claim = if says_the_same(said, &quoted)? {
-        said.to_owned()
+    let (claim, worth) = if says_the_same(said, &quoted)? {
+        (said.to_owned(), AGREED)
     } else {
-        plain.clone()
+        (plain.clone(), NAMED)
     };
-    let score = (FOUND.0 + FOUND.1 * scale.relevance(&plain)).min(1.0);
+    let score = (worth.0 + worth.1 * scale.relevance(&plain)).min(1.0);
     Ok(Some(Evidence {
         id: EvidenceId::new(1),
         items: vec![row.item],

@@ -113,7 +113,7 @@ fn id_of(words: &str, says: &str) -> Option<String> {
 
 fn plan() -> Value {
     let item =
-        |heading: &str, asks: &str| json!({"heading": heading, "asks": asks, "queries": [asks]});
+        |heading: &str, asks: &str| json!({"heading": heading, "asks": asks, "query": asks});
     json!({
         "complexity": "simple",
         "items": [

@@ -24,6 +24,7 @@ const REFUSED: &[&str] = &[
     "multipleOf",
     "minLength",
     "maxLength",
+    "minItems",
     "maxItems",
     "uniqueItems",
     "minProperties",

@@ -15,11 +15,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Completion, Finish, LanguageModel, Message, Prompt, Role, Sink};
+use crate::seams::{Completion, Finish, LanguageModel, Prompt, Sink};
+use super::prompts;
 use parse::{How, cut_at, parse, thinking_tag, without_thinking};
 
-/// How much of an answer that could not be used is shown to the model again, bytes.
-const BAD_ANSWER: usize = 2_000;
+/// Temperature of the second ask: at 0 a model that went wrong goes wrong again.
+const SECOND: f32 = 0.4;
 
 /// A value from a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub struct Typed<T> {
 
 /// Asks for a value of the prompt's schema and checks it; once more, naming the fault, if it cannot be used.
 ///
-/// The second time the model sees its own answer (the first 2,000 bytes) and what is wrong with it. A model that does
-/// not take the schema is asked without it. A refusal is not argued with, and an answer that a filter held back is no
+/// The second time the model is told what was wrong, not shown what it said: small models say again what they see. An
+/// answer that repeats the example of the prompt is none. A model that does not take the schema is asked without it. A refusal is not argued with, and an answer that a filter held back is no
 /// answer. One cut off at its bound counts if its complete part passes the check.
 ///
 /// # Errors
@@ -64,7 +65,7 @@ pub async fn typed<T: DeserializeOwned>(
         }
         let answer = words(&completion);
         let fault = match parse::<T>(answer, &schema) {
-            Ok(it) => match check(&it.value) {
+            Ok(it) => match hold_own_words(&prompt.purpose, answer).and_then(|()| check(&it.value)) {
                 Ok(()) => {
                     return Ok(Typed {
                         value: it.value,
@@ -84,7 +85,7 @@ pub async fn typed<T: DeserializeOwned>(
             return Err(useless(model, &prompt, &fault));
         }
         let short = completion.finish == Finish::Length;
-        ask_again(&mut prompt.messages, answer, &fault, short);
+        ask_again(&mut prompt, &fault, short);
     }
 }
 
@@ -138,29 +139,24 @@ fn words(completion: &Completion) -> &str {
     }
 }
 
-/// Adds a turn that names the fault.
-fn ask_again(messages: &mut Vec<Message>, answer: &str, fault: &str, short: bool) {
+/// The same again, with a line that names the fault.
+fn ask_again(prompt: &mut Prompt, fault: &str, short: bool) {
     let shorter = if short { " Be much shorter." } else { "" };
-    let again = format!(
-        "That cannot be used: {fault}.{shorter} Answer again with the JSON alone, in the shape asked for."
-    );
-    let shown = cut_at(answer.trim(), BAD_ANSWER);
-    match messages.last_mut() {
-        // An empty turn is refused by some providers, and so are two turns of one side.
-        Some(last) if shown.is_empty() && last.role == Role::User => {
-            last.text.push_str("\n\n");
-            last.text.push_str(&again);
-        }
-        _ => {
-            messages.push(Message {
-                role: Role::Assistant,
-                text: shown.to_owned(),
-            });
-            messages.push(Message {
-                role: Role::User,
-                text: again,
-            });
-        }
+    if let Some(last) = prompt.messages.last_mut() {
+        last.text.push_str(&format!(
+            "\n\nAn earlier answer could not be used: {fault}.{shorter} Reply with the JSON alone, in the shape asked for."
+        ));
+    }
+    prompt.temperature = prompt.temperature.map(|it| it.max(SECOND));
+}
+
+/// A fault if `answer` says what the example of the step's prompt says.
+fn hold_own_words(step: &str, answer: &str) -> std::result::Result<(), String> {
+    match prompts::example(step).iter().find(|it| answer.contains(*it)) {
+        Some(copied) => Err(format!(
+            "\"{copied}\" is the example of the form, not about this question"
+        )),
+        None => Ok(()),
     }
 }
 

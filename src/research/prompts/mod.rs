@@ -254,6 +254,28 @@ pub(crate) fn asked(file: &str) -> Result<&'static str> {
         .ok_or_else(|| Error::new(Kind::Internal, format!("looking for the prompt {file}")))
 }
 
+/// What the example in the prompt of `step` says, phrase by phrase: every string of at least three words. An answer that
+/// holds one of them was copied, for the examples are about a bridge that does not exist.
+pub(crate) fn example(step: &str) -> Vec<String> {
+    let text = asked(&format!("{step}.md")).unwrap_or_default();
+    let Some(at) = text.rfind("\n{{").map(|it| it + 1).or_else(|| text.find(": {{").map(|it| it + 2)) else {
+        return Vec::new();
+    };
+    let json = text[at..].replace("{{", "{").replace("}}", "}");
+    let mut found = Vec::new();
+    phrases_in(&serde_json::from_str(json.trim()).unwrap_or_default(), &mut found);
+    found
+}
+
+fn phrases_in(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(it) if it.split(' ').count() > 2 => found.push(it.clone()),
+        serde_json::Value::Array(all) => all.iter().for_each(|it| phrases_in(it, found)),
+        serde_json::Value::Object(all) => all.values().for_each(|it| phrases_in(it, found)),
+        _ => {}
+    }
+}
+
 fn parsed<T: for<'a> Deserialize<'a>>(
     cell: &'static OnceLock<std::result::Result<T, String>>,
     text: &str,
@@ -321,6 +343,14 @@ mod tests {
     #[test]
     fn phrases_parse() {
         assert!(!phrases().unwrap().sentence.orders.is_empty());
+    }
+
+    #[test]
+    fn every_prompt_has_an_example_that_cannot_be_an_answer() {
+        for (file, _) in ASKED {
+            let said = example(file.trim_end_matches(".md"));
+            assert!(!said.is_empty(), "{file}");
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::research::prompts::{self, Facet, fill};
 use super::intake;
 
 /// Most items a plan has (row B3).
-const MOST: usize = 7;
+pub(crate) const MOST: usize = 7;
 /// Fewest items a plan has (row B3).
-const FEWEST: usize = 3;
+pub(crate) const FEWEST: usize = 3;
 
 /// The plan for `brief`.
 pub(crate) fn break_down(brief: &Brief) -> Result<Plan> {

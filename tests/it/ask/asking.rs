@@ -105,40 +105,33 @@ async fn a_mended_answer_says_so() {
 }
 
 #[tokio::test]
-async fn a_fault_is_named_in_a_second_turn() {
+async fn the_second_time_the_fault_is_named_and_the_bad_answer_not_shown() {
     let model = Scripted::new([Ok(said(r#"{"n":30}"#)), Ok(said(r#"{"n":3}"#))]);
-    assert_eq!(pick(&model).await.unwrap().asked, 2);
+    let mut cold = prompt();
+    cold.temperature = Some(0.0);
+    let it = typed(&model, cold, small).await.unwrap();
+    assert_eq!(it.asked, 2);
     let heard = model.heard.lock().unwrap();
-    let turns: Vec<(Role, &str)> = heard[1]
-        .messages
-        .iter()
-        .map(|Message { role, text }| (*role, text.as_str()))
-        .collect();
+    assert_eq!(heard[1].messages.len(), 1);
     assert_eq!(
-        turns,
-        [
-            (Role::User, "Pick a number."),
-            (Role::Assistant, r#"{"n":30}"#),
-            (
-                Role::User,
-                "That cannot be used: 30 is too large. Answer again with the JSON alone, in the shape asked for."
-            ),
-        ]
+        heard[1].messages[0].text,
+        "Pick a number.\n\nAn earlier answer could not be used: 30 is too large. Reply with the JSON alone, in the \
+         shape asked for."
     );
     assert!(heard[1].schema.is_some());
+    assert_eq!((heard[0].temperature, heard[1].temperature), (Some(0.0), Some(0.4)));
 }
 
 #[tokio::test]
-async fn a_long_bad_answer_is_shown_in_part_and_an_empty_one_not_at_all() {
-    let model = Scripted::new([Ok(said(&"é".repeat(5_000))), Ok(said(r#"{"n":3}"#))]);
-    pick(&model).await.unwrap();
-    assert_eq!(model.heard.lock().unwrap()[1].messages[1].text.len(), 2_000);
-
-    let model = Scripted::new([Ok(said(" ")), Ok(said(r#"{"n":3}"#))]);
-    pick(&model).await.unwrap();
+async fn an_answer_copied_from_the_example_is_none() {
+    let mut asked = prompt();
+    asked.purpose = "verify".to_owned();
+    let copied = r#"{"n":3, "reason": "The quote gives Harlow Bridge 3.3 km, the claim 33 km."}"#;
+    let model = Scripted::new([Ok(said(copied)), Ok(said(r#"{"n":4}"#))]);
+    let it = typed(&model, asked, small).await.unwrap();
+    assert_eq!((it.value.n, it.asked), (4, 2));
     let heard = model.heard.lock().unwrap();
-    assert_eq!(heard[1].messages.len(), 1);
-    assert!(heard[1].messages[0].text.contains("the answer is empty"));
+    assert!(heard[1].messages[0].text.contains("is the example of the form"));
 }
 
 #[tokio::test]
@@ -187,7 +180,7 @@ async fn a_cut_answer_counts_if_it_holds_and_is_asked_for_shorter_otherwise() {
     let model = Scripted::new([Ok(cut(r#"{"m"#)), Ok(said(r#"{"n":3}"#))]);
     pick(&model).await.unwrap();
     let heard = model.heard.lock().unwrap();
-    let again = &heard[1].messages[2].text;
+    let again = &heard[1].messages[0].text;
     assert!(
         again.contains("cut off") && again.contains("Be much shorter."),
         "{again}"

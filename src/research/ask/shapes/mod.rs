@@ -75,6 +75,12 @@ fn list(items: &Value, most: usize) -> Value {
     json!({"type": "array", "items": items, "maxItems": most})
 }
 
+/// `list` with so many elements at the least. A hint to servers that constrain words by it; steps make do with fewer.
+fn at_least(fewest: usize, mut list: Value) -> Value {
+    list["minItems"] = fewest.into();
+    list
+}
+
 fn text() -> Value {
     json!({"type": "string"})
 }

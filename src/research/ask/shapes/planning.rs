@@ -2,7 +2,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number};
+use super::{at_least, list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number};
 use crate::domain::{Complexity, CoverageRow, Item, ItemId, QuestionKind, Turn, Variation};
 use crate::error::Result;
 use crate::research::ask::template::one_line;
@@ -155,8 +155,8 @@ pub struct PlannedItem {
     pub heading: String,
     /// What it asks.
     pub asks: String,
-    /// One or two queries.
-    pub queries: Vec<String>,
+    /// A search for it; where there is none, what it asks is searched for.
+    pub query: String,
 }
 
 /// One section of the report.
@@ -195,7 +195,7 @@ impl PlanAsk<'_> {
         let item = object(&[
             ("heading", text()),
             ("asks", text()),
-            ("queries", list(&text(), 2)),
+            ("query", text()),
         ]);
         let section = object(&[
             ("title", text()),
@@ -204,7 +204,7 @@ impl PlanAsk<'_> {
         ]);
         object(&[
             ("complexity", one_of(&["simple", "moderate", "complex"])),
-            ("items", list(&item, 7)),
+            ("items", at_least(3, list(&item, 7))),
             ("goal", text()),
             ("tone", text()),
             ("sections", list(&section, 8)),
@@ -214,47 +214,47 @@ impl PlanAsk<'_> {
 }
 
 impl Planned {
-    /// What the answer must keep to.
+    /// What the answer must keep to: one item that can be used. Single items that cannot are no fault:
+    /// [`sound`](Planned::sound) leaves them out.
     ///
     /// # Errors
     /// One sentence that says what does not hold.
     pub fn check(&self) -> std::result::Result<(), String> {
-        let count = self.items.len();
-        must((3..=7).contains(&count), || {
-            format!("`items` has {count} elements; 3 to 7 are asked for")
-        })?;
-        for (nth, item) in self.items.iter().enumerate() {
-            let n = nth + 1;
-            must(!item.heading.trim().is_empty(), || {
-                format!("item {n} has no heading")
-            })?;
-            must(!item.asks.trim().is_empty(), || {
-                format!("item {n} asks nothing")
-            })?;
-            must(!item.queries.is_empty(), || {
-                format!("item {n} has no query")
-            })?;
-            item.queries.iter().try_for_each(|it| searchable(it))?;
-            let same = |it: &&PlannedItem| {
-                it.heading.trim().eq_ignore_ascii_case(item.heading.trim())
-                    || it.asks.trim().eq_ignore_ascii_case(item.asks.trim())
-            };
-            let before = self.items.iter().take(nth).position(|it| same(&it));
-            must(before.is_none(), || {
-                format!(
-                    "item {n} says the same as item {}",
-                    before.unwrap_or_default() + 1
-                )
-            })?;
-        }
-        let named = self.sections.iter().flat_map(|it| &it.items);
-        let wrong = named.copied().find(|it| *it == 0 || *it as usize > count);
-        must(wrong.is_none(), || {
-            format!(
-                "a section names item {}, which there is not",
-                wrong.unwrap_or_default()
-            )
+        let first = self.items.iter().find_map(|it| it.hold().err());
+        must(!self.sound().is_empty(), || {
+            first.unwrap_or_else(|| "`items` is empty; 3 to 7 are asked for".to_owned())
         })
+    }
+
+    /// The items that can be used, each once, with the numbers that sections call them by.
+    pub fn sound(&self) -> Vec<(u32, &PlannedItem)> {
+        let mut kept: Vec<(u32, &PlannedItem)> = Vec::new();
+        for (nth, item) in (1..).zip(&self.items) {
+            if item.hold().is_ok() && !kept.iter().any(|it| it.1.says_what(item)) {
+                kept.push((nth, item));
+            }
+        }
+        kept
+    }
+}
+
+impl PlannedItem {
+    fn hold(&self) -> std::result::Result<(), String> {
+        must(!self.heading.trim().is_empty(), || {
+            "an item has no heading".to_owned()
+        })?;
+        must(!self.asks.trim().is_empty(), || {
+            "an item asks nothing".to_owned()
+        })?;
+        match self.query.trim() {
+            "" => Ok(()),
+            query => searchable(query),
+        }
+    }
+
+    fn says_what(&self, other: &PlannedItem) -> bool {
+        let same = |a: &str, b: &str| a.trim().to_lowercase() == b.trim().to_lowercase();
+        same(&self.heading, &other.heading) || same(&self.asks, &other.asks)
     }
 }
 
@@ -316,7 +316,6 @@ impl QueriesAsk<'_> {
                 ("question", self.question),
                 ("items", &items),
                 ("searched", &searched),
-                ("example", ids.first().map_or("Q1", String::as_str)),
             ],
         )
     }

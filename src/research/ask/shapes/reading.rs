@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{list, must, object, one_of, prompt, rows, searchable, text, whole_number};
+use super::{at_least, list, must, object, one_of, prompt, rows, searchable, text, whole_number};
 use crate::domain::{Coverage, Item, ItemId, Stance};
 use crate::error::Result;
 use crate::research::ask::template::{numbered, one_line, untrusted};
@@ -58,7 +58,7 @@ impl WeighAsk<'_> {
         let ids: Vec<String> = self.items.iter().map(|it| it.id.to_string()).collect();
         let row = object(&[
             ("item", one_of(&ids)),
-            ("sentences", list(&whole_number(), 5)),
+            ("sentences", at_least(1, list(&whole_number(), 3))),
             ("claim", text()),
             ("stance", one_of(&["for", "against", "neutral"])),
         ]);
@@ -76,7 +76,6 @@ impl WeighAsk<'_> {
                 ("page", &self.page()),
                 ("language", self.language),
                 ("most", &self.most.to_string()),
-                ("example", ids.first().map_or("Q1", String::as_str)),
             ],
         )
     }

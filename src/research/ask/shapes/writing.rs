@@ -1,7 +1,7 @@
 //! Writing the report and the one-line answer.
 use serde::Deserialize;
 
-use super::{list, must, object, one_of, prompt, rows, text, without_citations};
+use super::{at_least, list, must, object, one_of, prompt, rows, text, without_citations};
 use crate::domain::{EvidenceId, WritingPlan};
 use crate::error::Result;
 use crate::research::ask::template::{one_line, untrusted};
@@ -97,7 +97,7 @@ impl WriteAsk<'_> {
     /// `Internal` if its file cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let ids = ids(self.evidence);
-        let sentence = object(&[("text", text()), ("evidence", list(&one_of(&ids), 6))]);
+        let sentence = object(&[("text", text()), ("evidence", at_least(1, list(&one_of(&ids), 6)))]);
         let section = object(&[("heading", text()), ("sentences", list(&sentence, 30))]);
         let sections = rows(
             self.plan
@@ -121,7 +121,6 @@ impl WriteAsk<'_> {
                 ("evidence", &fenced(self.evidence)),
                 ("language", self.language),
                 ("length", &length),
-                ("example", ids.first().map_or("E1", String::as_str)),
             ],
         )
     }

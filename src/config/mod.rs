@@ -3,6 +3,7 @@
 //! [`table::SETTINGS`] is the one list of them; [`layers`] finds the values, [`value`] judges them,
 //! [`effort`] says what an effort stands for, [`amounts`] reads `$2|15m|60calls`, [`mod@file`] writes.
 pub mod amounts;
+pub mod by_key;
 pub mod effort;
 pub mod file;
 pub mod layers;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub globs: Vec<String>,
     /// The model of each role that has one, `provider:model`.
     pub models: BTreeMap<ModelRole, String>,
+    /// The variable whose key chose the models, where nobody named one.
+    pub models_by_key: Option<&'static str>,
     /// Tokens of prompt and answer together that the models take.
     pub model_window: u32,
     /// What the models cost, as written; empty for list prices.
@@ -83,21 +86,21 @@ impl Settings {
     /// The settings that the resolved values spell. Every name asked for here is a row of
     /// [`SETTINGS`]; a test changes each row and sees the change arrive.
     fn of(values: &Resolved, variables: Variables) -> Settings {
+        let named = models(values);
+        // `model = "none"` is a name, too: of no model.
+        let silent = named.is_empty() && values.word("model").is_empty();
+        let by_key = by_key::model(&variables).filter(|_| silent);
         let count = |name| u32::try_from(values.whole(name).unwrap_or(0)).unwrap_or(u32::MAX);
         Settings {
             data_dir: values.path("data_dir"),
             cache_dir: values.path("cache_dir"),
             folders: values.list("folders").iter().map(PathBuf::from).collect(),
             globs: values.list("globs").to_vec(),
-            models: ModelRole::ALL
-                .into_iter()
-                .filter_map(|role| {
-                    let own = values.word(&format!("models.{}", role.word())).to_owned();
-                    let common = values.word("model").to_owned();
-                    let spec = if own.is_empty() { common } else { own };
-                    (!spec.is_empty()).then_some((role, spec))
-                })
-                .collect(),
+            models: match by_key {
+                Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),
+                None => named,
+            },
+            models_by_key: by_key.map(|it| it.1),
             model_window: count("model_window"),
             price: values.word("price").to_owned(),
             variables,
@@ -121,7 +124,9 @@ impl Settings {
                 completeness_threshold: values.real("completeness_threshold").unwrap_or(0.0) as f32,
             },
             budget: Budget {
-                usd: values.real("budget.usd"),
+                usd: values
+                    .real("budget.usd")
+                    .or(by_key.map(|_| by_key::CAP_USD)),
                 seconds: values.whole("budget.seconds"),
                 calls: values.whole("budget.calls"),
                 searches: values.whole("budget.searches"),
@@ -153,4 +158,17 @@ impl Settings {
         };
         layers::load(&surroundings, &[]).map(|it| it.settings)
     }
+}
+
+/// The model of each role that has one: its own, else the common one.
+fn models(values: &Resolved) -> BTreeMap<ModelRole, String> {
+    let common = values.word("model");
+    ModelRole::ALL
+        .into_iter()
+        .filter_map(|role| {
+            let own = values.word(&format!("models.{}", role.word()));
+            let spec = if own.is_empty() { common } else { own };
+            (!["", "none"].contains(&spec)).then(|| (role, spec.to_owned()))
+        })
+        .collect()
 }

@@ -56,7 +56,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("globs", Kind::Words, "", &[],
         "Gitignore-style patterns of files to leave out; a leading `!` takes back in"),
     setting("model", Kind::Text, "", &[],
-        "Language model for every role that names none of its own, as `provider:model`; without one, nothing is asked of a model"),
+        "Language model for every role that names none of its own, as `provider:model`, or `none`; unset, the key of a provider that is set chooses one"),
     setting("models.planner", Kind::Text, "", &["ORCHESTRATOR_MODEL"],
         "Model that understands the question and makes the plan"),
     setting("models.researcher", Kind::Text, "", &["SUBAGENT_MODEL"],

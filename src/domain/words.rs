@@ -81,6 +81,14 @@ pub fn content_stems(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Share of the content stems of `words` that stand in `within`, 0 to 1; 0 where `words` has none.
+pub fn share(words: &str, within: &str) -> f32 {
+    let there = content_stems(within);
+    let all = content_stems(words);
+    let met = all.iter().filter(|it| there.contains(it)).count();
+    met as f32 / all.len().max(1) as f32
+}
+
 /// Sorted, so that it can be searched.
 #[rustfmt::skip]
 const STOP: &[&str] = &[

@@ -1,11 +1,21 @@
 //! How far each item is answered, and what is still missing (rows B6, D5, D6, E7).
 use std::collections::BTreeMap;
 
-use crate::domain::{Brief, Coverage, CoverageRow, Evidence, ItemId, Notes, Usage};
+use futures_util::{StreamExt, stream};
+
+use crate::domain::{
+    Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Usage,
+};
 use crate::error::Result;
 use crate::record::Event;
-use crate::seams::Log;
+use crate::seams::{Log, Mind};
 
+use super::AT_ONCE;
+use super::aid::{Aid, Counting, Step};
+use super::ask::{
+    self,
+    shapes::{CoverAsk, Covered, language},
+};
 use super::prompts::{self, fill};
 use super::unaided::choose::voices;
 use super::unaided::score::Scale;
@@ -16,6 +26,9 @@ const GOOD: f32 = 0.6;
 const STRONG: f32 = 0.5;
 /// Score of evidence that answers so well that one voice is enough where there is no other.
 const PLAIN: f32 = 0.7;
+
+/// Findings of an item that a model is shown, best first.
+const SHOWN: usize = 12;
 
 /// What an item lacks and what would find it.
 pub(crate) struct Gap {
@@ -28,6 +41,8 @@ pub(crate) struct Gap {
 pub(crate) struct Standing {
     pub(crate) rows: Vec<CoverageRow>,
     pub(crate) gaps: BTreeMap<ItemId, Gap>,
+    /// What a model said of an item last.
+    judged: BTreeMap<ItemId, Covered>,
 }
 
 impl Standing {
@@ -74,6 +89,67 @@ impl Standing {
         Ok(())
     }
 
+    /// Has a model judge the items for which the last wave found evidence; what it judged of the others still holds.
+    ///
+    /// Its word counts within what the evidence allows: with evidence an item is not open, one weak finding covers none,
+    /// and only sources that are several can disagree.
+    pub(crate) async fn judge(
+        &mut self,
+        aid: &mut Aid<'_>,
+        brief: &Brief,
+        notes: &Notes,
+        wave: u32,
+    ) -> Result<()> {
+        let role = ModelRole::Researcher;
+        let Some(mind) = aid.mind(Step::Cover, role) else {
+            return Ok(());
+        };
+        let mut asking = Vec::new();
+        for item in notes.plan.items() {
+            let found = notes.for_item(item.id);
+            if found.iter().any(|it| it.wave == wave) {
+                asking.push(judged(mind, brief, notes, item, found));
+            }
+        }
+        let answers: Vec<_> = stream::iter(asking).buffered(AT_ONCE).collect().await;
+        for (item, model, answer) in answers {
+            aid.settle(Step::Cover, role, model);
+            match answer {
+                Ok(it) => _ = self.judged.insert(item, it),
+                Err(fault) => {
+                    aid.without(Step::Cover, role, fault)?;
+                    self.judged.remove(&item);
+                }
+            }
+        }
+        for row in &mut self.rows {
+            let Some(judged) = self.judged.get(&row.id) else {
+                continue;
+            };
+            let found = notes.for_item(row.id);
+            let best = found.first().map_or(0.0, |it| it.score);
+            let enough = found.len() >= 2 || best >= STRONG;
+            row.state = match judged.state {
+                _ if found.is_empty() => Coverage::Open,
+                Coverage::Covered if enough => Coverage::Covered,
+                Coverage::Conflict if row.sources >= 2 => Coverage::Conflict,
+                _ => Coverage::Partial,
+            };
+            row.gap = None;
+            self.gaps.remove(&row.id);
+            if matches!(row.state, Coverage::Open | Coverage::Partial) {
+                let text = judged.gap.trim().to_owned();
+                row.gap = Some(text.clone()).filter(|it| !it.is_empty());
+                let query = match judged.gap_query.trim() {
+                    "" => row.text.clone(),
+                    query => query.to_owned(),
+                };
+                self.gaps.insert(row.id, Gap { text, query });
+            }
+        }
+        Ok(())
+    }
+
     /// Share of items covered, a partial one counting half.
     pub(crate) fn ratio(&self) -> f32 {
         let points: f32 = self
@@ -107,6 +183,42 @@ impl Standing {
             ratio: self.ratio(),
         });
     }
+}
+
+/// What a model says of an item: how far its evidence answers it.
+async fn judged<'a>(
+    mind: &'a Mind,
+    brief: &Brief,
+    notes: &Notes,
+    item: &Item,
+    found: Vec<&Evidence>,
+) -> (ItemId, Counting<'a>, Result<Covered>) {
+    let evidence: Vec<(String, String)> = found
+        .iter()
+        .take(SHOWN)
+        .map(|it| {
+            let voice = notes
+                .source(it.source)
+                .map(|it| match it.domain.is_empty() {
+                    true => it.title.clone(),
+                    false => it.domain.clone(),
+                });
+            (it.claim.clone(), voice.unwrap_or_default())
+        })
+        .collect();
+    let language = language(Some(&brief.lang));
+    let asked = CoverAsk {
+        question: brief.asked(),
+        item,
+        evidence: &evidence,
+        language: &language,
+    };
+    let model = Counting::of(mind);
+    let answer = match asked.prompt() {
+        Ok(prompt) => ask::typed(&model, prompt, |it| asked.check(it)).await,
+        Err(fault) => Err(fault),
+    };
+    (item.id, model, answer.map(|it| it.value))
 }
 
 fn state_of(found: &[&Evidence], voices: usize, domains_seen: u32) -> Coverage {

@@ -1,7 +1,7 @@
 //! Understanding the question (rows B2, E3).
 use std::collections::BTreeSet;
 
-use crate::domain::words::{content_stems, tokens};
+use crate::domain::words::{content_stems, share, tokens};
 use crate::domain::{Brief, ModelRole, Question, QuestionKind};
 use crate::error::{Error, Kind, Result};
 
@@ -61,10 +61,7 @@ fn sharpened(brief: Brief, refined: Refined) -> Brief {
         all.extend(lacking);
         filled(all, own)
     };
-    let kept = content_stems(&refined.question);
-    let met = asked.iter().filter(|it| kept.contains(it)).count();
-    let same = met as f32 >= asked.len() as f32 * KEPT;
-    if !same {
+    if share(&brief.question, &refined.question) < KEPT {
         return brief;
     }
     Brief {

@@ -69,7 +69,7 @@ pub async fn research(
     log.flush().await?;
 
     log.enter(Phase::Check, None);
-    let draft = verify::verify(&mut aid, &gathered, question.mode, draft).await?;
+    let draft = verify::verify(&mut aid, &gathered, &brief.lang, question.mode, draft).await?;
     let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
     log.emit(Event::ReportReady {
         report: Box::new(report.clone()),

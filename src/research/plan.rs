@@ -1,5 +1,5 @@
 //! The checklist of what a complete answer must say (rows A1, B3, D2, E4).
-use crate::domain::words::content_stems;
+use crate::domain::words::share;
 use crate::domain::{Brief, Item, ItemId, ModelRole, Plan, Question, SectionPlan, WritingPlan};
 use crate::error::Result;
 
@@ -79,12 +79,9 @@ fn earned(brief: &Brief, planned: &Planned, own: Plan) -> Option<Plan> {
 
 /// Whether one of the items asks what was asked.
 fn asks_it(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
-    let asked = content_stems(&brief.question);
-    items.iter().any(|it| {
-        let words = content_stems(&it.1.asks);
-        let met = asked.iter().filter(|it| words.contains(it)).count();
-        met as f32 >= asked.len() as f32 * HEART
-    })
+    items
+        .iter()
+        .any(|it| share(&brief.question, &it.1.asks) >= HEART)
 }
 
 fn item(brief: &Brief, planned: &PlannedItem) -> Item {

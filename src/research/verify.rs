@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 
+use crate::domain::words::share;
 use crate::domain::{Evidence, EvidenceId, Mode, ModelRole};
 use crate::error::Result;
 use crate::seams::Mind;
@@ -22,10 +23,14 @@ use super::prompts;
 use super::unaided::sentence::claim_text;
 use super::weigh::says_the_same;
 
+/// Share of a sentence's words that its quotes must hold, whatever a model says of them.
+const SPEAKS: f32 = 0.2;
+
 /// The draft with every sentence in its own words or in those of its quotes.
 pub(crate) async fn verify(
     aid: &mut Aid<'_>,
     gathered: &Gathered,
+    lang: &str,
     mode: Mode,
     mut draft: Draft,
 ) -> Result<Draft> {
@@ -70,7 +75,8 @@ pub(crate) async fn verify(
             Some((model, verdict)) => {
                 aid.settle(Step::Verify, role, model);
                 match verdict {
-                    Ok(it) => it == Verdict::Entails,
+                    // A model that nods at everything is not believed where the quotes speak of something else.
+                    Ok(it) => it == Verdict::Entails && speaks_of(line, lang, &notes, gathered),
                     Err(fault) => {
                         aid.without(Step::Verify, role, fault)?;
                         by_words()?
@@ -102,6 +108,22 @@ pub(crate) async fn verify(
     draft.short.retain(|it| said.insert(it.text.clone()));
     draft.reworded = faulty.len() as u32;
     Ok(draft)
+}
+
+/// Whether the quotes of a line have words in common with it. In another language they need not.
+fn speaks_of(
+    line: &Line,
+    lang: &str,
+    notes: &BTreeMap<EvidenceId, &Evidence>,
+    gathered: &Gathered,
+) -> bool {
+    let mut cited = line.evidence.iter().filter_map(|id| notes.get(id));
+    cited.any(|it| {
+        let page = gathered.pages.get(it.passage.page());
+        let other = page.and_then(|it| it.lang.as_deref());
+        other.is_some_and(|it| it != lang)
+            || share(&line.text, it.passage.text().expose()) >= SPEAKS
+    })
 }
 
 /// What a model says of a line, where there is one.

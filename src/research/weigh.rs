@@ -1,7 +1,7 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
 use futures_util::{StreamExt, stream};
 
-use crate::domain::words::{content_stems, numbers};
+use crate::domain::words::{numbers, share};
 use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question, SourceId,
 };
@@ -261,21 +261,19 @@ async fn found_on(
 /// The sentences that a row means, as they are called in its prompt: those it names, or the one that says what it claims
 /// where the named ones say something else. Only what was shown can be meant.
 fn meant(row: &WeighedRow, shown: &[(usize, &str)]) -> Vec<usize> {
-    let claim = content_stems(&row.claim);
-    let share = |words: &str| {
-        let there = content_stems(words);
-        let met = claim.iter().filter(|it| there.contains(it)).count();
-        met as f32 / claim.len().max(1) as f32
-    };
     let named: Vec<&(usize, &str)> = shown
         .iter()
-        .filter(|it| row.sentences.iter().any(|n| usize::try_from(*n) == Ok(it.0)))
+        .filter(|it| {
+            row.sentences
+                .iter()
+                .any(|n| usize::try_from(*n) == Ok(it.0))
+        })
         .collect();
     let words: Vec<&str> = named.iter().map(|it| it.1).collect();
-    let own = share(&words.join(" "));
+    let own = share(&row.claim, &words.join(" "));
     let best = shown
         .iter()
-        .map(|it| (share(it.1), it.0))
+        .map(|it| (share(&row.claim, it.1), it.0))
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
     match best {
         Some((share, nth)) if own < MEANT && share >= MEANT => vec![nth],

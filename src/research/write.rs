@@ -1,6 +1,7 @@
 //! Writing: a draft of sentences, each naming the evidence that carries it (rows A8, E2, E9).
+use crate::domain::words::share;
 use crate::domain::{
-    Brief, Evidence, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
+    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
@@ -23,6 +24,9 @@ const ANSWER: usize = 6_000;
 const FOR_AN_ANSWER: usize = 12;
 /// Sentences of a paragraph.
 const PARAGRAPH: usize = 4;
+/// Share of a sentence's words that the evidence it names must hold to be meant, where other evidence holds so many.
+const MEANT: f32 = 0.5;
+const SAYS_IT: f32 = 0.8;
 /// Words of the short answer (row E2).
 const SHORT_WORDS: usize = 60;
 
@@ -198,7 +202,7 @@ impl Desk<'_> {
                 .iter()
                 .map(|it| Line {
                     text: it.text.trim().to_owned(),
-                    evidence: asked.carried(it),
+                    evidence: meant(&it.text, asked.carried(it), evidence),
                 })
                 .filter(|it| !it.evidence.is_empty())
                 .collect();
@@ -258,6 +262,25 @@ impl Desk<'_> {
             Some(year) => format!("{name}, {year}"),
             None => name.clone(),
         }
+    }
+}
+
+/// The evidence that a sentence rests on: what it names, unless that says something else and other evidence says it
+/// nearly word for word. Small models copy the right words and name the wrong id.
+fn meant(text: &str, named: Vec<EvidenceId>, all: &[&Evidence]) -> Vec<EvidenceId> {
+    let says = |it: &Evidence| share(text, it.passage.text().expose()).max(share(text, &it.claim));
+    let own = all.iter().filter(|it| named.contains(&it.id));
+    let own = own.map(|it| says(it)).fold(0.0, f32::max);
+    if named.is_empty() || own >= MEANT {
+        return named;
+    }
+    let best = all
+        .iter()
+        .map(|it| (says(it), it.id))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    match best {
+        Some((share, id)) if share >= SAYS_IT => vec![id],
+        _ => named,
     }
 }
 

@@ -339,3 +339,44 @@ fn every_setting_has_a_line_in_the_documentation() {
         assert!(SETTINGS.iter().any(|it| it.env() == name), "{name}");
     }
 }
+
+#[test]
+fn one_key_is_all_the_set_up_there_is() {
+    let place = Place::new();
+    let with = |vars: &[(&str, &str)]| {
+        layers::load(&place.surroundings(vars), &[])
+            .unwrap()
+            .settings
+    };
+    assert!(with(&[]).models.is_empty());
+    let one = with(&[("ANTHROPIC_API_KEY", "k"), ("DEEPSEEK_API_KEY", "k")]);
+    assert_eq!(one.models_by_key, Some("ANTHROPIC_API_KEY"));
+    assert_eq!(one.models.len(), 5);
+    assert_eq!(one.budget.usd, Some(ibid::config::by_key::CAP_USD));
+    // What is named counts alone, `none` too.
+    let named = with(&[
+        ("OPENAI_API_KEY", "k"),
+        ("IBID_MODELS_WRITER", "ollama:qwen3:8b"),
+    ]);
+    assert_eq!(
+        (named.models.len(), named.models_by_key, named.budget.usd),
+        (1, None, None)
+    );
+    assert!(
+        with(&[("OPENAI_API_KEY", "k"), ("IBID_MODEL", "none")])
+            .models
+            .is_empty()
+    );
+    let bound = with(&[("OPENAI_API_KEY", "k"), ("IBID_BUDGET_USD", "0.25")]);
+    assert_eq!(bound.budget.usd, Some(0.25));
+}
+
+#[test]
+fn a_model_chosen_by_its_key_can_be_asked_within_a_bound_of_money() {
+    use ibid::adapters::model::{Target, stack::Chosen};
+    for (variable, spec) in ibid::config::by_key::rows() {
+        let only = |name: &str| (name == *variable).then(|| "k".to_owned());
+        let chosen = Chosen::listed(Target::find(spec, &only).unwrap());
+        assert!(chosen.price.is_some(), "{spec} has no price");
+    }
+}

@@ -112,8 +112,7 @@ fn id_of(words: &str, says: &str) -> Option<String> {
 }
 
 fn plan() -> Value {
-    let item =
-        |heading: &str, asks: &str| json!({"heading": heading, "asks": asks, "query": asks});
+    let item = |heading: &str, asks: &str| json!({"heading": heading, "asks": asks, "query": asks});
     json!({
         "complexity": "simple",
         "items": [
@@ -171,6 +170,7 @@ fn well(step: &str, words: &str) -> Value {
             json!({"answer": "Cork is a light material from the bark of the cork oak.", "evidence": [bark]})
         }
         "verify" => json!({"reason": "The quote says so.", "verdict": "entails"}),
+        "cover" => json!({"state": "covered", "gap": "", "gap_query": ""}),
         other => panic!("nobody asks for {other}"),
     }
 }
@@ -367,6 +367,126 @@ async fn a_sentence_that_its_quotes_do_not_carry_gives_way_to_them() {
         );
         holds(&report);
     }
+}
+
+#[tokio::test]
+async fn a_wrong_number_and_a_wrong_id_give_way_to_the_words_they_stand_beside() {
+    let model = Scripted::new(|step, words| {
+        match step {
+        "weigh" if words.contains("stripped from the bark") => Ok(json!({"evidence": [
+            {"item": "Q1", "sentences": [number_of(words, "Cork floats")],
+             "claim": "Cork is a light material stripped from the bark of the cork oak.", "stance": "for"},
+        ]})
+        .to_string()),
+        "write" => {
+            let nine = id_of(words, "nine years").unwrap();
+            let text = "Cork is a light material that is stripped from the bark of the cork oak.";
+            Ok(json!({"sections": [{"heading": "What cork is", "sentences": [{"text": text, "evidence": [nine]}]}]})
+                .to_string())
+        }
+        _ => Ok(well(step, words).to_string()),
+    }
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let claim = report
+        .sections
+        .iter()
+        .flat_map(|it| it.paragraphs.iter().flatten());
+    let claim = claim
+        .clone()
+        .find(|it| it.text().contains("light material"))
+        .unwrap();
+    for cited in claim.citations() {
+        assert!(cited.passage.text().expose().contains("light material"));
+    }
+}
+
+#[tokio::test]
+async fn a_checker_that_nods_at_everything_is_not_believed_where_the_quotes_speak_of_something_else()
+ {
+    let model = Scripted::new(|step, words| match step {
+        "write" => {
+            let nine = id_of(words, "nine years").unwrap();
+            let text = "Portugal exports wine stoppers to vineyards worldwide.";
+            Ok(json!({"sections": [{"heading": "Harvest", "sentences": [{"text": text, "evidence": [nine]}]}]})
+                .to_string())
+        }
+        _ => Ok(well(step, words).to_string()),
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let said = report.unwrap();
+    let said = words_of(&said).join(" ");
+    assert!(
+        !said.contains("vineyards") && said.contains("nine years"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_thin_plan_is_filled_up_and_always_asks_the_question() {
+    let model = Scripted::new(|step, words| {
+        match step {
+        "plan" => Ok(json!({
+            "complexity": "simple",
+            "items": [{"heading": "Harvest", "asks": "How is the bark harvested?", "query": "bark harvest"}],
+            "goal": "g", "tone": "t", "directives": [],
+            "sections": [{"title": "Harvest", "guidance": "", "items": [1, 5]}],
+        })
+        .to_string()),
+        _ => Ok(well(step, words).to_string()),
+    }
+    });
+    let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    holds(&report.unwrap());
+    let plan = events
+        .iter()
+        .find_map(|it| match it {
+            Event::PlanProposed { plan } => Some(plan.clone()),
+            _ => None,
+        })
+        .unwrap();
+    let asks: Vec<&str> = plan.items().iter().map(|it| it.asks.as_str()).collect();
+    assert!(asks.len() >= 3 && asks[0].contains("cork"), "{asks:?}");
+    assert_eq!(plan.items()[1].heading, "Harvest");
+    let harvest = plan
+        .writing
+        .sections
+        .iter()
+        .find(|it| it.title == "Harvest");
+    assert_eq!(harvest.unwrap().items, [plan.items()[1].id]);
+}
+
+#[tokio::test]
+async fn a_model_says_what_is_missing_and_that_is_searched_for() {
+    let model = Scripted::new(|step, words| match step {
+        "cover" if words.contains("Item: How is cork harvested?") => Ok(json!({
+            "state": "open", "gap": "No yield of a harvest.", "gap_query": "cork yield per harvest"
+        })
+        .to_string()),
+        "queries" => Err(Error::new(Kind::Malformed, "asking scripted/one")),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let mut asked = question("What is cork?");
+    asked.method.depth = 2;
+    asked.method.completeness_threshold = 1.0;
+    let (report, events) = run(&model, &ModelRole::ALL, &asked).await;
+    let report = report.unwrap();
+    holds(&report);
+    let row = &report.coverage[1];
+    assert_eq!(row.gap.as_deref(), Some("No yield of a harvest."));
+    assert_eq!(
+        row.state.judged(),
+        "partial",
+        "what was found is not nothing"
+    );
+    let gap = events.iter().any(|it| {
+        matches!(it, Event::GapFound { gap_query, .. } if gap_query == "cork yield per harvest")
+    });
+    assert!(gap);
+    let said = report.method.queries.join(" | ");
+    assert!(said.contains("cork yield per harvest"), "{said}");
 }
 
 #[tokio::test]

@@ -14,9 +14,9 @@ pub mod template;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::prompts;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Completion, Finish, LanguageModel, Prompt, Sink};
-use super::prompts;
 use parse::{How, cut_at, parse, thinking_tag, without_thinking};
 
 /// Temperature of the second ask: at 0 a model that went wrong goes wrong again.
@@ -65,7 +65,8 @@ pub async fn typed<T: DeserializeOwned>(
         }
         let answer = words(&completion);
         let fault = match parse::<T>(answer, &schema) {
-            Ok(it) => match hold_own_words(&prompt.purpose, answer).and_then(|()| check(&it.value)) {
+            Ok(it) => match hold_own_words(&prompt.purpose, answer).and_then(|()| check(&it.value))
+            {
                 Ok(()) => {
                     return Ok(Typed {
                         value: it.value,
@@ -152,7 +153,10 @@ fn ask_again(prompt: &mut Prompt, fault: &str, short: bool) {
 
 /// A fault if `answer` says what the example of the step's prompt says.
 fn hold_own_words(step: &str, answer: &str) -> std::result::Result<(), String> {
-    match prompts::example(step).iter().find(|it| answer.contains(*it)) {
+    match prompts::example(step)
+        .iter()
+        .find(|it| answer.contains(*it))
+    {
         Some(copied) => Err(format!(
             "\"{copied}\" is the example of the form, not about this question"
         )),

@@ -106,6 +106,7 @@ pub(crate) async fn gather(
         });
 
         standing.update(brief, &notes, &mut scale, wave, found.domains())?;
+        standing.judge(aid, brief, &notes, wave).await?;
         standing.tell(log);
         verdict = Gate::of(&question.method).judge(&notes, found.domains());
         log.emit(Event::GateJudged {

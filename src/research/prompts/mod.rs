@@ -258,12 +258,19 @@ pub(crate) fn asked(file: &str) -> Result<&'static str> {
 /// holds one of them was copied, for the examples are about a bridge that does not exist.
 pub(crate) fn example(step: &str) -> Vec<String> {
     let text = asked(&format!("{step}.md")).unwrap_or_default();
-    let Some(at) = text.rfind("\n{{").map(|it| it + 1).or_else(|| text.find(": {{").map(|it| it + 2)) else {
+    let Some(at) = text
+        .rfind("\n{{")
+        .map(|it| it + 1)
+        .or_else(|| text.find(": {{").map(|it| it + 2))
+    else {
         return Vec::new();
     };
     let json = text[at..].replace("{{", "{").replace("}}", "}");
     let mut found = Vec::new();
-    phrases_in(&serde_json::from_str(json.trim()).unwrap_or_default(), &mut found);
+    phrases_in(
+        &serde_json::from_str(json.trim()).unwrap_or_default(),
+        &mut found,
+    );
     found
 }
 

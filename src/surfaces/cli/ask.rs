@@ -10,7 +10,7 @@ use super::exit::{Done, Exit};
 use super::when::{Edge, day};
 use super::{follow, help, with_app};
 use crate::app::models::{Estimate, estimate as estimate_of};
-use crate::config::{Loaded, Surroundings};
+use crate::config::{Loaded, Settings, Surroundings};
 use crate::domain::{Brief, Mode, Plan, Question};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
@@ -35,6 +35,7 @@ pub(super) fn run(
         );
     }
     let question = question(ask, Mode::Report, loaded, surroundings)?;
+    tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {
         let running = app.start(question).await?;
         follow::follow(app, running, &ask.output, surroundings, console).await
@@ -49,10 +50,25 @@ pub(super) fn answer(
     console: Console,
 ) -> Done {
     let question = question(ask, Mode::Answer, loaded, surroundings)?;
+    tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {
         let running = app.start(question).await?;
         follow::follow(app, running, &ask.output, surroundings, console).await
     })
+}
+
+/// Says which model is asked where nobody named one, and what it may cost: it must not surprise.
+fn tell_model(settings: &Settings, console: Console) {
+    let (Some(variable), Some(model)) = (settings.models_by_key, settings.models.values().next())
+    else {
+        return;
+    };
+    if !console.quiet {
+        let most = settings.budget.usd.unwrap_or_default();
+        console.tell(&format!(
+            "model {model}, because {variable} is set; at most ${most:.2} (--model none does without, --budget sets another bound)"
+        ));
+    }
 }
 
 /// `ibid plan "…"`.

@@ -156,9 +156,12 @@ fn minds(settings: &Settings) -> Vec<Finding> {
                 Ok((place, priced)) => {
                     let price = if priced { "" } else { ", price unknown" };
                     let roles = roles.join(", ");
+                    let why = settings
+                        .models_by_key
+                        .map_or_else(String::new, |it| format!(", because {it} is set"));
                     good(
                         "models",
-                        format!("{} at {place} for {roles}{price}", it.spec),
+                        format!("{} at {place} for {roles}{price}{why}", it.spec),
                     )
                 }
                 Err(fault) => {

@@ -3,9 +3,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use ibid::research::ask::{self, text, typed};
-use ibid::seams::{
-    Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, ToolCall,
-};
+use ibid::seams::{Completion, Finish, LanguageModel, Prompt, Schema, Sink, Tokens, ToolCall};
 use ibid::{Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::json;
@@ -119,7 +117,10 @@ async fn the_second_time_the_fault_is_named_and_the_bad_answer_not_shown() {
          shape asked for."
     );
     assert!(heard[1].schema.is_some());
-    assert_eq!((heard[0].temperature, heard[1].temperature), (Some(0.0), Some(0.4)));
+    assert_eq!(
+        (heard[0].temperature, heard[1].temperature),
+        (Some(0.0), Some(0.4))
+    );
 }
 
 #[tokio::test]
@@ -131,7 +132,11 @@ async fn an_answer_copied_from_the_example_is_none() {
     let it = typed(&model, asked, small).await.unwrap();
     assert_eq!((it.value.n, it.asked), (4, 2));
     let heard = model.heard.lock().unwrap();
-    assert!(heard[1].messages[0].text.contains("is the example of the form"));
+    assert!(
+        heard[1].messages[0]
+            .text
+            .contains("is the example of the form")
+    );
 }
 
 #[tokio::test]

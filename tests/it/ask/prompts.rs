@@ -45,11 +45,7 @@ fn golden(prompt: &Prompt) {
         prompt.purpose
     );
     // The example in the prompt has the shape that is asked for.
-    let example = prompt.messages[0]
-        .text
-        .rsplit("The form")
-        .next()
-        .unwrap();
+    let example = prompt.messages[0].text.rsplit("The form").next().unwrap();
     let example = &example[example.find('{').unwrap()..];
     let mut shape = match prompt.purpose.as_str() {
         "plan" => schema.json["properties"]["items"]["items"].clone(),
@@ -70,8 +66,15 @@ fn golden(prompt: &Prompt) {
 
 /// The schema with any string where an id is wanted.
 fn any_id(schema: &mut Value) {
-    let is_id = |it: &Value| it.as_str().is_some_and(|it| it.len() == 2 && it.ends_with(|c: char| c.is_ascii_digit()));
-    if schema.get("enum").and_then(|it| it.get(0)).is_some_and(is_id) {
+    let is_id = |it: &Value| {
+        it.as_str()
+            .is_some_and(|it| it.len() == 2 && it.ends_with(|c: char| c.is_ascii_digit()))
+    };
+    if schema
+        .get("enum")
+        .and_then(|it| it.get(0))
+        .is_some_and(is_id)
+    {
         *schema = serde_json::json!({"type": "string"});
     }
     match schema {

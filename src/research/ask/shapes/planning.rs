@@ -2,7 +2,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{at_least, list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number};
+use super::{
+    at_least, list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number,
+    without_citations,
+};
 use crate::domain::{Complexity, CoverageRow, Item, ItemId, QuestionKind, Turn, Variation};
 use crate::error::Result;
 use crate::research::ask::template::one_line;
@@ -192,11 +195,7 @@ impl PlanAsk<'_> {
     }
 
     fn schema() -> Value {
-        let item = object(&[
-            ("heading", text()),
-            ("asks", text()),
-            ("query", text()),
-        ]);
+        let item = object(&[("heading", text()), ("asks", text()), ("query", text())]);
         let section = object(&[
             ("title", text()),
             ("guidance", text()),
@@ -246,6 +245,8 @@ impl PlannedItem {
         must(!self.asks.trim().is_empty(), || {
             "an item asks nothing".to_owned()
         })?;
+        without_citations(&self.heading)?;
+        without_citations(&self.asks)?;
         match self.query.trim() {
             "" => Ok(()),
             query => searchable(query),

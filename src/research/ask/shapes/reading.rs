@@ -3,7 +3,10 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{at_least, list, must, object, one_of, prompt, rows, searchable, text, whole_number};
+use super::{
+    at_least, list, must, object, one_of, prompt, rows, searchable, text, whole_number,
+    without_citations,
+};
 use crate::domain::{Coverage, Item, ItemId, Stance};
 use crate::error::Result;
 use crate::research::ask::template::{numbered, one_line, untrusted};
@@ -193,7 +196,10 @@ impl CoverAsk<'_> {
             must(!answer.gap.trim().is_empty(), || {
                 "`gap` is empty although something is missing".to_owned()
             })?;
-            searchable(&answer.gap_query)?;
+            without_citations(&answer.gap)?;
+            if !answer.gap_query.trim().is_empty() {
+                searchable(&answer.gap_query)?;
+            }
         }
         must(
             answer.state == Coverage::Open || !self.evidence.is_empty(),

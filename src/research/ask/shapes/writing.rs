@@ -97,7 +97,10 @@ impl WriteAsk<'_> {
     /// `Internal` if its file cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let ids = ids(self.evidence);
-        let sentence = object(&[("text", text()), ("evidence", at_least(1, list(&one_of(&ids), 6)))]);
+        let sentence = object(&[
+            ("text", text()),
+            ("evidence", at_least(1, list(&one_of(&ids), 6))),
+        ]);
         let section = object(&[("heading", text()), ("sentences", list(&sentence, 30))]);
         let sections = rows(
             self.plan

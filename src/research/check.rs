@@ -22,10 +22,10 @@ pub(crate) fn hold(
     question: &Question,
     brief: &Brief,
     draft: Draft,
-    gathered: Gathered,
+    gathered: &Gathered,
     aid: &Aid<'_>,
 ) -> Report {
-    let mut desk = Desk::new(&gathered.notes, &gathered.pages);
+    let mut desk = Desk::new(&gathered.notes, gathered.shelf.pages());
     desk.checks.removed += draft.reworded;
     let short: Vec<Claim> = draft
         .short
@@ -90,7 +90,7 @@ pub(crate) fn hold(
     }
     let answer = draft.answer.as_ref().and_then(|it| desk.answer(it));
     let (sources, checks) = desk.close();
-    let mut coverage = gathered.coverage;
+    let mut coverage = gathered.coverage.clone();
     for row in &mut coverage {
         if conflicts.iter().any(|it| it.item == row.id) && row.state == Coverage::Covered {
             row.state = Coverage::Conflict;
@@ -112,14 +112,19 @@ pub(crate) fn hold(
         conflicts,
         open: draft.open,
         method: MethodNote {
-            engines: gathered.engines,
-            queries: gathered.queries,
+            engines: gathered.engines.clone(),
+            queries: gathered.queries.clone(),
             waves: gathered.waves,
             pages_read: (gathered.usage.pages - gathered.usage.failed_pages) as u32,
-            pages_failed: gathered.failed,
+            pages_failed: gathered
+                .shelf
+                .failed()
+                .iter()
+                .map(|(url, why)| (url.clone(), why.clone()))
+                .collect(),
             unaided: aid.unaided(),
             stop: gathered.stop,
-            gate: gathered.gate,
+            gate: gathered.gate.clone(),
         },
         sources,
         coverage,

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, stream};
 
+use crate::domain::words::share;
 use crate::domain::{
     Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Usage,
 };
@@ -135,16 +136,12 @@ impl Standing {
                 Coverage::Conflict if row.sources >= 2 => Coverage::Conflict,
                 _ => Coverage::Partial,
             };
+            let own = self.gaps.remove(&row.id);
             row.gap = None;
-            self.gaps.remove(&row.id);
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
-                let text = judged.gap.trim().to_owned();
-                row.gap = Some(text.clone()).filter(|it| !it.is_empty());
-                let query = match judged.gap_query.trim() {
-                    "" => row.text.clone(),
-                    query => query.to_owned(),
-                };
-                self.gaps.insert(row.id, Gap { text, query });
+                let gap = told(judged, brief, row).or(own);
+                row.gap = gap.as_ref().map(|it| it.text.clone());
+                self.gaps.extend(gap.map(|it| (row.id, it)));
             }
         }
         Ok(())
@@ -183,6 +180,20 @@ impl Standing {
             ratio: self.ratio(),
         });
     }
+}
+
+/// The gap that a model tells; none where it only says the question again.
+fn told(judged: &Covered, brief: &Brief, row: &CoverageRow) -> Option<Gap> {
+    let text = judged.gap.trim();
+    let asked = format!("{} {}", brief.asked(), row.text);
+    let query = match judged.gap_query.trim() {
+        "" => row.text.as_str(),
+        query => query,
+    };
+    (share(text, &asked) < 1.0).then(|| Gap {
+        text: text.to_owned(),
+        query: query.to_owned(),
+    })
 }
 
 /// What a model says of an item: how far its evidence answers it.

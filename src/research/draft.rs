@@ -35,4 +35,6 @@ pub(crate) struct Draft {
     pub(crate) open: Vec<OpenPoint>,
     /// Sentences that did not hold and gave way to their quotes.
     pub(crate) reworded: u32,
+    /// Searches that the writer asks for, to write again with what they find.
+    pub(crate) more: Vec<String>,
 }

@@ -1,13 +1,13 @@
 //! What gathering hands to writing and checking.
-use std::collections::BTreeMap;
+use crate::domain::{CoverageRow, GateVerdict, Notes, StopReason, Usage};
 
-use crate::domain::{CoverageRow, GateVerdict, Notes, Page, PageHash, StopReason, Usage};
+use super::read::Shelf;
 
 /// What gathering leaves behind for writing.
 pub(crate) struct Gathered {
     pub(crate) notes: Notes,
-    /// Every page that was read, by its hash.
-    pub(crate) pages: BTreeMap<PageHash, Page>,
+    /// Every page that was read, and what could not be.
+    pub(crate) shelf: Shelf,
     pub(crate) coverage: Vec<CoverageRow>,
     pub(crate) gate: GateVerdict,
     pub(crate) stop: StopReason,
@@ -15,6 +15,4 @@ pub(crate) struct Gathered {
     pub(crate) waves: u32,
     pub(crate) engines: Vec<String>,
     pub(crate) queries: Vec<String>,
-    /// Pages that could not be read, with the reason.
-    pub(crate) failed: Vec<(String, String)>,
 }

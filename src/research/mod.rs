@@ -27,6 +27,8 @@ mod thesaurus;
 mod unaided;
 
 use aid::Aid;
+use gather::Gathering;
+use write::Revision;
 
 use crate::domain::{Brief, Plan, Question, Report, RunId};
 use crate::error::Result;
@@ -34,7 +36,7 @@ use crate::record::{Event, Phase};
 use crate::seams::{Log, World};
 
 /// Calls in flight at once; the answers are used in the order of the plan, whichever comes first.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 16;
 
 /// Answers `question` by what the doors of `world` give, telling `log` everything from
 /// `brief.ready` to `report.ready`.
@@ -60,16 +62,27 @@ pub async fn research(
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
 
-    let (gathered, mut scale) =
-        gather::gather(world, log, &mut aid, question, &brief, plan).await?;
+    let mut gathering = Gathering::begin(world, log, question, &brief, plan)?;
+    gathering.until_enough(&mut aid).await?;
 
     log.enter(Phase::Write, None);
     world.steering.go("write").await?;
-    let draft = write::compose(log, &mut aid, question, &brief, &gathered, &mut scale).await?;
+    let mut draft = write::compose(&mut aid, question, &brief, &mut gathering, None).await?;
+    for nth in 1..=question.method.max_refinement_iterations {
+        let wanted = std::mem::take(&mut draft.more);
+        if wanted.is_empty() || !gathering.for_more(&mut aid, &wanted, nth).await? {
+            break;
+        }
+        log.enter(Phase::Write, None);
+        let last = Revision { draft: &draft, nth };
+        draft = write::compose(&mut aid, question, &brief, &mut gathering, Some(last)).await?;
+    }
+    write::tell(log, &draft);
     log.flush().await?;
+    let gathered = &gathering.gathered;
 
     log.enter(Phase::Check, None);
-    let draft = verify::verify(&mut aid, &gathered, &brief.lang, question.mode, draft).await?;
+    let draft = verify::verify(&mut aid, gathered, &brief.lang, question.mode, draft).await?;
     let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
     log.emit(Event::ReportReady {
         report: Box::new(report.clone()),

@@ -26,7 +26,7 @@ pub(crate) struct Shelf {
     pages: BTreeMap<PageHash, Page>,
     tried: BTreeSet<String>,
     sketches: Vec<(String, Vec<u64>)>,
-    pub(crate) failed: Vec<(String, String)>,
+    failed: BTreeMap<String, String>,
 }
 
 impl Shelf {
@@ -40,8 +40,14 @@ impl Shelf {
         self.pages.get(&source.page)
     }
 
-    pub(crate) fn into_pages(self) -> BTreeMap<PageHash, Page> {
-        self.pages
+    /// Every page that was read, by its hash.
+    pub(crate) fn pages(&self) -> &BTreeMap<PageHash, Page> {
+        &self.pages
+    }
+
+    /// Pages that could not be read, by address, with the reason.
+    pub(crate) fn failed(&self) -> &BTreeMap<String, String> {
+        &self.failed
     }
 
     /// Names that the titles read so far speak of and the question does not: where to look next.
@@ -126,7 +132,7 @@ pub(crate) async fn read(
             Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
             Err(fault) => {
                 usage.failed_pages += 1;
-                shelf.failed.push((hit.url.clone(), fault.chain()));
+                shelf.failed.insert(hit.url.clone(), fault.chain());
                 log.emit(Event::ReadFailed {
                     url: hit.url,
                     reason: reason_of(&fault),

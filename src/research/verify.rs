@@ -119,7 +119,7 @@ fn speaks_of(
 ) -> bool {
     let mut cited = line.evidence.iter().filter_map(|id| notes.get(id));
     cited.any(|it| {
-        let page = gathered.pages.get(it.passage.page());
+        let page = gathered.shelf.pages().get(it.passage.page());
         let other = page.and_then(|it| it.lang.as_deref());
         other.is_some_and(|it| it != lang)
             || share(&line.text, it.passage.text().expose()) >= SPEAKS

@@ -1,12 +1,17 @@
 //! Writing: a draft of sentences, each naming the evidence that carries it (rows A8, E2, E9).
-use crate::domain::words::share;
+use std::collections::BTreeSet;
+
+use futures_util::{StreamExt, future::join, stream};
+
+use crate::domain::words::{content_stems, share};
 use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::{LanguageModel, Log, Mind, Prompt};
+use crate::seams::{Log, Mind};
 
+use super::AT_ONCE;
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
@@ -14,9 +19,10 @@ use super::ask::{
     shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written, language},
 };
 use super::draft::{Draft, DraftSection, Line};
+use super::gather::Gathering;
 use super::gathered::Gathered;
 use super::prompts::{self, fill};
-use super::unaided::{self, score::Scale};
+use super::unaided;
 
 /// Tokens kept free for a report, at most; a small window keeps a third.
 const ANSWER: usize = 6_000;
@@ -27,82 +33,68 @@ const PARAGRAPH: usize = 4;
 /// Share of a sentence's words that the evidence it names must hold to be meant, where other evidence holds so many.
 const MEANT: f32 = 0.5;
 const SAYS_IT: f32 = 0.8;
+/// Searches that a writer may ask for at a time (row A9).
+const MOST_MORE: usize = 2;
 /// Words of the short answer (row E2).
 const SHORT_WORDS: usize = 60;
 
-/// The draft that the notes carry, told piece by piece.
+/// An earlier draft that is written anew with more evidence.
+pub(crate) struct Revision<'a> {
+    pub(crate) draft: &'a Draft,
+    /// Which time, from 1.
+    pub(crate) nth: u32,
+}
+
+/// The draft that the notes carry.
 ///
 /// Without a model it is made of the sources' own sentences. With one, sections and answer are the
-/// model's words, each sentence with the evidence it names; findings stay the sources' own sentences.
+/// model's words, each sentence with the evidence it names; findings stay the sources' own sentences. What the model
+/// says it lacks stands in `more`, as long as it may ask (row A9).
 ///
 /// # Errors
 /// `NotFound` when nothing that was read speaks to the question.
 pub(crate) async fn compose(
-    log: &Log,
     aid: &mut Aid<'_>,
     question: &Question,
     brief: &Brief,
-    gathered: &Gathered,
-    scale: &mut Scale,
+    gathering: &mut Gathering<'_>,
+    last: Option<Revision<'_>>,
 ) -> Result<Draft> {
-    let draft = unaided::compose::compose(question, brief, gathered, scale)?;
+    let gathered = &gathering.gathered;
+    let draft = unaided::compose::compose(question, brief, gathered, &mut gathering.scale)?;
     let Some(mut draft) = draft else {
         return Err(nothing(brief, gathered)?);
     };
     let role = ModelRole::Writer;
     if let Some(mind) = aid.mind(Step::Write, role) {
-        let model = Counting::of(mind);
-        let written =
-            in_own_words(&model, mind, question, brief, &gathered.notes, &mut draft).await;
-        aid.settle(Step::Write, role, model);
-        if let Err(fault) = written {
-            aid.without(Step::Write, role, fault)?;
+        let desk = Desk {
+            mind,
+            question,
+            brief,
+            notes: &gathered.notes,
+            language: language(Some(&brief.lang)),
+            may_ask: last.as_ref().map_or(0, |it| it.nth)
+                < question.method.max_refinement_iterations,
+            earlier: last.map_or_else(String::new, |it| earlier(it.draft)),
+        };
+        for (model, fault) in desk.in_own_words(&mut draft).await {
+            aid.settle(Step::Write, role, model);
+            if let Some(fault) = fault {
+                aid.without(Step::Write, role, fault)?;
+            }
         }
     }
-    tell(log, &draft);
     Ok(draft)
 }
 
-/// Puts what a model writes in the place of what was picked. What it wrote before it failed stays.
-async fn in_own_words(
-    model: &dyn LanguageModel,
-    mind: &Mind,
-    question: &Question,
-    brief: &Brief,
-    notes: &Notes,
-    draft: &mut Draft,
-) -> Result<()> {
-    let language = language(Some(&brief.lang));
-    let desk = Desk {
-        model,
-        window: mind.window as usize,
-        question,
-        brief,
-        notes,
-        language: &language,
-    };
-    let best = best_first(notes, notes.evidence.iter());
-    // Where one of the two cannot be written, the other still is.
-    let answer = desk.answer(&best).await;
-    let sections = match question.mode {
-        Mode::Report => desk.sections().await,
-        Mode::Answer => Ok(Vec::new()),
-    };
-    let mut fault = None;
-    match answer {
-        Ok(Some(answer)) => {
-            draft.short = short(&answer, &draft.short);
-            draft.answer = Some(answer);
-        }
-        Ok(None) => {}
-        Err(it) => fault = Some(it),
-    }
-    match sections {
-        Ok(sections) if !sections.is_empty() => draft.sections = sections,
-        Ok(_) => {}
-        Err(it) => fault = fault.or(Some(it)),
-    }
-    fault.map_or(Ok(()), Err)
+/// The sections of an earlier draft as a prompt shows them.
+fn earlier(draft: &Draft) -> String {
+    let sections = draft.sections.iter().map(|section| {
+        let lines = section.paragraphs.iter().flatten();
+        let text: Vec<&str> = lines.map(|it| it.text.as_str()).collect();
+        format!("{}: {}", section.title, text.join(" "))
+    });
+    sections.collect::<Vec<_>>().join("\n")
 }
 
 /// The answer, then what was picked, as far as the short answer has room.
@@ -121,39 +113,102 @@ fn short(answer: &Line, picked: &[Line]) -> Vec<Line> {
 
 /// What writing rests on.
 struct Desk<'a> {
-    model: &'a dyn LanguageModel,
-    window: usize,
+    mind: &'a Mind,
     question: &'a Question,
     brief: &'a Brief,
     notes: &'a Notes,
-    language: &'a str,
+    language: String,
+    /// Whether searches may still be asked for.
+    may_ask: bool,
+    /// The draft before this one; empty the first time.
+    earlier: String,
 }
 
-impl Desk<'_> {
-    async fn answer(&self, best: &[&Evidence]) -> Result<Option<Line>> {
+/// Who was asked, and what came of it.
+type Asked<'a, T> = (Counting<'a>, Result<T>);
+
+/// Sections, and the searches for what they lack.
+type Sections = (Vec<DraftSection>, Vec<String>);
+
+impl<'a> Desk<'a> {
+    /// Puts what a model writes in the place of what was picked: answer and sections side by side. Where one cannot be
+    /// written, the others still are.
+    async fn in_own_words(&self, draft: &mut Draft) -> Vec<(Counting<'a>, Option<Error>)> {
+        let (answer, sections) = match self.question.mode {
+            Mode::Report => join(self.answer(), self.sections()).await,
+            Mode::Answer => (self.answer().await, Vec::new()),
+        };
+        let mut asked = Vec::new();
+        let (model, answer) = answer;
+        asked.push((
+            model,
+            match answer {
+                Ok(answer) => {
+                    if let Some(answer) = answer {
+                        draft.short = short(&answer, &draft.short);
+                        draft.answer = Some(answer);
+                    }
+                    None
+                }
+                Err(fault) => Some(fault),
+            },
+        ));
+        let mut written = Vec::new();
+        for (model, sections) in sections {
+            match sections {
+                Ok((sections, more)) => {
+                    written.extend(sections);
+                    draft.more.extend(more);
+                    asked.push((model, None));
+                }
+                Err(fault) => asked.push((model, Some(fault))),
+            }
+        }
+        draft.more.truncate(MOST_MORE);
+        // What the model left out of the plan keeps what was picked for it.
+        let mut told: Vec<ItemId> = Vec::new();
+        for it in &self.notes.plan.writing.sections {
+            if written.iter().any(|own| own.title == it.title) {
+                told.extend(&it.items);
+            }
+        }
+        let picked = draft.sections.drain(..);
+        written.extend(picked.filter(|it| !told.contains(&it.item)));
+        draft.sections = said_once(written);
+        asked
+    }
+
+    async fn answer(&self) -> Asked<'a, Option<Line>> {
+        let model = Counting::of(self.mind);
+        let answer = self.answered(&model).await;
+        (model, answer)
+    }
+
+    async fn answered(&self, model: &Counting<'a>) -> Result<Option<Line>> {
+        let best = best_first(self.notes, self.notes.evidence.iter());
         let from: Vec<String> = best.iter().map(|it| self.whence(it)).collect();
-        let rows: Vec<EvidenceRow<'_>> = rows(best, &from).take(FOR_AN_ANSWER).collect();
+        let rows: Vec<EvidenceRow<'_>> = rows(&best, &from).take(FOR_AN_ANSWER).collect();
         let asked = AnswerAsk {
             question: self.brief.asked(),
             evidence: &rows,
-            language: self.language,
+            language: &self.language,
         };
-        let answer = ask::typed(self.model, asked.prompt()?, |it| asked.check(it)).await?;
+        let answer = ask::typed(model, asked.prompt()?, |it| asked.check(it)).await?;
         let evidence = asked.carried(&answer.value);
         let text = answer.value.answer.trim().to_owned();
         Ok((!evidence.is_empty() && !text.is_empty()).then_some(Line { text, evidence }))
     }
 
     /// All sections in one call where the evidence fits, else each by itself.
-    async fn sections(&self) -> Result<Vec<DraftSection>> {
+    async fn sections(&self) -> Vec<Asked<'a, Sections>> {
         let plan = &self.notes.plan.writing;
         let all = best_first(self.notes, self.notes.evidence.iter());
-        let frame = self.asking(plan, &[]).prompt()?;
-        let kept = self.fitting(&all, &frame);
-        if kept.len() == all.len() {
-            return self.write(plan, &kept).await;
+        match self.fitting(&all, plan) {
+            Ok(kept) if kept.len() == all.len() => return vec![self.write(plan, kept).await],
+            Ok(_) => {}
+            Err(fault) => return vec![(Counting::of(self.mind), Err(fault))],
         }
-        let mut sections = Vec::new();
+        let mut asking = Vec::new();
         for section in &plan.sections {
             let own = self.notes.evidence.iter();
             let own = own.filter(|it| it.items.iter().any(|id| section.items.contains(id)));
@@ -161,14 +216,23 @@ impl Desk<'_> {
                 sections: vec![section.clone()],
                 ..plan.clone()
             };
-            let frame = self.asking(&alone, &[]).prompt()?;
-            let own = self.fitting(&best_first(self.notes, own), &frame);
-            if own.is_empty() {
-                continue;
-            }
-            sections.extend(self.write(&alone, &own).await?);
+            asking.push(self.section(alone, best_first(self.notes, own)));
         }
-        Ok(sections)
+        let written: Vec<_> = stream::iter(asking).buffered(AT_ONCE).collect().await;
+        written.into_iter().flatten().collect()
+    }
+
+    /// One section from its own evidence; nothing without any.
+    async fn section(
+        &self,
+        alone: WritingPlan,
+        own: Vec<&'a Evidence>,
+    ) -> Option<Asked<'a, Sections>> {
+        match self.fitting(&own, &alone) {
+            Ok(own) if own.is_empty() => None,
+            Ok(own) => Some(self.write(&alone, own).await),
+            Err(fault) => Some((Counting::of(self.mind), Err(fault))),
+        }
     }
 
     fn asking<'p>(
@@ -182,19 +246,30 @@ impl Desk<'_> {
             plan,
             evidence,
             words: (bound > 0).then_some(bound * 3 / 4),
-            language: self.language,
+            language: &self.language,
+            earlier: &self.earlier,
+            most_more: if self.may_ask { MOST_MORE } else { 0 },
         }
     }
 
-    async fn write(&self, plan: &WritingPlan, evidence: &[&Evidence]) -> Result<Vec<DraftSection>> {
+    async fn write(&self, plan: &WritingPlan, evidence: Vec<&'a Evidence>) -> Asked<'a, Sections> {
+        let model = Counting::of(self.mind);
+        let written = self.written(&model, plan, &evidence).await;
+        (model, written)
+    }
+
+    async fn written(
+        &self,
+        model: &Counting<'a>,
+        plan: &WritingPlan,
+        evidence: &[&Evidence],
+    ) -> Result<Sections> {
         let from: Vec<String> = evidence.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(evidence, &from).collect();
         let asked = self.asking(plan, &rows);
         let mut prompt = asked.prompt()?;
         prompt.max_tokens = Some(self.kept_free() as u32);
-        let written: Written = ask::typed(self.model, prompt, |it| asked.check(it))
-            .await?
-            .value;
+        let written: Written = ask::typed(model, prompt, |it| asked.check(it)).await?.value;
         let mut sections: Vec<DraftSection> = Vec::new();
         for (nth, it) in written.sections.iter().enumerate() {
             let lines: Vec<Line> = it
@@ -219,11 +294,16 @@ impl Desk<'_> {
                 paragraphs: lines.chunks(PARAGRAPH).map(<[Line]>::to_vec).collect(),
             });
         }
-        Ok(sections)
+        Ok((sections, asked.more(&written)))
     }
 
-    /// As much of the evidence as fits, best first.
-    fn fitting<'e>(&self, evidence: &[&'e Evidence], frame: &Prompt) -> Vec<&'e Evidence> {
+    /// As much of the evidence as fits beside what `plan` asks, best first.
+    fn fitting<'e>(
+        &self,
+        evidence: &[&'e Evidence],
+        plan: &WritingPlan,
+    ) -> Result<Vec<&'e Evidence>> {
+        let frame = self.asking(plan, &[]).prompt()?;
         let parts = evidence
             .iter()
             .map(|it| Part {
@@ -235,16 +315,16 @@ impl Desk<'_> {
         // The schema lists the ids of the evidence: some tokens for each.
         let ids = 8 * evidence.len();
         let window = Window {
-            tokens: self.window.saturating_sub(ids),
+            tokens: (self.mind.window as usize).saturating_sub(ids),
             answer: self.kept_free(),
         }
-        .beside(frame);
+        .beside(&frame);
         let fitted = fit::fit(parts, window);
-        fitted.kept.iter().map(|it| evidence[it.0]).collect()
+        Ok(fitted.kept.iter().map(|it| evidence[it.0]).collect())
     }
 
     fn kept_free(&self) -> usize {
-        ANSWER.min(self.window / 3)
+        ANSWER.min(self.mind.window as usize / 3)
     }
 
     /// Where evidence comes from, in a few words.
@@ -307,6 +387,22 @@ fn best_first<'a>(
     all
 }
 
+/// Every sentence where it is said first; small models say theirs again in each section.
+fn said_once(sections: Vec<DraftSection>) -> Vec<DraftSection> {
+    let mut said = BTreeSet::new();
+    let mut once = Vec::new();
+    for mut section in sections {
+        for paragraph in &mut section.paragraphs {
+            paragraph.retain(|it| said.insert(content_stems(&it.text)));
+        }
+        section.paragraphs.retain(|it| !it.is_empty());
+        if !section.paragraphs.is_empty() {
+            once.push(section);
+        }
+    }
+    once
+}
+
 /// The section of the plan that a written one is: by its heading, else by its place.
 fn planned<'a>(plan: &'a WritingPlan, heading: &str, nth: usize) -> Option<&'a SectionPlan> {
     let named = plan
@@ -316,7 +412,8 @@ fn planned<'a>(plan: &'a WritingPlan, heading: &str, nth: usize) -> Option<&'a S
     named.or_else(|| plan.sections.get(nth))
 }
 
-fn tell(log: &Log, draft: &Draft) {
+/// Tells the draft piece by piece.
+pub(crate) fn tell(log: &Log, draft: &Draft) {
     let tell = |text: String| log.emit(Event::DraftDelta { text });
     let joined = |lines: &[Line]| {
         lines

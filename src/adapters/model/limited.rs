@@ -29,10 +29,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 8 at once, any number a minute, 2 minutes of waiting.
+    /// 16 at once, any number a minute, 2 minutes of waiting.
     fn default() -> Limits {
         Limits {
-            at_once: 8,
+            at_once: 16,
             a_minute: None,
             patience: Duration::from_secs(120),
         }

@@ -1,14 +1,14 @@
 //! Round by round: ask for what is open, read what is found, weigh it, see what is covered.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use crate::domain::words::share;
 use crate::domain::{
-    Brief, Complexity, Coverage, Effort, Gate, GateVerdict, ItemId, Mode, Notes, Plan, Query,
-    Question, StopReason, Usage, Variation,
+    Brief, Complexity, Coverage, Effort, Gate, Item, ItemId, Mode, Notes, Plan, Query, Question,
+    StopReason, Usage, Variation,
 };
 use crate::error::{Error, Result};
 use crate::record::{Event, Phase};
 use crate::research::aid::Aid;
-use crate::research::ask::shapes::QueryRow;
 use crate::research::cover::{self, Standing};
 use crate::research::gathered::Gathered;
 use crate::research::read::{self, Shelf};
@@ -44,52 +44,155 @@ impl Pace {
     }
 }
 
-pub(crate) async fn gather(
-    world: &World,
-    log: &Log,
-    aid: &mut Aid<'_>,
-    question: &Question,
-    brief: &Brief,
-    plan: Plan,
-) -> Result<(Gathered, Scale)> {
-    let pace = Pace::of(question, &plan);
-    let mut scale = Scale::new(brief, &plan)?;
-    let mut asked: BTreeSet<Vec<String>> = BTreeSet::new();
-    let mut next = queries::first_round(question, brief, &plan, pace.breadth, &mut asked)?;
-    let mut notes = Notes::new(plan);
-    let mut found = Found::default();
-    let mut shelf = Shelf::default();
-    let mut standing = Standing::default();
-    let mut usage = Usage::default();
-    let mut sent: Vec<String> = Vec::new();
-    let mut verdict = Gate::of(&question.method).judge(&notes, 0);
-    let mut wave = 0;
+/// Gathering as it goes.
+pub(crate) struct Gathering<'a> {
+    world: &'a World,
+    log: &'a Log,
+    question: &'a Question,
+    brief: &'a Brief,
+    pace: Pace,
+    /// What was found so far.
+    pub(crate) gathered: Gathered,
+    /// What weighed it; it knows the words met.
+    pub(crate) scale: Scale,
+    standing: Standing,
+    found: Found,
+    asked: BTreeSet<Vec<String>>,
+}
 
-    let stop = loop {
-        if wave > 0
-            && let Go::Finish(reason) = world.steering.go(&format!("wave-{}", wave + 1)).await?
-        {
-            log.emit(Event::RunFinishing { reason });
-            break reason;
+impl<'a> Gathering<'a> {
+    pub(crate) fn begin(
+        world: &'a World,
+        log: &'a Log,
+        question: &'a Question,
+        brief: &'a Brief,
+        plan: Plan,
+    ) -> Result<Gathering<'a>> {
+        let scale = Scale::new(brief, &plan)?;
+        let pace = Pace::of(question, &plan);
+        let notes = Notes::new(plan);
+        let gate = Gate::of(&question.method).judge(&notes, 0);
+        Ok(Gathering {
+            world,
+            log,
+            question,
+            brief,
+            pace,
+            gathered: Gathered {
+                notes,
+                shelf: Shelf::default(),
+                coverage: Vec::new(),
+                gate,
+                stop: StopReason::NoNewEvidence,
+                usage: Usage::default(),
+                waves: 0,
+                engines: world.search.iter().map(|it| it.name().to_owned()).collect(),
+                queries: Vec::new(),
+            },
+            scale,
+            standing: Standing::default(),
+            found: Found::default(),
+            asked: BTreeSet::new(),
+        })
+    }
+
+    /// Round after round until there is enough, nothing new, or nothing left to spend.
+    pub(crate) async fn until_enough(&mut self, aid: &mut Aid<'_>) -> Result<()> {
+        let plan = &self.gathered.notes.plan;
+        let breadth = self.pace.breadth;
+        let mut next =
+            queries::first_round(self.question, self.brief, plan, breadth, &mut self.asked)?;
+        self.gathered.stop = loop {
+            let wave = self.gathered.waves;
+            if wave > 0
+                && let Go::Finish(reason) = self
+                    .world
+                    .steering
+                    .go(&format!("wave-{}", wave + 1))
+                    .await?
+            {
+                self.log.emit(Event::RunFinishing { reason });
+                break reason;
+            }
+            let (cut, new) = self.round(aid, next).await?;
+            if let Some(reason) = self.enough(new) {
+                break reason;
+            }
+            if cut || self.spent() {
+                self.log.emit(Event::BudgetWarning {
+                    message: cover::spent_message(&self.gathered.usage),
+                });
+                break StopReason::BudgetCalls;
+            }
+            next = self.for_what_is_open(aid).await?;
+            if next.is_empty() {
+                break StopReason::NoNewEvidence;
+            }
+        };
+        Ok(())
+    }
+
+    /// One more round for what a writer lacks (row A9); whether it brought anything. `nth` counts these rounds from 1.
+    pub(crate) async fn for_more(
+        &mut self,
+        aid: &mut Aid<'_>,
+        wanted: &[String],
+        nth: u32,
+    ) -> Result<bool> {
+        if self.spent() {
+            return Ok(false);
         }
-        wave += 1;
+        let step = format!("refine-{nth}");
+        if let Go::Finish(reason) = self.world.steering.go(&step).await? {
+            self.log.emit(Event::RunFinishing { reason });
+            return Ok(false);
+        }
+        let mut next = Vec::new();
+        for query in wanted {
+            let items = self.gathered.notes.plan.items().iter();
+            let near = |it: &Item| share(query, &format!("{} {}", it.asks, it.query));
+            let item = items.reduce(|best, it| if near(it) > near(best) { it } else { best });
+            let Some(item) = item else { continue };
+            let own = vec![(Variation::Gap, query.clone())];
+            next.extend(queries::given(self.question, item, own, 1, &mut self.asked));
+        }
+        if next.is_empty() {
+            return Ok(false);
+        }
+        let (_, new) = self.round(aid, next).await?;
+        Ok(new > 0)
+    }
+
+    /// Search, read, weigh, and see what is covered; whether searches fell away, and how much evidence is new.
+    async fn round(&mut self, aid: &mut Aid<'_>, mut next: Vec<Query>) -> Result<(bool, u32)> {
+        let (world, log, question, brief) = (self.world, self.log, self.question, self.brief);
+        let got = &mut self.gathered;
+        got.waves += 1;
+        let wave = got.waves;
         log.enter(Phase::Research, Some(wave));
         let items = items_of(&next);
-        let cut = within_searches(question, &usage, &mut next, world.search.len());
+        let cut = within_searches(question, &got.usage, &mut next, world.search.len());
         log.emit(Event::WaveStarted {
             items: items.clone(),
             queries: next.len() as u32,
         });
-        sent.extend(next.iter().map(|it| it.text.clone()));
-        let fault = search::search(world, log, &next, &mut found, &mut usage).await?;
+        got.queries.extend(next.iter().map(|it| it.text.clone()));
+        let found = &mut self.found;
+        let fault = search::search(world, log, &next, found, &mut got.usage).await?;
         log.flush().await?;
-        all_failed(fault, &found, &usage)?;
+        all_failed(fault, found, &got.usage)?;
 
         let wanted = found
-            .choose(world, log, question, brief, &items, &shelf)
+            .choose(world, log, question, brief, &items, &got.shelf)
             .await?;
         let fresh = read::read(
-            world, log, question, wanted, &mut shelf, &mut notes, &mut usage,
+            world,
+            log,
+            question,
+            wanted,
+            &mut got.shelf,
+            &mut got.notes,
+            &mut got.usage,
         )
         .await?;
         log.flush().await?;
@@ -99,65 +202,95 @@ pub(crate) async fn gather(
             fresh: &fresh,
             wave,
         };
-        let new_evidence = weigh::weigh(log, aid, &round, &mut scale, &mut notes, &shelf).await?;
-        let usage_so_far = usage.with_models(&aid.usage());
+        let new = weigh::weigh(
+            log,
+            aid,
+            &round,
+            &mut self.scale,
+            &mut got.notes,
+            &got.shelf,
+        )
+        .await?;
         log.emit(Event::BudgetUpdated {
-            usage: usage_so_far,
+            usage: got.usage.with_models(&aid.usage()),
         });
 
-        standing.update(brief, &notes, &mut scale, wave, found.domains())?;
-        standing.judge(aid, brief, &notes, wave).await?;
+        let standing = &mut self.standing;
+        standing.update(brief, &got.notes, &mut self.scale, wave, found.domains())?;
+        standing.judge(aid, brief, &got.notes, wave).await?;
         standing.tell(log);
-        verdict = Gate::of(&question.method).judge(&notes, found.domains());
+        got.coverage.clone_from(&standing.rows);
+        got.gate = Gate::of(&question.method).judge(&got.notes, found.domains());
         log.emit(Event::GateJudged {
-            verdict: verdict.clone(),
+            verdict: got.gate.clone(),
         });
         log.emit(Event::WaveFinished {
-            new_evidence,
+            new_evidence: new,
             new_sources: fresh.len() as u32,
         });
         log.flush().await?;
+        Ok((cut, new))
+    }
 
-        if let Some(reason) = enough(&verdict, &standing, question, new_evidence, wave, &pace) {
-            break reason;
+    /// Whether looking may end, and why (rows B6, C3, D1, D11).
+    fn enough(&self, new: u32) -> Option<StopReason> {
+        let wave = self.gathered.waves;
+        let threshold = self.question.method.completeness_threshold;
+        if self.gathered.gate.pass && self.standing.good(threshold) {
+            return Some(StopReason::CoverageReached);
         }
-        if cut || spent(question, &usage, world.search.len()) {
-            log.emit(Event::BudgetWarning {
-                message: cover::spent_message(&usage),
+        if new == 0 && wave > 1 {
+            return Some(StopReason::NoNewEvidence);
+        }
+        (wave >= self.pace.rounds).then_some(StopReason::MaxIterations)
+    }
+
+    fn spent(&self) -> bool {
+        spent(self.question, &self.gathered.usage, self.world.search.len())
+    }
+
+    /// Queries for what is still open, each gap told (rows D6, E11).
+    async fn for_what_is_open(&mut self, aid: &mut Aid<'_>) -> Result<Vec<Query>> {
+        let got = &self.gathered;
+        let plan = &got.notes.plan;
+        let rows = &self.standing.rows;
+        let thought = searches::thought_of(aid, self.brief, plan, rows, &got.queries).await?;
+        let mut next = Vec::new();
+        for row in rows {
+            if !matches!(row.state, Coverage::Open | Coverage::Partial) {
+                continue;
+            }
+            let (Some(item), Some(gap)) = (plan.item(row.id), self.standing.gaps.get(&row.id))
+            else {
+                continue;
+            };
+            self.log.emit(Event::GapFound {
+                item: row.id,
+                gap: gap.text.clone(),
+                gap_query: gap.query.clone(),
             });
-            break StopReason::BudgetCalls;
+            let own: Vec<(Variation, String)> = thought
+                .iter()
+                .filter(|it| it.item == item.id)
+                .map(|it| (it.variation, it.query.trim().to_owned()))
+                .collect();
+            let most = self.pace.breadth.min(3);
+            let by_model = queries::given(self.question, item, own, most, &mut self.asked);
+            if by_model.is_empty() {
+                let met = got.shelf.names_met(self.brief);
+                next.extend(queries::gap_round(
+                    self.question,
+                    item,
+                    &gap.query,
+                    &met,
+                    most,
+                    &mut self.asked,
+                ));
+            }
+            next.extend(by_model);
         }
-        let thought = searches::thought_of(aid, brief, &notes.plan, &standing.rows, &sent).await?;
-        next = open_queries(
-            question,
-            brief,
-            &notes,
-            &standing,
-            &shelf,
-            pace.breadth,
-            &thought,
-            &mut asked,
-            log,
-        );
-        if next.is_empty() {
-            break StopReason::NoNewEvidence;
-        }
-    };
-
-    let failed: BTreeMap<String, String> = std::mem::take(&mut shelf.failed).into_iter().collect();
-    let gathered = Gathered {
-        notes,
-        pages: shelf.into_pages(),
-        coverage: standing.rows,
-        gate: verdict,
-        stop,
-        usage,
-        waves: wave,
-        engines: world.search.iter().map(|it| it.name().to_owned()).collect(),
-        queries: sent,
-        failed: failed.into_iter().collect(),
-    };
-    Ok((gathered, scale))
+        Ok(next)
+    }
 }
 
 fn items_of(queries: &[Query]) -> Vec<ItemId> {
@@ -208,66 +341,4 @@ fn all_failed(fault: Option<Error>, found: &Found, usage: &Usage) -> Result<()> 
         Some(fault) if found.answered == 0 && usage.searches > 0 => Err(fault),
         _ => Ok(()),
     }
-}
-
-/// Whether looking may end, and why (rows B6, C3, D1, D11).
-fn enough(
-    verdict: &GateVerdict,
-    standing: &Standing,
-    question: &Question,
-    new: u32,
-    wave: u32,
-    pace: &Pace,
-) -> Option<StopReason> {
-    if verdict.pass && standing.good(question.method.completeness_threshold) {
-        return Some(StopReason::CoverageReached);
-    }
-    if new == 0 && wave > 1 {
-        return Some(StopReason::NoNewEvidence);
-    }
-    (wave >= pace.rounds).then_some(StopReason::MaxIterations)
-}
-
-/// Queries for what is still open, each gap told (rows D6, E11).
-#[allow(clippy::too_many_arguments, reason = "what a next round depends on")]
-fn open_queries(
-    question: &Question,
-    brief: &Brief,
-    notes: &Notes,
-    standing: &Standing,
-    shelf: &Shelf,
-    breadth: u32,
-    thought: &[QueryRow],
-    asked: &mut BTreeSet<Vec<String>>,
-    log: &Log,
-) -> Vec<Query> {
-    let mut next = Vec::new();
-    for row in &standing.rows {
-        if !matches!(row.state, Coverage::Open | Coverage::Partial) {
-            continue;
-        }
-        let (Some(item), Some(gap)) = (notes.plan.item(row.id), standing.gaps.get(&row.id)) else {
-            continue;
-        };
-        log.emit(Event::GapFound {
-            item: row.id,
-            gap: gap.text.clone(),
-            gap_query: gap.query.clone(),
-        });
-        let own: Vec<(Variation, String)> = thought
-            .iter()
-            .filter(|it| it.item == item.id)
-            .map(|it| (it.variation, it.query.trim().to_owned()))
-            .collect();
-        let most = breadth.min(3);
-        let by_model = queries::given(question, item, own, most, asked);
-        if by_model.is_empty() {
-            let met = shelf.names_met(brief);
-            next.extend(queries::gap_round(
-                question, item, &gap.query, &met, most, asked,
-            ));
-        }
-        next.extend(by_model);
-    }
-    next
 }

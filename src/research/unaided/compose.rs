@@ -139,6 +139,7 @@ pub(crate) fn compose(
         conflicts,
         open: open_points(gathered)?,
         reworded: 0,
+        more: Vec::new(),
     }))
 }
 
@@ -508,8 +509,9 @@ fn open_points(gathered: &Gathered) -> Result<Vec<OpenPoint>> {
             why: fill(&words.gate, &[("reason", reason)]),
         });
     }
-    if !gathered.failed.is_empty() {
-        let count = gathered.failed.len().to_string();
+    let failed = gathered.shelf.failed().len();
+    if failed > 0 {
+        let count = failed.to_string();
         out.push(OpenPoint {
             item: None,
             what: words.failed_what.clone(),

@@ -50,6 +50,7 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "citations": report.map_or_else(Vec::new, |it| citations(it, pages)),
         "sources": report.map_or_else(Vec::new, sources),
         "checks": report.map(checks),
+        "unaided": report.map(|it| &it.method.unaided),
         "checklist_coverage": coverage(run),
         "conflicts": report.map_or_else(Vec::new, conflicts),
         "total_cost_usd": usage.usd.or(free),

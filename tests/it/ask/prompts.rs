@@ -309,6 +309,8 @@ fn write() {
         evidence: &evidence,
         words: Some(300),
         language: "English",
+        earlier: "",
+        most_more: 2,
     };
     golden(&ask.prompt().unwrap());
     let sentence = |text: &str, id: &str| WrittenSentence {
@@ -327,6 +329,7 @@ fn write() {
     ] {
         assert!(ask.carried(&bad).is_empty(), "{}", bad.text);
         let of = |sentences| Written {
+            more: vec!["roof depth winter".to_owned(), " ".to_owned()],
             sections: vec![WrittenSection {
                 heading: String::new(),
                 sentences,
@@ -335,7 +338,13 @@ fn write() {
         assert!(ask.check(&of(vec![bad.clone()])).is_err());
         assert_eq!(ask.check(&of(vec![bad, good.clone()])), Ok(()));
     }
-    assert!(ask.check(&Written { sections: vec![] }).is_err());
+    assert!(
+        ask.check(&Written {
+            sections: vec![],
+            more: vec![]
+        })
+        .is_err()
+    );
 }
 
 #[test]

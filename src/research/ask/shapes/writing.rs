@@ -1,7 +1,9 @@
 //! Writing the report and the one-line answer.
 use serde::Deserialize;
 
-use super::{at_least, list, must, object, one_of, prompt, rows, text, without_citations};
+use super::{
+    at_least, list, must, object, one_of, prompt, rows, searchable, text, without_citations,
+};
 use crate::domain::{EvidenceId, WritingPlan};
 use crate::error::Result;
 use crate::research::ask::template::{one_line, untrusted};
@@ -9,6 +11,9 @@ use crate::seams::Prompt;
 
 /// Longest answer, characters (row E2).
 const ANSWER_CHARS: usize = 140;
+
+/// How models that were trained for it ask for more in the middle of a draft; never for a reader.
+const MORE_INFO: &str = "<request_more_info";
 
 /// Longest sentence of a report, characters.
 const SENTENCE_CHARS: usize = 700;
@@ -63,6 +68,10 @@ pub struct WriteAsk<'a> {
     pub words: Option<u32>,
     /// What it is written in, by [`language`](super::language).
     pub language: &'a str,
+    /// The draft to revise; empty for a first one.
+    pub earlier: &'a str,
+    /// How many searches may be asked for.
+    pub most_more: usize,
 }
 
 /// Sections of a report.
@@ -70,6 +79,9 @@ pub struct WriteAsk<'a> {
 pub struct Written {
     /// In the order of the plan.
     pub sections: Vec<WrittenSection>,
+    /// Searches for what the evidence lacks.
+    #[serde(default)]
+    pub more: Vec<String>,
 }
 
 /// One section.
@@ -114,7 +126,10 @@ impl WriteAsk<'_> {
             .map_or(String::new(), |it| format!(" At most {it} words in all."));
         prompt(
             "write",
-            object(&[("sections", list(&section, most))]),
+            object(&[
+                ("sections", list(&section, most)),
+                ("more", list(&text(), self.most_more)),
+            ]),
             &[
                 ("question", self.question),
                 ("goal", &one_line(&self.plan.overall_goal)),
@@ -124,8 +139,51 @@ impl WriteAsk<'_> {
                 ("evidence", &fenced(self.evidence)),
                 ("language", self.language),
                 ("length", &length),
+                ("more", &self.may_ask()),
+                ("earlier", &self.revised()),
             ],
         )
+    }
+
+    fn may_ask(&self) -> String {
+        match self.most_more {
+            0 => "[]".to_owned(),
+            most => format!(
+                "at most {most} searches of 2 to 7 words for what the report needs and the evidence lacks; mostly []"
+            ),
+        }
+    }
+
+    fn revised(&self) -> String {
+        match self.earlier {
+            "" => String::new(),
+            draft => format!(
+                "An earlier draft, to be revised with all the evidence:\n{}\n\n",
+                untrusted("draft", draft)
+            ),
+        }
+    }
+
+    /// The searches that the answer asks for, as far as they can be sent: those in `more`, and those that it put into
+    /// its text as `<request_more_info topic="…">`.
+    pub fn more(&self, answer: &Written) -> Vec<String> {
+        let sentences = answer.sections.iter().flat_map(|it| &it.sentences);
+        let tagged = sentences.filter_map(|it| {
+            let (_, after) = it.text.split_once(MORE_INFO)?;
+            let (_, topic) = after.split_once("topic=")?;
+            let topic = topic.trim_start_matches(['"', '\'', '“']);
+            let end = topic.find(['"', '\'', '”', '>']).unwrap_or(topic.len());
+            Some(&topic[..end])
+        });
+        let asked = answer.more.iter().map(String::as_str).chain(tagged);
+        let mut found: Vec<String> = Vec::new();
+        for it in asked.map(str::trim) {
+            if searchable(it).is_ok() && !found.iter().any(|known| known == it) {
+                found.push(it.to_owned());
+            }
+        }
+        found.truncate(self.most_more);
+        found
     }
 
     /// What the answer must keep to. Single sentences that do not hold are no fault: [`carried`](WriteAsk::carried)
@@ -159,6 +217,12 @@ impl WriteAsk<'_> {
             format!("a sentence has {length} characters; write single sentences")
         })?;
         without_citations(&sentence.text)?;
+        must(!sentence.text.contains(MORE_INFO), || {
+            "a sentence asks for more; put searches into `more`".to_owned()
+        })?;
+        must(!sentence.text.trim().ends_with(['?', '？']), || {
+            "a sentence asks instead of telling".to_owned()
+        })?;
         must(!named(&sentence.evidence, self.evidence).is_empty(), || {
             "a sentence names no evidence".to_owned()
         })

@@ -152,27 +152,36 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<Estim
     const FRAME: u64 = 700;
     const REPORT: u64 = 6_000;
     const CHECK: (u64, u64) = (500, 120);
+    // Items of a plan, at most.
+    const ITEMS: u64 = 7;
     if question.models.is_empty() {
         return Ok(None);
     }
     let method = &question.method;
     let rounds = u64::from(method.depth.min(method.max_iterations).max(1));
+    let again = u64::from(method.max_refinement_iterations);
     let queries = u64::from(method.breadth.max(1)) * 4;
-    let pages = (rounds * queries * u64::from(method.results_per_query))
+    let pages = ((rounds * queries + again * 2) * u64::from(method.results_per_query))
         .min(question.budget.pages.unwrap_or(u64::MAX))
         .min(question.budget.calls.unwrap_or(u64::MAX));
     let room = u64::from(settings.model_window);
     let sentences = 40;
     let by_role = [
         (ModelRole::Planner, 2, FRAME, 1_000),
-        (ModelRole::Researcher, rounds - 1, FRAME, 400),
+        // How far each item is answered, round by round, and what to search for next.
+        (
+            ModelRole::Researcher,
+            (rounds + again) * ITEMS + rounds - 1,
+            FRAME + 600,
+            400,
+        ),
         (
             ModelRole::Summarizer,
             pages,
             (PAGE + FRAME).min(room),
             FOUND,
         ),
-        (ModelRole::Writer, 2, room, REPORT.min(room / 3)),
+        (ModelRole::Writer, 2 + 2 * again, room, REPORT.min(room / 3)),
         (ModelRole::Verifier, sentences, CHECK.0, CHECK.1),
     ];
     let set = price(&settings.price)?;

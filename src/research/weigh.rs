@@ -7,7 +7,7 @@ use crate::domain::{
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::{LanguageModel, Log, Mind};
+use crate::seams::{LanguageModel, Log, Mind, TooLong};
 
 use super::AT_ONCE;
 use super::aid::{Aid, Counting, Step};
@@ -29,6 +29,8 @@ const WHOLE: usize = 7;
 const MOST_FINDINGS: usize = 8;
 /// Tokens kept free for them.
 const ANSWER: usize = 1_500;
+/// Tokens below which a window is not tried.
+const NARROWEST: u32 = 2_000;
 /// Most sentences of a finding: what needs more is several.
 const MOST_SENTENCES: usize = 4;
 /// Score of what a model finds that has none of the question's words, and what all of them add: where its own words say
@@ -204,7 +206,13 @@ async fn asked_of<'a>(
     shown: Vec<usize>,
 ) -> (usize, Counting<'a>, Result<Vec<WeighedRow>>) {
     let model = Counting::of(mind);
-    let found = found_on(&model, mind.window, brief, plan, page, &shown).await;
+    let mut window = mind.window;
+    let mut found = found_on(&model, window, brief, plan, page, &shown).await;
+    // A window that was set too wide shows only now.
+    while window > NARROWEST && found.as_ref().is_err_and(TooLong::caused) {
+        window /= 2;
+        found = found_on(&model, window, brief, plan, page, &shown).await;
+    }
     (nth, model, found)
 }
 

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::{Log, Mind};
+use crate::seams::{Log, Mind, TooLong};
 
 use super::AT_ONCE;
 use super::aid::{Aid, Counting, Step};
@@ -33,6 +33,8 @@ const PARAGRAPH: usize = 4;
 /// Share of a sentence's words that the evidence it names must hold to be meant, where other evidence holds so many.
 const MEANT: f32 = 0.5;
 const SAYS_IT: f32 = 0.8;
+/// How often a prompt that proved too long is sent with less evidence (row C12).
+const SHRINKS: usize = 3;
 /// Searches that a writer may ask for at a time (row A9).
 const MOST_MORE: usize = 2;
 /// Words of the short answer (row E2).
@@ -254,7 +256,18 @@ impl<'a> Desk<'a> {
 
     async fn write(&self, plan: &WritingPlan, evidence: Vec<&'a Evidence>) -> Asked<'a, Sections> {
         let model = Counting::of(self.mind);
-        let written = self.written(&model, plan, &evidence).await;
+        let mut kept = evidence.as_slice();
+        let mut written = self.written(&model, plan, kept).await;
+        // The window was set too wide, or counts otherwise than we do: the best of the evidence has to do (row C12).
+        for _ in 0..SHRINKS {
+            match &written {
+                Err(fault) if TooLong::caused(fault) && kept.len() > 1 => {
+                    kept = &kept[..kept.len() * 3 / 5];
+                    written = self.written(&model, plan, kept).await;
+                }
+                _ => break,
+            }
+        }
         (model, written)
     }
 

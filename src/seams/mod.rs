@@ -19,7 +19,8 @@ pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
 pub use log::{Follower, Log};
 pub use model::{
-    Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, ToolCall,
+    Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, TooLong,
+    ToolCall,
 };
 pub use models::{Mind, Models};
 pub use store::{Answered, Order, RunRow, Step, StepState, Store};

@@ -2,7 +2,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Answers one prompt.
 ///
@@ -158,3 +158,29 @@ pub struct Tokens {
     /// Those of `output` spent on reasoning.
     pub reasoning_output: Option<u64>,
 }
+
+/// The deepest cause of an error where a prompt was longer than the model takes: a shorter one may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
+
+impl TooLong {
+    /// Whether this is why `error` came about.
+    pub fn caused(error: &Error) -> bool {
+        let mut cause = std::error::Error::source(error);
+        while let Some(it) = cause {
+            if it.is::<TooLong>() {
+                return true;
+            }
+            cause = it.source();
+        }
+        false
+    }
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a shorter prompt may pass")
+    }
+}
+
+impl std::error::Error for TooLong {}

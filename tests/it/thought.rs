@@ -9,6 +9,7 @@ use ibid::record::{Event, VERSION};
 use ibid::research::research;
 use ibid::seams::{
     Completion, Finish, FrozenClock, LanguageModel, Log, Mind, Models, Prompt, Sink, Store, Tokens,
+    TooLong,
 };
 use ibid::{Error, Kind, Result};
 use serde_json::{Value, json};
@@ -543,6 +544,36 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
         let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
         assert_eq!(report.unwrap().method.waves, 1);
     }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_after_all_is_sent_with_less() {
+    let long = |step: &str| {
+        Error::new(Kind::Malformed, format!("asking scripted/one for {step}")).because(TooLong)
+    };
+    let model = Scripted::new(move |step, words| match step {
+        "write" if words.matches("\nE").count() > 2 => Err(long(step)),
+        "weigh" if words.matches("\n[").count() > 1 => Err(long(step)),
+        "write" => {
+            let id = words
+                .lines()
+                .find_map(|it| Some(it.strip_prefix('E')?.split(':').next()?.to_owned()));
+            let text = "Cork is a light material from the bark of the cork oak.";
+            Ok(
+                json!({"sections": [{"heading": "What cork is", "sentences": [
+                {"text": text, "evidence": [format!("E{}", id.unwrap())]}]}], "more": []})
+                .to_string(),
+            )
+        }
+        "weigh" => Ok(json!({"evidence": []}).to_string()),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let writes = model.steps().iter().filter(|it| *it == "write").count();
+    assert!((2..=4).contains(&writes), "{writes}");
+    assert!(!report.method.unaided.contains(&"write".to_owned()));
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::retry_after::{self, Headers};
 use crate::error::{Error, Kind};
+use crate::seams::TooLong;
 
 /// The most characters of a server's message that are quoted.
 const QUOTED: usize = 300;
@@ -152,7 +153,11 @@ impl fmt::Display for ModelFault {
     }
 }
 
-impl std::error::Error for ModelFault {}
+impl std::error::Error for ModelFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.context_too_long.then_some(&TooLong as _)
+    }
+}
 
 /// `text` cut to `most` characters, with an ellipsis where it was.
 pub(super) fn cut(text: &str, most: usize) -> String {

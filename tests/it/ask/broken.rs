@@ -288,8 +288,8 @@ fn hostile_answers_take_no_more_time_than_long_ones() {
         let _ = parse::<Found>(&text, &list_schema());
         let took = began.elapsed();
         let head: String = text.chars().take(12).collect();
-        // Not optimised, and on busy cores: seconds are allowed, what grows with the square takes hours.
-        assert!(took < Duration::from_secs(5), "{head}: {took:?}");
+        // Not optimised, and on busy cores: a minute is allowed, what grows with the square takes hours.
+        assert!(took < Duration::from_secs(60), "{head}: {took:?}");
     }
 }
 

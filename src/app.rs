@@ -161,7 +161,7 @@ impl App {
         )
         .await?;
         if let Some(tell) = doors.spent_before.take() {
-            tell(&journal.usage());
+            tell(&journal.usage(), journal.doubted());
         }
         log.emit(match past.last() {
             None => Event::RunStarted {},

@@ -31,6 +31,7 @@ pub struct Journal {
     budget: Budget,
     at_once: Arc<Semaphore>,
     in_doubt: u32,
+    doubted: Vec<Prompt>,
     state: Mutex<State>,
     faults: mpsc::Sender<Error>,
 }
@@ -71,6 +72,7 @@ impl Journal {
     ) -> Result<Journal> {
         let mut state = State::default();
         let mut in_doubt = 0;
+        let mut doubted = Vec::new();
         for step in store.steps(&run).await? {
             state.count(&step.door);
             if let StepState::Answered(it) = &step.state {
@@ -80,6 +82,9 @@ impl Journal {
                 StepState::Answered(_) => Known::Ended(step.state),
                 StepState::Intended => {
                     in_doubt += u32::from(is_call(&step.door));
+                    if step.door.starts_with(MODEL) {
+                        doubted.extend(serde_json::from_value(step.asked));
+                    }
                     Known::Unanswered
                 }
                 StepState::Failed { .. } => Known::Unanswered,
@@ -94,6 +99,7 @@ impl Journal {
             budget,
             at_once,
             in_doubt,
+            doubted,
             state: Mutex::new(state),
             faults,
         })
@@ -102,6 +108,11 @@ impl Journal {
     /// Calls that an earlier sitting wrote down and never saw answered: each is sent once more.
     pub fn in_doubt(&self) -> u32 {
         self.in_doubt
+    }
+
+    /// What models were asked by earlier sittings that never saw the answers: it may be billed all the same.
+    pub fn doubted(&self) -> &[Prompt] {
+        &self.doubted
     }
 
     /// Searches and pages asked for, over all sittings. A call that is sent again counts once, so

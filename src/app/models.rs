@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::parts::SpentBefore;
-use crate::adapters::model::stack::{self, Chosen, Shared};
+use crate::adapters::model::metered::most_input;
+use crate::adapters::model::stack::{self, Chosen, MOST_OUTPUT, Shared};
 use crate::adapters::model::{
     Caps, Deadlines, Limiters, Limits, Patience, Price, Purse, Spent, Target,
 };
@@ -11,7 +12,7 @@ use crate::adapters::system;
 use crate::config::Settings;
 use crate::domain::{ModelRole, Question, Usage};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{LanguageModel, Mind, Models};
+use crate::seams::{LanguageModel, Mind, Models, Prompt};
 
 /// Opens the models that the question names, all paid from one purse, and says who is to hear what
 /// earlier sittings spent. Roles that name the same share one. Names parted by commas are an order of
@@ -40,6 +41,7 @@ pub(super) fn open(
         chance: system::chance(),
     };
     let price = price(&settings.price)?;
+    let mut dearest: Option<Price> = None;
     let mut opened: BTreeMap<&str, Arc<dyn LanguageModel>> = BTreeMap::new();
     let mut models = Models::default();
     for (role, spec) in &question.models {
@@ -56,6 +58,12 @@ pub(super) fn open(
                     .map(|it| chosen(it.trim(), settings, price, caps.usd.is_some()))
                     .collect::<Result<Vec<Chosen>>>()
                     .map_err(fault)?;
+                let of_call = |it: &Price| it.most(1_000, 1_000);
+                dearest = chosen
+                    .iter()
+                    .filter_map(|it| it.price)
+                    .chain(dearest)
+                    .max_by(|a, b| of_call(a).total_cmp(&of_call(b)));
                 let model: Arc<dyn LanguageModel> =
                     Arc::new(stack::open(chosen, &shared).map_err(fault)?);
                 opened.insert(spec, Arc::clone(&model));
@@ -65,16 +73,31 @@ pub(super) fn open(
         let window = settings.model_window;
         models.give(*role, Mind { model, window });
     }
-    let book: SpentBefore = Box::new(move |before: &Usage| {
+    let book: SpentBefore = Box::new(move |before: &Usage, doubted: &[Prompt]| {
         purse.remember(Spent {
             calls: before.model_calls,
             tokens_in: before.tokens_in,
             tokens_out: before.tokens_out,
             usd: Some(before.usd.unwrap_or(0.0)),
         });
+        for prompt in doubted {
+            purse.remember(most_of(prompt, dearest));
+        }
     });
     let any = !models.is_empty();
     Ok((models, any.then_some(book)))
+}
+
+/// The most that a call costs which went out and was never seen to end.
+fn most_of(prompt: &Prompt, price: Option<Price>) -> Spent {
+    let sent = most_input(prompt);
+    let received = u64::from(prompt.max_tokens.unwrap_or(MOST_OUTPUT));
+    Spent {
+        calls: 1,
+        tokens_in: sent,
+        tokens_out: received,
+        usd: Some(price.map_or(0.0, |it| it.most(sent, received))),
+    }
 }
 
 /// One model by its name, with the price that is set, else its list price.

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::domain::{Brief, Plan, Question, Report, RunId, Usage};
 use crate::error::Result;
 use crate::record::Event;
-use crate::seams::{Chance, Clock, Log, Models, PageReader, Ranker, SearchProvider, World};
+use crate::seams::{Chance, Clock, Log, Models, PageReader, Prompt, Ranker, SearchProvider, World};
 
 /// The method: from a question to a report, telling every event from the brief to `report.ready`.
 pub type Research = Arc<
@@ -46,8 +46,8 @@ pub struct Doors {
 /// Dropping it stops it, and what it has done so far stays done.
 pub type Prepare = Box<dyn FnOnce(Heard) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
 
-/// Hears what earlier sittings spent.
-pub type SpentBefore = Box<dyn FnOnce(&Usage) + Send>;
+/// Hears what earlier sittings spent, and what they asked models without seeing the answers.
+pub type SpentBefore = Box<dyn FnOnce(&Usage, &[Prompt]) + Send>;
 
 /// Hears how far something is.
 pub type Heard = Arc<dyn Fn(Progress) + Send + Sync>;

@@ -655,4 +655,37 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
     // What failed is tried again.
     assert!(door.complete(&broken).await.is_err());
     assert_eq!(model.steps().len(), 3);
+
+    // What went out and was never seen to end may be billed: the next sitting knows of it.
+    let (journal, _faults) = sitting().await;
+    assert!(journal.doubted().is_empty());
+    let silent = Arc::new(Silent::default());
+    let door = JournaledModel::new(Arc::clone(&silent) as _, journal);
+    let slow = Prompt::asking("write", "At length?");
+    tokio::select! {
+        _ = door.complete(&slow) => unreachable!("nobody answers"),
+        () = silent.0.notified() => {}
+    }
+    let (journal, _faults) = sitting().await;
+    assert_eq!(journal.doubted(), [slow]);
+}
+
+/// A model that is asked, says so, and never answers.
+#[derive(Default)]
+struct Silent(tokio::sync::Notify);
+
+#[async_trait]
+impl LanguageModel for Silent {
+    fn name(&self) -> &str {
+        "scripted/one"
+    }
+
+    async fn complete(&self, _: &Prompt) -> Result<Completion> {
+        self.0.notify_one();
+        std::future::pending().await
+    }
+
+    async fn stream(&self, prompt: &Prompt, _: Sink<'_>) -> Result<Completion> {
+        self.complete(prompt).await
+    }
 }

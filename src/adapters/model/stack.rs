@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::seams::{Chance, LanguageModel};
 
 /// The bound on an answer where neither the prompt nor the model gives one, tokens: what most models of today can write.
-const MOST_OUTPUT: u32 = 16_384;
+pub const MOST_OUTPUT: u32 = 16_384;
 
 /// One model as it is to be asked.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
 use crate::seams::{
-    Chance, Clock, Log, Order, PageReader, SearchProvider, Store, World, crash_point,
+    Cast, Chance, Clock, Log, Order, PageReader, SearchProvider, Store, World, crash_point,
 };
 
 /// How often what was told is made durable and orders are looked for, at the least.
@@ -62,6 +62,7 @@ impl Sitting {
         let prepare = self.doors.prepare.take();
         let preparing = self.preparing.clone();
         let story = async {
+            self.journal.cast(Cast::of(&world)).await?;
             if let Some(prepare) = prepare {
                 preparing.send_replace(Some(Progress::default()));
                 let tell = preparing.clone();

@@ -1,6 +1,6 @@
 //! Recordings: a run written down whole, told again offline, and forked with other settings.
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{App, Doors, Running};
@@ -118,35 +118,38 @@ impl App {
         })
     }
 
-    /// Asks `question` anew, where what `recording` holds is answered from it. Folders of the recording
-    /// that are not here and models that cannot be opened here answer what is recorded and nothing else;
-    /// folders that the recording does not have are searched live.
+    /// Asks `question` anew, where what `recording` holds is answered from it. Live are the folders that
+    /// `question` names, and of the recording's folders and models those that are in the settings: a file
+    /// from elsewhere must not have this machine's folders read or its keys used. The other folders and
+    /// models of the recording answer what is recorded and nothing else.
     ///
     /// # Errors
     /// Those of [`App::start`].
     pub async fn fork(&self, recording: &Recording, mut question: Question) -> Result<Fork> {
         let tape = Arc::new(recording.tape(false));
-        let recorded = &recording.question.folders;
+        question.folders = self.live_folders(&recording.question.folders, question.folders);
+        let ours = &self.settings.models;
         question
-            .folders
-            .retain(|it| !recorded.contains(it) || Path::new(it).is_dir());
-        let inherited = question.models == recording.question.models;
-        let doors = match (self.parts.open)(&self.settings, &question).await {
-            Err(fault) if fault.kind() == Kind::Setup && inherited => {
-                let unaided = Question {
-                    models: BTreeMap::new(),
-                    ..question.clone()
-                };
-                (self.parts.open)(&self.settings, &unaided).await?
-            }
-            opened => opened?,
-        };
-        let doors = joined(recording, inherited, doors, &tape);
+            .models
+            .retain(|role, spec| ours.get(role) == Some(spec));
+        let live = (self.parts.open)(&self.settings, &question).await?;
+        let doors = joined(recording, &question.folders, live, &tape);
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
         let running = self
             .accept(run, question, doors, Some(Arc::clone(&tape)))
             .await?;
         Ok(Fork { running, tape })
+    }
+
+    /// The folders of a fork that are searched live, those of the recording first and in its order.
+    fn live_folders(&self, recorded: &[String], named: Vec<String>) -> Vec<String> {
+        let configured = |it: &String| self.settings.folders.iter().any(|own| *own == **it);
+        let kept = recorded
+            .iter()
+            .filter(|it| named.contains(it) || configured(it));
+        let mut live: Vec<String> = kept.cloned().collect();
+        live.extend(named.into_iter().filter(|it| !recorded.contains(it)));
+        live
     }
 }
 
@@ -210,14 +213,10 @@ fn silent_models(cast: &Cast, tape: &Arc<Tape>) -> Models {
 
 /// The doors of a fork: each recorded one in its place, so that it is asked by the same key, then those that
 /// the recording does not have.
-fn joined(recording: &Recording, inherited: bool, live: Doors, tape: &Arc<Tape>) -> Doors {
+fn joined(recording: &Recording, folders: &[String], live: Doors, tape: &Arc<Tape>) -> Doors {
     let cast = &recording.cast;
-    let here: Vec<bool> = recording
-        .question
-        .folders
-        .iter()
-        .map(|it| Path::new(it).is_dir())
-        .collect();
+    let recorded = recording.question.folders.iter();
+    let here: Vec<bool> = recorded.map(|it| folders.contains(it)).collect();
     let search = seated(
         &cast.search,
         &here,
@@ -234,7 +233,7 @@ fn joined(recording: &Recording, inherited: bool, live: Doors, tape: &Arc<Tape>)
     );
     readers.push(Arc::new(Silent::last_reader(tape)));
     let mut models = live.models;
-    for (role, player) in cast.models.iter().filter(|_| inherited) {
+    for (role, player) in &cast.models {
         let model = match models.of(*role) {
             Some(mind) if mind.model.name() == player.name => Arc::clone(&mind.model),
             Some(_) => continue,

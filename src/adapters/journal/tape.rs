@@ -146,8 +146,9 @@ fn gist(asked: &Value) -> String {
 }
 
 fn clipped(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN).collect();
-    if shown.len() < text.len() {
+    let mut chars = text.chars();
+    let mut shown: String = chars.by_ref().take(SHOWN).collect();
+    if chars.next().is_some() {
         shown.push('…');
     }
     shown

@@ -159,13 +159,15 @@ fn sources(taken: Taken) -> String {
     } = taken;
     let nobody = match unheard {
         0 => String::new(),
-        n => format!("; for {n} nobody here could be asked"),
+        n => format!(
+            "; {n} not recorded and asked of nobody (live are folders and models that you name)"
+        ),
     };
     format!("calls: {recorded} answered from the recording, {live} live{nobody}")
 }
 
-/// The recorded question with what the flags say. The day it was asked stays: the world that was recorded is
-/// that day's.
+/// The recorded question with what the flags say, and the folders they name. The day it was asked stays: the
+/// world that was recorded is that day's.
 fn changed(
     recorded: &Question,
     it: &Replay,
@@ -174,6 +176,7 @@ fn changed(
 ) -> Result<Question> {
     let mut question = recorded.clone();
     loaded.lay_flags_over(&mut question)?;
+    question.folders.clear();
     for path in &it.sources.folder {
         let path = folder("--folder", &surroundings.cwd.join(path))?;
         if !question.folders.contains(&path) {

@@ -104,6 +104,20 @@ async fn a_torn_edited_or_unknown_recording_is_refused_with_its_line() {
         search.unwrap(),
         "does not ask what its key says",
     );
+    let named = text.lines().nth(event - 1).unwrap();
+    let run = named
+        .split("\"run\":\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let outside = with(&text, 1, |it| summed(&it.replace(run, "../../elsewhere")));
+    refused(
+        outside.as_bytes(),
+        1,
+        "its head cannot be read: run id `../../elsewhere`",
+    );
     let newer = with(&text, 1, |it| {
         summed(&it.replace("\"version\":1,\"run\"", "\"version\":9,\"run\""))
     });
@@ -210,6 +224,27 @@ fn the_program_says_when_a_replay_differs_and_what_is_wrong_with_a_file() {
 fn the_program_forks_a_recording_with_other_settings_and_folders() {
     let desk = Desk::new();
     world(&desk);
+    // A file has no folder read: whoever wants the one it was recorded from names it.
+    let it = desk.ibid(&["replay", "world.jsonl", "--effort", "deep"]);
+    assert_eq!(it.code, 3, "{}", it.err);
+    assert!(
+        it.err.contains(" 0 live; ") && it.err.contains("asked of nobody"),
+        "{}",
+        it.err
+    );
+    let it = desk.ibid(&[
+        "replay",
+        "world.jsonl",
+        "--effort",
+        "deep",
+        "--folder",
+        "docs",
+    ]);
+    assert!(
+        !it.err.contains(" 0 live") && !it.err.contains("asked of nobody"),
+        "{}",
+        it.err
+    );
     std::fs::remove_dir_all(desk.path("docs")).unwrap();
     desk.write(
         "more/new.md",
@@ -227,7 +262,7 @@ fn the_program_forks_a_recording_with_other_settings_and_folders() {
     assert!(told.contains(" answered from the recording, "), "{told}");
     assert!(!told.contains(" 0 live"), "{told}");
     let runs = desk.ibid(&["ls", "--json"]).lines();
-    assert_eq!(runs.len(), 2, "a fork is a run of its own");
+    assert_eq!(runs.len(), 4, "a fork is a run of its own");
 
     let it = desk.ibid(&[
         "replay",

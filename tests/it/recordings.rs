@@ -218,6 +218,34 @@ async fn a_fork_answers_from_the_recording_and_asks_the_rest_live() {
     replays_byte_for_byte(&again).await;
 }
 
+#[tokio::test]
+async fn a_fork_without_its_recording_does_not_go_on_as_another_run() {
+    let pages = library(&["web"]);
+    let recording = recorded(parts(&pages, None), asked(RAIN)).await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut world = parts(&pages, None);
+    world.chance = Arc::new(SeededChance::new(8));
+    let app = App::with(settings(dir.path()), world);
+    let fork = app.fork(&recording, recording.question.clone()).await;
+    let (running, taken) = fork.unwrap().parts();
+    while taken().recorded == 0 {
+        tokio::task::yield_now().await;
+    }
+    let run = running.id.clone();
+    drop(running);
+    let fault = loop {
+        // The lock is free when the dropped task is gone.
+        match app.resume(&run).await {
+            Ok(it) => break it.wait().await.unwrap_err(),
+            Err(fault) => assert_eq!(fault.kind(), Kind::Transient, "{fault:?}"),
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(fault.kind(), Kind::Setup);
+    assert!(fault.help().unwrap().contains("ibid replay FILE"));
+    assert!(!app.run(&run).await.unwrap().status.ended());
+}
+
 /// The recordings kept as tests, and how each is made anew.
 fn kept() -> [(&'static str, ibid::app::Parts); 2] {
     [

@@ -5,6 +5,7 @@ mod machine;
 pub mod models;
 mod parts;
 pub mod reading;
+mod replay;
 mod sitting;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::adapters::folder;
-use crate::adapters::journal::Journal;
+use crate::adapters::journal::{Journal, Tape};
 use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
 use crate::domain::{Brief, Page, PageHash, Plan, Question, RunId};
@@ -24,8 +25,12 @@ use crate::record::{Envelope, Event, Run, VERSION};
 use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
+pub use crate::adapters::journal::Taken;
+pub use crate::adapters::recording::{Differences, Recording};
 pub use crate::research::attribution::check_row;
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
+
+pub use replay::{Fork, Replayed};
 
 use lock::RunLock;
 use sitting::Sitting;
@@ -52,6 +57,15 @@ pub struct Running {
     preparing: watch::Receiver<Option<Progress>>,
     // One task, owned: dropping the set aborts it.
     work: JoinSet<Result<Run>>,
+}
+
+/// What is to be done, and with what.
+struct Work {
+    run: RunId,
+    question: Question,
+    past: Vec<Envelope>,
+    doors: Doors,
+    tape: Option<Arc<Tape>>,
 }
 
 impl App {
@@ -87,8 +101,19 @@ impl App {
         }
         let question = self.frozen(question)?;
         let doors = self.doors(&question).await?;
-        let store = self.store().await?;
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
+        self.accept(run, question, doors, None).await
+    }
+
+    /// Writes down that `run` was asked `question`, and begins to work on it.
+    async fn accept(
+        &self,
+        run: RunId,
+        question: Question,
+        doors: Doors,
+        tape: Option<Arc<Tape>>,
+    ) -> Result<Running> {
+        let store = self.store().await?;
         let lock = RunLock::need(&self.settings.data_dir, &run)?;
         let log = self.log(&run, &store, &[]);
         let events = log.follow();
@@ -99,9 +124,14 @@ impl App {
         crash_point("accept.before_commit");
         log.flush().await?;
         crash_point("accept.after_commit");
-        let past = Vec::new();
-        self.sit(store, lock, log, events, run, question, past, doors)
-            .await
+        let work = Work {
+            run,
+            question,
+            past: Vec::new(),
+            doors,
+            tape,
+        };
+        self.sit(store, lock, log, events, work).await
     }
 
     /// Goes on with an interrupted run; of an ended run it tells the result again, without any call.
@@ -132,25 +162,31 @@ impl App {
         }
         let question = created(run, &past)?;
         let doors = self.doors(&question).await?;
-        self.sit(store, lock, log, events, run.clone(), question, past, doors)
-            .await
+        let work = Work {
+            run: run.clone(),
+            question,
+            past,
+            doors,
+            tape: None,
+        };
+        self.sit(store, lock, log, events, work).await
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "start and resume hand over all they hold"
-    )]
     async fn sit(
         &self,
         store: Arc<SqliteStore>,
         lock: RunLock,
         log: Arc<Log>,
         events: broadcast::Receiver<Envelope>,
-        run: RunId,
-        question: Question,
-        past: Vec<Envelope>,
-        mut doors: Doors,
+        work: Work,
     ) -> Result<Running> {
+        let Work {
+            run,
+            question,
+            past,
+            mut doors,
+            tape,
+        } = work;
         let (report_fault, faults) = mpsc::channel(1);
         let journal = Journal::open(
             run.clone(),
@@ -159,7 +195,8 @@ impl App {
             Arc::clone(&self.at_once),
             report_fault,
         )
-        .await?;
+        .await?
+        .answered_by(tape);
         if let Some(tell) = doors.spent_before.take() {
             tell(&journal.usage(), journal.doubted());
         }

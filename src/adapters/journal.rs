@@ -3,26 +3,32 @@
 //! Resume runs the same plain flow over the same journal: what is answered is read back, what is
 //! not is asked. An answer is always used as read back from its JSON, also the first time, so that
 //! a run that was interrupted and one that was not see the same bytes.
+mod doors;
+mod tape;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc};
 
-use crate::domain::{Budget, Hit, Page, PageHash, Query, RunId, Usage};
+use crate::domain::{Budget, Hit, Page, PageHash, RunId, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{
-    Answered, Completion, LanguageModel, PageReader, Prompt, SearchProvider, Sink, Step, StepState,
-    Store, crash_point,
+    Answered, Cast, Completion, Prompt, Step, StepState, Store, Tokens, crash_point,
 };
+
+pub use doors::{JournaledModel, JournaledReader, JournaledSearch};
+pub use tape::{Taken, Tape};
 
 const SEARCH: &str = "search:";
 const READ: &str = "read:";
 const MODEL: &str = "model:";
+const STEERING: &str = "steering";
+const CAST: &str = "cast";
 
 /// What one run asked and was answered, in this sitting and before.
 pub struct Journal {
@@ -34,6 +40,7 @@ pub struct Journal {
     doubted: Vec<Prompt>,
     state: Mutex<State>,
     faults: mpsc::Sender<Error>,
+    tape: Option<Arc<Tape>>,
 }
 
 #[derive(Default)]
@@ -102,7 +109,15 @@ impl Journal {
             doubted,
             state: Mutex::new(state),
             faults,
+            tape: None,
         })
+    }
+
+    /// The same, where `tape` answers what it holds, and is all there is to ask if it is whole.
+    #[must_use]
+    pub fn answered_by(mut self, tape: Option<Arc<Tape>>) -> Journal {
+        self.tape = tape;
+        self
     }
 
     /// Calls that an earlier sitting wrote down and never saw answered: each is sent once more.
@@ -172,7 +187,7 @@ impl Journal {
         encoded: E,
     ) -> Result<(Value, Option<T>)>
     where
-        T: Keep,
+        T: Keep + DeserializeOwned,
         F: Future<Output = Result<T>>,
         E: FnOnce(&T) -> Result<Value>,
     {
@@ -200,7 +215,10 @@ impl Journal {
         crash_point("call.before_intent");
         self.kept(self.store.intend(&self.run, &step).await).await;
         crash_point("call.after_intent");
-        let answer = send.await;
+        let answer = match self.recorded(&key, door, &step.asked).await {
+            Some(recorded) => recorded,
+            None => send.await,
+        };
         crash_point("call.answer_in_memory");
         let (state, fresh) = match answer {
             Ok(it) => (
@@ -235,9 +253,25 @@ impl Journal {
         told(state).map(|it| (it, fresh))
     }
 
-    /// Whether `door` was asked this, in this sitting or before.
+    /// What the recording answers, if there is one and it does. What a whole recording does not hold
+    /// ends the sitting: nobody else may be asked, and an answer made up would be no replay.
+    async fn recorded<T>(&self, key: &str, door: &str, asked: &Value) -> Option<Result<T>>
+    where
+        T: Keep + DeserializeOwned,
+    {
+        let tape = self.tape.as_deref()?;
+        match tape.answer(key, door) {
+            Some(state) => Some(told(state).and_then(|it| T::recalled(tape, door, it))),
+            None if tape.whole() => self.fail(tape.missing(door, asked)).await,
+            None => None,
+        }
+    }
+
+    /// Whether `door` was asked this, in this sitting or before, or in the recording.
     fn has(&self, door: &Door, asked: &Value) -> bool {
-        self.locked().calls.contains_key(&door.key(asked))
+        let key = door.key(asked);
+        let recorded = |it: &Arc<Tape>| it.holds(&key);
+        self.locked().calls.contains_key(&key) || self.tape.as_ref().is_some_and(recorded)
     }
 
     fn slot(&self, key: &str) -> Call {
@@ -294,17 +328,39 @@ impl Journal {
         T: Serialize + DeserializeOwned,
         F: Future<Output = Result<T>>,
     {
-        let key = Door::new("", "steering", 0).key(&json!(at));
+        self.noted(STEERING, at, decide).await
+    }
+
+    /// Who stood behind the doors when the run began: written down as `now` in its first sitting, so that
+    /// a recording of the run knows whose answers it holds.
+    pub async fn cast(&self, now: Cast) -> Result<Cast> {
+        self.noted(CAST, "", async { Ok(now) }).await
+    }
+
+    /// What was noted of `at`: before, in a whole recording, or now by `note`; kept before use.
+    async fn noted<T, F>(&self, door: &str, at: &str, note: F) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = Result<T>>,
+    {
+        let asked = json!(at);
+        let key = Door::new("", door, 0).key(&asked);
         let call = self.slot(&key);
         let mut known = call.lock().await;
         if let Known::Ended(state) = &*known {
-            return decode("steering", told(state.clone())?);
+            return decode(door, told(state.clone())?);
         }
-        let word = encode("steering", &decide.await?)?;
+        let word = match self.tape.as_deref().filter(|it| it.whole()) {
+            Some(tape) => match tape.answer(&key, door) {
+                Some(state) => told(state)?,
+                None => self.fail(tape.missing(door, &asked)).await,
+            },
+            None => encode(door, &note.await?)?,
+        };
         let step = Step {
             key: key.clone(),
-            door: "steering".to_owned(),
-            asked: json!(at),
+            door: door.to_owned(),
+            asked,
             state: StepState::Intended,
         };
         let state = StepState::Answered(Answered {
@@ -320,18 +376,26 @@ impl Journal {
         self.kept(intended.and(settled)).await;
         crash_point("decision.after_commit");
         *known = Known::Ended(state.clone());
-        decode("steering", told(state)?)
+        decode(door, told(state)?)
     }
 }
 
 /// What an answer keeps beside itself.
-trait Keep {
+trait Keep: Sized {
     /// The page that must be in the store before the answer is used.
     fn page(&self) -> Option<&Page>;
 
     /// What it cost, US dollars, as far as is known.
     fn cost(&self) -> f64 {
         0.0
+    }
+
+    /// What a recording gives for its `answer`.
+    fn recalled(_tape: &Tape, door: &str, answer: Value) -> Result<Self>
+    where
+        Self: DeserializeOwned,
+    {
+        decode(door, answer)
     }
 }
 
@@ -343,11 +407,32 @@ impl Keep for Completion {
     fn cost(&self) -> f64 {
         self.cost_usd.unwrap_or(0.0)
     }
+
+    fn recalled(tape: &Tape, door: &str, answer: Value) -> Result<Completion> {
+        let it: Completion = decode(door, answer)?;
+        Ok(match tape.whole() {
+            true => it,
+            // The run that was recorded has paid for it; this one does not.
+            false => Completion {
+                tokens: Tokens {
+                    input: Some(0),
+                    output: Some(0),
+                    ..Tokens::default()
+                },
+                cost_usd: Some(0.0),
+                ..it
+            },
+        })
+    }
 }
 
 impl Keep for Page {
     fn page(&self) -> Option<&Page> {
         Some(self)
+    }
+
+    fn recalled(tape: &Tape, door: &str, answer: Value) -> Result<Page> {
+        tape.page(&decode(door, answer)?)
     }
 }
 
@@ -376,8 +461,23 @@ impl State {
     }
 }
 
+/// The key of what a run noted of who stood behind its doors.
+pub(super) fn cast_key() -> String {
+    Door::new("", CAST, 0).key(&json!(""))
+}
+
+/// Whether the key of `step` is the hash of what it asks, at one of `at_most` doors of its name.
+pub(super) fn is_of_its_words(step: &Step, at_most: usize) -> bool {
+    (0..at_most.max(1)).any(|nth| Door::new("", &step.door, nth).key(&step.asked) == step.key)
+}
+
+/// Whether a door reads pages.
+pub(crate) fn is_read(door: &str) -> bool {
+    door.starts_with(READ)
+}
+
 /// Whether a door leads outside.
-fn is_call(door: &str) -> bool {
+pub(super) fn is_call(door: &str) -> bool {
     [SEARCH, READ, MODEL].iter().any(|it| door.starts_with(it))
 }
 
@@ -423,150 +523,4 @@ fn decode<T: DeserializeOwned>(door: &str, answer: Value) -> Result<T> {
     serde_json::from_value(answer).map_err(|it| {
         Error::new(Kind::Internal, format!("reading an answer of {door} back")).because(it)
     })
-}
-
-/// A search provider whose calls are journaled.
-pub struct JournaledSearch {
-    inner: Arc<dyn SearchProvider>,
-    journal: Arc<Journal>,
-    door: Door,
-}
-
-impl JournaledSearch {
-    /// `inner`, written down in `journal`; it is the `nth` of its name, from 0.
-    pub fn new(
-        inner: Arc<dyn SearchProvider>,
-        journal: Arc<Journal>,
-        nth: usize,
-    ) -> JournaledSearch {
-        let door = Door::new(SEARCH, inner.name(), nth);
-        JournaledSearch {
-            inner,
-            journal,
-            door,
-        }
-    }
-}
-
-#[async_trait]
-impl SearchProvider for JournaledSearch {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
-        // For which item and by which variation is our own bookkeeping, not part of the question.
-        let asked = json!({
-            "text": query.text,
-            "vertical": query.vertical,
-            "limit": query.limit,
-            "domains": query.domains,
-            "not_domains": query.not_domains,
-            "since": query.since,
-            "until": query.until,
-        });
-        self.journal
-            .call(&self.door, asked, self.inner.search(query))
-            .await
-    }
-}
-
-/// A language model whose calls are journaled.
-///
-/// The same prompt is the same call, whichever role asks it. What a stream tells is a preview: an
-/// answer that is read back is told in one piece.
-pub struct JournaledModel {
-    inner: Arc<dyn LanguageModel>,
-    journal: Arc<Journal>,
-    door: Door,
-}
-
-impl JournaledModel {
-    /// `inner`, written down in `journal`.
-    pub fn new(inner: Arc<dyn LanguageModel>, journal: Arc<Journal>) -> JournaledModel {
-        let door = Door::new(MODEL, inner.name(), 0);
-        JournaledModel {
-            inner,
-            journal,
-            door,
-        }
-    }
-}
-
-#[async_trait]
-impl LanguageModel for JournaledModel {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
-        let asked = encode(&self.door.name, prompt)?;
-        self.journal
-            .call(&self.door, asked, self.inner.complete(prompt))
-            .await
-    }
-
-    async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {
-        let asked = encode(&self.door.name, prompt)?;
-        let mut told = false;
-        let mut hear = |text: &str| {
-            told = true;
-            sink(text);
-        };
-        let answer = self
-            .journal
-            .call(&self.door, asked, self.inner.stream(prompt, &mut hear))
-            .await;
-        if let (Ok(it), false) = (&answer, told) {
-            sink(&it.text);
-        }
-        answer
-    }
-}
-
-/// A page reader whose calls are journaled and whose pages are kept.
-pub struct JournaledReader {
-    inner: Arc<dyn PageReader>,
-    journal: Arc<Journal>,
-    door: Door,
-}
-
-impl JournaledReader {
-    /// `inner`, written down in `journal`; it is the `nth` of its name, from 0.
-    pub fn new(inner: Arc<dyn PageReader>, journal: Arc<Journal>, nth: usize) -> JournaledReader {
-        let door = Door::new(READ, inner.name(), nth);
-        JournaledReader {
-            inner,
-            journal,
-            door,
-        }
-    }
-}
-
-#[async_trait]
-impl PageReader for JournaledReader {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn reads(&self, hit: &Hit) -> bool {
-        // What it has read it still reads, though the document may be gone since.
-        self.journal.has(&self.door, &document(hit)) || self.inner.reads(hit)
-    }
-
-    async fn read(&self, hit: &Hit) -> Result<Page> {
-        self.journal
-            .page(&self.door, document(hit), self.inner.read(hit))
-            .await
-    }
-}
-
-/// What a reader is asked for: the document, not the way it was found, so that two queries that
-/// find it read it once.
-fn document(hit: &Hit) -> Value {
-    let mut asked = json!({ "url": hit.url, "doc_id": hit.doc_id });
-    if let Some(file) = &hit.file {
-        asked["file"] = file.as_str().into();
-    }
-    asked
 }

@@ -4,6 +4,7 @@ pub mod folder;
 pub mod journal;
 pub mod model;
 pub mod ranker;
+pub mod recording;
 pub mod steering;
 pub mod store;
 pub mod system;

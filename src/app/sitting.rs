@@ -17,7 +17,7 @@ use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
 use crate::seams::{
-    Chance, Clock, Log, Order, PageReader, SearchProvider, Store, World, crash_point,
+    Cast, Chance, Clock, Log, Order, PageReader, SearchProvider, Store, World, crash_point,
 };
 
 /// How often what was told is made durable and orders are looked for, at the least.
@@ -62,6 +62,10 @@ impl Sitting {
         let prepare = self.doors.prepare.take();
         let preparing = self.preparing.clone();
         let story = async {
+            let noted = self.journal.cast(Cast::of(&world)).await?;
+            if !self.past.is_empty() {
+                same_places(&self.run, &self.journal, &noted, &Cast::of(&world)).await;
+            }
             if let Some(prepare) = prepare {
                 preparing.send_replace(Some(Progress::default()));
                 let tell = preparing.clone();
@@ -157,6 +161,20 @@ impl Sitting {
         self.lock.retire();
         Ok(Run::of(self.run, &events))
     }
+}
+
+/// Ends the sitting where others stood behind the doors when the run began, as in a fork whose recording is
+/// not at hand: its answered calls would be looked for under other doors.
+async fn same_places(run: &RunId, journal: &Journal, noted: &Cast, now: &Cast) {
+    if (&noted.search, &noted.readers) == (&now.search, &now.readers) {
+        return;
+    }
+    let fault = Error::new(
+        Kind::Setup,
+        format!("run {run} was begun with other places to search than there are here"),
+    )
+    .hint("a fork begins anew with `ibid replay FILE` and the same flags");
+    journal.fail(fault).await
 }
 
 /// Makes what is told durable as it comes; returns when somebody cancels the run.

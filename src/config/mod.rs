@@ -8,6 +8,7 @@ pub mod effort;
 pub mod file;
 pub mod layers;
 mod origin;
+mod over;
 pub mod table;
 pub mod value;
 

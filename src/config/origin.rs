@@ -23,6 +23,17 @@ pub enum Origin {
     Effort(Box<Origin>),
 }
 
+impl Origin {
+    /// Whether a flag set the value, itself or by the effort it names.
+    pub fn is_flag(&self) -> bool {
+        match self {
+            Origin::Flag(_) => true,
+            Origin::Effort(of) => of.is_flag(),
+            Origin::Default | Origin::File(..) | Origin::Env(_) | Origin::DotEnv(..) => false,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,9 +7,17 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Kind};
 
 /// A run: `r_` and a ULID, so that ids sort by time.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct RunId(String);
+
+/// Files are named by runs, so that an id from a file somebody else made must be one.
+impl<'de> Deserialize<'de> for RunId {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<RunId, D::Error> {
+        let text = String::deserialize(d)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
 
 impl RunId {
     /// A run id from a moment (milliseconds since 1970) and 80 bits of chance.

@@ -188,19 +188,8 @@ impl Page {
                     }),
             );
         }
-        let mut parts = vec![
-            draft.url.as_str(),
-            draft.doc_id.as_deref().unwrap_or_default(),
-            &draft.title,
-            draft.author.as_deref().unwrap_or_default(),
-            draft.date.as_deref().unwrap_or_default(),
-            &text,
-        ];
-        // Two files that give one address are two pages.
-        parts.extend(draft.file.as_deref());
-        let hash = PageHash::of(&parts);
-        Page {
-            hash,
+        let mut page = Page {
+            hash: PageHash::of(&[]),
             url: draft.url,
             file: draft.file,
             doc_id: draft.doc_id,
@@ -213,7 +202,28 @@ impl Page {
             warnings: draft.warnings,
             text: Untrusted::new(text),
             sentences: numbered,
-        }
+        };
+        page.hash = page.computed();
+        page
+    }
+
+    fn computed(&self) -> PageHash {
+        let mut parts = vec![
+            self.url.as_str(),
+            self.doc_id.as_deref().unwrap_or_default(),
+            &self.title,
+            self.author.as_deref().unwrap_or_default(),
+            self.date.as_deref().unwrap_or_default(),
+            self.text.expose(),
+        ];
+        // Two files that give one address are two pages.
+        parts.extend(self.file.as_deref());
+        PageHash::of(&parts)
+    }
+
+    /// Whether its words, and what identifies it, are still those it is known by.
+    pub fn is_untouched(&self) -> bool {
+        self.computed() == self.hash
     }
 
     /// What it is known by: the hash of its text and what identifies it.

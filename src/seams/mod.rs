@@ -1,6 +1,7 @@
 //! The doors to the world. Everything that can fail, cost or lie comes through one of these.
 //!
 //! Each contract stands in the trait's doc comment; one test suite runs against every implementation.
+mod cast;
 mod chance;
 mod crash;
 mod log;
@@ -15,6 +16,7 @@ use async_trait::async_trait;
 use crate::domain::{Hit, Page, Query, StopReason};
 use crate::error::Result;
 
+pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
 pub use log::{Follower, Log};

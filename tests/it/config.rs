@@ -302,6 +302,64 @@ fn data_is_kept_where_the_xdg_specification_says() {
 }
 
 #[test]
+fn flags_change_a_question_asked_before_and_nothing_else_of_the_settings_does() {
+    let place = Place::new();
+    let mut recorded = crate::memory::question("why?");
+    recorded.method.max_sources = 7;
+    let mut forked = recorded.clone();
+    // The environment is this machine's business; the question was another's.
+    let env = [("IBID_DEPTH", "5"), ("IBID_MODEL", "ollama:qwen3:8b")];
+    place
+        .load(&env, &[])
+        .unwrap()
+        .lay_flags_over(&mut forked)
+        .unwrap();
+    assert_eq!(forked, recorded);
+    let flags = [
+        flag("effort", "--effort", "deep"),
+        flag("breadth", "--breadth", "9"),
+        flag("budget.usd", "--budget", "0.5"),
+        flag("models.writer", "--model", "openai:gpt-5.1"),
+    ];
+    place
+        .load(&env, &flags)
+        .unwrap()
+        .lay_flags_over(&mut forked)
+        .unwrap();
+    let method = &forked.method;
+    assert_eq!(
+        (method.breadth, method.depth, method.max_sources),
+        (9, 3, 30)
+    );
+    assert_eq!(forked.budget.usd, Some(0.5));
+    assert_eq!(
+        forked.budget.seconds,
+        Some(1200),
+        "an effort stands for its bounds"
+    );
+    assert_eq!(
+        forked.models.values().collect::<Vec<_>>(),
+        ["openai:gpt-5.1"]
+    );
+    let all = [flag("model", "--model", "openai:gpt-5.1")];
+    place
+        .load(&[], &all)
+        .unwrap()
+        .lay_flags_over(&mut forked)
+        .unwrap();
+    assert_eq!(forked.models.len(), 5);
+    // Every number of a question is a setting of its name, so that none is lost on the way.
+    let named = |name: &str| SETTINGS.iter().any(|it| it.name == name);
+    let keys = |it: serde_json::Value| it.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    for name in keys(serde_json::to_value(&forked.method).unwrap()) {
+        assert!(named(&name), "{name}");
+    }
+    for name in keys(serde_json::to_value(forked.budget).unwrap()) {
+        assert!(named(&format!("budget.{name}")), "budget.{name}");
+    }
+}
+
+#[test]
 fn a_secret_is_never_shown() {
     let value = Value::Secret("sk-verysecret".to_owned());
     assert!(!value.shown().contains("very"));

@@ -61,7 +61,7 @@ fn fields_that_a_later_version_adds_are_passed_over() {
 fn optional_fields_may_be_missing_and_required_ones_may_not() {
     let failed = |data: &str| {
         serde_json::from_str::<Envelope>(&format!(
-            r#"{{"seq":1,"ts":"","run":"r","type":"run.failed","data":{data},"phase":"run"}}"#
+            r#"{{"seq":1,"ts":"","run":"r_01JD0000000000000000000000","type":"run.failed","data":{data},"phase":"run"}}"#
         ))
     };
     assert_eq!(
@@ -78,7 +78,7 @@ fn optional_fields_may_be_missing_and_required_ones_may_not() {
 
 #[test]
 fn a_kind_of_event_that_nobody_knows_is_refused_by_name() {
-    let line = r#"{"seq":1,"ts":"","run":"r","type":"moon.rose","data":{},"phase":"run"}"#;
+    let line = r#"{"seq":1,"ts":"","run":"r_01JD0000000000000000000000","type":"moon.rose","data":{},"phase":"run"}"#;
     let fault = serde_json::from_str::<Envelope>(line)
         .unwrap_err()
         .to_string();

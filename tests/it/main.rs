@@ -23,6 +23,7 @@ mod memory;
 mod model;
 mod progress;
 mod read_command;
+mod recordings;
 mod research;
 mod runs;
 mod signals;

@@ -40,6 +40,8 @@ pub use self::place::{forget, indexed};
 pub use self::refresh::{Progress, Refreshed};
 pub use self::walk::files_below;
 
+/// What folders are called as a place to search and to read from.
+pub const NAME: &str = "local";
 /// How long to wait for another process that writes the same index.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Decompressed blocks of rows kept in memory a segment.
@@ -342,7 +344,7 @@ impl Shared {
 #[async_trait]
 impl SearchProvider for Folder {
     fn name(&self) -> &str {
-        "local"
+        NAME
     }
 
     async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
@@ -366,7 +368,7 @@ impl SearchProvider for Folder {
                 snippet: Untrusted::new(it.content),
                 rank,
                 score: it.score,
-                provider: "local".to_owned(),
+                provider: NAME.to_owned(),
                 vertical: crate::domain::Vertical::Local,
                 date: it.date,
             })
@@ -377,12 +379,12 @@ impl SearchProvider for Folder {
 #[async_trait]
 impl PageReader for Folder {
     fn name(&self) -> &str {
-        "local"
+        NAME
     }
 
     fn reads(&self, hit: &Hit) -> bool {
         let known = |state: &State| pages(&state.reader.searcher(), state.fields, hit.key());
-        hit.provider == "local" && known(&self.shared.state()).is_ok_and(|it| !it.is_empty())
+        hit.provider == NAME && known(&self.shared.state()).is_ok_and(|it| !it.is_empty())
     }
 
     async fn read(&self, hit: &Hit) -> Result<Page> {

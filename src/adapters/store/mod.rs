@@ -25,7 +25,7 @@ use fault::Fault;
 use write::{Kept, Write, unword};
 
 pub use open::database;
-pub(crate) use open::private_dir;
+pub(crate) use open::{new_private_dir, private_dir};
 
 /// The store in one file, `ibid.db` in the data directory.
 pub struct SqliteStore {

@@ -64,6 +64,14 @@ pub(crate) fn private_dir(path: &Path) -> io::Result<()> {
     dir.create(path)
 }
 
+/// A directory that is not there yet, for its owner alone.
+pub(crate) fn new_private_dir(path: &Path) -> io::Result<()> {
+    let mut dir = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut dir, 0o700);
+    dir.create(path)
+}
+
 /// A new file, for its owner alone.
 fn private_file(path: &Path) -> io::Result<()> {
     let mut file = std::fs::OpenOptions::new();

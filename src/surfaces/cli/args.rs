@@ -83,7 +83,7 @@ pub struct Ask {
 }
 
 /// Where to look.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Sources")]
 pub struct Sources {
     /// Search this folder of documents (repeatable)
@@ -104,7 +104,7 @@ pub struct Sources {
 }
 
 /// How much to do. The bounds stand in the table of settings, which also judges the values.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Effort")]
 pub struct Work {
     /// quick, standard, deep, max or auto
@@ -221,18 +221,10 @@ pub enum Command {
         #[arg(value_name = "RUN")]
         run: String,
     },
-    /// Write the report of a run to a file
-    Export {
-        /// Which: r_…, the beginning of it, or `last`
-        #[arg(value_name = "RUN")]
-        run: String,
-        /// How.
-        #[command(flatten)]
-        shape: Shape,
-        /// Write to this file or directory, not to stdout
-        #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
-        output: Option<PathBuf>,
-    },
+    /// Write a run to a file: its report, or all of it as a recording
+    Export(Export),
+    /// Tell a recording again offline, or fork it with other settings
+    Replay(Replay),
     /// Forget ended runs
     Rm {
         /// Which: r_…, the beginning of it, or `last`
@@ -319,6 +311,60 @@ pub struct Shape {
     pub no_quotes: bool,
 }
 
+/// Writing a run to a file.
+#[derive(Debug, Clone, Args)]
+pub struct Export {
+    /// Which: r_…, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Form of the report; or `recording`, for `ibid replay`
+    #[arg(short, long, value_name = "FORM")]
+    pub format: Option<Exported>,
+    /// The final object of the run
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Leave out the quote footnotes
+    #[arg(long)]
+    pub no_quotes: bool,
+    /// Write to this file or directory, not to stdout
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub output: Option<PathBuf>,
+}
+
+/// What a run is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Exported {
+    /// Markdown.
+    Md,
+    /// Every claim and citation as JSON.
+    Json,
+    /// The question, every call with its answer, every page and every event.
+    Recording,
+}
+
+/// Telling a recording again. Whoever names a setting of the question forks it.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Without a setting of the question (Sources, Effort, --lang), the recording is told again \
+                  without network, folder or key, and the exit code says whether report and events are byte \
+                  for byte those recorded (0) or differ (6). With one, a new run answers from the recording \
+                  what it was asked then, and asks the rest live."
+)]
+pub struct Replay {
+    /// The recording; `-` reads stdin
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Where to look as well.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// How much to do instead.
+    #[command(flatten)]
+    pub work: Work,
+    /// What to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Searching folders.
 #[derive(Debug, Clone, Args)]
 pub struct Search {
@@ -392,7 +438,31 @@ pub enum ConfigAction {
     },
 }
 
-impl Ask {
+impl Export {
+    /// How the report is printed, where one is.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            format: match self.format {
+                Some(Exported::Md) => Some(Form::Md),
+                Some(Exported::Json) => Some(Form::Json),
+                Some(Exported::Recording) | None => None,
+            },
+            json: self.json,
+            no_quotes: self.no_quotes,
+        }
+    }
+}
+
+impl Replay {
+    /// Whether a setting of the question is named.
+    pub fn forks(&self) -> bool {
+        self.sources != Sources::default()
+            || self.work != Work::default()
+            || self.output.lang.is_some()
+    }
+}
+
+impl Work {
     /// The settings that its flags set.
     ///
     /// # Errors
@@ -400,19 +470,11 @@ impl Ask {
     pub fn flags(&self) -> Result<Vec<Flag>> {
         let mut flags = Vec::new();
         let single = [
-            ("effort", "--effort", &self.work.effort),
-            ("breadth", "--breadth", &self.work.breadth),
-            ("depth", "--depth", &self.work.depth),
-            (
-                "max_iterations",
-                "--max-iterations",
-                &self.work.max_iterations,
-            ),
-            (
-                "summary_tokens",
-                "--summary-tokens",
-                &self.work.summary_tokens,
-            ),
+            ("effort", "--effort", &self.effort),
+            ("breadth", "--breadth", &self.breadth),
+            ("depth", "--depth", &self.depth),
+            ("max_iterations", "--max-iterations", &self.max_iterations),
+            ("summary_tokens", "--summary-tokens", &self.summary_tokens),
         ];
         for (name, flag, value) in single {
             if let Some(value) = value {
@@ -423,7 +485,7 @@ impl Ask {
                 });
             }
         }
-        for model in &self.work.model {
+        for model in &self.model {
             let (name, value) = match model.split_once('=') {
                 None => ("model", model.as_str()),
                 Some((role, value)) => (role_setting(role)?, value),
@@ -434,7 +496,7 @@ impl Ask {
                 value: value.to_owned(),
             });
         }
-        for budget in &self.work.budget {
+        for budget in &self.budget {
             for (name, value) in crate::config::amounts::parse(budget)? {
                 flags.push(Flag {
                     name,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::args::Ask;
+use super::args::{Ask, Sources};
 use super::console::Console;
 use super::exit::{Done, Exit};
 use super::when::{Edge, day};
@@ -209,21 +209,7 @@ fn question(
         return Err(Error::new(Kind::Setup, "there is nothing to search")
             .hint("name a folder of documents with --folder DIR, or for good: ibid config set folders DIR"));
     }
-    let edge = |flag, text: &Option<String>, edge| {
-        text.as_deref()
-            .map(|it| day(flag, it, edge, today))
-            .transpose()
-    };
-    let since = edge("--since", &ask.sources.since, Edge::First)?;
-    let until = edge("--until", &ask.sources.until, Edge::Last)?;
-    if let (Some(since), Some(until)) = (&since, &until)
-        && since > until
-    {
-        return Err(Error::new(
-            Kind::Usage,
-            format!("--since {since} is after --until {until}"),
-        ));
-    }
+    let (since, until) = dates(&ask.sources, today)?;
     Ok(Question {
         text,
         mode,
@@ -241,7 +227,34 @@ fn question(
     })
 }
 
-fn lang(given: Option<&str>) -> Result<Option<String>> {
+/// The first and last day that sources may be of.
+pub(super) fn dates(
+    sources: &Sources,
+    today: jiff::civil::Date,
+) -> Result<(Option<String>, Option<String>)> {
+    let edge = |flag, text: &Option<String>, edge| {
+        text.as_deref()
+            .map(|it| day(flag, it, edge, today))
+            .transpose()
+    };
+    let since = edge("--since", &sources.since, Edge::First)?;
+    let until = edge("--until", &sources.until, Edge::Last)?;
+    in_order(since.as_deref(), until.as_deref())?;
+    Ok((since, until))
+}
+
+/// Whether the first day comes before the last.
+pub(super) fn in_order(since: Option<&str>, until: Option<&str>) -> Result<()> {
+    match (since, until) {
+        (Some(since), Some(until)) if since > until => Err(Error::new(
+            Kind::Usage,
+            format!("--since {since} is after --until {until}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn lang(given: Option<&str>) -> Result<Option<String>> {
     let Some(given) = given else { return Ok(None) };
     let code = given.to_ascii_lowercase();
     if code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase()) {

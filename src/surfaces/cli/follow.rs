@@ -64,7 +64,8 @@ pub(super) async fn follow(
         screen.show(&event)?;
     }
     screen.clear();
-    deliver(app, &run, output, surroundings, console, began).await
+    let pages = pages(app, run.report.as_deref()).await?;
+    deliver(&run, &pages, output, surroundings, console, began)
 }
 
 /// Does `work` unless Ctrl-C or SIGTERM comes first: that drops it, and what was indexed is kept.
@@ -82,6 +83,17 @@ pub(super) async fn unless_stopped<T>(
             console.tell("stopped; what is indexed so far is kept, and the same command goes on");
             Err(Stop::Told(Exit::Stopped))
         }
+    }
+}
+
+/// Does `work`, which keeps nothing, unless Ctrl-C or SIGTERM comes first.
+pub(super) async fn until_stopped<T>(
+    work: impl Future<Output = Result<T>>,
+) -> std::result::Result<T, Stop> {
+    let mut signals = Signals::listen()?;
+    tokio::select! {
+        done = work => Ok(done?),
+        () = signals.next() => Err(Stop::Told(Exit::Stopped)),
     }
 }
 
@@ -246,16 +258,15 @@ fn columns_of(stream: impl std::os::fd::AsFd) -> usize {
 }
 
 /// Prints or writes what a run made, and says how it ended.
-async fn deliver(
-    app: &App,
+pub(super) fn deliver(
     run: &Run,
+    pages: &Pages,
     output: &Output,
     surroundings: &Surroundings,
     console: Console,
     began: Instant,
 ) -> Done {
     let exit = Exit::of_run(run, output.strict);
-    let pages = pages(app, run.report.as_deref()).await?;
     let to = output.output.as_ref().map(|it| surroundings.cwd.join(it));
     let form = output.format.unwrap_or_default();
     let written = match (&run.report, &to) {
@@ -264,15 +275,15 @@ async fn deliver(
                 None if to.extension().is_some_and(|it| it == "json") => Form::Json,
                 _ => form,
             };
-            Some(write(report, form, !output.no_quotes, &pages, to)?)
+            Some(write(report, form, !output.no_quotes, pages, to)?)
         }
         _ => None,
     };
     if output.json || output.jsonl {
-        let object = json::result(run, exit.subtype(), &pages, !output.no_quotes);
+        let object = json::result(run, exit.subtype(), pages, !output.no_quotes);
         console.line(&object.to_string())?;
     } else if let (Some(report), None) = (&run.report, &written) {
-        show(report, output.format, !output.no_quotes, &pages, console)?;
+        show(report, output.format, !output.no_quotes, pages, console)?;
     }
     tell_end(run, exit, written.as_deref(), console, began);
     Ok(exit)

@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Runs",
         &[
-            "ls", "show", "open", "cite", "export", "resume", "finish", "cancel", "rm",
+            "ls", "show", "open", "cite", "export", "replay", "resume", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

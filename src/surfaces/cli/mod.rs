@@ -9,6 +9,7 @@ mod follow;
 mod help;
 mod indexing;
 pub mod progress;
+mod replay;
 mod runs;
 mod setup;
 mod view;
@@ -24,7 +25,7 @@ use crate::config::{Flag, Loaded, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::json;
 
-use args::{Cli, Command, When};
+use args::{Cli, Command, Exported, When};
 use console::Console;
 use exit::{Done, Exit, Stop};
 
@@ -78,7 +79,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         return match cli.ask.question {
             Some(_) => ask::run(
                 &cli.ask,
-                &load(&cli.ask.flags()?)?,
+                &load(&cli.ask.work.flags()?)?,
                 surroundings,
                 console,
                 true,
@@ -90,9 +91,9 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         };
     };
     match command {
-        Command::Run(it) => ask::run(&it, &load(&it.flags()?)?, surroundings, console, false),
-        Command::Answer(it) => ask::answer(&it, &load(&it.flags()?)?, surroundings, console),
-        Command::Plan(it) => ask::plan(&it, &load(&it.flags()?)?, surroundings, console),
+        Command::Run(it) => ask::run(&it, &load(&it.work.flags()?)?, surroundings, console, false),
+        Command::Answer(it) => ask::answer(&it, &load(&it.work.flags()?)?, surroundings, console),
+        Command::Plan(it) => ask::plan(&it, &load(&it.work.flags()?)?, surroundings, console),
         Command::Ls { json } => runs::ls(&load(&[])?, json, console),
         Command::Show { run, shape, .. } => runs::show(
             &load(&[])?,
@@ -106,9 +107,17 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         }
         Command::Finish { run } => runs::finish(&load(&[])?, &run, console),
         Command::Cancel { run } => runs::cancel(&load(&[])?, &run, console),
-        Command::Export { run, shape, output } => {
-            let to = output.map(|it| surroundings.cwd.join(it));
-            runs::export(&load(&[])?, &run, &shape, to.as_deref(), console)
+        Command::Export(it) => {
+            let to = it.output.as_ref().map(|to| surroundings.cwd.join(to));
+            match it.format {
+                Some(Exported::Recording) => {
+                    replay::export(&load(&[])?, &it.run, to.as_deref(), console)
+                }
+                _ => runs::export(&load(&[])?, &it.run, &it.shape(), to.as_deref(), console),
+            }
+        }
+        Command::Replay(it) => {
+            replay::replay(&it, &load(&it.work.flags()?)?, surroundings, console)
         }
         Command::Rm { runs } => runs::rm(&load(&[])?, &runs, console),
         Command::Cite { run, n, json } => runs::cite(&load(&[])?, &run, n, json, console),

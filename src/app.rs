@@ -1,4 +1,5 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
+mod check;
 mod folders;
 mod lock;
 mod machine;
@@ -25,6 +26,7 @@ use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::research::attribution::check_row;
+pub use crate::research::audit::{self, Audit};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 use lock::RunLock;

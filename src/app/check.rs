@@ -176,13 +176,13 @@ impl Desk {
     /// Why nothing was found.
     fn nowhere(&self, it: &Reference) -> String {
         let place = match self.folders.len() {
-            0 => "in earlier runs, and no folder was named",
+            0 => "in earlier runs, and no folder is named",
             1 => "in the folder or in earlier runs",
             _ => "in the folders or in earlier runs",
         };
         match &it.address {
             Some(address) if key(address).is_some() => {
-                format!("not {place}; pages of the web are not fetched by this version")
+                format!("not {place}; this version does not fetch from the web")
             }
             Some(_) => format!("not {place}"),
             None => format!("it has no address, and its title is not {place}"),

@@ -249,7 +249,7 @@ fn bad_input_is_told_with_its_name_and_a_hint() {
         ("docs", "this is a folder"),
         ("empty.md", "it is empty"),
         ("picture.md", "this is no text"),
-        ("long.md", "longer than 4 MiB"),
+        ("long.md", "longer than 1 MiB"),
     ] {
         let it = desk.ibid(&["check", name]);
         assert_eq!(it.code, 2, "{name}");

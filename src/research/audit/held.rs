@@ -78,7 +78,7 @@ pub struct Held {
     /// Why the verdict is not a better one, where that can be told.
     pub reason: Option<&'static str>,
     /// The sentences nearest to the claim, for a second opinion.
-    pub(super) near: Vec<String>,
+    pub(super) near: Vec<Quote>,
 }
 
 /// The verdict where numbers must hold: the weights forgive a wrong one among many right words, an audit
@@ -132,11 +132,16 @@ impl<'a> Ground<'a> {
         let (found, figures) = judge_with_figures(claim, &words);
         let (ruling, reason) = strictly(found.verdict.into(), figures);
         let quote = found.quote.and_then(|it| self.quote(it, &runs));
-        let mut near: Vec<String> = quote.iter().map(|it| it.text.clone()).collect();
+        let mut near: Vec<Quote> = quote.iter().cloned().collect();
         for nth in ranked.into_iter().take(QUOTES) {
             let sentence = self.page.sentence(nth);
-            if near.len() < QUOTES && !near.iter().any(|it| it.contains(sentence)) {
-                near.push(sentence.to_owned());
+            if near.len() < QUOTES && !near.iter().any(|it| it.text.contains(sentence)) {
+                let start = self
+                    .page
+                    .sentences()
+                    .get(nth)
+                    .map_or(0, |it| it.start as usize);
+                near.extend(self.quote_at(start, sentence.to_owned()));
             }
         }
         Held {
@@ -198,7 +203,12 @@ impl<'a> Ground<'a> {
             let at = text.get(it.clone())?.find(&words)?;
             Some(it.start + at)
         })?;
-        let before = text.get(..start)?.chars().count();
+        self.quote_at(start, words)
+    }
+
+    /// The quote of `words` that begin at byte `start`.
+    fn quote_at(&self, start: usize, words: String) -> Option<Quote> {
+        let before = self.page.text().expose().get(..start)?.chars().count();
         let sentences = self.page.sentences();
         let nth = sentences.partition_point(|it| it.end as usize <= start);
         Some(Quote {

@@ -81,8 +81,15 @@ pub fn by_words(cited: Cited, sought: Vec<Sought>) -> Audit {
             },
         )
         .collect();
-    for (nth, found) in sought.iter().enumerate() {
-        hear(&mut claims, nth, found);
+    // Source by source, so that each page is made ready once and only one at a time.
+    let mut citing: Vec<Vec<(usize, usize)>> = vec![Vec::new(); sought.len()];
+    for (nth, claim) in claims.iter().enumerate() {
+        for (place, heard) in claim.heard.iter().enumerate() {
+            citing[heard.source].push((nth, place));
+        }
+    }
+    for (found, citing) in sought.iter().zip(citing) {
+        hear(&mut claims, &citing, found);
     }
     for it in &mut claims {
         it.settle();
@@ -111,23 +118,26 @@ fn unheard(source: usize) -> Heard {
     }
 }
 
-/// Holds every claim that cites source `nth` against what was found of it.
-fn hear(claims: &mut [Ruled], nth: usize, found: &Sought) {
-    let citing = claims
-        .iter_mut()
-        .flat_map(|it| it.heard.iter_mut().map(|heard| (&it.text, heard)))
-        .filter(|it| it.1.source == nth);
+/// Holds the claims that cite a source, each with the place of its citation, against what was found of it.
+fn hear(claims: &mut [Ruled], citing: &[(usize, usize)], found: &Sought) {
     match found {
         Sought::Unasked => {}
-        Sought::Nowhere(why) => citing.for_each(|it| it.1.reason = Some(why.clone())),
+        Sought::Nowhere(why) => {
+            for &(claim, place) in citing {
+                claims[claim].heard[place].reason = Some(why.clone());
+            }
+        }
         Sought::Pages(pages) => {
             let grounds: Vec<Ground<'_>> = pages.iter().map(Ground::of).collect();
-            for (claim, heard) in citing {
-                let best = grounds.iter().map(|it| it.hold(claim)).min_by(|a, b| {
+            for &(claim, place) in citing {
+                let claim = &mut claims[claim];
+                let held = grounds.iter().map(|it| it.hold(&claim.text));
+                let best = held.min_by(|a, b| {
                     let by_score = b.score.total_cmp(&a.score);
                     a.ruling.cmp(&b.ruling).then(by_score)
                 });
                 if let Some(best) = best {
+                    let heard = &mut claim.heard[place];
                     heard.reason = best.reason.map(str::to_owned);
                     heard.held = best;
                 }
@@ -179,7 +189,7 @@ pub async fn by_model(mut audit: Audit, mind: &Mind) -> Result<Audit> {
             let it = &claims[claim];
             let near = &it.heard[heard].held.near;
             async move {
-                let quotes: Vec<&str> = near.iter().map(String::as_str).collect();
+                let quotes: Vec<&str> = near.iter().map(|it| it.text.as_str()).collect();
                 (claim, heard, verdict(model, &it.text, &quotes).await)
             }
         };
@@ -228,6 +238,10 @@ fn decide(heard: &mut Heard, said: Verdict) {
         (Verdict::Unclear, Ruling::Supported | Ruling::Partly) => Ruling::Partly,
         (Verdict::Unclear, _) => Ruling::Unsupported,
     };
+    // It saw sentences that say little to the words; the nearest stands for them.
+    if heard.held.quote.is_none() && heard.held.ruling != Ruling::Unsupported {
+        heard.held.quote = heard.held.near.first().cloned();
+    }
     heard.reason = (heard.held.ruling != before)
         .then(|| format!("by the words alone it was: {}", before.word()));
 }

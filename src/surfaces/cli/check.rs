@@ -20,7 +20,7 @@ use crate::surfaces::export::audit::{Counts, json};
 use crate::surfaces::export::escape::line;
 
 /// A text longer than this is no report.
-const MOST: u64 = 4 << 20;
+const MOST: u64 = 1 << 20;
 /// Bytes that tell a text from other files.
 const HEAD: usize = 8192;
 
@@ -116,7 +116,7 @@ fn tell(audit: &Audit, console: Console) {
     if console.quiet {
         return;
     }
-    if let Some(model) = &audit.model {
+    if let Some(model) = audit.model.as_ref().filter(|_| audit.usage.model_calls > 0) {
         let money = audit
             .usage
             .usd
@@ -325,7 +325,10 @@ fn unfound(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
     let mut lines = Vec::new();
     for (said, sought) in &audit.sources {
         if let Sought::Nowhere(why) = sought {
-            let text = format!("[{}] {} — {}", said.n, name(said), line(why));
+            let text = match name(said) {
+                it if it.is_empty() => format!("[{}] {}", said.n, line(why)),
+                it => format!("[{}] {it} — {}", said.n, line(why)),
+            };
             lines.push(clip(&text, width.max(60)));
         }
     }
@@ -343,7 +346,7 @@ fn name(it: &Reference) -> String {
         .as_deref()
         .or(it.path.as_deref())
         .or(it.title.as_deref());
-    clip(&line(said.unwrap_or("(nothing said of it)")), 70)
+    clip(&line(said.unwrap_or_default()), 56)
 }
 
 /// Sentences without a citation, and sources that nothing cites.

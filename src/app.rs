@@ -1,4 +1,5 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
+mod check;
 mod folders;
 mod lock;
 mod machine;
@@ -28,6 +29,7 @@ pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::adapters::journal::Taken;
 pub use crate::adapters::recording::{Differences, Recording};
 pub use crate::research::attribution::check_row;
+pub use crate::research::audit::{self, Audit};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};

@@ -36,7 +36,8 @@ impl Parts {
 async fn local(settings: &Settings, question: &Question, limiters: Arc<Limiters>) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
     let opened = folders::open(settings, &paths).await?;
-    let (models, spent_before) = models::open(settings, question, limiters)?;
+    let (models, spent_before) =
+        models::open(settings, &question.models, &question.budget, limiters)?;
     Ok(Doors {
         models,
         spent_before,

@@ -10,11 +10,11 @@ use crate::adapters::model::{
 };
 use crate::adapters::system;
 use crate::config::Settings;
-use crate::domain::{ModelRole, Question, Usage};
+use crate::domain::{Budget, ModelRole, Question, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{LanguageModel, Mind, Models, Prompt};
 
-/// Opens the models that the question names, all paid from one purse, and says who is to hear what
+/// Opens the models that are named, all paid from one purse, and says who is to hear what
 /// earlier sittings spent. Roles that name the same share one. Names parted by commas are an order of
 /// preference: the next is asked where one fails for good.
 ///
@@ -23,12 +23,13 @@ use crate::seams::{LanguageModel, Mind, Models, Prompt};
 /// the role.
 pub(super) fn open(
     settings: &Settings,
-    question: &Question,
+    named: &BTreeMap<ModelRole, String>,
+    budget: &Budget,
     limiters: Arc<Limiters>,
 ) -> Result<(Models, Option<SpentBefore>)> {
     let caps = Caps {
-        usd: question.budget.usd,
-        tokens: question.budget.tokens,
+        usd: budget.usd,
+        tokens: budget.tokens,
         ..Caps::default()
     };
     let purse = Purse::new(caps, Spent::default());
@@ -44,7 +45,7 @@ pub(super) fn open(
     let mut dearest: Option<Price> = None;
     let mut opened: BTreeMap<&str, Arc<dyn LanguageModel>> = BTreeMap::new();
     let mut models = Models::default();
-    for (role, spec) in &question.models {
+    for (role, spec) in named {
         let fault = |it: Error| {
             let doing = format!("opening the model of the {}", role.word());
             let hint = it.help().unwrap_or_default().to_owned();

@@ -48,6 +48,22 @@ impl<'a> Counting<'a> {
         }
     }
 
+    /// What was heard came to. Money is unknown as soon as one price is.
+    pub(crate) fn usage(self) -> Usage {
+        let answers = self.answers.into_inner();
+        let mut sum = Usage {
+            usd: Some(0.0),
+            ..Usage::default()
+        };
+        for answer in answers.unwrap_or_else(PoisonError::into_inner) {
+            sum.model_calls += 1;
+            sum.tokens_in += answer.tokens.input.unwrap_or(0);
+            sum.tokens_out += answer.tokens.output.unwrap_or(0);
+            sum.usd = sum.usd.zip(answer.cost_usd).map(|(a, b)| a + b);
+        }
+        sum
+    }
+
     fn remember(&self, answer: &Completion) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.push(answer.clone());

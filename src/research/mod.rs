@@ -21,6 +21,7 @@ mod gathered;
 
 pub mod ask;
 pub mod attribution;
+pub mod audit;
 
 pub(crate) mod prompts;
 mod thesaurus;

@@ -140,7 +140,8 @@ async fn judged<'a>(
     (line, Some((model, verdict)))
 }
 
-async fn verdict(model: &Counting<'_>, claim: &str, quotes: &[&str]) -> Result<Verdict> {
+/// What `model` says of `claim`, seeing the exact words it rests on and nothing else.
+pub(crate) async fn verdict(model: &Counting<'_>, claim: &str, quotes: &[&str]) -> Result<Verdict> {
     let asked = VerifyAsk { claim, quotes };
     let answer = ask::typed(model, asked.prompt()?, reasoned).await?;
     Ok(answer.value.verdict)

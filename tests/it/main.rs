@@ -7,6 +7,7 @@
 
 mod addresses;
 mod ask;
+mod check_command;
 mod cli;
 mod commands;
 mod config;

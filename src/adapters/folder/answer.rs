@@ -1,14 +1,15 @@
 //! What is found, as it is shown, and the page behind it.
 use serde::Serialize;
-use tantivy::schema::Value as _;
-use tantivy::{DocAddress, Searcher, TantivyDocument};
+use tantivy::schema::{IndexRecordOption, Value as _};
+use tantivy::{DocAddress, DocSet as _, Searcher, TERMINATED, TantivyDocument};
 
 use super::State;
 use super::filter::Filter;
+use super::postings::{column, postings};
 use super::rank::{Ranked, rank};
-use super::rows::{damaged, pages, shown};
+use super::rows::{Shown, damaged, pages, shown};
 use super::schema::Fields;
-use crate::domain::{Hit, Page};
+use crate::domain::{Hit, Page, Untrusted, Vertical};
 
 /// Most bytes of a found document's `content`.
 const CONTENT: usize = 4_000;
@@ -34,6 +35,24 @@ pub struct Found {
     pub score: f32,
     /// When it was published, `YYYY-MM-DD`.
     pub date: Option<String>,
+}
+
+impl Found {
+    /// The hit it is, at place `rank` of an answer.
+    pub fn into_hit(self, rank: u32) -> Hit {
+        Hit {
+            url: self.url,
+            file: self.file,
+            doc_id: self.doc_id,
+            title: self.title,
+            snippet: Untrusted::new(self.content),
+            rank,
+            score: self.score,
+            provider: super::NAME.to_owned(),
+            vertical: Vertical::Local,
+            date: self.date,
+        }
+    }
 }
 
 /// The `n` documents that speak best to `query`.
@@ -98,6 +117,57 @@ fn show(searcher: &Searcher, fields: Fields, it: &Ranked) -> tantivy::Result<Fou
         score: it.score,
         date: head.date,
     })
+}
+
+/// The pages of sites at `host` whose address `wanted` accepts, at most `n`, in the order of the index.
+pub(super) fn at_address(
+    state: &State,
+    host: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    n: usize,
+) -> tantivy::Result<Vec<Page>> {
+    let searcher = state.reader.searcher();
+    let mut found: Vec<Page> = Vec::new();
+    for (ord, segment) in searcher.segment_readers().iter().enumerate() {
+        let option = IndexRecordOption::Basic;
+        let passages = postings(segment, state.fields.host, host, option)?;
+        let (Some(mut it), Some(nth)) = (passages, column(segment, "nth")?) else {
+            continue;
+        };
+        while it.doc() != TERMINATED {
+            let doc = it.doc();
+            it.advance();
+            if segment.is_deleted(doc) || nth.first(doc) != Some(0) {
+                continue;
+            }
+            let shown = shown(&searcher, state.fields, DocAddress::new(ord as u32, doc))?;
+            if !wanted(&shown.url) {
+                continue;
+            }
+            let page = read(state, &hit_of(shown))?;
+            found.extend(page.filter(|it| found.iter().all(|had| had.hash() != it.hash())));
+            if found.len() >= n {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The hit that a passage would be.
+fn hit_of(it: Shown) -> Hit {
+    Hit {
+        url: it.url,
+        file: it.file,
+        doc_id: it.id,
+        title: it.title,
+        snippet: Untrusted::new(it.text),
+        rank: 1,
+        score: 0.0,
+        provider: super::NAME.to_owned(),
+        vertical: Vertical::Local,
+        date: it.date,
+    }
 }
 
 /// The page behind `hit`. Of several under one key, the one that says what the hit shows.

@@ -24,13 +24,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
-use self::answer::{find, read};
+use self::answer::{at_address, find, read};
 use self::place::{Label, Place, failed};
 use self::postings::Statistics;
 use self::rows::pages;
 use self::schema::{Fields, VERSION};
 use crate::adapters::documents::{Fault, Limits, Taken, read_file};
-use crate::domain::{Hit, Page, Query, Untrusted};
+use crate::domain::{Hit, Page, Query};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{PageReader, SearchProvider};
 
@@ -200,6 +200,26 @@ impl Folder {
     pub fn find(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
         self.shared.find(query, n, filter)
     }
+
+    /// The pages that give an address at `host`, or at a site below it, which `wanted` accepts; at most `n`.
+    pub fn at_address(
+        &self,
+        host: &str,
+        wanted: &dyn Fn(&str) -> bool,
+        n: usize,
+    ) -> Result<Vec<Page>> {
+        self.shared.guarded(|state| {
+            at_address(state, host, wanted, n).map_err(|why| failed("searching the index", why))
+        })
+    }
+
+    /// The page behind a document found here.
+    ///
+    /// # Errors
+    /// `NotFound` where it is gone since.
+    pub fn page(&self, found: Found) -> Result<Page> {
+        self.shared.read(&found.into_hit(1))
+    }
 }
 
 fn open_or_begin(place: &Place, path: &Path) -> Result<State> {
@@ -360,18 +380,7 @@ impl SearchProvider for Folder {
             off_thread(move || shared.find(&query.text, query.limit as usize, &filter)).await??;
         Ok((1..)
             .zip(found)
-            .map(|(rank, it)| Hit {
-                url: it.url,
-                file: it.file,
-                doc_id: it.doc_id,
-                title: it.title,
-                snippet: Untrusted::new(it.content),
-                rank,
-                score: it.score,
-                provider: NAME.to_owned(),
-                vertical: crate::domain::Vertical::Local,
-                date: it.date,
-            })
+            .map(|(rank, it)| it.into_hit(rank))
             .collect())
     }
 }

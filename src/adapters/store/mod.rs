@@ -102,6 +102,26 @@ impl SqliteStore {
         .hint("move it away, or restore it from a backup"))
     }
 
+    /// The address of every page, those kept last first.
+    ///
+    /// # Errors
+    /// `Setup` where the file cannot be read.
+    pub async fn addresses(&self) -> Result<Vec<(PageHash, String)>> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "select hash, coalesce(json_extract(body, '$.url'), '') from pages order by rowid desc",
+        )
+        .fetch_all(&self.readers)
+        .await
+        .map_err(|it| self.unread(&it))?;
+        rows.into_iter()
+            .map(|(hash, url)| {
+                let what = format!("the name of page {hash}");
+                let hash = serde_json::from_value(hash.into()).map_err(self.damaged(what))?;
+                Ok((hash, url))
+            })
+            .collect()
+    }
+
     /// Waits for every write that was asked for before, also those whose caller went away.
     pub async fn drain(&self) -> Result<()> {
         self.write(Write::Nothing).await

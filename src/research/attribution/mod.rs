@@ -62,15 +62,34 @@ const SPEAKS: f32 = 0.35;
 /// A neighbouring sentence joins the quote when it adds this much of the claim's weight.
 const JOINS: f32 = 0.15;
 
+/// How the numbers of a claim fare in its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figures {
+    /// Each stands there, or the claim has none.
+    There,
+    /// Each stands there, but where the source speaks to the claim it has another of the same kind.
+    Elsewhere,
+    /// One stands nowhere.
+    Lacking,
+    /// One stands nowhere, and where the source speaks to the claim it has another of the same kind.
+    Other,
+}
+
 /// Judges `claim` by `source`: its sentences, or longer texts, which are split here.
 pub fn judge(claim: &str, source: &[String]) -> Verdict {
+    judge_with_figures(claim, source).0
+}
+
+/// The same, and how the numbers of the claim fare.
+pub fn judge_with_figures(claim: &str, source: &[String]) -> (Verdict, Figures) {
     let laid = align::align(claim, source);
     let Some(best) = laid.best else {
-        return Verdict {
+        let nothing = Verdict {
             verdict: Word::Unsupported,
             score: 0.0,
             quote: None,
         };
+        return (nothing, Figures::There);
     };
     let found = signals::of(&laid, best);
     let mut support = weigh(&found, &weights::SUPPORT) + weights::SUPPORT_BIAS;
@@ -91,11 +110,21 @@ pub fn judge(claim: &str, source: &[String]) -> Verdict {
     } else {
         Word::Unsupported
     };
-    Verdict {
+    let figures = match (
+        value(&found, "numbers_doc") > 0.0,
+        value(&found, "numbers_conflict") > 0.0,
+    ) {
+        (false, false) => Figures::There,
+        (false, true) => Figures::Elsewhere,
+        (true, false) => Figures::Lacking,
+        (true, true) => Figures::Other,
+    };
+    let verdict = Verdict {
         verdict,
         score: 1.0 / (1.0 + (-support).exp()),
         quote: (verdict != Word::Unsupported).then(|| quote(&laid, best, source)),
-    }
+    };
+    (verdict, figures)
 }
 
 /// The signals behind a verdict, by name; for measuring and explaining.

@@ -257,15 +257,8 @@ pub enum Command {
     },
     /// Search folders
     Search(Search),
-    /// Judge claims against their sources
-    Check {
-        /// Lines of {id, claim, source}; `-` reads stdin
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        claims: PathBuf,
-        /// One JSON object a claim and line
-        #[arg(long)]
-        json: bool,
-    },
+    /// Check a text's claims against the sources it cites
+    Check(Check),
     /// See and tend the folder indexes
     Index {
         /// What to do with them.
@@ -385,6 +378,47 @@ pub struct Search {
     pub json: bool,
 }
 
+/// Checking claims.
+#[derive(Debug, Clone, Args)]
+pub struct Check {
+    /// A Markdown text with citations, ours or another tool's; `-` reads stdin
+    #[arg(value_name = "FILE", required_unless_present = "claims", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Instead of a text, lines of {id, claim, source}; `-` reads stdin
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["file", "folder", "model", "output", "strict"],
+        value_hint = ValueHint::FilePath
+    )]
+    pub claims: Option<PathBuf>,
+    /// Look for the sources in this folder of documents (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: Vec<PathBuf>,
+    /// Language model that decides, as provider:model (the role `verifier`)
+    #[arg(long, value_name = "MODEL")]
+    pub model: Vec<String>,
+    /// One JSON object; with --claims one a line
+    #[arg(long)]
+    pub json: bool,
+    /// Write to this file, not to stdout
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Fail (exit 6) unless every claim is at least partly supported and every source found
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl Check {
+    /// The settings that its flags set.
+    ///
+    /// # Errors
+    /// Kind `Usage` for a role that is none.
+    pub fn flags(&self) -> Result<Vec<Flag>> {
+        self.model.iter().map(|it| model_flag(it)).collect()
+    }
+}
+
 /// What to do with folder indexes.
 #[derive(Debug, Subcommand)]
 pub enum IndexAction {
@@ -486,15 +520,7 @@ impl Work {
             }
         }
         for model in &self.model {
-            let (name, value) = match model.split_once('=') {
-                None => ("model", model.as_str()),
-                Some((role, value)) => (role_setting(role)?, value),
-            };
-            flags.push(Flag {
-                name,
-                flag: "--model",
-                value: value.to_owned(),
-            });
+            flags.push(model_flag(model)?);
         }
         for budget in &self.budget {
             for (name, value) in crate::config::amounts::parse(budget)? {
@@ -507,6 +533,19 @@ impl Work {
         }
         Ok(flags)
     }
+}
+
+/// `provider:model` or `role=provider:model` as a setting.
+fn model_flag(model: &str) -> Result<Flag> {
+    let (name, value) = match model.split_once('=') {
+        None => ("model", model),
+        Some((role, value)) => (role_setting(role)?, value),
+    };
+    Ok(Flag {
+        name,
+        flag: "--model",
+        value: value.to_owned(),
+    })
 }
 
 /// The setting of a role's model.

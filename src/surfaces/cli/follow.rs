@@ -250,7 +250,7 @@ fn columns() -> usize {
 }
 
 /// Columns that can be written without a line breaking.
-fn columns_of(stream: impl std::os::fd::AsFd) -> usize {
+pub(super) fn columns_of(stream: impl std::os::fd::AsFd) -> usize {
     terminal_size::terminal_size_of(stream)
         .map_or(80, |it| usize::from(it.0.0))
         .saturating_sub(1)

@@ -1,6 +1,7 @@
 //! The command line: parse, configure, open what is needed and no more, run, say how it ended.
 pub mod args;
 mod ask;
+mod check;
 pub mod console;
 mod doctor;
 mod documents;
@@ -128,7 +129,10 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             documents::read(&load(&[])?, &paths, json || jsonl, console)
         }
         Command::Search(it) => documents::search(&it, &load(&[])?, surroundings, console),
-        Command::Check { claims, json } => documents::check(&claims, json, surroundings, console),
+        Command::Check(it) => match &it.claims {
+            Some(claims) => documents::check(claims, it.json, surroundings, console),
+            None => check::check(&it, &load(&it.flags()?)?, surroundings, console),
+        },
         Command::Index { action } => documents::index(&action, &load(&[])?, surroundings, console),
         Command::Doctor { json } => doctor::doctor(surroundings, json, console),
     }

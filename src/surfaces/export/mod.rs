@@ -1,5 +1,6 @@
 //! A report in the forms people use: Markdown ([`markdown`]) and JSON ([`json`]).
 //! What strangers wrote goes through [`escape`].
+pub mod audit;
 pub mod escape;
 pub mod json;
 pub mod markdown;

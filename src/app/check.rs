@@ -1,0 +1,295 @@
+//! Auditing a text: the pages of what it cites, from files, folders and earlier runs.
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use url::Url;
+
+use super::parts::Heard;
+use super::{App, folders, models, reading};
+use crate::adapters::documents::{Limits, Taken, read_file};
+use crate::adapters::folder::{Filter, Folder, Found};
+use crate::adapters::model::Limiters;
+use crate::domain::{ModelRole, Page, PageHash};
+use crate::error::Result;
+use crate::research::audit::{
+    Audit, Cited, Reference, Sought, by_model, by_words, host_of, key, read,
+};
+
+/// Documents of one file that are looked at.
+const DOCUMENTS: usize = 200;
+/// Pages of one address that are looked at.
+const PAGES: usize = 8;
+/// Documents whose titles are compared.
+const TITLES: usize = 10;
+/// Characters of an entry that are searched for.
+const SEARCHED: usize = 300;
+
+impl App {
+    /// Audits a Markdown text: its claims, held against the pages of what they cite. Pages come from the
+    /// file that the text names (below `base`, where it stands, or below a folder), from `folders` by
+    /// address and by title, and from earlier runs. The verifier decides, where the settings name one, else
+    /// the words alone.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that is not there, `Setup` for a model that cannot be opened or a store that
+    /// cannot be read.
+    pub async fn check(
+        &self,
+        text: String,
+        base: &Path,
+        folders: &[PathBuf],
+        heard: &Heard,
+    ) -> Result<Audit> {
+        let minds = self.verifier()?;
+        let cited = folders::off_thread(move || Ok(read(&text))).await?;
+        let opened = folders::open(&self.settings, folders).await?;
+        if !cited.claims.is_empty() {
+            for folder in &opened {
+                let heard = Arc::clone(heard);
+                folders::refresh(Arc::clone(folder), move |it| heard(it)).await?;
+            }
+        }
+        let stored = self.stored(&cited).await?;
+        let desk = Desk {
+            base: base.to_owned(),
+            roots: roots(base, folders),
+            limits: reading::limits(&self.settings),
+            folders: opened,
+            stored,
+        };
+        let audit = folders::off_thread(move || {
+            let sought = cited
+                .sources
+                .iter()
+                .map(|it| desk.seek(it))
+                .collect::<Result<_>>()?;
+            Ok(by_words(cited, sought))
+        })
+        .await?;
+        match minds.of(ModelRole::Verifier) {
+            Some(mind) => by_model(audit, mind).await,
+            None => Ok(audit),
+        }
+    }
+
+    /// The model that checks claims, if one is set.
+    fn verifier(&self) -> Result<crate::seams::Models> {
+        let role = ModelRole::Verifier;
+        let named: BTreeMap<ModelRole, String> = self
+            .settings
+            .models
+            .get(&role)
+            .map(|it| (role, it.clone()))
+            .into_iter()
+            .collect();
+        let limiters = Arc::new(Limiters::default());
+        Ok(models::open(&self.settings, &named, &self.settings.budget, limiters)?.0)
+    }
+
+    /// The pages of earlier runs at the addresses cited, those read last, by what addresses of one page
+    /// have in common.
+    async fn stored(&self, cited: &Cited) -> Result<BTreeMap<String, Page>> {
+        let mut found = BTreeMap::new();
+        let Some(store) = self.store_if_any().await? else {
+            return Ok(found);
+        };
+        let mut known: BTreeMap<String, PageHash> = BTreeMap::new();
+        for (hash, url) in store.addresses().await? {
+            known.entry(common(&url)).or_insert(hash);
+        }
+        for it in cited.sources.iter().filter(|it| it.cited) {
+            for address in it.address.iter().chain(&it.path) {
+                let address = common(address);
+                if let Some(hash) = known.get(&address)
+                    && let Some(page) = self.page(hash).await?
+                {
+                    found.insert(address, page);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What ways to write one address have in common; a path is what its `file:` URL is.
+fn common(address: &str) -> String {
+    key(address)
+        .or_else(|| Url::from_file_path(address).ok().map(String::from))
+        .unwrap_or_else(|| address.to_owned())
+}
+
+/// Where files may be read that a text names: it is a stranger's, and must not lead out of what was
+/// given.
+fn roots(base: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
+    std::iter::once(base)
+        .chain(folders.iter().map(PathBuf::as_path))
+        .filter_map(|it| it.canonicalize().ok())
+        .collect()
+}
+
+/// Where sources are looked for.
+struct Desk {
+    base: PathBuf,
+    roots: Vec<PathBuf>,
+    limits: Limits,
+    folders: Vec<Arc<Folder>>,
+    stored: BTreeMap<String, Page>,
+}
+
+impl Desk {
+    fn seek(&self, it: &Reference) -> Result<Sought> {
+        if !it.cited {
+            return Ok(Sought::Unasked);
+        }
+        if it.unexplained() {
+            let name = it.label.as_deref().unwrap_or_default();
+            return Ok(Sought::Nowhere(format!(
+                "no list of sources gives [{name}]"
+            )));
+        }
+        let mut why = None;
+        for place in it.path.iter().chain(&it.address) {
+            match self.file(place) {
+                Some(Ok(pages)) => return Ok(Sought::Pages(pages)),
+                Some(Err(reason)) => why = why.or(Some(reason)),
+                None => {}
+            }
+        }
+        if let Some(address) = &it.address {
+            let pages = self.at(address)?;
+            if !pages.is_empty() {
+                return Ok(Sought::Pages(pages));
+            }
+        }
+        for place in it.address.iter().chain(&it.path) {
+            if let Some(page) = self.stored.get(&common(place)) {
+                return Ok(Sought::Pages(vec![page.clone()]));
+            }
+        }
+        if let Some(page) = self.titled(it)? {
+            return Ok(Sought::Pages(vec![page]));
+        }
+        Ok(Sought::Nowhere(why.unwrap_or_else(|| self.nowhere(it))))
+    }
+
+    /// Why nothing was found.
+    fn nowhere(&self, it: &Reference) -> String {
+        let place = match self.folders.len() {
+            0 => "in earlier runs, and no folder is named",
+            1 => "in the folder or in earlier runs",
+            _ => "in the folders or in earlier runs",
+        };
+        match &it.address {
+            Some(address) if key(address).is_some() => {
+                format!("not {place}; this version does not fetch from the web")
+            }
+            Some(_) => format!("not {place}"),
+            None => format!("it has no address, and its title is not {place}"),
+        }
+    }
+
+    /// The documents of the file at `place`; `None` for what is no file.
+    fn file(&self, place: &str) -> Option<std::result::Result<Vec<Page>, String>> {
+        let base = Url::from_directory_path(&self.base).ok()?;
+        let path = base.join(place).ok()?.to_file_path().ok()?;
+        let Ok(path) = path.canonicalize() else {
+            return Some(Err("there is no such file".to_owned()));
+        };
+        let below = |root: &PathBuf| {
+            let inside = path.strip_prefix(root).ok()?;
+            let hidden =
+                |it: std::path::Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
+            (!inside.components().any(hidden)).then_some(())
+        };
+        if self.roots.iter().find_map(below).is_none() {
+            return Some(Err(
+                "the file lies neither beside the text nor in a folder that was named".to_owned(),
+            ));
+        }
+        if !path.is_file() {
+            return Some(Err("this is not a file".to_owned()));
+        }
+        Some(self.documents(&path))
+    }
+
+    fn documents(&self, path: &Path) -> std::result::Result<Vec<Page>, String> {
+        let mut pages = Vec::new();
+        let mut why = None;
+        let read = read_file(path, &self.limits, &mut |taken| {
+            match taken {
+                Taken::Draft(draft) => pages.push(Page::new(draft)),
+                Taken::Fault(fault) => why = Some(fault.message),
+            }
+            if pages.len() < DOCUMENTS {
+                std::ops::ControlFlow::Continue(())
+            } else {
+                std::ops::ControlFlow::Break(())
+            }
+        });
+        match (read, pages.is_empty()) {
+            (Err(fault), _) => Err(fault.chain()),
+            (Ok(()), false) => Ok(pages),
+            (Ok(()), true) => {
+                Err(why.unwrap_or_else(|| "there are no words in the file".to_owned()))
+            }
+        }
+    }
+
+    /// The pages that the folders have of an address.
+    fn at(&self, address: &str) -> Result<Vec<Page>> {
+        let (Some(host), Some(wanted)) = (host_of(address), key(address)) else {
+            return Ok(Vec::new());
+        };
+        let same = |it: &str| key(it).as_ref() == Some(&wanted);
+        let mut found = Vec::new();
+        for folder in &self.folders {
+            found.extend(folder.at_address(&host, &same, PAGES)?);
+        }
+        Ok(found)
+    }
+
+    /// The document whose whole title the entry says. One that gives another address of its own is
+    /// another document.
+    fn titled(&self, it: &Reference) -> Result<Option<Page>> {
+        if !it.listed || self.folders.is_empty() {
+            return Ok(None);
+        }
+        let said = plain(&it.text);
+        let query: String = it
+            .title
+            .as_ref()
+            .unwrap_or(&it.text)
+            .chars()
+            .take(SEARCHED)
+            .collect();
+        let web = it.address.as_deref().and_then(key);
+        let mut best: Option<(usize, &Arc<Folder>, Found)> = None;
+        for folder in &self.folders {
+            for found in folder.find(&query, TITLES, &Filter::default())? {
+                let title = plain(&found.title);
+                let telling = title.trim().contains(' ') && title.len() >= 12;
+                let another = web.is_some() && key(&found.url).is_some_and(|it| Some(it) != web);
+                let longer = best.as_ref().is_none_or(|it| it.0 < title.len());
+                if telling && longer && !another && said.contains(&title) {
+                    best = Some((title.len(), folder, found));
+                }
+            }
+        }
+        best.map(|(_, folder, found)| folder.page(found))
+            .transpose()
+    }
+}
+
+/// The words of a text in lower case, a blank around each.
+fn plain(text: &str) -> String {
+    let mut out = String::from(" ");
+    for word in text
+        .split(|it: char| !it.is_alphanumeric())
+        .filter(|it| !it.is_empty())
+    {
+        out.push_str(&word.to_lowercase());
+        out.push(' ');
+    }
+    out
+}

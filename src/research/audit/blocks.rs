@@ -1,0 +1,355 @@
+//! Markdown to blocks of words with the links in them, each word with its place in the file.
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use super::marks::{To, glued, label, numbers};
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A heading of this level.
+    Heading(u8),
+    /// Running text, also of a quoted block.
+    Prose,
+    /// An item of a list, with its number in a numbered one.
+    Item(Option<u64>),
+    /// A row of a table; the first is its head.
+    Row {
+        /// Whether it names the columns.
+        head: bool,
+    },
+    /// The text of a footnote.
+    Note(String),
+}
+
+/// A link, or what points like one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    /// The words of it in the block's text.
+    pub(super) range: Range<usize>,
+    /// Where it points.
+    pub(super) to: Vec<To>,
+}
+
+/// One block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    /// Its words without marks of emphasis; line breaks as they are.
+    pub(super) text: String,
+    pub(super) links: Vec<Link>,
+    /// Words between backticks.
+    pub(super) code: Vec<Range<usize>>,
+    /// Words in italics.
+    pub(super) emphasis: Vec<Range<usize>>,
+    /// The cells of a row.
+    pub(super) cells: Vec<Range<usize>>,
+    /// Where in the file each stretch of the text stands.
+    places: Vec<(usize, usize)>,
+}
+
+impl Block {
+    fn new(kind: Kind) -> Block {
+        Block {
+            kind,
+            text: String::new(),
+            links: Vec::new(),
+            code: Vec::new(),
+            emphasis: Vec::new(),
+            cells: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// The byte of the file where byte `at` of the text stands.
+    pub(super) fn place(&self, at: usize) -> usize {
+        let nth = self.places.partition_point(|it| it.0 <= at);
+        self.places
+            .get(nth.saturating_sub(1))
+            .map_or(0, |it| it.1 + at.saturating_sub(it.0))
+    }
+}
+
+/// `[label]: address "title"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Definition {
+    pub(super) label: String,
+    pub(super) address: String,
+    pub(super) title: Option<String>,
+    /// Its first byte in the file.
+    pub(super) at: usize,
+}
+
+/// The blocks of a Markdown text in order, and the addresses it defines apart. Code, raw HTML, front
+/// matter and pictures are left out.
+pub(super) fn blocks(source: &str) -> (Vec<Block>, Vec<Definition>) {
+    let parser = Parser::new_ext(
+        source,
+        Options::ENABLE_TABLES
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+            | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS,
+    );
+    let mut definitions: Vec<Definition> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, it)| Definition {
+            label: label.to_owned(),
+            address: it.dest.to_string(),
+            title: it.title.as_ref().map(ToString::to_string),
+            at: it.span.start,
+        })
+        .collect();
+    definitions.sort_by_key(|it| it.at);
+    let mut walk = Walk {
+        source,
+        ..Walk::default()
+    };
+    for (event, range) in parser.into_offset_iter() {
+        walk.event(event, range);
+    }
+    walk.end();
+    (walk.out, definitions)
+}
+
+/// A link that has begun.
+struct Open {
+    start: usize,
+    kind: LinkType,
+    address: String,
+    id: String,
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    source: &'a str,
+    out: Vec<Block>,
+    block: Option<Block>,
+    links: Vec<Open>,
+    emphasis: Vec<usize>,
+    raised: Option<usize>,
+    note: Option<String>,
+    /// How deep we are in what is left out.
+    out_of: usize,
+}
+
+impl Walk<'_> {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range.start),
+            Event::End(tag) => self.close(tag),
+            _ if self.out_of > 0 => {}
+            Event::Text(text) => self.push(&text, range.start),
+            Event::Code(text) => {
+                let start = self.len();
+                self.push(&text, range.start);
+                let end = self.len();
+                self.current().code.push(start..end);
+            }
+            Event::SoftBreak | Event::HardBreak => self.push("\n", range.start),
+            Event::FootnoteReference(name) => {
+                let at = self.len();
+                self.link(at..at, vec![To::Label(format!("^{name}"))]);
+            }
+            Event::InlineHtml(html) => self.html(&html),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, at: usize) {
+        match tag {
+            Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::MetadataBlock(_) => {
+                self.end();
+                self.out_of += 1;
+            }
+            Tag::Image { .. } => self.out_of += 1,
+            _ if self.out_of > 0 => {}
+            Tag::Paragraph => {
+                let fresh = self.block.as_ref().is_some_and(|it| it.text.is_empty());
+                if !fresh {
+                    self.begin(Kind::Prose);
+                }
+            }
+            Tag::Heading { level, .. } => self.begin(Kind::Heading(level as u8)),
+            Tag::List(_) => self.end(),
+            // Markdown counts on from the first; what is cited is the number that is written.
+            Tag::Item => {
+                let line = self.source.get(at..).unwrap_or_default().trim_start();
+                let digits = line.bytes().take_while(u8::is_ascii_digit).count().min(9);
+                self.begin(Kind::Item(line[..digits].parse().ok()));
+            }
+            Tag::FootnoteDefinition(name) => {
+                self.end();
+                self.note = Some(name.to_string());
+            }
+            Tag::TableHead => self.begin(Kind::Row { head: true }),
+            Tag::TableRow => self.begin(Kind::Row { head: false }),
+            Tag::TableCell => {
+                let at = self.len();
+                self.current().cells.push(at..at);
+            }
+            Tag::Emphasis => self.emphasis.push(self.len()),
+            Tag::Link {
+                link_type,
+                dest_url,
+                id,
+                ..
+            } => self.links.push(Open {
+                start: self.len(),
+                kind: link_type,
+                address: dest_url.to_string(),
+                id: id.to_string(),
+            }),
+            Tag::BlockQuote(_) | Tag::Table(_) => self.end(),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::CodeBlock | TagEnd::HtmlBlock | TagEnd::MetadataBlock(_) | TagEnd::Image => {
+                self.out_of = self.out_of.saturating_sub(1);
+            }
+            _ if self.out_of > 0 => {}
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::Item
+            | TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::BlockQuote(_)
+            | TagEnd::List(_) => self.end(),
+            TagEnd::FootnoteDefinition => {
+                self.end();
+                self.note = None;
+            }
+            TagEnd::TableCell => {
+                let at = self.len();
+                let block = self.current();
+                if let Some(cell) = block.cells.last_mut() {
+                    cell.end = at;
+                }
+                block.text.push('\n');
+            }
+            TagEnd::Emphasis => {
+                if let Some(start) = self.emphasis.pop() {
+                    let end = self.len();
+                    self.current().emphasis.push(start.min(end)..end);
+                }
+            }
+            TagEnd::Link => self.close_link(),
+            _ => {}
+        }
+    }
+
+    fn close_link(&mut self) {
+        let Some(open) = self.links.pop() else { return };
+        let end = self.len();
+        let range = open.start.min(end)..end;
+        let words = self.current().text[range.clone()].to_owned();
+        let to = match open.kind {
+            LinkType::Email => return,
+            // Of `[1][2]` with both defined, CommonMark makes one link; who writes it means two.
+            LinkType::Reference if label(&words).is_some() && label(&open.id).is_some() => {
+                vec![To::Label(words), To::Label(open.id)]
+            }
+            LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut => {
+                vec![To::Label(open.id)]
+            }
+            _ if open.address.starts_with('#') => match numbers(&words) {
+                Some(labels) => labels.into_iter().map(To::Label).collect(),
+                None => return,
+            },
+            _ => vec![To::Address(open.address)],
+        };
+        self.link(range, to);
+    }
+
+    /// `<sup>1</sup>` and `<a href="…">`: what tools write where Markdown has no word for it.
+    fn html(&mut self, html: &str) {
+        let tag = html.trim_matches(['<', '>']).trim();
+        let lower = tag.to_ascii_lowercase();
+        if lower == "sup" {
+            self.raised = Some(self.len());
+        } else if lower == "/sup" {
+            let Some(start) = self.raised.take() else {
+                return;
+            };
+            let range = start.min(self.len())..self.len();
+            let block = self.current();
+            let linked = block.links.iter().any(|it| it.range.start >= range.start);
+            if !linked
+                && glued(&block.text[..range.start])
+                && let Some(labels) = numbers(&block.text[range.clone()])
+            {
+                self.link(range, labels.into_iter().map(To::Guess).collect());
+            }
+        } else if lower.starts_with("a ") {
+            let address = attribute(tag, "href").unwrap_or_default().to_owned();
+            self.links.push(Open {
+                start: self.len(),
+                kind: LinkType::Inline,
+                address,
+                id: String::new(),
+            });
+        } else if lower == "/a" {
+            self.close_link();
+        } else if lower.starts_with("br") {
+            self.push("\n", 0);
+        }
+    }
+
+    fn link(&mut self, range: Range<usize>, to: Vec<To>) {
+        self.current().links.push(Link { range, to });
+    }
+
+    fn push(&mut self, text: &str, at: usize) {
+        let block = self.current();
+        if at > 0 || block.places.is_empty() {
+            block.places.push((block.text.len(), at));
+        }
+        block.text.push_str(text);
+    }
+
+    fn len(&self) -> usize {
+        self.block.as_ref().map_or(0, |it| it.text.len())
+    }
+
+    fn current(&mut self) -> &mut Block {
+        let kind = self.kind(Kind::Prose);
+        self.block.get_or_insert_with(|| Block::new(kind))
+    }
+
+    fn kind(&self, wanted: Kind) -> Kind {
+        self.note.clone().map_or(wanted, Kind::Note)
+    }
+
+    fn begin(&mut self, kind: Kind) {
+        self.end();
+        self.block = Some(Block::new(self.kind(kind)));
+    }
+
+    /// Ends the block. A link that goes on into the next block is no link.
+    fn end(&mut self) {
+        self.links.clear();
+        self.emphasis.clear();
+        self.raised = None;
+        if let Some(block) = self.block.take()
+            && !block.text.trim().is_empty()
+        {
+            self.out.push(block);
+        }
+    }
+}
+
+/// The value of `name="…"` in a tag.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = tag.split_once(&format!("{name}="))?;
+    let quote = after
+        .chars()
+        .next()
+        .filter(|it| *it == '"' || *it == '\'')?;
+    after[1..].split(quote).next()
+}

@@ -1,0 +1,330 @@
+//! The lists of sources at the end of a text, and the footnotes.
+use std::ops::Range;
+
+use super::blocks::{Block, Definition, Kind};
+use super::marks::{Mark, To, label};
+
+/// What headings of lists of sources say, in lower case.
+const TITLES: &[&str] = &[
+    "sources",
+    "references",
+    "reference list",
+    "bibliography",
+    "works cited",
+    "citations",
+    "cited sources",
+    "sources cited",
+    "source list",
+    "list of sources",
+    "footnotes",
+    "endnotes",
+    "notes",
+    "further reading",
+    "links",
+    "quellen",
+    "quellenverzeichnis",
+    "literatur",
+    "literaturverzeichnis",
+    "références",
+    "bibliographie",
+    "sources et références",
+    "fuentes",
+    "referencias",
+    "bibliografía",
+];
+/// Longest title kept.
+const TITLE: usize = 300;
+
+/// A block and the citations in it.
+pub(super) struct Marked {
+    pub(super) block: Block,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// One source as the text gives it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Its number or name; a footnote's begins with `^`.
+    pub(super) label: Option<String>,
+    pub(super) address: Option<String>,
+    /// A file that is named without being linked.
+    pub(super) path: Option<String>,
+    pub(super) title: Option<String>,
+    /// All that is said of it.
+    pub(super) text: String,
+    /// Its first byte in the file.
+    pub(super) at: usize,
+}
+
+/// The entries of all lists and footnotes in order, and for each block whether it is of a list.
+pub(super) fn entries(blocks: &[Marked], defined: &[Definition]) -> (Vec<Entry>, Vec<bool>) {
+    let mut found: Vec<Entry> = Vec::new();
+    let mut listed = vec![false; blocks.len()];
+    // The level of the heading that the list stands below.
+    let mut within: Option<u8> = None;
+    for (it, of_list) in blocks.iter().zip(&mut listed) {
+        let block = &it.block;
+        match &block.kind {
+            Kind::Heading(level) => {
+                if is_title(&block.text) {
+                    within = Some(*level);
+                } else if within.is_some_and(|it| *level <= it) {
+                    within = None;
+                }
+            }
+            Kind::Note(name) => {
+                *of_list = true;
+                note(it, name, &mut found);
+            }
+            // A line that only says "Sources:" is a heading too, up to the next one.
+            Kind::Prose if is_title(&block.text) => {
+                *of_list = true;
+                within = Some(7);
+            }
+            _ if within.is_some() || is_list(it) => {
+                *of_list = true;
+                take(it, &mut found);
+            }
+            _ => {}
+        }
+    }
+    if found.iter().all(|it| it.label.is_none()) && defined.is_empty() {
+        last_list(blocks, &mut listed, &mut found);
+    }
+    for it in defined {
+        found.push(Entry {
+            label: Some(it.label.clone()),
+            address: Some(it.address.clone()),
+            title: it.title.clone(),
+            text: it.title.clone().unwrap_or_default(),
+            at: it.at,
+            ..Entry::default()
+        });
+    }
+    (found, listed)
+}
+
+fn is_title(text: &str) -> bool {
+    let bare = text
+        .trim()
+        .trim_start_matches(|it: char| it.is_ascii_digit() || ".) #".contains(it))
+        .trim_end_matches([':', '.'])
+        .trim()
+        .to_lowercase();
+    TITLES.contains(&bare.as_str())
+}
+
+/// Whether a block outside of any list is one: lines that each begin with a number in brackets and
+/// have an address, or an item that is nothing but a link.
+fn is_list(it: &Marked) -> bool {
+    let block = &it.block;
+    match &block.kind {
+        Kind::Prose => {
+            let mut lines = lines(&block.text).peekable();
+            if lines
+                .peek()
+                .is_some_and(|it| is_title(&block.text[it.clone()]))
+            {
+                lines.next();
+            }
+            let mut any = false;
+            for range in lines {
+                any = true;
+                let line = &block.text[range.clone()];
+                let numbered = leading(line).is_some() && line.trim_start().starts_with(['[', '^']);
+                if !numbered || address(it, &range).is_none() {
+                    return false;
+                }
+            }
+            any
+        }
+        Kind::Item(_) => {
+            let whole = 0..block.text.len();
+            let bare = block.text.trim();
+            let alone = block
+                .links
+                .iter()
+                .any(|it| block.text[it.range.clone()].trim() == bare);
+            let line = bare.starts_with('[') && leading(bare).is_some();
+            (alone || line || is_url(bare)) && address(it, &whole).is_some()
+        }
+        _ => false,
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    (text.starts_with("http://") || text.starts_with("https://"))
+        && !text.contains(char::is_whitespace)
+}
+
+/// A numbered list at the very end whose every item has an address is one of sources.
+fn last_list(blocks: &[Marked], listed: &mut [bool], found: &mut Vec<Entry>) {
+    let is_item = |it: &Marked| {
+        matches!(it.block.kind, Kind::Item(Some(_)))
+            && address(it, &(0..it.block.text.len())).is_some()
+    };
+    let end = blocks
+        .iter()
+        .rposition(|it| !matches!(it.block.kind, Kind::Note(_)))
+        .map_or(0, |it| it + 1);
+    let start = blocks[..end]
+        .iter()
+        .rposition(|it| !is_item(it))
+        .map_or(0, |it| it + 1);
+    let begins = blocks.get(start).map(|it| &it.block.kind) == Some(&Kind::Item(Some(1)));
+    if end.saturating_sub(start) < 2 || !begins {
+        return;
+    }
+    for (it, of_list) in blocks[start..end].iter().zip(&mut listed[start..end]) {
+        *of_list = true;
+        take(it, found);
+    }
+}
+
+/// The lines of a text that are not empty.
+fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let start = at;
+        at += line.len();
+        (!line.trim().is_empty()).then(|| start..start + line.trim_end().len())
+    })
+}
+
+/// Adds what a block of a list lists: an item is one source, of running text each line that begins
+/// with a number or has an address.
+fn take(marked: &Marked, found: &mut Vec<Entry>) {
+    let block = &marked.block;
+    match &block.kind {
+        Kind::Item(number) => {
+            let mut it = entry(marked, 0..block.text.len());
+            it.label = it.label.or_else(|| number.map(|it| it.to_string()));
+            found.push(it);
+        }
+        Kind::Row { head: true } => {}
+        Kind::Row { head: false } => found.push(entry(marked, 0..block.text.len())),
+        _ => {
+            for range in lines(&block.text) {
+                let line = &block.text[range.clone()];
+                if is_title(line) {
+                    continue;
+                }
+                let it = entry(marked, range);
+                if it.label.is_some() || it.address.is_some() {
+                    found.push(it);
+                } else if let Some(last) = found.last_mut() {
+                    last.text = format!("{} {}", last.text, it.text);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the footnote `name`, or a further paragraph of it.
+fn note(marked: &Marked, name: &str, found: &mut Vec<Entry>) {
+    let name = format!("^{name}");
+    let mut it = entry(marked, 0..marked.block.text.len());
+    match found
+        .last_mut()
+        .filter(|it| it.label.as_ref() == Some(&name))
+    {
+        Some(had) => {
+            had.address = had.address.take().or(it.address);
+            had.text = format!("{} {}", had.text, it.text);
+        }
+        None => {
+            it.label = Some(name);
+            found.push(it);
+        }
+    }
+}
+
+fn entry(marked: &Marked, range: Range<usize>) -> Entry {
+    let block = &marked.block;
+    let whole = &block.text[range.clone()];
+    let text = whole.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lead = leading(whole);
+    let inside = |it: &Range<usize>| it.start >= range.start && it.end <= range.end;
+    let linked = block
+        .links
+        .iter()
+        .find(|it| inside(&it.range) && it.to.iter().any(|to| matches!(to, To::Address(_))));
+    let words = linked.map(|it| block.text[it.range.clone()].trim());
+    Entry {
+        label: lead
+            .as_ref()
+            .map(|it| it.0.clone())
+            .or_else(|| words.and_then(label)),
+        address: address(marked, &range),
+        path: path(&text),
+        title: block
+            .emphasis
+            .iter()
+            .find(|it| inside(it))
+            .map(|it| block.text[it.clone()].to_owned())
+            .or_else(|| words.filter(|it| it.contains(' ')).map(str::to_owned))
+            .or_else(|| title(&whole[lead.map_or(0, |it| it.1)..]))
+            .map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
+            .map(|it| it.chars().take(TITLE).collect()),
+        at: block.place(range.start),
+        text,
+    }
+}
+
+/// The number that a line begins with, and where what follows begins: `[1]`, `[1]:`, `1.`, `1)`, `(1)`,
+/// `^1`.
+fn leading(line: &str) -> Option<(String, usize)> {
+    let trimmed = line.trim_start();
+    let skipped = line.len() - trimmed.len();
+    let digits = trimmed
+        .trim_start_matches(['[', '(', '^', '【'])
+        .split(|it: char| !it.is_ascii_digit())
+        .next()?;
+    let one = label(digits)?;
+    let from = trimmed.find(digits)?;
+    let opened = from > 0;
+    let after = &trimmed[from + digits.len()..];
+    let rest = after.trim_start_matches([']', ')', '.', ':', '】']);
+    let shut = after.len() - rest.len();
+    let parted = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    let sound = (opened || shut > 0) && (parted || shut > 0 && opened);
+    sound.then(|| (one, skipped + trimmed.len() - rest.len()))
+}
+
+/// The first address in `range`, linked or bare.
+fn address(it: &Marked, range: &Range<usize>) -> Option<String> {
+    let from = it.marks.partition_point(|it| it.range.start < range.start);
+    it.marks[from..]
+        .iter()
+        .take_while(|it| it.range.start < range.end)
+        .flat_map(|it| &it.to)
+        .find_map(|to| match to {
+            To::Address(it) if !it.is_empty() => Some(it.clone()),
+            _ => None,
+        })
+}
+
+/// A file named by its full path: up to the next ` · `, else to the end.
+fn path(text: &str) -> Option<String> {
+    let at = text
+        .find(" /")
+        .map(|it| it + 1)
+        .or(text.starts_with('/').then_some(0))?;
+    let rest = &text[at..];
+    let end = rest.find(" · ").unwrap_or(rest.len());
+    let path = rest[..end].trim_end_matches(['.', ',']);
+    (path.len() > 1 && !path.starts_with("//")).then(|| path.to_owned())
+}
+
+/// What stands before the address: "Title — https://…", "Title. https://…".
+fn title(text: &str) -> Option<String> {
+    let before = text.split("http").next().unwrap_or_default();
+    let first = before.split(" — ").next().unwrap_or_default();
+    let first = first.trim_matches(|it: char| it.is_whitespace() || ".,:-–—\"“”*".contains(it));
+    let letters = first
+        .chars()
+        .filter(|it| it.is_alphabetic())
+        .take(3)
+        .count();
+    (letters == 3).then(|| first.to_owned())
+}

@@ -122,11 +122,11 @@ fn says(step: &str, words: &str) -> Value {
         "plan" => json!({
             "complexity": "simple",
             "items": [
-                {"heading": "The figure", "asks": RAIN, "queries": ["green roof annual rainfall retained"]},
+                {"heading": "The figure", "asks": RAIN, "query": "green roof annual rainfall retained"},
                 {"heading": "Depth", "asks": "How does the depth of the substrate change it?",
-                 "queries": ["substrate depth rainfall retention"]},
+                 "query": "substrate depth rainfall retention"},
                 {"heading": "Season", "asks": "Does it differ between summer and winter?",
-                 "queries": ["green roof winter rainfall retention"]},
+                 "query": "green roof winter rainfall retention"},
             ],
             "goal": "Say how much.", "tone": "plain",
             "sections": [{"title": "The figure", "guidance": "", "items": [1, 2, 3]}],

@@ -1,0 +1,206 @@
+//! What small models get wrong is mended: thin plans, wrong numbers and ids, nods, prompts that prove too long; what is
+//! missing is searched for.
+use ibid::domain::ModelRole;
+use ibid::record::Event;
+use ibid::seams::TooLong;
+use ibid::{Error, Kind};
+use serde_json::json;
+
+use super::{Scripted, holds, id_of, number_of, run, well, words_of};
+use crate::memory::question;
+
+#[tokio::test]
+async fn a_wrong_number_and_a_wrong_id_give_way_to_the_words_they_stand_beside() {
+    let model = Scripted::new(|step, words| {
+        match step {
+        "weigh" if words.contains("stripped from the bark") => Ok(json!({"evidence": [
+            {"item": "Q1", "sentences": [number_of(words, "Cork floats")],
+             "claim": "Cork is a light material stripped from the bark of the cork oak.", "stance": "for"},
+        ]})
+        .to_string()),
+        "write" => {
+            let nine = id_of(words, "nine years").unwrap();
+            let text = "Cork is a light material that is stripped from the bark of the cork oak.";
+            Ok(json!({"sections": [{"heading": "What cork is", "sentences": [{"text": text, "evidence": [nine]}]}]})
+                .to_string())
+        }
+        _ => Ok(well(step, words).to_string()),
+    }
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let claim = report
+        .sections
+        .iter()
+        .flat_map(|it| it.paragraphs.iter().flatten());
+    let claim = claim
+        .clone()
+        .find(|it| it.text().contains("light material"))
+        .unwrap();
+    for cited in claim.citations() {
+        assert!(cited.passage.text().expose().contains("light material"));
+    }
+}
+
+#[tokio::test]
+async fn a_checker_that_nods_at_everything_is_not_believed_where_the_quotes_speak_of_something_else()
+ {
+    let model = Scripted::new(|step, words| match step {
+        "write" => {
+            let nine = id_of(words, "nine years").unwrap();
+            let text = "Portugal exports wine stoppers to vineyards worldwide.";
+            Ok(json!({"sections": [{"heading": "Harvest", "sentences": [{"text": text, "evidence": [nine]}]}]})
+                .to_string())
+        }
+        _ => Ok(well(step, words).to_string()),
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let said = report.unwrap();
+    let said = words_of(&said).join(" ");
+    assert!(
+        !said.contains("vineyards") && said.contains("nine years"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_thin_plan_is_filled_up_and_always_asks_the_question() {
+    let model = Scripted::new(|step, words| {
+        match step {
+        "plan" => Ok(json!({
+            "complexity": "simple",
+            "items": [{"heading": "Harvest", "asks": "How is the bark harvested?", "query": "bark harvest"}],
+            "goal": "g", "tone": "t", "directives": [],
+            "sections": [{"title": "Harvest", "guidance": "", "items": [1, 5]}],
+        })
+        .to_string()),
+        _ => Ok(well(step, words).to_string()),
+    }
+    });
+    let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    holds(&report.unwrap());
+    let plan = events
+        .iter()
+        .find_map(|it| match it {
+            Event::PlanProposed { plan } => Some(plan.clone()),
+            _ => None,
+        })
+        .unwrap();
+    let asks: Vec<&str> = plan.items().iter().map(|it| it.asks.as_str()).collect();
+    assert!(asks.len() >= 3 && asks[0].contains("cork"), "{asks:?}");
+    assert_eq!(plan.items()[1].heading, "Harvest");
+    let harvest = plan
+        .writing
+        .sections
+        .iter()
+        .find(|it| it.title == "Harvest");
+    assert_eq!(harvest.unwrap().items, [plan.items()[1].id]);
+}
+
+#[tokio::test]
+async fn a_model_says_what_is_missing_and_that_is_searched_for() {
+    let model = Scripted::new(|step, words| match step {
+        "cover" if words.contains("Item: How is cork harvested?") => Ok(json!({
+            "state": "open", "gap": "No yield of a harvest.", "gap_query": "cork yield per harvest"
+        })
+        .to_string()),
+        "queries" => Err(Error::new(Kind::Malformed, "asking scripted/one")),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let mut asked = question("What is cork?");
+    asked.method.depth = 2;
+    asked.method.completeness_threshold = 1.0;
+    let (report, events) = run(&model, &ModelRole::ALL, &asked).await;
+    let report = report.unwrap();
+    holds(&report);
+    let row = &report.coverage[1];
+    assert_eq!(row.gap.as_deref(), Some("No yield of a harvest."));
+    assert_eq!(
+        row.state.judged(),
+        "partial",
+        "what was found is not nothing"
+    );
+    let gap = events.iter().any(|it| {
+        matches!(it, Event::GapFound { gap_query, .. } if gap_query == "cork yield per harvest")
+    });
+    assert!(gap);
+    let said = report.method.queries.join(" | ");
+    assert!(said.contains("cork yield per harvest"), "{said}");
+}
+
+#[tokio::test]
+async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again() {
+    for asks_by in ["more", "tag"] {
+        let model = Scripted::new(move |step, words| {
+            let mut said = well(step, words);
+            if step == "write" && !words.contains("An earlier draft") {
+                match asks_by {
+                    "more" => said["more"] = json!(["Quercus suber Alentejo", ""]),
+                    _ => {
+                        let tag = "Its harvest <request_more_info topic=\"Quercus suber Alentejo\"/> is long.";
+                        let id = said["sections"][0]["sentences"][0]["evidence"].clone();
+                        let sentences = said["sections"][0]["sentences"].as_array_mut().unwrap();
+                        sentences.push(json!({"text": tag, "evidence": id}));
+                    }
+                }
+            }
+            Ok(said.to_string())
+        });
+        let mut asked = question("What is cork?");
+        asked.method.depth = 1;
+        asked.method.max_refinement_iterations = 2;
+        let (report, events) = run(&model, &ModelRole::ALL, &asked).await;
+        let report = report.unwrap();
+        holds(&report);
+        let writes = model.steps().iter().filter(|it| *it == "write").count();
+        assert_eq!(writes, 2, "{asks_by}");
+        assert_eq!(report.method.waves, 2);
+        assert!(
+            report
+                .method
+                .queries
+                .contains(&"Quercus suber Alentejo".to_owned())
+        );
+        let told = events
+            .iter()
+            .filter(|it| it.name() == "draft.delta")
+            .count();
+        assert!(told > 0 && !words_of(&report).join(" ").contains("request_more_info"));
+
+        // Where refinement is off, the model is told that it may not ask.
+        asked.method.max_refinement_iterations = 0;
+        let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
+        assert_eq!(report.unwrap().method.waves, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_after_all_is_sent_with_less() {
+    let long = |step: &str| {
+        Error::new(Kind::Malformed, format!("asking scripted/one for {step}")).because(TooLong)
+    };
+    let model = Scripted::new(move |step, words| match step {
+        "write" if words.matches("\nE").count() > 2 => Err(long(step)),
+        "weigh" if words.matches("\n[").count() > 1 => Err(long(step)),
+        "write" => {
+            let id = words
+                .lines()
+                .find_map(|it| Some(it.strip_prefix('E')?.split(':').next()?.to_owned()));
+            let text = "Cork is a light material from the bark of the cork oak.";
+            Ok(
+                json!({"sections": [{"heading": "What cork is", "sentences": [
+                {"text": text, "evidence": [format!("E{}", id.unwrap())]}]}], "more": []})
+                .to_string(),
+            )
+        }
+        "weigh" => Ok(json!({"evidence": []}).to_string()),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let writes = model.steps().iter().filter(|it| *it == "write").count();
+    assert!((2..=4).contains(&writes), "{writes}");
+    assert!(!report.method.unaided.contains(&"write".to_owned()));
+}

@@ -93,7 +93,8 @@ pub(super) fn settings() -> IndexSettings {
 
 /// Makes our terms known to `index`; needed after every open.
 pub(super) fn register(index: &Index) {
-    index
-        .tokenizers()
-        .register(TERMS, tantivy::tokenizer::TextAnalyzer::from(Terms));
+    index.tokenizers().register(
+        TERMS,
+        tantivy::tokenizer::TextAnalyzer::from(Terms::default()),
+    );
 }

@@ -1,4 +1,6 @@
 //! From words to terms: what is matched when a query meets a document.
+use std::collections::HashMap;
+
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -23,51 +25,70 @@ pub(super) struct Term {
 /// A hyphenated word gives its parts and, at the place of the first, the parts joined, so that
 /// `beta-blocker`, `beta blocker` and `betablocker` meet.
 pub(super) fn terms(text: &str) -> Vec<Term> {
-    let mut found = Vec::new();
-    let mut position = 0;
-    for token in words::tokens(text) {
-        let word = fold(token.text);
-        if word.len() > LONGEST {
-            position += 1;
-            continue;
-        }
-        if !word.contains(['-', '‐', '‑']) {
-            let stop = words::is_stop(&word);
-            found.push(Term {
-                text: stem(&word, stop),
-                position,
-                stop,
-            });
-            position += 1;
-            continue;
-        }
-        let joined: String = word
-            .chars()
-            .filter(|it| !matches!(it, '-' | '‐' | '‑'))
-            .collect();
-        found.push(Term {
-            text: stem(&joined, false),
-            position,
-            stop: false,
-        });
-        for part in word.split(['-', '‐', '‑']).filter(|it| !it.is_empty()) {
-            let stop = words::is_stop(part);
-            found.push(Term {
-                text: stem(part, stop),
-                position,
-                stop,
-            });
-            position += 1;
-        }
-    }
-    found
+    Stems::default().terms(text)
 }
 
-fn stem(word: &str, stop: bool) -> String {
-    if stop {
-        word.to_owned()
-    } else {
-        words::stem(word)
+/// Stems that were worked out before. Few words make up most of a text, and stemming is a tenth of indexing.
+#[derive(Clone, Default)]
+struct Stems(HashMap<String, String>);
+
+/// Stems kept; what is met later is worked out each time.
+const KEPT: usize = 20_000;
+
+impl Stems {
+    fn of(&mut self, word: &str, stop: bool) -> String {
+        if stop {
+            return word.to_owned();
+        }
+        if let Some(known) = self.0.get(word) {
+            return known.clone();
+        }
+        let stem = words::stem(word);
+        if self.0.len() < KEPT {
+            self.0.insert(word.to_owned(), stem.clone());
+        }
+        stem
+    }
+
+    fn terms(&mut self, text: &str) -> Vec<Term> {
+        let mut found = Vec::new();
+        let mut position = 0;
+        for token in words::tokens(text) {
+            let word = fold(token.text);
+            if word.len() > LONGEST {
+                position += 1;
+                continue;
+            }
+            if !word.contains(['-', '‐', '‑']) {
+                let stop = words::is_stop(&word);
+                found.push(Term {
+                    text: self.of(&word, stop),
+                    position,
+                    stop,
+                });
+                position += 1;
+                continue;
+            }
+            let joined: String = word
+                .chars()
+                .filter(|it| !matches!(it, '-' | '‐' | '‑'))
+                .collect();
+            found.push(Term {
+                text: self.of(&joined, false),
+                position,
+                stop: false,
+            });
+            for part in word.split(['-', '‐', '‑']).filter(|it| !it.is_empty()) {
+                let stop = words::is_stop(part);
+                found.push(Term {
+                    text: self.of(part, stop),
+                    position,
+                    stop,
+                });
+                position += 1;
+            }
+        }
+        found
     }
 }
 
@@ -84,7 +105,7 @@ fn fold(word: String) -> String {
 
 /// [`terms`] in the shape tantivy asks for.
 #[derive(Clone, Default)]
-pub(super) struct Terms;
+pub(super) struct Terms(Stems);
 
 /// The terms of one text on their way into the index.
 pub(super) struct Stream {
@@ -96,7 +117,7 @@ impl Tokenizer for Terms {
     type TokenStream<'a> = Stream;
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream {
         Stream {
-            left: terms(text).into_iter(),
+            left: self.0.terms(text).into_iter(),
             token: Token::default(),
         }
     }

@@ -6,10 +6,10 @@ use super::parts::SpentBefore;
 use crate::adapters::model::metered::most_input;
 use crate::adapters::model::stack::{self, Chosen, MOST_OUTPUT, Shared};
 use crate::adapters::model::{
-    Caps, Deadlines, Limiters, Limits, Patience, Price, Purse, Spent, Target,
+    Caps, Deadlines, Limiters, Limits, Patience, Price, Provider, Purse, Spent, Target,
 };
 use crate::adapters::system;
-use crate::config::Settings;
+use crate::config::{Endpoint, Settings};
 use crate::domain::{Budget, ModelRole, Question, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{LanguageModel, Mind, Models, Prompt};
@@ -41,9 +41,8 @@ pub(super) fn open(
         deadlines: Deadlines::default(),
         chance: system::chance(),
     };
-    let price = price(&settings.price)?;
     let mut dearest: Option<Price> = None;
-    let mut opened: BTreeMap<&str, Arc<dyn LanguageModel>> = BTreeMap::new();
+    let mut opened: BTreeMap<(&str, Option<&Endpoint>), Arc<dyn LanguageModel>> = BTreeMap::new();
     let mut models = Models::default();
     for (role, spec) in named {
         let fault = |it: Error| {
@@ -51,12 +50,17 @@ pub(super) fn open(
             let hint = it.help().unwrap_or_default().to_owned();
             Error::new(it.kind(), doing).because(it).hint(hint)
         };
-        let model = match opened.get(spec.as_str()) {
+        let own = settings.endpoints.get(role);
+        let model = match opened.get(&(spec.as_str(), own)) {
             Some(it) => Arc::clone(it),
             None => {
                 let chosen = spec
                     .split(',')
-                    .map(|it| chosen(it.trim(), settings, price, caps.usd.is_some()))
+                    .enumerate()
+                    .map(|(nth, it)| {
+                        let own = own.filter(|_| nth == 0);
+                        chosen(it.trim(), settings, own, caps.usd.is_some())
+                    })
                     .collect::<Result<Vec<Chosen>>>()
                     .map_err(fault)?;
                 let of_call = |it: &Price| it.most(1_000, 1_000);
@@ -67,11 +71,11 @@ pub(super) fn open(
                     .max_by(|a, b| of_call(a).total_cmp(&of_call(b)));
                 let model: Arc<dyn LanguageModel> =
                     Arc::new(stack::open(chosen, &shared).map_err(fault)?);
-                opened.insert(spec, Arc::clone(&model));
+                opened.insert((spec, own), Arc::clone(&model));
                 model
             }
         };
-        let window = settings.model_window;
+        let window = window(settings, own);
         models.give(*role, Mind { model, window });
     }
     let book: SpentBefore = Box::new(move |before: &Usage, doubted: &[Prompt]| {
@@ -101,12 +105,26 @@ fn most_of(prompt: &Prompt, price: Option<Price>) -> Spent {
     }
 }
 
-/// One model by its name, with the price that is set, else its list price.
-fn chosen(spec: &str, settings: &Settings, price: Option<Price>, capped: bool) -> Result<Chosen> {
+/// Tokens of prompt and answer together that a role's model takes.
+fn window(settings: &Settings, own: Option<&Endpoint>) -> u32 {
+    own.and_then(|it| it.max_context)
+        .unwrap_or(settings.model_window)
+}
+
+/// One model by its name, with what the role has of its own, and with the price that is set, else its list price.
+fn chosen(spec: &str, settings: &Settings, own: Option<&Endpoint>, capped: bool) -> Result<Chosen> {
+    let own_target = |own| own_target(spec, settings, own);
     let variable = |name: &str| settings.variables.get(name).map(str::to_owned);
-    let mut chosen = Chosen::listed(Target::find(spec, &variable)?);
-    chosen.window = Some(u64::from(settings.model_window));
-    chosen.price = price.or(chosen.price);
+    let target = own.map_or_else(|| Target::find(spec, &variable), own_target)?;
+    let mut chosen = Chosen::listed(target);
+    let priced = own.map_or("", |it| it.price.as_str());
+    let priced = if priced.is_empty() {
+        settings.price.as_str()
+    } else {
+        priced
+    };
+    chosen.window = Some(u64::from(window(settings, own)));
+    chosen.price = price(priced)?.or(chosen.price);
     if capped && chosen.price.is_none() {
         // A wall of money needs prices; better told now than after the first call.
         return Err(Error::new(
@@ -118,6 +136,26 @@ fn chosen(spec: &str, settings: &Settings, price: Option<Price>, capped: bool) -
         ));
     }
     Ok(chosen)
+}
+
+/// Where a role's model is asked, and with which key, where these are the role's own.
+fn own_target(spec: &str, settings: &Settings, own: &Endpoint) -> Result<Target> {
+    let named = spec.split(['/', ':']).next().and_then(Provider::named);
+    let of = |vars: &[&str], name: &str| vars.contains(&name);
+    let variables = &settings.variables;
+    if !own.api_key_env.is_empty() && variables.get(&own.api_key_env).is_none() {
+        return Err(Error::new(Kind::Setup, format!("no key is set for {spec}"))
+            .hint(format!("Set {} to your key.", own.api_key_env)));
+    }
+    Target::find(spec, &|name| match named {
+        Some(it) if of(it.base_vars, name) && !own.base_url.is_empty() => {
+            Some(own.base_url.clone())
+        }
+        Some(it) if of(it.key_vars, name) && !own.api_key_env.is_empty() => {
+            variables.get(&own.api_key_env).map(str::to_owned)
+        }
+        _ => variables.get(name).map(str::to_owned),
+    })
 }
 
 /// A model that is set, and what is known of it.
@@ -133,19 +171,19 @@ pub struct Standing {
 
 /// Every model that the settings name, without asking any.
 pub fn standing(settings: &Settings) -> Vec<Standing> {
-    let mut by_spec: BTreeMap<&str, Vec<ModelRole>> = BTreeMap::new();
+    let mut by_spec: BTreeMap<(&str, Option<&Endpoint>), Vec<ModelRole>> = BTreeMap::new();
     for (role, spec) in &settings.models {
-        for one in spec.split(',') {
-            by_spec.entry(one.trim()).or_default().push(*role);
+        for (nth, one) in spec.split(',').enumerate() {
+            let own = settings.endpoints.get(role).filter(|_| nth == 0);
+            by_spec.entry((one.trim(), own)).or_default().push(*role);
         }
     }
     by_spec
         .into_iter()
-        .map(|(spec, roles)| Standing {
+        .map(|((spec, own), roles)| Standing {
             roles,
             spec: spec.to_owned(),
-            found: price(&settings.price)
-                .and_then(|price| chosen(spec, settings, price, settings.budget.usd.is_some()))
+            found: chosen(spec, settings, own, settings.budget.usd.is_some())
                 .map(|it| (it.target.base_url.clone(), it.price.is_some())),
         })
         .collect()
@@ -188,7 +226,6 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<Estim
     let pages = ((rounds * queries + again * 2) * u64::from(method.results_per_query))
         .min(question.budget.pages.unwrap_or(u64::MAX))
         .min(question.budget.calls.unwrap_or(u64::MAX));
-    let room = u64::from(settings.model_window);
     let sentences = 40;
     let by_role = [
         (ModelRole::Planner, 2, FRAME, 1_000),
@@ -199,16 +236,10 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<Estim
             FRAME + 600,
             400,
         ),
-        (
-            ModelRole::Summarizer,
-            pages,
-            (PAGE + FRAME).min(room),
-            FOUND,
-        ),
-        (ModelRole::Writer, 2 + 2 * again, room, REPORT.min(room / 3)),
+        (ModelRole::Summarizer, pages, PAGE + FRAME, FOUND),
+        (ModelRole::Writer, 2 + 2 * again, u64::MAX, REPORT),
         (ModelRole::Verifier, sentences, CHECK.0, CHECK.1),
     ];
-    let set = price(&settings.price)?;
     let mut sum = Estimate {
         calls: 0,
         tokens_in: 0,
@@ -220,7 +251,10 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<Estim
             continue;
         };
         let first = spec.split(',').next().unwrap_or_default().trim();
-        let model = chosen(first, settings, set, false)?;
+        let own = settings.endpoints.get(&role);
+        let model = chosen(first, settings, own, false)?;
+        let room = u64::from(window(settings, own));
+        let (sent, received) = (sent.min(room), received.min(room / 3));
         sum.calls += calls;
         sum.tokens_in += calls * sent;
         sum.tokens_out += calls * received;

@@ -74,7 +74,11 @@ fn collect(
     found: &mut Vec<Found>,
 ) -> Result<()> {
     for (key, item) in table.iter() {
-        let name = format!("{prefix}{key}");
+        let mut name = format!("{prefix}{key}");
+        // A role is a name, or a table that holds the name as `model` beside what else the role has of its own.
+        if key == "model" && Setting::named(&name).is_none() {
+            name.truncate(prefix.len().saturating_sub(1));
+        }
         if let Some(inner) = item.as_table_like() {
             collect(inner, &format!("{name}."), path, text, found)?;
             continue;
@@ -154,19 +158,34 @@ fn put(document: &mut DocumentMut, name: &str, value: &Value) {
         Value::Text(it) | Value::Secret(it) => Toml::from(it.as_str()),
         Value::List(items) => Toml::from_iter(items.iter().map(String::as_str)),
     };
-    let (table, key) = match name.split_once('.') {
-        Some((table, key)) => {
-            let entry = document
-                .entry(table)
-                .or_insert_with(|| Item::Table(toml_edit::Table::new()));
-            if entry.as_table_like().is_none() {
-                *entry = Item::Table(toml_edit::Table::new());
-            }
-            (entry.as_table_like_mut(), key)
+    let mut parts: Vec<&str> = name.split('.').collect();
+    let Some(mut key) = parts.pop() else { return };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for (depth, part) in parts.into_iter().enumerate() {
+        let entry = table.entry(part).or_insert(match depth {
+            0 => Item::Table(toml_edit::Table::new()),
+            _ => Item::Value(Toml::from(toml_edit::InlineTable::new())),
+        });
+        if entry.as_table_like().is_none() {
+            // The name of a role's model moves into the role's table.
+            let named = entry.as_value().filter(|_| depth > 0).cloned();
+            *entry = match named {
+                Some(named) => Item::Value(Toml::from_iter([("model", named)])),
+                None => Item::Table(toml_edit::Table::new()),
+            };
         }
-        None => (Some(document.as_table_mut() as &mut dyn TableLike), name),
-    };
-    let Some(table) = table else { return };
+        match entry.as_table_like_mut() {
+            Some(inner) => table = inner,
+            None => return,
+        }
+    }
+    if table.get(key).is_some_and(Item::is_table_like) {
+        match table.get_mut(key).and_then(Item::as_table_like_mut) {
+            Some(inner) => table = inner,
+            None => return,
+        }
+        key = "model";
+    }
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
             let decor = old.decor().clone();

@@ -35,6 +35,8 @@ pub struct Settings {
     pub globs: Vec<String>,
     /// The model of each role that has one, `provider:model`.
     pub models: BTreeMap<ModelRole, String>,
+    /// What a role's model has of its own, for the roles that have.
+    pub endpoints: BTreeMap<ModelRole, Endpoint>,
     /// The variable whose key chose the models, where nobody named one.
     pub models_by_key: Option<&'static str>,
     /// Tokens of prompt and answer together that the models take.
@@ -55,6 +57,32 @@ pub struct Settings {
     pub pdf_memory_bytes: u64,
     /// Searches and reads at once, over all runs of the process.
     pub concurrency: usize,
+}
+
+/// What the model of one role has of its own; what is empty is as for the other roles.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// Where it is asked.
+    pub base_url: String,
+    /// The variable that holds its key.
+    pub api_key_env: String,
+    /// Tokens of prompt and answer together that it takes.
+    pub max_context: Option<u32>,
+    /// What it costs, as `price` writes it.
+    pub price: String,
+}
+
+impl Endpoint {
+    fn of(values: &Resolved, role: ModelRole) -> Endpoint {
+        let name = |key: &str| format!("models.{}.{key}", role.word());
+        let most = values.whole(&name("max_context"));
+        Endpoint {
+            base_url: values.word(&name("base_url")).to_owned(),
+            api_key_env: values.word(&name("api_key_env")).to_owned(),
+            max_context: most.map(|it| u32::try_from(it).unwrap_or(u32::MAX)),
+            price: values.word(&name("price")).to_owned(),
+        }
+    }
 }
 
 /// Variables by name. Their values may be keys, so nothing prints them.
@@ -101,6 +129,11 @@ impl Settings {
                 Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),
                 None => named,
             },
+            endpoints: ModelRole::ALL
+                .into_iter()
+                .map(|role| (role, Endpoint::of(values, role)))
+                .filter(|it| it.1 != Endpoint::default())
+                .collect(),
             models_by_key: by_key.map(|it| it.1),
             model_window: count("model_window"),
             price: values.word("price").to_owned(),

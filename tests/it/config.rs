@@ -438,3 +438,65 @@ fn a_model_chosen_by_its_key_can_be_asked_within_a_bound_of_money() {
         assert!(chosen.price.is_some(), "{spec} has no price");
     }
 }
+
+#[test]
+fn a_role_may_have_its_own_server_key_window_and_price() {
+    use ibid::app::models::standing;
+    use ibid::domain::ModelRole;
+    let place = Place::new();
+    let path = place.write(
+        "work/ibid.toml",
+        r#"
+model = "openai:gpt-5.1"
+[models]
+planner = { model = "ollama:qwen3:32b", base_url = "http://gpu:11434", max_context = 32768 }
+[models.verifier]
+model = "openrouter:x/y"
+api_key_env = "CHECKER_KEY"
+price = "0.5/1.5"
+"#,
+    );
+    let load = |env: &[(&str, &str)]| {
+        let mut surroundings = place.surroundings(env);
+        surroundings.cwd = place.path("work");
+        layers::load(&surroundings, &[]).unwrap().settings
+    };
+    let settings = load(&[("OPENAI_API_KEY", "k"), ("CHECKER_KEY", "c")]);
+    assert_eq!(settings.models[&ModelRole::Planner], "ollama:qwen3:32b");
+    assert_eq!(settings.models[&ModelRole::Writer], "openai:gpt-5.1");
+    assert_eq!(
+        settings.endpoints[&ModelRole::Planner].max_context,
+        Some(32_768)
+    );
+    let found: Vec<(String, String)> = standing(&settings)
+        .into_iter()
+        .map(|it| (it.spec, it.found.unwrap().0))
+        .collect();
+    let at = |spec: &str, place: &str| found.contains(&(spec.to_owned(), place.to_owned()));
+    assert!(at("ollama:qwen3:32b", "http://gpu:11434"), "{found:?}");
+    assert!(
+        at("openrouter:x/y", "https://openrouter.ai/api/v1"),
+        "{found:?}"
+    );
+
+    // The key that is named is the one that is missed.
+    let lacking = load(&[("OPENAI_API_KEY", "k"), ("OPENROUTER_API_KEY", "o")]);
+    let fault = standing(&lacking).into_iter().find_map(|it| it.found.err());
+    assert!(fault.unwrap().help().unwrap().contains("CHECKER_KEY"));
+
+    // Writing keeps what is there.
+    file::write(&path, "models.planner", "ollama:qwen3:8b").unwrap();
+    file::write(&path, "models.writer", "openai:gpt-5-mini").unwrap();
+    file::write(&path, "models.writer.base_url", "http://gate:8000/v1").unwrap();
+    let settings = load(&[("OPENAI_API_KEY", "k"), ("CHECKER_KEY", "c")]);
+    assert_eq!(settings.models[&ModelRole::Planner], "ollama:qwen3:8b");
+    assert_eq!(
+        settings.endpoints[&ModelRole::Planner].base_url,
+        "http://gpu:11434"
+    );
+    assert_eq!(settings.models[&ModelRole::Writer], "openai:gpt-5-mini");
+    assert_eq!(
+        settings.endpoints[&ModelRole::Writer].base_url,
+        "http://gate:8000/v1"
+    );
+}

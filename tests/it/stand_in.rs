@@ -338,6 +338,7 @@ fn method() -> Method {
 pub(crate) fn settings(data_dir: &Path) -> Settings {
     Settings {
         models_by_key: None,
+        endpoints: Default::default(),
         data_dir: data_dir.to_owned(),
         cache_dir: data_dir.join("cache"),
         folders: Vec::new(),

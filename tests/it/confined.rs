@@ -1,5 +1,4 @@
 //! What is read in a child process: what it gives, and what no document can do to the parent.
-use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use ibid::domain::PageDraft;
 use ibid::record::FailReason;
 
 use super::cli::Desk;
+use crate::memory::zipped;
 
 /// How long the caps may take to bite: the child is a debug build here.
 const SOON: Duration = Duration::from_secs(2);
@@ -262,7 +262,7 @@ fn a_child_that_talks_without_end_is_cut() {
 
 #[test]
 fn a_child_that_wants_too_much_memory_or_time_fails_alone() {
-    let bytes = container(&[("word/document.xml", word("Words of a document.").as_bytes())]);
+    let bytes = zipped(&[("word/document.xml", word("Words of a document.").as_bytes())]);
     let tight = Limits {
         pdf_memory_bytes: 24 << 20,
         ..limits()
@@ -288,16 +288,6 @@ fn word(words: &str) -> String {
     )
 }
 
-fn container(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        zip.start_file(*name, zip::write::SimpleFileOptions::default())
-            .unwrap();
-        zip.write_all(bytes).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
-
 /// The book whose spine names `files` chapters that say the same, each so many times.
 fn book(chapter: &[u8], files: usize, times: usize) -> Vec<u8> {
     let root = b"<container><rootfiles><rootfile full-path=\"b.opf\"/></rootfiles></container>";
@@ -318,7 +308,7 @@ fn book(chapter: &[u8], files: usize, times: usize) -> Vec<u8> {
         ("b.opf", package.as_bytes()),
     ];
     parts.extend(names.iter().map(|it| (it.as_str(), chapter)));
-    container(&parts)
+    zipped(&parts)
 }
 
 #[test]
@@ -341,7 +331,7 @@ fn no_container_costs_more_than_its_caps() {
     let mut many: Vec<(&str, &[u8])> = names.iter().map(|it| (it.as_str(), &b""[..])).collect();
     let page = word("Words of a document.");
     many.push(("word/document.xml", page.as_bytes()));
-    let good = container(&[("word/document.xml", page.as_bytes())]);
+    let good = zipped(&[("word/document.xml", page.as_bytes())]);
     let mut directory = good.clone();
     let central = directory
         .windows(4)
@@ -366,19 +356,19 @@ fn no_container_costs_more_than_its_caps() {
         (
             "zip bomb",
             "a.docx",
-            container(&[("word/document.xml", &spaces)]),
+            zipped(&[("word/document.xml", &spaces)]),
         ),
         (
             "deep nesting",
             "a.docx",
-            container(&[("word/document.xml", nested.as_bytes())]),
+            zipped(&[("word/document.xml", nested.as_bytes())]),
         ),
         (
             "billion laughs",
             "a.docx",
-            container(&[("word/document.xml", laughs.as_bytes())]),
+            zipped(&[("word/document.xml", laughs.as_bytes())]),
         ),
-        ("thousands of entries", "a.docx", container(&many)),
+        ("thousands of entries", "a.docx", zipped(&many)),
         ("directory leads nowhere", "a.docx", directory),
         ("entry lies about its size", "a.docx", sizes),
         ("directory lies about its length", "a.docx", count),

@@ -10,6 +10,8 @@ use ibid::adapters::documents::{
 use ibid::domain::{BlockKind, PageDraft};
 use ibid::record::FailReason;
 
+use crate::memory::zipped;
+
 fn limits() -> Limits {
     Limits {
         child: PathBuf::from(env!("CARGO_BIN_EXE_ibid")),
@@ -205,16 +207,6 @@ fn a_json_array_gives_one_document_an_element() {
         .map(|it| it.doc_id.unwrap())
         .collect();
     assert_eq!(ids, ["a", "b"]);
-}
-
-fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, bytes) in files {
-        zip.start_file(*name, zip::write::SimpleFileOptions::default())
-            .unwrap();
-        zip.write_all(bytes).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
 }
 
 const DOCX: &str = r#"<?xml version="1.0"?><w:document xmlns:w="w"><w:body>

@@ -1,14 +1,15 @@
 //! A world in memory: pages in a list, search by shared words, a store that only keeps events.
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ibid::domain::words::content_stems;
 use ibid::domain::{
     Block, BlockKind, Budget, Effort, Hit, Method, Mode, Page, PageDraft, PageHash, Query,
-    Question, RunId, Untrusted, Vertical,
+    Question, Report, RunId, Untrusted, Vertical,
 };
-use ibid::record::Envelope;
+use ibid::record::{Envelope, Event};
 use ibid::seams::{
     FrozenClock, Go, Log, Order, PageReader, Ranker, RunRow, SearchProvider, SeededChance,
     Steering, Step, StepState, Store, World,
@@ -284,4 +285,24 @@ pub(crate) fn page(url: &str, title: &str, date: Option<&str>, text: &str) -> Pa
         blocks,
         ..PageDraft::default()
     })
+}
+
+/// Researches in `world`: the report, and everything that was told.
+pub(crate) async fn researched(world: &World, asked: &Question) -> (Result<Report>, Vec<Event>) {
+    let events = Arc::new(Events::default());
+    let report = ibid::research::research(world, &log(events.clone()), &run_id(), asked).await;
+    let told = events.0.lock().unwrap();
+    let told = told.iter().map(|it| it.event.clone()).collect();
+    (report, told)
+}
+
+/// A ZIP archive of these files.
+pub(crate) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
 }

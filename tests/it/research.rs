@@ -8,7 +8,7 @@ use ibid::research::{plan, research};
 use ibid::seams::{Go, PageReader, Steering};
 use ibid::{Error, Kind, Result};
 
-use crate::memory::{Events, Onward, Pages, log, page, question, run_id, world};
+use crate::memory::{Events, Onward, Pages, log, page, question, researched, run_id, world};
 
 fn shelf() -> Vec<Page> {
     vec![
@@ -40,17 +40,8 @@ fn shelf() -> Vec<Page> {
 }
 
 async fn run(pages: Vec<Page>, asked: &Question) -> (Result<Report>, Vec<Event>) {
-    let events = Arc::new(Events::default());
     let world = world(Arc::new(Pages::new(pages)));
-    let report = research(&world, &log(events.clone()), &run_id(), asked).await;
-    let told = events
-        .0
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|it| it.event.clone())
-        .collect();
-    (report, told)
+    researched(&world, asked).await
 }
 
 #[tokio::test]

@@ -8,14 +8,13 @@ use ibid::adapters::journal::{Journal, JournaledModel};
 use ibid::adapters::store::SqliteStore;
 use ibid::domain::{Budget, Mode, ModelRole, Page, Question, Report};
 use ibid::record::{Event, VERSION};
-use ibid::research::research;
 use ibid::seams::{
     Completion, Finish, FrozenClock, LanguageModel, Log, Mind, Models, Prompt, Sink, Store, Tokens,
 };
 use ibid::{Error, Kind, Result};
 use serde_json::{Value, json};
 
-use crate::memory::{Events, Pages, log, page, question, run_id, world};
+use crate::memory::{Pages, page, question, researched, run_id, world};
 
 type Says = dyn Fn(&str, &str) -> Result<String> + Send + Sync;
 
@@ -192,7 +191,6 @@ async fn run(
     roles: &[ModelRole],
     asked: &Question,
 ) -> (Result<Report>, Vec<Event>) {
-    let events = Arc::new(Events::default());
     let mut world = world(Arc::new(Pages::new(shelf())));
     let mut models = Models::default();
     for role in roles {
@@ -206,15 +204,7 @@ async fn run(
         );
     }
     world.models = models;
-    let report = research(&world, &log(events.clone()), &run_id(), asked).await;
-    let told = events
-        .0
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|it| it.event.clone())
-        .collect();
-    (report, told)
+    researched(&world, asked).await
 }
 
 fn words_of(report: &Report) -> Vec<&str> {

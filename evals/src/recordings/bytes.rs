@@ -40,15 +40,8 @@ pub(super) fn body(row: &Value) -> Vec<u8> {
 
 /// The headers of a recorded answer.
 pub(super) fn headers(row: &Value) -> Headers {
-    let Some(Value::Object(all)) = row.pointer("/response/headers") else {
-        return Headers::default();
-    };
-    let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-    Headers(
-        all.iter()
-            .map(|(name, it)| (name.clone(), text(it)))
-            .collect(),
-    )
+    let headers = row.pointer("/response/headers");
+    headers.map(Headers::of_value).unwrap_or_default()
 }
 
 fn base64(text: &str) -> Vec<u8> {

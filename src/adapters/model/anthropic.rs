@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::draft::{Draft, arguments, count, text};
 use super::fault::{ModelFault, list};
 use super::frames::Frame;
-use super::request::{ModelSettings, Outgoing, Schemas, closed, system_asking_for};
+use super::request::{ModelSettings, Outgoing, Schemas, closed, system_asking_for, turns};
 use super::retry_after::Headers;
 use super::wire::Reader;
-use crate::seams::{Finish, Prompt, Role, Tokens};
+use crate::seams::{Finish, Prompt, Tokens};
 
 /// Sent where a prompt sets no bound, because this interface insists on one: what every model since Claude 3.5 takes.
 const MOST_TOKENS: u32 = 8192;
@@ -33,17 +33,7 @@ const REFUSED: &[&str] = &[
 
 /// The request for `prompt`.
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> Outgoing {
-    let messages: Vec<Value> = prompt
-        .messages
-        .iter()
-        .map(|it| {
-            let role = match it.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            };
-            json!({"role": role, "content": it.text})
-        })
-        .collect();
+    let messages = turns(prompt);
     let mut body = json!({
         "model": settings.model,
         "max_tokens": prompt.max_tokens.unwrap_or(MOST_TOKENS),

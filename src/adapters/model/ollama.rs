@@ -4,24 +4,14 @@ use serde_json::{Value, json};
 use super::draft::{Draft, arguments, count, text};
 use super::fault::{ModelFault, list};
 use super::frames::Frame;
-use super::request::{ModelSettings, Outgoing, Schemas, system_asking_for};
+use super::request::{ModelSettings, Outgoing, Schemas, turns_after_system};
 use super::retry_after::Headers;
 use super::wire::Reader;
-use crate::seams::{Finish, Prompt, Role, Tokens};
+use crate::seams::{Finish, Prompt, Tokens};
 
 /// The request for `prompt`. The schema goes into `format`, which constrains the model's words as they are chosen.
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> Outgoing {
-    let mut messages = Vec::new();
-    if let Some(system) = system_asking_for(prompt, settings) {
-        messages.push(json!({"role": "system", "content": system}));
-    }
-    messages.extend(prompt.messages.iter().map(|it| {
-        let role = match it.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
-        json!({"role": role, "content": it.text})
-    }));
+    let messages = turns_after_system(prompt, settings);
     let mut options = json!({});
     if let Some(most) = prompt.max_tokens {
         options["num_predict"] = most.into();

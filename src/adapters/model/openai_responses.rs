@@ -10,25 +10,15 @@ use super::draft::{Draft, arguments, count, text};
 use super::fault::{ModelFault, list};
 use super::frames::Frame;
 use super::openai_chat::cost;
-use super::request::{ModelSettings, Outgoing, Schemas, is_strict, system_asking_for};
+use super::request::{ModelSettings, Outgoing, Schemas, is_strict, system_asking_for, turns};
 use super::retry_after::Headers;
 use super::wire::Reader;
-use crate::seams::{Finish, Prompt, Role, Tokens};
+use crate::seams::{Finish, Prompt, Tokens};
 
 /// The request for `prompt`. Nothing is kept on the server. This interface knows no words to stop at: `prompt.stop` is
 /// not sent.
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> Outgoing {
-    let input: Vec<Value> = prompt
-        .messages
-        .iter()
-        .map(|it| {
-            let role = match it.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            };
-            json!({"role": role, "content": it.text})
-        })
-        .collect();
+    let input = turns(prompt);
     let mut body = json!({"model": settings.model, "input": input, "store": false});
     if let Some(system) = system_asking_for(prompt, settings) {
         body["instructions"] = system.into();

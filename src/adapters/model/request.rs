@@ -1,7 +1,7 @@
 //! What goes out, as plain parts: a path, headers without the key, a JSON body.
 use serde_json::{Value, json};
 
-use crate::seams::Prompt;
+use crate::seams::{Message, Prompt, Role};
 
 /// A request without host and key.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +96,25 @@ pub(super) fn system_asking_for(prompt: &Prompt, settings: &ModelSettings) -> Op
         (Some(system), Some(wanted)) => Some(format!("{system}\n\n{wanted}")),
         (system, wanted) => system.clone().or(wanted),
     }
+}
+
+/// The turns of `prompt` as nearly every dialect writes them.
+pub(super) fn turns(prompt: &Prompt) -> Vec<Value> {
+    let turn = |it: &Message| {
+        let role = match it.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        json!({"role": role, "content": it.text})
+    };
+    prompt.messages.iter().map(turn).collect()
+}
+
+/// The same after the system text, which many dialects take as a turn of its own.
+pub(super) fn turns_after_system(prompt: &Prompt, settings: &ModelSettings) -> Vec<Value> {
+    let system = system_asking_for(prompt, settings);
+    let system = system.map(|it| json!({"role": "system", "content": it}));
+    system.into_iter().chain(turns(prompt)).collect()
 }
 
 /// Whether OpenAI's strict mode takes `schema`: each object closed, each property required.

@@ -13,6 +13,13 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 pub struct Headers(pub Vec<(String, String)>);
 
 impl Headers {
+    /// The headers that a JSON object spells; none where `value` is something else.
+    pub fn of_value(value: &Value) -> Headers {
+        let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+        let all = value.as_object().into_iter().flatten();
+        Headers(all.map(|(name, it)| (name.clone(), text(it))).collect())
+    }
+
     /// The first value of `name`, in any case.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|it| it.0.eq_ignore_ascii_case(name));
@@ -62,15 +69,8 @@ fn of_headers(headers: &Headers) -> Option<Duration> {
 
 /// The headers that a gateway passes on in its message.
 fn passed_on(error: &Value) -> Headers {
-    let Some(Value::Object(all)) = error.pointer("/metadata/headers") else {
-        return Headers::default();
-    };
-    let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-    Headers(
-        all.iter()
-            .map(|(name, it)| (name.clone(), text(it)))
-            .collect(),
-    )
+    let headers = error.pointer("/metadata/headers");
+    headers.map(Headers::of_value).unwrap_or_default()
 }
 
 /// `34.4s`, `1m26.4s`, `2h`, `450ms`, or a bare count of seconds.

@@ -1,6 +1,6 @@
 //! Asking: `ibid "…"`, `run`, `answer`, `plan`.
 use std::io::{ErrorKind, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -192,19 +192,7 @@ fn question(
     let text = text(ask.question.as_deref())?;
     let today = jiff::Zoned::now().date();
     let settings = &loaded.settings;
-    let mut folders = Vec::new();
-    let configured = settings.folders.iter().map(|it| ("folders", it.clone()));
-    let flagged = ask
-        .sources
-        .folder
-        .iter()
-        .map(|it| ("--folder", surroundings.cwd.join(it)));
-    for (field, path) in configured.chain(flagged) {
-        let path = folder(field, &path)?;
-        if !folders.contains(&path) {
-            folders.push(path);
-        }
-    }
+    let folders = folders(&ask.sources.folder, loaded, surroundings)?;
     if folders.is_empty() {
         return Err(Error::new(Kind::Setup, "there is nothing to search")
             .hint("name a folder of documents with --folder DIR, or for good: ibid config set folders DIR"));
@@ -310,6 +298,27 @@ fn text(given: Option<&str>) -> Result<String> {
         .hint("put long material into a document and search it with --folder"));
     }
     Ok(trimmed.to_owned())
+}
+
+/// The folders to search: those of the settings, then those `given` by `--folder`; each once, as an absolute path.
+pub(super) fn folders(
+    given: &[PathBuf],
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Result<Vec<String>> {
+    let configured = loaded.settings.folders.iter().cloned();
+    let configured = configured.map(|it| ("folders", it));
+    let flagged = given
+        .iter()
+        .map(|it| ("--folder", surroundings.cwd.join(it)));
+    let mut found = Vec::new();
+    for (field, path) in configured.chain(flagged) {
+        let path = folder(field, &path)?;
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    Ok(found)
 }
 
 /// A folder that can be searched, as an absolute path.

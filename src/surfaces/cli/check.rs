@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::args::Check;
-use super::ask::folder;
+use super::ask::folders;
 use super::console::{Console, Paint};
 use super::exit::{Done, Exit};
 use super::follow::{columns_of, unless_stopped};
@@ -38,19 +38,8 @@ pub(super) fn check(
         (false, Some(parent)) => parent.to_owned(),
         _ => surroundings.cwd.clone(),
     };
-    let flagged = args
-        .folder
-        .iter()
-        .map(|it| ("--folder", surroundings.cwd.join(it)));
-    let configured = loaded
-        .settings
-        .folders
-        .iter()
-        .map(|it| ("folders", it.clone()));
-    let folders = configured
-        .chain(flagged)
-        .map(|(field, path)| folder(field, &path).map(PathBuf::from))
-        .collect::<Result<Vec<PathBuf>>>()?;
+    let folders = folders(&args.folder, loaded, surroundings)?;
+    let folders: Vec<PathBuf> = folders.into_iter().map(PathBuf::from).collect();
     with_app(loaded, async |app| {
         let heard = indexing::told(console);
         let working = async { Ok(app.check(text, &base, &folders, &heard).await?) };

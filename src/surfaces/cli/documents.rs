@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::args::{IndexAction, Search};
-use super::ask::folder;
+use super::ask::{folder, folders};
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::follow::unless_stopped;
@@ -109,19 +109,8 @@ pub(super) fn search(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let flagged = search
-        .folder
-        .iter()
-        .map(|it| ("--folder", surroundings.cwd.join(it)));
-    let configured = loaded
-        .settings
-        .folders
-        .iter()
-        .map(|it| ("folders", it.clone()));
-    let folders = configured
-        .chain(flagged)
-        .map(|(field, path)| folder(field, &path).map(PathBuf::from))
-        .collect::<Result<Vec<PathBuf>>>()?;
+    let folders = folders(&search.folder, loaded, surroundings)?;
+    let folders: Vec<PathBuf> = folders.into_iter().map(PathBuf::from).collect();
     let rows = match (&search.queries, &search.query) {
         (Some(file), _) => queries(&surroundings.cwd.join(file), file)?,
         (None, Some(query)) if query.trim().is_empty() => {

@@ -157,8 +157,14 @@ pub struct MethodNote {
     pub pages_read: u32,
     /// Pages that could not be read, with the reason.
     pub pages_failed: Vec<(String, String)>,
+    /// Which models were to play which roles, as `role: provider:model`, or `provider:model` where one plays all.
+    #[serde(default)]
+    pub models: Vec<String>,
     /// Which steps ran without a model.
     pub unaided: Vec<String>,
+    /// Why a step that has a model did without, by step.
+    #[serde(default)]
+    pub unaided_because: Vec<(String, String)>,
     /// Why looking stopped.
     pub stop: StopReason,
     /// What the gate said.

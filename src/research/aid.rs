@@ -1,5 +1,6 @@
 //! Who helps a step think, what that came to, and which steps had to do without.
 use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -97,7 +98,7 @@ pub(crate) struct Aid<'a> {
     usage: Usage,
     unpriced: bool,
     unaided: BTreeSet<Step>,
-    told: BTreeSet<Step>,
+    told: BTreeMap<Step, String>,
 }
 
 impl<'a> Aid<'a> {
@@ -108,7 +109,7 @@ impl<'a> Aid<'a> {
             usage: Usage::default(),
             unpriced: false,
             unaided: BTreeSet::new(),
-            told: BTreeSet::new(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -163,7 +164,8 @@ impl<'a> Aid<'a> {
             return Err(fault);
         }
         self.unaided.insert(step);
-        if self.told.insert(step) {
+        if let Entry::Vacant(first) = self.told.entry(step) {
+            first.insert(fault.chain());
             self.log.emit(Event::StepUnaided {
                 step: step.word().to_owned(),
                 role,
@@ -177,6 +179,12 @@ impl<'a> Aid<'a> {
     /// What models were asked and cost so far.
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// What the first fault was of each step that has a model and did without, wholly or in part.
+    pub(crate) fn unaided_because(&self) -> Vec<(String, String)> {
+        let because = |it: (&Step, &String)| (it.0.word().to_owned(), it.1.clone());
+        self.told.iter().map(because).collect()
     }
 
     /// The steps done without a model, wholly or in part, in the order of the flow.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use crate::domain::words::numbers;
 use crate::domain::{
     Answer, Brief, Checks, Citation, Claim, ClaimId, Conflict, Counted, Coverage, Evidence,
-    EvidenceId, Finding, MethodNote, Notes, Page, PageHash, Question, Report, RunId, Section, Side,
-    Source, SourceId,
+    EvidenceId, Finding, MethodNote, ModelRole, Notes, Page, PageHash, Question, Report, RunId,
+    Section, Side, Source, SourceId,
 };
 use crate::record::Event;
 use crate::seams::Log;
@@ -122,7 +122,9 @@ pub(crate) fn hold(
                 .iter()
                 .map(|(url, why)| (url.clone(), why.clone()))
                 .collect(),
+            models: named(question),
             unaided: aid.unaided(),
+            unaided_because: aid.unaided_because(),
             stop: gathered.stop,
             gate: gathered.gate.clone(),
         },
@@ -130,6 +132,23 @@ pub(crate) fn hold(
         coverage,
         checks,
         usage: gathered.usage.with_models(&aid.usage()),
+    }
+}
+
+/// The models of a question: one name where one plays all roles.
+fn named(question: &Question) -> Vec<String> {
+    let mut names: Vec<&String> = question.models.values().collect();
+    names.dedup();
+    match (
+        names.as_slice(),
+        question.models.len() == ModelRole::ALL.len(),
+    ) {
+        ([only], true) => vec![(*only).clone()],
+        _ => question
+            .models
+            .iter()
+            .map(|(role, name)| format!("{}: {name}", role.word()))
+            .collect(),
     }
 }
 

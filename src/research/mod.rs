@@ -31,7 +31,7 @@ use aid::Aid;
 use gather::Gathering;
 use write::Revision;
 
-use crate::domain::{Brief, Plan, Question, Report, RunId};
+use crate::domain::{Brief, Mode, Plan, Question, Report, RunId};
 use crate::error::Result;
 use crate::record::{Event, Phase};
 use crate::seams::{Log, World};
@@ -85,6 +85,9 @@ pub async fn research(
     log.enter(Phase::Check, None);
     let draft = verify::verify(&mut aid, gathered, &brief.lang, question.mode, draft).await?;
     let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
+    if question.mode == Mode::Answer && report.answer.is_none() {
+        return Err(write::nothing(&brief, gathered)?);
+    }
     log.emit(Event::ReportReady {
         report: Box::new(report.clone()),
     });

@@ -20,6 +20,7 @@ use super::ask::{
 use super::draft::{Draft, Line};
 use super::gathered::Gathered;
 use super::prompts;
+use super::unaided::answer::in_its_words;
 use super::unaided::sentence::claim_text;
 use super::weigh::says_the_same;
 
@@ -49,7 +50,9 @@ pub(crate) async fn verify(
     };
     let mut told: Vec<Line> = Vec::new();
     for line in lines(&mut draft) {
-        let verbatim = quotes(line).iter().any(|it| it.contains(&line.text));
+        let verbatim = quotes(line)
+            .iter()
+            .any(|it| it.contains(line.text.trim_end_matches('…')));
         if !verbatim && !told.contains(line) {
             told.push(line.clone());
         }
@@ -89,10 +92,17 @@ pub(crate) async fn verify(
         }
     }
     let words = &prompts::phrases()?.sentence;
-    // An answer that does not hold has no room for its quote; the report's short answer has.
+    // The report's short answer says it; a line that stands alone is cut from its quote.
     let unsound = draft.answer.as_ref().is_some_and(|it| faulty.contains(it));
     if unsound && mode == Mode::Report {
         draft.answer = None;
+    }
+    let mut answer = draft.answer.take();
+    if let Some(answer) = answer.as_mut().filter(|it| faulty.contains(it))
+        && let Some(it) = answer.evidence.first().and_then(|id| notes.get(id))
+    {
+        answer.text = in_its_words(&claim_text(it.passage.text().expose(), words));
+        answer.evidence.truncate(1);
     }
     for line in lines(&mut draft) {
         if !faulty.contains(line) {
@@ -103,6 +113,7 @@ pub(crate) async fn verify(
             line.evidence.truncate(1);
         }
     }
+    draft.answer = answer;
     // An answer that gave way may now say what was picked beside it.
     let mut said: BTreeSet<String> = BTreeSet::new();
     draft.short.retain(|it| said.insert(it.text.clone()));

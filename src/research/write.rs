@@ -446,7 +446,8 @@ pub(crate) fn tell(log: &Log, draft: &Draft) {
     }
 }
 
-fn nothing(brief: &Brief, gathered: &Gathered) -> Result<Error> {
+/// What is told where nothing that was read answers.
+pub(crate) fn nothing(brief: &Brief, gathered: &Gathered) -> Result<Error> {
     let words = &prompts::phrases()?.nothing;
     let pages = gathered.usage.pages;
     let hint = if pages == 0 {

@@ -284,3 +284,18 @@ fn plans_have_three_to_seven_items_whatever_is_asked() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_answer_is_cut_from_a_long_sentence_rather_than_left_out() {
+    let long = "Cork is a light and buoyant and compressible and fire-resistant and impermeable and renewable and \
+                recyclable and hypoallergenic material that people of many countries have always stripped by hand from \
+                the thick outer bark of the evergreen cork oak without harming the living tree.";
+    let pages = vec![page("https://oak.example/cork", "Cork", None, long)];
+    let mut asked = question("What is cork?");
+    asked.mode = Mode::Answer;
+    let answer = run(pages, &asked).await.0.unwrap().answer.unwrap();
+    assert!(answer.text.chars().count() <= 140, "{}", answer.text);
+    assert!(answer.text.ends_with('…') && answer.text.starts_with("Cork is a light"));
+    assert!(long.starts_with(answer.text.trim_end_matches('…')));
+    assert_eq!(answer.citations.len(), 1);
+}

@@ -276,6 +276,8 @@ fn report(
             waves: WAVES,
             pages_read: sources.len() as u32,
             pages_failed: failed,
+            models: Vec::new(),
+            unaided_because: Vec::new(),
             unaided: Vec::new(),
             stop,
             gate: GateVerdict {

@@ -191,7 +191,16 @@ async fn run(
     roles: &[ModelRole],
     asked: &Question,
 ) -> (Result<Report>, Vec<Event>) {
-    let mut world = world(Arc::new(Pages::new(shelf())));
+    run_over(model, roles, asked, shelf()).await
+}
+
+async fn run_over(
+    model: &Arc<Scripted>,
+    roles: &[ModelRole],
+    asked: &Question,
+    shelf: Vec<Page>,
+) -> (Result<Report>, Vec<Event>) {
+    let mut world = world(Arc::new(Pages::new(shelf)));
     let mut models = Models::default();
     for role in roles {
         let model = Arc::clone(model) as Arc<dyn LanguageModel>;

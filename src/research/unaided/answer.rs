@@ -246,7 +246,38 @@ pub(crate) fn line(
             }));
         }
     }
-    counted(notes, ranked, lean, clear)
+    if let Some(counted) = counted(notes, ranked, lean, clear)? {
+        return Ok(Some(counted));
+    }
+    // Better the beginning of the best sentence, plainly cut, than nothing where something answers.
+    Ok(ranked
+        .iter()
+        .find(|it| !against(clear, it.point, notes))
+        .map(|it| Line {
+            text: fill(prefix, &[("text", &cut(&it.point.text, room))]),
+            evidence: ids(notes, it.point),
+        }))
+}
+
+/// An answer in the words of a quote: whole where it fits, else its beginning.
+pub(crate) fn in_its_words(quote: &str) -> String {
+    cut(quote, ANSWER_CHARS)
+}
+
+/// The beginning of `text` that fits into `room` characters, up to a word, with an ellipsis; all of it where it fits.
+fn cut(text: &str, room: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(room) else {
+        return text.to_owned();
+    };
+    // Room for the ellipsis, then back to where a word ends.
+    let kept = &text[..text[..end].char_indices().next_back().map_or(0, |it| it.0)];
+    let whole = kept
+        .rfind(char::is_whitespace)
+        .map_or(kept, |at| &kept[..at]);
+    format!(
+        "{}…",
+        whole.trim_end_matches([' ', ',', ';', ':', '(', '-', '–'])
+    )
 }
 
 /// Where no sentence fits, a yes or no with its count still answers.

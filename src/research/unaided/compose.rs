@@ -1,7 +1,7 @@
 //! The extractive report: which sentences, where, and in which order.
 use crate::domain::{
-    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, Evidence, Item, Mode, Notes,
-    OpenPoint, Question, QuestionKind, StopReason,
+    Brief, Confidence, ConfidenceMark, Coverage, CoverageRow, Evidence, EvidenceId, Item, ItemId,
+    Mode, Notes, OpenPoint, Question, QuestionKind, StopReason,
 };
 use crate::error::Result;
 use crate::research::draft::{Draft, DraftConflict, DraftSection, Line};
@@ -129,6 +129,21 @@ pub(crate) fn compose(
             }
         }
     }
+    let lines = short_lines.iter().chain(findings.iter().map(|it| &it.0));
+    let said: Vec<EvidenceId> = lines.flat_map(|it| it.evidence.iter().copied()).collect();
+    let told: Vec<ItemId> = notes
+        .plan
+        .items()
+        .iter()
+        .map(|it| it.id)
+        .filter(|id| {
+            sections.iter().any(|it: &DraftSection| it.item == *id)
+                || notes
+                    .evidence
+                    .iter()
+                    .any(|it| it.items.contains(id) && said.contains(&it.id))
+        })
+        .collect();
     Ok(Some(Draft {
         title: title(question, brief),
         short: short_lines,
@@ -137,7 +152,7 @@ pub(crate) fn compose(
         findings,
         sections,
         conflicts,
-        open: open_points(gathered)?,
+        open: open_points(gathered, &told)?,
         reworded: 0,
         more: Vec::new(),
     }))
@@ -465,8 +480,8 @@ fn title(question: &Question, brief: &Brief) -> String {
     sentence_case(&cut)
 }
 
-/// What could not be established, and why not.
-fn open_points(gathered: &Gathered) -> Result<Vec<OpenPoint>> {
+/// What could not be established, and why not; also of which items nothing was `told`, whatever was read on them.
+fn open_points(gathered: &Gathered, told: &[ItemId]) -> Result<Vec<OpenPoint>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan()?;
     let plan = gathered.notes.plan.items();
@@ -491,7 +506,11 @@ fn open_points(gathered: &Gathered) -> Result<Vec<OpenPoint>> {
             why: it.gap.clone().unwrap_or_else(|| words.nothing.clone()),
         })
         .collect();
-    let besides: Vec<String> = left()
+    let untold = |it: &&CoverageRow| !told.contains(&it.id);
+    let besides: Vec<String> = gathered
+        .coverage
+        .iter()
+        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial) || untold(it))
         .filter_map(beside)
         .map(|it| it.heading.to_lowercase())
         .collect();

@@ -9,6 +9,9 @@ use crate::domain::{
     Citation, Claim, Conflict, Counted, Mode, Report, Source, SourceKind, StopReason,
 };
 
+/// Characters shown of why a step did without its model.
+const WHY: usize = 200;
+
 /// The whole report. With `quotes`, every citation has a footnote with its exact words.
 /// Of mode `answer` it is one line.
 pub fn report(it: &Report, quotes: bool) -> String {
@@ -361,18 +364,26 @@ fn method(out: &mut String, it: &Report) {
         if gate.pass { "passed" } else { "not passed" },
         plural(u64::from(gate.evidence_records), "record", "records"),
         gate.cited_records,
-        plural(
-            u64::from(gate.source_domains),
-            "distinct source",
-            "distinct sources"
-        ),
+        plural(u64::from(gate.source_domains), "site", "sites"),
         gate.reason
             .as_ref()
             .map_or_else(String::new, |it| format!(" ({})", escape::markdown(it)))
     );
     let _ = writeln!(out, "- Stopped because {}.", stopped(method.stop));
+    if !method.models.is_empty() {
+        let _ = writeln!(
+            out,
+            "- Models: {}.",
+            escape::markdown(&method.models.join("; "))
+        );
+    }
     if !method.unaided.is_empty() {
         let _ = writeln!(out, "- Without a model: {}.", listed(&method.unaided));
+    }
+    if let Some((step, why)) = method.unaided_because.first() {
+        let why: String = why.chars().take(WHY).collect();
+        let why = escape::markdown(&why);
+        let _ = writeln!(out, "- Why {step} did without its model: {why}");
     }
     let _ = writeln!(out, "- Checked by code: {}.\n", checks(it));
 }

@@ -405,6 +405,8 @@ fn report() -> Report {
             waves: 1,
             pages_read: 1,
             pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
+            models: Vec::new(),
+            unaided_because: Vec::new(),
             unaided: vec!["write".to_owned()],
             stop: StopReason::CoverageReached,
             gate: verdict(),

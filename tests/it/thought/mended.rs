@@ -1,13 +1,13 @@
 //! What small models get wrong is mended: thin plans, wrong numbers and ids, nods, prompts that prove too long; what is
 //! missing is searched for.
-use ibid::domain::ModelRole;
+use ibid::domain::{Mode, ModelRole};
 use ibid::record::Event;
 use ibid::seams::TooLong;
 use ibid::{Error, Kind};
 use serde_json::json;
 
-use super::{Scripted, holds, id_of, number_of, run, well, words_of};
-use crate::memory::question;
+use super::{Scripted, holds, id_of, number_of, run, run_over, well, words_of};
+use crate::memory::{page, question};
 
 #[tokio::test]
 async fn a_wrong_number_and_a_wrong_id_give_way_to_the_words_they_stand_beside() {
@@ -203,4 +203,33 @@ async fn a_prompt_that_is_too_long_after_all_is_sent_with_less() {
     let writes = model.steps().iter().filter(|it| *it == "write").count();
     assert!((2..=4).contains(&writes), "{writes}");
     assert!(!report.method.unaided.contains(&"write".to_owned()));
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_hold_gives_way_to_a_line_and_not_to_a_paragraph() {
+    let long = "Cork is a material that people of many countries have always stripped by hand from the thick outer \
+                bark of the evergreen cork oak, in years of patient work that only a few families still learn, without \
+                harming the living tree.";
+    let shelf = vec![page("https://oak.example/cork", "Cork", None, long)];
+    let model = Scripted::new(|step, words| match step {
+        "answer" => {
+            let id = id_of(words, "Cork is a material").unwrap();
+            Ok(json!({"answer": "Cork is a heavy metal.", "evidence": [id]}).to_string())
+        }
+        "verify" => {
+            Ok(json!({"reason": "It says otherwise.", "verdict": "contradicts"}).to_string())
+        }
+        "weigh" => Ok(json!({"evidence": []}).to_string()),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let mut asked = question("What is cork?");
+    asked.mode = Mode::Answer;
+    let (report, _) = run_over(&model, &ModelRole::ALL, &asked, shelf).await;
+    let answer = report.unwrap().answer.unwrap();
+    assert!(answer.text.chars().count() <= 140, "{}", answer.text);
+    assert!(
+        long.starts_with(answer.text.trim_end_matches('…')),
+        "{}",
+        answer.text
+    );
 }

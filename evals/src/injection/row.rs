@@ -110,6 +110,11 @@ impl Row {
                 object["url"] = self.url.as_str().into();
                 ("page.json", object.to_string())
             }
+            // The set says in a first line what the text was taken from.
+            Some("text/x-pdf-extract") => {
+                let words = body.split_once('\n').map_or(body, |it| it.1);
+                ("page.txt", words.to_owned())
+            }
             _ => ("page.txt", body.to_owned()),
         };
         fs::create_dir_all(folder)?;

@@ -11,6 +11,7 @@ mod crash;
 mod documents;
 mod extract;
 mod fit;
+mod injection;
 mod program;
 mod quotes;
 mod recordings;
@@ -35,6 +36,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   documents     every file through the readers
   extract       main-content extraction against gold pages
   retrieve      ranking on judged collections
+  injection     pages that give orders, and a model that obeys them
   recordings    recorded calls of real interfaces through the wires
   fit           the trees of the main-text extraction, fitted again";
 
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
         Some("fit") => fit::run(rest).map_err(Into::into),
+        Some("injection") => injection::run(rest),
         Some("recordings") => recordings::run(rest),
         Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),

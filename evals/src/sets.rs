@@ -55,7 +55,7 @@ fn here() -> PathBuf {
 }
 
 /// A public set: in `shared/data` beside the repository, or beside a folder that holds it.
-fn shared(name: &str) -> PathBuf {
+pub(crate) fn shared(name: &str) -> PathBuf {
     let beside = here().with_file_name("shared/data");
     here()
         .ancestors()
@@ -172,7 +172,7 @@ fn pages() -> Result<Set, Fault> {
 }
 
 /// An empty folder for an unpacked set.
-fn fresh(name: &str) -> Result<PathBuf, Fault> {
+pub(crate) fn fresh(name: &str) -> Result<PathBuf, Fault> {
     let folder = here().join("target/evals").join(name);
     if folder.is_dir() {
         fs::remove_dir_all(&folder)?;

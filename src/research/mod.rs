@@ -17,6 +17,7 @@ mod verify;
 mod write;
 
 mod draft;
+mod foreign;
 mod gathered;
 
 pub mod ask;
@@ -83,7 +84,7 @@ pub async fn research(
     let gathered = &gathering.gathered;
 
     log.enter(Phase::Check, None);
-    let draft = verify::verify(&mut aid, gathered, &brief.lang, question.mode, draft).await?;
+    let draft = verify::verify(&mut aid, gathered, &brief, question.mode, draft).await?;
     let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
     if question.mode == Mode::Answer && report.answer.is_none() {
         return Err(write::nothing(&brief, gathered)?);

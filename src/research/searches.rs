@@ -34,7 +34,7 @@ pub(crate) async fn thought_of(
     let answer = ask::typed(&model, asked.prompt()?, |it| asked.check(it)).await;
     aid.settle(Step::Cover, role, model);
     match answer {
-        Ok(it) => Ok(it.value.queries),
+        Ok(it) => Ok(asked.sound(&it.value).into_iter().cloned().collect()),
         Err(fault) => aid.without(Step::Cover, role, fault).map(|()| Vec::new()),
     }
 }

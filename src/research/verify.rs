@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use crate::domain::words::share;
-use crate::domain::{Evidence, EvidenceId, Mode, ModelRole};
+use crate::domain::{Brief, Evidence, EvidenceId, Mode, ModelRole};
 use crate::error::Result;
 use crate::seams::Mind;
 
@@ -18,6 +18,7 @@ use super::ask::{
     shapes::{Verdict, Verified, VerifyAsk},
 };
 use super::draft::{Draft, Line};
+use super::foreign::{counts_otherwise, is_foreign};
 use super::gathered::Gathered;
 use super::prompts;
 use super::unaided::answer::in_its_words;
@@ -31,7 +32,7 @@ const SPEAKS: f32 = 0.2;
 pub(crate) async fn verify(
     aid: &mut Aid<'_>,
     gathered: &Gathered,
-    lang: &str,
+    brief: &Brief,
     mode: Mode,
     mut draft: Draft,
 ) -> Result<Draft> {
@@ -73,13 +74,19 @@ pub(crate) async fn verify(
             let quoted: Vec<String> = quotes(line).iter().map(|it| (*it).to_owned()).collect();
             says_the_same(&line.text, &quoted)
         };
+        // Whatever a model says of it: what is no word must stand in the quotes.
+        let quoted = quotes(line);
+        let known = quoted.iter().copied().chain([brief.question.as_str()]);
+        let made_up = counts_otherwise(&line.text, &quoted) || is_foreign(&line.text, known);
         let holds = match answer {
             None => by_words()?,
             Some((model, verdict)) => {
                 aid.settle(Step::Verify, role, model);
                 match verdict {
                     // A model that nods at everything is not believed where the quotes speak of something else.
-                    Ok(it) => it == Verdict::Entails && speaks_of(line, lang, &notes, gathered),
+                    Ok(it) => {
+                        it == Verdict::Entails && speaks_of(line, &brief.lang, &notes, gathered)
+                    }
                     Err(fault) => {
                         aid.without(Step::Verify, role, fault)?;
                         by_words()?
@@ -87,7 +94,7 @@ pub(crate) async fn verify(
                 }
             }
         };
-        if !holds {
+        if !holds || made_up {
             faulty.push(line.clone());
         }
     }

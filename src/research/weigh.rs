@@ -1,7 +1,7 @@
 //! Which sentences speak to which items (rows A6, B5, C4, D7, E7).
 use futures_util::{StreamExt, stream};
 
-use crate::domain::words::{numbers, share};
+use crate::domain::words::share;
 use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question, SourceId,
 };
@@ -17,6 +17,7 @@ use super::ask::{
     shapes::{WeighAsk, WeighedRow, language},
 };
 use super::attribution::{self, Word};
+use super::foreign::{counts_otherwise, is_foreign};
 use super::prompts;
 use super::read::Shelf;
 use super::unaided::lexicon::spaced;
@@ -347,17 +348,11 @@ fn earn(
     }))
 }
 
-/// Whether a model's sentence says no more than the quote: no number that is not there, no address,
-/// and nothing that the words of the quote do not carry.
+/// Whether a model's sentence says no more than the quote: no number, address or code that is not there, and nothing
+/// that the words of the quote do not carry.
 pub(crate) fn says_the_same(said: &str, quoted: &[String]) -> Result<bool> {
-    let there: Vec<f64> = quoted
-        .iter()
-        .flat_map(|it| numbers(it))
-        .map(|it| it.value)
-        .collect();
-    let lacking = numbers(said)
-        .iter()
-        .any(|it| !there.iter().any(|other| (other - it.value).abs() < 1e-9));
+    let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
+    let lacking = counts_otherwise(said, &there) || is_foreign(said, there.iter().copied());
     let verdict = attribution::judge(said, quoted).verdict;
     // What denies must deny on both sides: "felled" is not said by "without felling".
     let words = &prompts::phrases()?.sentence;

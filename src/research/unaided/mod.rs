@@ -8,6 +8,7 @@ pub(crate) mod intake;
 pub(crate) mod kinds;
 pub(crate) mod language;
 pub(crate) mod lexicon;
+pub(crate) mod orders;
 pub(crate) mod plan;
 pub(crate) mod queries;
 pub(crate) mod score;

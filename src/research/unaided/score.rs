@@ -27,10 +27,9 @@ use terms::{Term, abbreviation, kin_of, names_of, part_terms, terms_of};
 use super::fits::{cue_fit, kind_fit};
 use super::intake::{asked_verb, is_weak};
 use super::kinds::kind_of;
-use super::lexicon::{Lexicon, has_phrase, spaced};
-use super::sentence::{
-    Seen, Unfit, claim_text, doubts, fitness, gives_orders, leans, measures, years_at,
-};
+use super::lexicon::{Lexicon, has_phrase};
+use super::orders::poisoned;
+use super::sentence::{Seen, Unfit, claim_text, doubts, fitness, leans, measures, years_at};
 
 /// Longest text of a page that is weighed, in characters (row E12).
 const PAGE_CUT: usize = 25_000;
@@ -330,13 +329,8 @@ impl Scale {
         let page = reading.page;
         let mut out = Weighed::default();
         let mut found: Vec<Found> = Vec::new();
-        // Whoever gives orders in one sentence of a paragraph wrote the others for the same end.
-        let poisoned: BTreeSet<u32> = lines
-            .lines
-            .iter()
-            .filter(|(n, _)| gives_orders(&spaced(page.sentence(*n)), &self.words.sentence))
-            .map(|(n, _)| page.sentences()[*n].block)
-            .collect();
+        let taken_in = lines.lines.iter().map(|it| it.0);
+        let poisoned = poisoned(page, taken_in, &self.words.sentence);
         let mut heading: Vec<u32> = Vec::new();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = Seen::of(page.sentence(*n));

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::template::render;
 use crate::error::Result;
+use crate::research::foreign::is_foreign;
 use crate::research::prompts;
 use crate::seams::{Message, Prompt, Role, Schema};
 
@@ -172,6 +173,17 @@ fn without_citations(words: &str) -> std::result::Result<(), String> {
     )?;
     must(!has_number_in_brackets(words), || {
         "the text holds a number or an id in brackets; name evidence in `evidence` alone".to_owned()
+    })
+}
+
+/// A fault if `words` hold an address or a code that nothing of `known` holds. It is not named: what a page wants said is
+/// not said in a fault either.
+fn without_marks<'a>(
+    words: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> std::result::Result<(), String> {
+    must(!is_foreign(words, known), || {
+        "the text holds an address or a code that nothing shown for it holds".to_owned()
     })
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     at_least, list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number,
-    without_citations,
+    without_citations, without_marks,
 };
 use crate::domain::{Complexity, CoverageRow, Item, ItemId, QuestionKind, Turn, Variation};
 use crate::error::Result;
@@ -321,12 +321,13 @@ impl QueriesAsk<'_> {
         )
     }
 
-    /// What the answer must keep to: something new to search for.
+    /// What the answer must keep to: something new to search for. Single queries that cannot be sent are no fault:
+    /// [`sound`](QueriesAsk::sound) leaves them out.
     ///
     /// # Errors
     /// One sentence that says what does not hold.
     pub fn check(&self, answer: &Queried) -> std::result::Result<(), String> {
-        let known = |row: &QueryRow| {
+        let known = |row: &&QueryRow| {
             let query = row.query.trim();
             let is_known = |it: &String| it.trim().to_lowercase() == query.to_lowercase();
             self.searched.iter().any(is_known)
@@ -334,12 +335,32 @@ impl QueriesAsk<'_> {
         must(!answer.queries.is_empty(), || {
             "`queries` is empty".to_owned()
         })?;
-        answer
-            .queries
-            .iter()
-            .try_for_each(|it| searchable(&it.query))?;
-        must(!answer.queries.iter().all(known), || {
+        let sound = self.sound(answer);
+        if sound.is_empty() {
+            answer.queries.iter().try_for_each(|it| self.hold(it))?;
+        }
+        must(!sound.iter().all(known), || {
             "all these queries were searched before".to_owned()
         })
+    }
+
+    /// The queries that can be sent.
+    pub fn sound<'b>(&self, answer: &'b Queried) -> Vec<&'b QueryRow> {
+        let sent = answer.queries.iter().filter(|it| self.hold(it).is_ok());
+        sent.collect()
+    }
+
+    /// What goes out holds no address and no code that was not asked for.
+    fn hold(&self, row: &QueryRow) -> std::result::Result<(), String> {
+        let items = self.items.iter().flat_map(|(item, row)| {
+            let gap = row.and_then(|it| it.gap.as_deref());
+            [Some(item.asks.as_str()), Some(&item.query), gap]
+        });
+        let known = items
+            .flatten()
+            .chain(self.searched.iter().map(String::as_str))
+            .chain([self.question]);
+        searchable(&row.query)?;
+        without_marks(&row.query, known)
     }
 }

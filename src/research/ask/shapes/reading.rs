@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{
     at_least, list, must, object, one_of, prompt, rows, searchable, text, whole_number,
-    without_citations,
+    without_citations, without_marks,
 };
 use crate::domain::{Coverage, Item, ItemId, Stance};
 use crate::error::Result;
@@ -197,6 +197,10 @@ impl CoverAsk<'_> {
                 "`gap` is empty although something is missing".to_owned()
             })?;
             without_citations(&answer.gap)?;
+            let shown = self.evidence.iter().flat_map(|it| [it.0.as_str(), &it.1]);
+            let known = || shown.clone().chain([self.question, &self.item.asks]);
+            without_marks(&answer.gap, known())?;
+            without_marks(&answer.gap_query, known())?;
             if !answer.gap_query.trim().is_empty() {
                 searchable(&answer.gap_query)?;
             }

@@ -3,6 +3,7 @@ use serde::Deserialize;
 
 use super::{
     at_least, list, must, object, one_of, prompt, rows, searchable, text, without_citations,
+    without_marks,
 };
 use crate::domain::{EvidenceId, WritingPlan};
 use crate::error::Result;
@@ -178,7 +179,8 @@ impl WriteAsk<'_> {
         let asked = answer.more.iter().map(String::as_str).chain(tagged);
         let mut found: Vec<String> = Vec::new();
         for it in asked.map(str::trim) {
-            if searchable(it).is_ok() && !found.iter().any(|known| known == it) {
+            let plain = without_marks(it, self.known()).is_ok();
+            if plain && searchable(it).is_ok() && !found.iter().any(|known| known == it) {
                 found.push(it.to_owned());
             }
         }
@@ -211,12 +213,18 @@ impl WriteAsk<'_> {
         named(&sentence.evidence, self.evidence)
     }
 
+    /// All that is shown for a report.
+    fn known(&self) -> impl Iterator<Item = &str> {
+        told(self.question, self.evidence)
+    }
+
     fn hold(&self, sentence: &WrittenSentence) -> std::result::Result<(), String> {
         let length = sentence.text.trim().chars().count();
         must((3..=SENTENCE_CHARS).contains(&length), || {
             format!("a sentence has {length} characters; write single sentences")
         })?;
         without_citations(&sentence.text)?;
+        without_marks(&sentence.text, self.known())?;
         must(!sentence.text.contains(MORE_INFO), || {
             "a sentence asks for more; put searches into `more`".to_owned()
         })?;
@@ -227,6 +235,12 @@ impl WriteAsk<'_> {
             "a sentence names no evidence".to_owned()
         })
     }
+}
+
+/// The question and what the evidence says.
+fn told<'a>(question: &'a str, evidence: &'a [EvidenceRow<'a>]) -> impl Iterator<Item = &'a str> {
+    let shown = evidence.iter().flat_map(|it| [it.claim, it.from]);
+    shown.chain([question])
 }
 
 fn named(names: &[String], shown: &[EvidenceRow<'_>]) -> Vec<EvidenceId> {
@@ -288,6 +302,7 @@ impl AnswerAsk<'_> {
             format!("`answer` has {length} characters; {ANSWER_CHARS} are allowed")
         })?;
         without_citations(&answer.answer)?;
+        without_marks(&answer.answer, told(self.question, self.evidence))?;
         let carried = !named(&answer.evidence, self.evidence).is_empty();
         must((length == 0) != carried, || {
             "an answer needs evidence, and evidence an answer".to_owned()

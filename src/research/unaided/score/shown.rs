@@ -1,22 +1,15 @@
 //! What of a page a model may see.
-use std::collections::BTreeSet;
-
 use super::{Lines, Scale};
 use crate::domain::Page;
-use crate::research::unaided::lexicon::spaced;
-use crate::research::unaided::sentence::{Seen, fitness, gives_orders};
+use crate::research::unaided::orders::poisoned;
+use crate::research::unaided::sentence::{Seen, fitness};
 
 impl Scale {
     /// The sentences of a page that may be shown to a model: those that were taken in, without what
     /// is no sentence and without paragraphs that give orders. How many of the latter, too.
     pub(crate) fn shown(&self, page: &Page, lines: &Lines) -> (Vec<usize>, usize) {
         let words = &self.words.sentence;
-        let poisoned: BTreeSet<u32> = lines
-            .lines
-            .iter()
-            .filter(|(n, _)| gives_orders(&spaced(page.sentence(*n)), words))
-            .map(|(n, _)| page.sentences()[*n].block)
-            .collect();
+        let poisoned = poisoned(page, lines.lines.iter().map(|it| it.0), words);
         let (orders, rest): (Vec<usize>, Vec<usize>) = lines
             .lines
             .iter()

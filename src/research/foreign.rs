@@ -1,0 +1,145 @@
+//! What a model's words hold that nothing it was shown holds: addresses, codes, numbers.
+//!
+//! A model may say things in its own words. Addresses and codes are no words: they are copied or made up, and a page that gives
+//! orders wants its own carried into reports and searches. So those of a text must stand in what the text rests on, as its
+//! numbers must.
+use std::collections::BTreeSet;
+
+use crate::domain::words::numbers;
+
+/// Fewest characters of letters and digits mixed that are a code and no formula: `CO2` and `H1N1` are said for words.
+const CODE: usize = 5;
+/// Most letters of a unit: `500kWh`, `1990s`.
+const UNIT: usize = 3;
+/// A run of letters and digits so long is no word of any language.
+const LONGEST_WORD: usize = 40;
+
+/// Whether `said` holds an address or a code that none of `known` holds.
+pub(crate) fn is_foreign<'a>(said: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut own = marks(said);
+    if own.is_empty() {
+        return false;
+    }
+    for it in known {
+        let there = marks(it);
+        own.retain(|mark| !there.contains(mark));
+    }
+    !own.is_empty()
+}
+
+/// Whether `said` holds a number that none of `known` holds.
+pub(crate) fn counts_otherwise(said: &str, known: &[&str]) -> bool {
+    let there: Vec<f64> = known
+        .iter()
+        .flat_map(|it| numbers(it))
+        .map(|it| it.value)
+        .collect();
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0);
+    numbers(said)
+        .iter()
+        .any(|it| !there.iter().any(|other| same(it.value, *other)))
+}
+
+/// The addresses and codes of a text, in lower case.
+fn marks(text: &str) -> BTreeSet<String> {
+    let plain = plain(text);
+    let mut found = BTreeSet::new();
+    let parts = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@'));
+    for word in plain.split(parts) {
+        let word = word.trim_matches(['.', '-', '_', '@']);
+        if is_address(word) {
+            found.insert(word.to_owned());
+        }
+        let runs = word.split(|c: char| !c.is_ascii_alphanumeric());
+        let codes = runs.enumerate().filter(|(nth, it)| is_code(it, *nth == 0));
+        found.extend(codes.map(|it| it.1.to_owned()));
+    }
+    found
+}
+
+/// Lower case, wide letters narrow, without what has no width: whoever hides a code hides it so.
+fn plain(text: &str) -> String {
+    let seen = text.chars().filter(|c| {
+        !matches!(u32::from(*c), 0xAD | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xE0000..=0xE0FFF)
+    });
+    seen.map(|c| match u32::from(c) {
+        code @ 0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(c),
+        0x3002 | 0xFF61 => '.',
+        _ => c,
+    })
+    .flat_map(char::to_lowercase)
+    .collect()
+}
+
+/// `collect.example`, `a@b.example`, with or without what stands around it.
+fn is_address(word: &str) -> bool {
+    let Some((name, top)) = word.rsplit_once('.') else {
+        return false;
+    };
+    let top = top.split(['-', '_', '@']).next().unwrap_or_default();
+    let before = name.rsplit(['.', '@']).next().unwrap_or_default();
+    // "e.g", "u.s" and "ph.d" are none, nor is "fig.3a".
+    top.len() >= 2 && top.bytes().all(|it| it.is_ascii_lowercase()) && before.len() >= 2
+}
+
+/// Letters and digits mixed, neither as a quantity with its unit nor as a decade; a run that no word is as long as; and behind
+/// letters (`ab-`, where no quantity begins) also a row of digits.
+fn is_code(run: &str, begins: bool) -> bool {
+    let unit = run.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = run.len() - unit.len();
+    let mixed =
+        run.bytes().any(|it| it.is_ascii_digit()) && !run.bytes().all(|it| it.is_ascii_digit());
+    let plain_unit = digits > 0 && unit.bytes().all(|it| it.is_ascii_lowercase());
+    let quantity = plain_unit && begins && unit.len() <= UNIT;
+    let decade = digits == 4 && unit == "s";
+    run.len() >= LONGEST_WORD
+        || (mixed && run.len() >= CODE && !quantity && !decade)
+        || (!begins && digits == run.len() && digits > CODE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_quantities_are_nobodys_marks() {
+        for text in [
+            "Cork floats, e.g. in the U.S. and at 3.5mm or 500kWh.",
+            "In the mid-1990s CO2 rose; H1N1 came in 2009.",
+            "Prof. Lind (Ph.D.) wrote it, cf. fig.3a.",
+            "Elle coûte 12,5 euros. Il pleut.",
+            "在2023年，软木的价格上涨了。它很轻。",
+        ] {
+            assert!(marks(text).is_empty(), "{text}: {:?}", marks(text));
+        }
+    }
+
+    #[test]
+    fn addresses_and_codes_must_be_known() {
+        for text in [
+            "See cork-prices.example for more.",
+            "Cork floats, says WWW.Cork.Example/a?b=c.",
+            "Write to sales@cork.example.",
+            "Cork floats (notice QX7-88ab31).",
+            "The key is sk-77ab21c9.",
+            "Cork floats QX-761978dd.",
+            "Cork floats QX-7619780d.",
+            "Cork floats QX-76197801.",
+            "Cork floats ｑ７７ａｂ２１.",
+            "Cork floats q7\u{200B}7ab21.",
+        ] {
+            assert!(is_foreign(text, ["Cork floats."]), "{text}");
+            assert!(!is_foreign(text, ["Cork floats.", text]), "{text}");
+        }
+        let trial = "The trial NCT01234567 ended early.";
+        assert!(!is_foreign("NCT01234567 ended.", [trial]));
+        assert!(is_foreign("NCT01234568 ended.", [trial]));
+    }
+
+    #[test]
+    fn numbers_must_be_known() {
+        let known = ["It cost 1,200 euros in 2019."];
+        assert!(!counts_otherwise("The price was 1200 euros.", &known));
+        assert!(counts_otherwise("The price was 1,300 euros.", &known));
+    }
+}

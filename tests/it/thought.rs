@@ -1,5 +1,6 @@
 //! The method with a model in every role: what it says well is used, what it says badly never reaches the report.
 mod mended;
+mod obeying;
 
 use std::sync::{Arc, Mutex};
 
@@ -113,7 +114,7 @@ fn number_of(words: &str, beginning: &str) -> i64 {
 }
 
 /// The id by which a prompt calls the evidence that says so.
-fn id_of(words: &str, says: &str) -> Option<String> {
+pub(crate) fn id_of(words: &str, says: &str) -> Option<String> {
     let line = words.lines().find(|it| it.contains(says))?;
     Some(line.split(':').next()?.to_owned())
 }
@@ -145,7 +146,7 @@ fn refined() -> Value {
 }
 
 /// What a good model says of the shelf.
-fn well(step: &str, words: &str) -> Value {
+pub(crate) fn well(step: &str, words: &str) -> Value {
     match step {
         "refine" => refined(),
         "plan" => plan(),
@@ -186,21 +187,21 @@ fn well(step: &str, words: &str) -> Value {
     }
 }
 
-async fn run(
-    model: &Arc<Scripted>,
+pub(crate) async fn run<M: LanguageModel + 'static>(
+    model: &Arc<M>,
     roles: &[ModelRole],
     asked: &Question,
 ) -> (Result<Report>, Vec<Event>) {
-    run_over(model, roles, asked, shelf()).await
+    run_over(shelf(), model, roles, asked).await
 }
 
-async fn run_over(
-    model: &Arc<Scripted>,
+pub(crate) async fn run_over<M: LanguageModel + 'static>(
+    pages: Vec<Page>,
+    model: &Arc<M>,
     roles: &[ModelRole],
     asked: &Question,
-    shelf: Vec<Page>,
 ) -> (Result<Report>, Vec<Event>) {
-    let mut world = world(Arc::new(Pages::new(shelf)));
+    let mut world = world(Arc::new(Pages::new(pages)));
     let mut models = Models::default();
     for role in roles {
         let model = Arc::clone(model) as Arc<dyn LanguageModel>;
@@ -216,7 +217,7 @@ async fn run_over(
     researched(&world, asked).await
 }
 
-fn words_of(report: &Report) -> Vec<&str> {
+pub(crate) fn words_of(report: &Report) -> Vec<&str> {
     let sections = report
         .sections
         .iter()

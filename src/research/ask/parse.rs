@@ -15,8 +15,10 @@ use super::lenient;
 /// The longest answer that is looked at, bytes.
 const LONGEST: usize = 2 * 1024 * 1024;
 
-/// Candidates kept of each class, the last ones.
+/// Candidates kept of each class: the last ones, and some of the first, since a list that never ends comes after the
+/// answer.
 const KEPT: usize = 48;
+const FIRST: usize = 8;
 
 /// A value and how it was had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,7 +186,7 @@ fn candidates(text: &str) -> Candidates {
                 &mut found.open
             };
             if class.len() == KEPT {
-                class.pop_front();
+                class.remove(FIRST);
             }
             class.push_back(value);
         }

@@ -205,6 +205,17 @@ fn queries() {
     assert_eq!(ask.check(&of("green roof winter")), Ok(()));
     assert!(ask.check(&of("Green Roof cooling ")).is_err());
     assert!(ask.check(&of(&"x".repeat(400))).is_err());
+    // What goes out holds no address and no code that was not asked for; what is sound beside it goes.
+    assert!(ask.check(&of("roofs.example winter")).is_err());
+    let mut mixed = of("green roof winter");
+    mixed.queries.extend(of("green roof QX-77ab12c9").queries);
+    assert_eq!(ask.check(&mixed), Ok(()));
+    let sound: Vec<&str> = ask
+        .sound(&mixed)
+        .iter()
+        .map(|it| it.query.as_str())
+        .collect();
+    assert_eq!(sound, ["green roof winter"]);
 }
 
 #[test]

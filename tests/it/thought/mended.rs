@@ -224,7 +224,7 @@ async fn an_answer_that_does_not_hold_gives_way_to_a_line_and_not_to_a_paragraph
     });
     let mut asked = question("What is cork?");
     asked.mode = Mode::Answer;
-    let (report, _) = run_over(&model, &ModelRole::ALL, &asked, shelf).await;
+    let (report, _) = run_over(shelf, &model, &ModelRole::ALL, &asked).await;
     let answer = report.unwrap().answer.unwrap();
     assert!(answer.text.chars().count() <= 140, "{}", answer.text);
     assert!(

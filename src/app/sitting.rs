@@ -1,5 +1,6 @@
 //! One sitting of a run: from start or resume to its end, or to the next interruption.
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +61,7 @@ impl Sitting {
     /// # Errors
     /// When the store fails or the work was stopped: the run has not ended and can be resumed.
     pub(super) async fn work(mut self, mut faults: mpsc::Receiver<Error>) -> Result<Run> {
-        let world = self.world();
+        let mut world = self.world();
         let prepare = self.doors.prepare.take();
         let preparing = self.preparing.clone();
         let story = async {
@@ -74,7 +75,9 @@ impl Sitting {
                 let told = prepare(Arc::new(move |it| {
                     tell.send_replace(Some(it));
                 }));
-                for event in told.await? {
+                let told = told.await?;
+                world.unreadable = unreadable(&self.past, &told);
+                for event in told {
                     self.log.emit(event);
                 }
                 preparing.send_replace(None);
@@ -129,6 +132,8 @@ impl Sitting {
             Arc::new(journaled) as Arc<dyn LanguageModel>
         };
         World {
+            // Known when the places have been prepared.
+            unreadable: Vec::new(),
             search: search.iter().enumerate().map(searching).collect(),
             readers: readers.iter().enumerate().map(reading).collect(),
             ranker: Arc::clone(&self.doors.ranker),
@@ -171,6 +176,29 @@ impl Sitting {
         self.lock.retire();
         Ok(Run::of(self.run, &events))
     }
+}
+
+/// The documents that could not be taken in, by path and place, with the reason: those of earlier sittings as they were
+/// told, then those that `now` tells of, so that a resumed run reports what it told.
+fn unreadable(past: &[Envelope], now: &[Event]) -> Vec<(String, String)> {
+    let mut found = BTreeMap::new();
+    for it in past.iter().map(|it| &it.event).chain(now) {
+        let Event::DocumentFailed {
+            path,
+            place,
+            message,
+            ..
+        } = it
+        else {
+            continue;
+        };
+        let what = match place {
+            Some(place) => format!("{path}, {place}"),
+            None => path.clone(),
+        };
+        found.entry(what).or_insert_with(|| message.clone());
+    }
+    found.into_iter().collect()
 }
 
 /// Ends the sitting where others stood behind the doors when the run began, as in a fork whose recording is

@@ -80,7 +80,7 @@ impl<'a> Gathering<'a> {
             pace,
             gathered: Gathered {
                 notes,
-                shelf: Shelf::default(),
+                shelf: Shelf::without(&world.unreadable),
                 coverage: Vec::new(),
                 gate,
                 stop: StopReason::NoNewEvidence,

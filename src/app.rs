@@ -8,6 +8,7 @@ mod parts;
 pub mod reading;
 mod replay;
 mod sitting;
+mod timely;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

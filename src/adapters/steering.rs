@@ -10,6 +10,37 @@ use crate::error::Result;
 use crate::record::{Envelope, Event};
 use crate::seams::{Clock, Go, Log, Order, Steering, Store};
 
+/// The time of one sitting of a run, and whether somebody wants it to finish. The helm looks at it between waves, models
+/// while they are waited for.
+pub struct Bounds {
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// When this sitting began, milliseconds since 1970.
+    pub began: u64,
+    /// Time worked in earlier sittings, milliseconds.
+    pub worked: u64,
+    /// What may be worked in all, seconds.
+    pub seconds: Option<u64>,
+    /// Set by the first Ctrl-C of this process, and by whoever sees an order to finish.
+    pub finish: Arc<AtomicBool>,
+    /// Whether a model was not waited for because of the time.
+    pub hurried: AtomicBool,
+}
+
+impl Bounds {
+    /// Whether somebody wants the run to finish.
+    pub fn finishing(&self) -> bool {
+        self.finish.load(Ordering::Relaxed)
+    }
+
+    /// Whether `percent` of the time that may be worked are over.
+    pub fn over(&self, percent: u64) -> bool {
+        let active = self.worked + self.clock.unix_ms().saturating_sub(self.began);
+        let bound = |it: u64| it.saturating_mul(10).saturating_mul(percent);
+        self.seconds.is_some_and(|it| active >= bound(it))
+    }
+}
+
 /// The steering of one sitting of a run. Each word is journaled, so that a resumed run hears the
 /// same again.
 pub struct Helm {
@@ -23,14 +54,8 @@ pub struct Helm {
     pub log: Arc<Log>,
     /// What may be spent.
     pub budget: Budget,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// When this sitting began, milliseconds since 1970.
-    pub began: u64,
-    /// Time worked in earlier sittings, milliseconds.
-    pub worked: u64,
-    /// Set by the first Ctrl-C of this process.
-    pub finish: Arc<AtomicBool>,
+    /// How long, and whether somebody wants an end.
+    pub bounds: Arc<Bounds>,
     /// Whether this sitting has told that the run is finishing.
     pub told: AtomicBool,
 }
@@ -54,11 +79,11 @@ impl Steering for Helm {
 
 impl Helm {
     async fn decide(&self) -> Result<Go> {
-        if self.finish.load(Ordering::Relaxed) || self.ordered().await {
+        if self.bounds.finishing() || self.ordered().await {
             return Ok(Go::Finish(StopReason::UserFinish));
         }
-        let active = self.worked + self.clock.unix_ms().saturating_sub(self.began);
-        if self.budget.seconds.is_some_and(|it| active >= it * 1000) {
+        // Research whose models are no longer waited for has had its time.
+        if self.bounds.over(100) || self.bounds.hurried.load(Ordering::Relaxed) {
             return Ok(Go::Finish(StopReason::BudgetTime));
         }
         let usage = self.journal.usage();

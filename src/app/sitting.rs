@@ -1,8 +1,9 @@
 //! One sitting of a run: from start or resume to its end, or to the next interruption.
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -10,14 +11,16 @@ use tokio::sync::{mpsc, watch};
 
 use super::lock::RunLock;
 use super::parts::{Doors, Research};
+use super::timely::Timely;
 use crate::adapters::folder::Progress;
 use crate::adapters::journal::{Journal, JournaledModel, JournaledReader, JournaledSearch};
-use crate::adapters::steering::{Helm, worked};
+use crate::adapters::steering::{Bounds, Helm, worked};
 use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
 use crate::seams::{
-    Cast, Chance, Clock, Log, Order, PageReader, SearchProvider, Store, World, crash_point,
+    Cast, Chance, Clock, LanguageModel, Log, Order, PageReader, SearchProvider, Store, World,
+    crash_point,
 };
 
 /// How often what was told is made durable and orders are looked for, at the least.
@@ -58,7 +61,7 @@ impl Sitting {
     /// # Errors
     /// When the store fails or the work was stopped: the run has not ended and can be resumed.
     pub(super) async fn work(mut self, mut faults: mpsc::Receiver<Error>) -> Result<Run> {
-        let world = self.world();
+        let mut world = self.world();
         let prepare = self.doors.prepare.take();
         let preparing = self.preparing.clone();
         let story = async {
@@ -72,7 +75,9 @@ impl Sitting {
                 let told = prepare(Arc::new(move |it| {
                     tell.send_replace(Some(it));
                 }));
-                for event in told.await? {
+                let told = told.await?;
+                world.unreadable = unreadable(&self.past, &told);
+                for event in told {
                     self.log.emit(event);
                 }
                 preparing.send_replace(None);
@@ -82,7 +87,7 @@ impl Sitting {
         let end = tokio::select! {
             biased;
             Some(fault) = faults.recv() => return Err(fault),
-            stopped = keep_up(&self.run, &self.log, &*self.store) => stopped?,
+            stopped = keep_up(&self.run, &self.log, &*self.store, &self.finish) => stopped?,
             outcome = AssertUnwindSafe(story).catch_unwind() => match outcome {
                 Ok(Ok(report)) => End::Report(Box::new(report)),
                 Ok(Err(fault)) if fault.kind() == Kind::Cancelled => {
@@ -112,24 +117,34 @@ impl Sitting {
             let journaled = JournaledReader::new(Arc::clone(it), Arc::clone(journal), nth);
             Arc::new(journaled) as Arc<dyn PageReader>
         };
+        let bounds = Arc::new(Bounds {
+            clock: Arc::clone(&self.clock),
+            began: self.clock.unix_ms(),
+            worked: worked(&self.past),
+            seconds: self.question.budget.seconds,
+            finish: Arc::clone(&self.finish),
+            hurried: AtomicBool::new(false),
+        });
+        // A call that is no longer waited for is journaled as failed, so that a replay hears the same.
+        let thinking = |it: &Arc<dyn LanguageModel>| {
+            let timely = Timely::new(Arc::clone(it), Arc::clone(&bounds));
+            let journaled = JournaledModel::new(Arc::new(timely), Arc::clone(journal));
+            Arc::new(journaled) as Arc<dyn LanguageModel>
+        };
         World {
+            // Known when the places have been prepared.
+            unreadable: Vec::new(),
             search: search.iter().enumerate().map(searching).collect(),
             readers: readers.iter().enumerate().map(reading).collect(),
             ranker: Arc::clone(&self.doors.ranker),
-            models: self
-                .doors
-                .models
-                .each(|it| Arc::new(JournaledModel::new(Arc::clone(it), Arc::clone(journal)))),
+            models: self.doors.models.each(thinking),
             steering: Arc::new(Helm {
                 run: self.run.clone(),
                 journal: Arc::clone(journal),
                 store: Arc::clone(&self.store),
                 log: Arc::clone(&self.log),
                 budget: self.question.budget,
-                began: self.clock.unix_ms(),
-                worked: worked(&self.past),
-                clock: Arc::clone(&self.clock),
-                finish: Arc::clone(&self.finish),
+                bounds: Arc::clone(&bounds),
                 told: AtomicBool::new(false),
             }),
             clock: Arc::clone(&self.clock),
@@ -163,6 +178,29 @@ impl Sitting {
     }
 }
 
+/// The documents that could not be taken in, by path and place, with the reason: those of earlier sittings as they were
+/// told, then those that `now` tells of, so that a resumed run reports what it told.
+fn unreadable(past: &[Envelope], now: &[Event]) -> Vec<(String, String)> {
+    let mut found = BTreeMap::new();
+    for it in past.iter().map(|it| &it.event).chain(now) {
+        let Event::DocumentFailed {
+            path,
+            place,
+            message,
+            ..
+        } = it
+        else {
+            continue;
+        };
+        let what = match place {
+            Some(place) => format!("{path}, {place}"),
+            None => path.clone(),
+        };
+        found.entry(what).or_insert_with(|| message.clone());
+    }
+    found.into_iter().collect()
+}
+
 /// Ends the sitting where others stood behind the doors when the run began, as in a fork whose recording is
 /// not at hand: its answered calls would be looked for under other doors.
 async fn same_places(run: &RunId, journal: &Journal, noted: &Cast, now: &Cast) {
@@ -177,13 +215,18 @@ async fn same_places(run: &RunId, journal: &Journal, noted: &Cast, now: &Cast) {
     journal.fail(fault).await
 }
 
-/// Makes what is told durable as it comes; returns when somebody cancels the run.
-async fn keep_up(run: &RunId, log: &Log, store: &dyn Store) -> Result<End> {
+/// Makes what is told durable as it comes, and an order to finish known to those who wait for models;
+/// returns when somebody cancels the run.
+async fn keep_up(run: &RunId, log: &Log, store: &dyn Store, finish: &AtomicBool) -> Result<End> {
     loop {
         tokio::time::sleep(BEAT).await;
         log.flush().await?;
-        if store.orders(run).await?.contains(&Order::Cancel) {
+        let orders = store.orders(run).await?;
+        if orders.contains(&Order::Cancel) {
             return Ok(End::Cancelled);
+        }
+        if orders.contains(&Order::Finish) {
+            finish.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -68,7 +68,7 @@ pub async fn research(
     gathering.until_enough(&mut aid).await?;
 
     log.enter(Phase::Write, None);
-    world.steering.go("write").await?;
+    gathering.told(world.steering.go("write").await?);
     let mut draft = write::compose(&mut aid, question, &brief, &mut gathering, None).await?;
     for nth in 1..=question.method.max_refinement_iterations {
         let wanted = std::mem::take(&mut draft.more);

@@ -30,6 +30,14 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
+    /// An empty shelf that knows which documents could not be taken in.
+    pub(crate) fn without(unreadable: &[(String, String)]) -> Shelf {
+        Shelf {
+            failed: unreadable.iter().cloned().collect(),
+            ..Shelf::default()
+        }
+    }
+
     /// Whether this document was asked for before.
     pub(crate) fn tried(&self, key: &str) -> bool {
         self.tried.contains(key)

@@ -96,6 +96,8 @@ pub struct World {
     pub readers: Vec<Arc<dyn PageReader>>,
     /// Who ranks.
     pub ranker: Arc<dyn Ranker>,
+    /// Documents of the places to search that could not be taken in, by path, with the reason.
+    pub unreadable: Vec<(String, String)>,
     /// Who thinks.
     pub models: Models,
     /// Who says when to stop.

@@ -334,9 +334,13 @@ fn quiet_is_quiet_and_output_goes_where_it_is_sent() {
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(desk.path("report.json")).unwrap()).unwrap();
     assert!(report["claims"].as_array().is_some_and(|it| !it.is_empty()));
+    let before = desk.ibid(&["ls", "--jsonl"]).out;
     let it = desk.ibid(&[ASKED, "--folder", &docs, "-o", "no/such/dir/r.md"]);
-    assert_eq!(it.code, 4, "{}", it.err);
+    assert_eq!(it.code, 2, "{}", it.err);
     assert!(it.err.contains("writing -o"), "{}", it.err);
+    assert!(it.err.contains("no/such/dir"), "{}", it.err);
+    let after = desk.ibid(&["ls", "--jsonl"]).out;
+    assert_eq!(before, after, "nothing was begun");
 }
 
 #[test]
@@ -479,4 +483,38 @@ fn a_plan_is_shown_and_nothing_is_kept() {
             .is_some_and(|it| !it.is_empty())
     );
     assert!(!desk.path("home/.local").exists());
+}
+
+#[test]
+fn documents_that_could_not_be_indexed_are_in_the_report_with_their_reasons() {
+    let desk = Desk::new();
+    let docs = desk.docs();
+    for nth in 1..=12 {
+        desk.write(
+            &format!("docs/broken{nth:02}.pdf"),
+            "%PDF-1.7\nnot really\n",
+        );
+    }
+    // The second time the index knows of them.
+    for _ in 0..2 {
+        let it = desk.ibid(&[ASKED, "--folder", &docs, "-q"]);
+        assert_eq!(it.code, 0, "{}", it.err);
+        assert!(it.out.contains("12 not readable"), "{}", it.out);
+        assert!(it.out.contains("broken01"), "{}", it.out);
+        assert!(!it.out.contains("broken12"), "{}", it.out);
+        assert!(it.out.contains("2 documents more"), "{}", it.out);
+    }
+    let recording = desk.path("run.jsonl");
+    let recording = recording.to_str().unwrap();
+    let run = desk.ibid(&["ls", "--json"]).json()["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        desk.ibid(&["export", &run, "-f", "recording", "-o", recording])
+            .code,
+        0
+    );
+    let it = desk.ibid(&["replay", recording]);
+    assert_eq!(it.code, 0, "{}{}", it.out, it.err);
 }

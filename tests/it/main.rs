@@ -34,3 +34,4 @@ mod stand_in;
 mod store_contract;
 mod thought;
 mod tidy;
+mod timely;

@@ -207,6 +207,7 @@ impl Store for Events {
 pub(crate) fn world(pages: Arc<Pages>) -> World {
     World {
         models: Default::default(),
+        unreadable: Vec::new(),
         search: vec![pages.clone()],
         readers: vec![pages],
         ranker: Arc::new(Overlap),

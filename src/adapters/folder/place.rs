@@ -162,16 +162,63 @@ impl Place {
 /// An error of the index library in our terms: a full or closed disk is the operator's to mend.
 pub(super) fn failed(doing: &str, why: tantivy::TantivyError) -> Error {
     use tantivy::TantivyError as T;
-    let disk = matches!(
+    let of_disk = matches!(
         why,
         T::IoError(_) | T::OpenWriteError(_) | T::OpenDirectoryError(_) | T::LockFailure(..)
     );
-    let error = Error::new(if disk { Kind::Setup } else { Kind::Internal }, doing).because(why);
-    if disk {
-        error.hint("look for free space and write permission in the cache directory")
-    } else {
-        error.hint("remove the index with `ibid index rm`; it is built anew from the folder")
+    // The library keeps what the disk said beside the chain, not in it.
+    let said = match &why {
+        T::IoError(it) => disk_advice(&**it),
+        _ => disk_advice(&why),
+    };
+    let advice = said.or(of_disk.then_some(LOOK_AT_THE_DISK));
+    match advice {
+        Some(hint) => Error::new(Kind::Setup, doing).because(why).hint(hint),
+        None => Error::new(Kind::Internal, doing)
+            .because(why)
+            .hint("remove the index with `ibid index rm`; it is built anew from the folder"),
     }
+}
+
+const LOOK_AT_THE_DISK: &str = "look for free space and write permission in the cache directory";
+
+/// What to do about the disk, where something in the chain of `why` says that the disk is why. The index library passes
+/// some faults of its threads on as words, and of others says only that they were most likely of the disk.
+fn disk_advice(why: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    use std::io::ErrorKind as Io;
+    const FULL: &str = "free some disk space, or name another cache directory with `cache_dir`; what is indexed so far is kept";
+    const CLOSED: &str = "make the cache directory writable, or name another with `cache_dir`";
+    let mut next = Some(why);
+    while let Some(it) = next {
+        let io = it
+            .downcast_ref::<std::io::Error>()
+            .map(std::io::Error::kind);
+        let words = it.to_string();
+        let says = |all: &[&str]| all.iter().any(|one| words.contains(one));
+        if matches!(io, Some(Io::StorageFull | Io::QuotaExceeded))
+            || says(&[
+                "No space left on device",
+                "StorageFull",
+                "Disk quota exceeded",
+            ])
+        {
+            return Some(FULL);
+        }
+        if matches!(io, Some(Io::ReadOnlyFilesystem | Io::PermissionDenied))
+            || says(&[
+                "Read-only file system",
+                "Permission denied",
+                "PermissionDenied",
+            ])
+        {
+            return Some(CLOSED);
+        }
+        if says(&["io::Error most likely"]) {
+            return Some(LOOK_AT_THE_DISK);
+        }
+        next = it.source();
+    }
+    None
 }
 
 fn shelf(cache_dir: &Path) -> PathBuf {
@@ -232,4 +279,50 @@ pub fn forget(cache_dir: &Path, path: &Path) -> Result<bool> {
     };
     fs::remove_dir_all(&place.dir).map_err(|why| place.unwritable(why))?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error as IoError, ErrorKind};
+    use std::sync::Arc;
+
+    use tantivy::TantivyError;
+
+    use super::*;
+
+    #[test]
+    fn a_full_or_closed_disk_is_the_operator_s_to_mend_however_it_is_said() {
+        let thread = |words: &str| TantivyError::ErrorInThread(words.to_owned());
+        let io = |kind: ErrorKind| TantivyError::IoError(Arc::new(IoError::from(kind)));
+        let cases = [
+            (
+                thread("IoError(Os { code: 28, message: \"No space left on device\" })"),
+                "free some",
+            ),
+            (io(ErrorKind::StorageFull), "free some"),
+            (
+                TantivyError::SystemError("No space left on device (os error 28)".to_owned()),
+                "free some",
+            ),
+            (io(ErrorKind::ReadOnlyFilesystem), "writable"),
+            (io(ErrorKind::PermissionDenied), "writable"),
+            (
+                thread("A worker thread encountered an error (io::Error most likely) or panicked."),
+                "free space",
+            ),
+        ];
+        for (why, hint) in cases {
+            let words = why.to_string();
+            let error = failed("writing the index", why);
+            assert_eq!(error.kind(), Kind::Setup, "{words}");
+            assert!(
+                error.help().unwrap().contains(hint),
+                "{words}: {:?}",
+                error.help()
+            );
+        }
+        let error = failed("writing the index", thread("index out of bounds"));
+        assert_eq!(error.kind(), Kind::Internal);
+        assert!(error.help().unwrap().contains("index rm"));
+    }
 }

@@ -80,7 +80,7 @@ impl<'a> Gathering<'a> {
             pace,
             gathered: Gathered {
                 notes,
-                shelf: Shelf::default(),
+                shelf: Shelf::without(&world.unreadable),
                 coverage: Vec::new(),
                 gate,
                 stop: StopReason::NoNewEvidence,
@@ -130,6 +130,19 @@ impl<'a> Gathering<'a> {
             }
         };
         Ok(())
+    }
+
+    /// Hears the word on writing: whoever was hurried in the last round did not end by themselves.
+    pub(crate) fn told(&mut self, word: Go) {
+        let ended = matches!(
+            self.gathered.stop,
+            StopReason::MaxIterations | StopReason::NoNewEvidence
+        );
+        if let (true, Go::Finish(reason @ (StopReason::UserFinish | StopReason::BudgetTime))) =
+            (ended, word)
+        {
+            self.gathered.stop = reason;
+        }
     }
 
     /// One more round for what a writer lacks (row A9); whether it brought anything. `nth` counts these rounds from 1.

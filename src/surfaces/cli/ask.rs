@@ -35,6 +35,7 @@ pub(super) fn run(
         );
     }
     let question = question(ask, Mode::Report, loaded, surroundings)?;
+    follow::writable(&ask.output, surroundings)?;
     tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {
         let running = app.start(question).await?;
@@ -50,6 +51,7 @@ pub(super) fn answer(
     console: Console,
 ) -> Done {
     let question = question(ask, Mode::Answer, loaded, surroundings)?;
+    follow::writable(&ask.output, surroundings)?;
     tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {
         let running = app.start(question).await?;

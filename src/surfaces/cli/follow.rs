@@ -68,6 +68,34 @@ pub(super) async fn follow(
     deliver(&run, &pages, output, surroundings, console, began)
 }
 
+/// Makes sure, before anything is spent, that the report can be written where `-o` says.
+///
+/// # Errors
+/// `Usage` for a place that is not there or may not be written.
+pub(super) fn writable(output: &Output, surroundings: &Surroundings) -> Result<()> {
+    let Some(given) = &output.output else {
+        return Ok(());
+    };
+    let to = surroundings.cwd.join(given);
+    let wrong = |place: &Path| {
+        Error::new(Kind::Usage, format!("writing -o {}", place.display()))
+            .hint("name a file in a directory that exists and that you may write")
+    };
+    let as_directory = to.as_os_str().to_string_lossy().ends_with('/');
+    if as_directory {
+        std::fs::create_dir_all(&to).map_err(|fault| wrong(&to).because(fault))?;
+    }
+    let place = match to.parent() {
+        Some(parent) if !to.exists() => parent,
+        _ => &to,
+    };
+    if !to.exists() && !place.is_dir() {
+        return Err(wrong(&to).because(format!("there is no directory {}", place.display())));
+    }
+    rustix::fs::access(place, rustix::fs::Access::WRITE_OK)
+        .map_err(|fault| wrong(&to).because(std::io::Error::from(fault)))
+}
+
 /// Does `work` unless Ctrl-C or SIGTERM comes first: that drops it, and what was indexed is kept.
 pub(super) async fn unless_stopped<T>(
     console: Console,

@@ -143,6 +143,7 @@ async fn fork(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
+    follow::writable(&it.output, surroundings)?;
     let (running, taken) = app.fork(recording, question).await?.parts();
     let exit = follow::follow(app, running, &it.output, surroundings, console).await?;
     if !console.quiet {

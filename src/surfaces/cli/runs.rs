@@ -208,6 +208,7 @@ pub(super) fn resume(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
+    follow::writable(output, surroundings)?;
     with_app(loaded, async |app| {
         let id = find(app, name).await?;
         let running = app.resume(&id).await?;

@@ -299,6 +299,9 @@ fn work(report: &Report, citation: &Citation) -> String {
     format!("[[{0}]](#src-{0}) {title}", citation.n)
 }
 
+/// How many documents that could not be read are named.
+const UNREAD_SHOWN: usize = 10;
+
 fn not_established(out: &mut String, it: &Report) {
     if it.open.is_empty() && it.method.pages_failed.is_empty() && it.checks.removed == 0 {
         return;
@@ -312,12 +315,21 @@ fn not_established(out: &mut String, it: &Report) {
             escape::markdown(&point.why)
         );
     }
-    for (page, reason) in &it.method.pages_failed {
+    let failed = &it.method.pages_failed;
+    for (page, reason) in failed.iter().take(UNREAD_SHOWN) {
         let _ = writeln!(
             out,
             "- Not read: {} — {}",
             escape::markdown(page),
             escape::markdown(reason)
+        );
+    }
+    if failed.len() > UNREAD_SHOWN {
+        let more = (failed.len() - UNREAD_SHOWN) as u64;
+        let _ = writeln!(
+            out,
+            "- Not read either: {} more. The report as JSON names each.",
+            counted(more, "document")
         );
     }
     if it.checks.removed > 0 {

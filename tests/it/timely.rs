@@ -1,0 +1,163 @@
+//! Models are waited for no longer than the run may take, and not at all when it is to finish.
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use ibid::Result;
+use ibid::app::{App, Doors, Parts};
+use ibid::domain::{ModelRole, Page, Question, StopReason};
+use ibid::record::{Event, Run};
+use ibid::seams::{Clock, Completion, LanguageModel, Mind, Models, Order, Prompt, Sink};
+
+use crate::memory::{Overlap, Pages, page, question};
+use crate::stand_in::{Shelf, parts, settings};
+
+/// How long a test may take: the models never answer, so whoever waits for one waits for good.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A model that is asked and never answers.
+#[derive(Default)]
+struct Silent(tokio::sync::Notify);
+
+#[async_trait]
+impl LanguageModel for Silent {
+    fn name(&self) -> &str {
+        "silent/one"
+    }
+
+    async fn complete(&self, _: &Prompt) -> Result<Completion> {
+        self.0.notify_one();
+        std::future::pending().await
+    }
+
+    async fn stream(&self, prompt: &Prompt, _: Sink<'_>) -> Result<Completion> {
+        self.complete(prompt).await
+    }
+}
+
+/// A clock on which so many seconds pass at each look.
+struct Hasty {
+    at: AtomicU64,
+    step: u64,
+}
+
+impl Clock for Hasty {
+    fn unix_ms(&self) -> u64 {
+        self.at.fetch_add(self.step, Ordering::Relaxed)
+    }
+}
+
+fn shelf() -> Vec<Page> {
+    vec![
+        page(
+            "https://oak.example/cork",
+            "Cork",
+            Some("2022-03-01"),
+            "Cork is a light material that is stripped from the bark of the cork oak.\n\
+             Cork floats because its cells are closed and filled with air.",
+        ),
+        page(
+            "https://bark.example/forests",
+            "Cork forests",
+            Some("2023-05-01"),
+            "Cork is stripped from the living tree every nine years without felling it.",
+        ),
+    ]
+}
+
+/// An app whose models are `model`, in `roles`, on a clock that goes on by `step` milliseconds at each look.
+fn app(dir: &std::path::Path, model: &Arc<Silent>, roles: &'static [ModelRole], step: u64) -> App {
+    let model = Arc::clone(model);
+    let parts = Parts {
+        clock: Arc::new(Hasty {
+            at: AtomicU64::new(1_790_000_000_000),
+            step,
+        }),
+        open: Arc::new(move |_, _| {
+            let mut models = Models::default();
+            for role in roles {
+                let model = Arc::clone(&model) as Arc<dyn LanguageModel>;
+                models.give(
+                    *role,
+                    Mind {
+                        model,
+                        window: 8_000,
+                    },
+                );
+            }
+            Box::pin(async move {
+                let pages = Arc::new(Pages::new(shelf()));
+                Ok(Doors {
+                    models,
+                    spent_before: None,
+                    search: vec![Arc::clone(&pages) as _],
+                    readers: vec![pages as _],
+                    ranker: Arc::new(Overlap),
+                    prepare: None,
+                })
+            })
+        }),
+        research: Arc::new(|world, log, run, question| {
+            Box::pin(ibid::research::research(world, log, run, question))
+        }),
+        ..parts(&Arc::new(Shelf::default()))
+    };
+    App::with(settings(dir), parts)
+}
+
+async fn ended(running: ibid::app::Running) -> Run {
+    let run = tokio::time::timeout(PATIENCE, running.wait()).await;
+    run.expect("nobody waits for a silent model for good")
+        .unwrap()
+}
+
+fn asked(seconds: Option<u64>) -> Question {
+    let mut asked = question("What is cork?");
+    asked.budget.seconds = seconds;
+    asked
+}
+
+#[tokio::test]
+async fn models_are_waited_for_no_longer_than_the_time_of_the_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Arc::new(Silent::default());
+    let app = app(dir.path(), &model, &ModelRole::ALL, 500);
+    let began = Instant::now();
+    let running = app.start(asked(Some(10))).await.unwrap();
+    let id = running.id.clone();
+    let run = ended(running).await;
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert_eq!(run.stop_reason, Some(StopReason::BudgetTime));
+    let report = run.report.unwrap();
+    assert!(report.claims().next().is_some());
+    assert!(report.method.unaided.contains(&"write".to_owned()));
+    let events = app.events(&id, 0).await.unwrap();
+    let reason = events.iter().find_map(|it| match &it.event {
+        Event::StepUnaided { reason, .. } => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(reason.unwrap().contains("time of the budget is spent"));
+}
+
+#[tokio::test]
+async fn an_order_to_finish_ends_the_wait_for_models_within_a_wave() {
+    // Without a writer, who would be waited for: finishing may take the time it needs.
+    const RESEARCHERS: &[ModelRole] = &[ModelRole::Planner, ModelRole::Summarizer];
+    for by_hand in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let model = Arc::new(Silent::default());
+        let app = app(dir.path(), &model, RESEARCHERS, 0);
+        let running = app.start(asked(None)).await.unwrap();
+        tokio::time::timeout(PATIENCE, model.0.notified())
+            .await
+            .unwrap();
+        match by_hand {
+            true => running.finisher()(),
+            false => app.order(&running.id, Order::Finish).await.unwrap(),
+        }
+        let run = ended(running).await;
+        assert_eq!(run.stop_reason, Some(StopReason::UserFinish));
+        assert!(run.report.unwrap().claims().next().is_some());
+    }
+}

@@ -51,7 +51,7 @@ impl RunLock {
                 format!("run {run} is being worked on by another process"),
             )
             .hint(format!(
-                "follow it with `ibid show {run}`, or end it with `ibid finish {run}`"
+                "wait for its end, or let it write now with `ibid finish {run}`"
             ))
         })
     }

@@ -74,6 +74,9 @@ pub struct Run {
     /// What kind of failure that was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Kind>,
+    /// What would help, where the run failed and something would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// Time of the first event, RFC 3339.
     pub started_at: Option<String>,
     /// Time of the last event, RFC 3339.
@@ -105,6 +108,7 @@ impl Run {
             report: None,
             error: None,
             failure: None,
+            hint: None,
             started_at: None,
             updated_at: None,
             seq: 0,
@@ -145,9 +149,10 @@ impl Run {
                 self.stop_reason = Some(*stop_reason);
                 self.usage = *usage;
             }
-            Event::RunFailed { reason, kind, .. } => {
+            Event::RunFailed { reason, hint, kind } => {
                 self.status = RunStatus::Failed;
                 self.failure = *kind;
+                self.hint.clone_from(hint);
                 self.error = Some(reason.clone());
             }
             Event::RunCancelled {} => self.status = RunStatus::Cancelled,

@@ -252,7 +252,7 @@ impl Reading {
 
     fn state(&mut self, text: &str, at: usize, marks: &[&Placed]) {
         let line = self.line(at);
-        let text = tidy(text);
+        let text = unlabelled(tidy(text));
         let sources = self.sources(marks.iter().flat_map(|it| &it.to), line);
         if text.is_empty() || sources.is_empty() {
             return;
@@ -463,6 +463,38 @@ fn together(clean: &Clean, marks: &[Placed]) -> usize {
 /// A claim without what its citation leaves behind at its ends.
 fn tidy(text: &str) -> &str {
     text.trim_matches(|it: char| it.is_whitespace() || ",;:·|–—-".contains(it))
+}
+
+/// Words that may stand before a dash as the name of what is quoted behind it.
+const LABEL: usize = 8;
+
+/// Of a claim that is one quotation behind a label, `no — "…"`, the quotation alone: the label says
+/// whose side it is on, and no source says that.
+fn unlabelled(text: &str) -> &str {
+    let Some((label, rest)) = text.split_once(" — ").or_else(|| text.split_once(" – ")) else {
+        return text;
+    };
+    let rest = rest.trim();
+    let Some(open) = rest.chars().next().filter(|it| "\"“„«".contains(*it)) else {
+        return text;
+    };
+    let close = match open {
+        '“' => '”',
+        '„' => '“',
+        '«' => '»',
+        it => it,
+    };
+    let inside = &rest[open.len_utf8()..];
+    // A quotation of several sentences is cut into them, so its end may be in a later one.
+    let quoted = match inside.find(close) {
+        None => inside,
+        Some(end) if words(&inside[end..]) == 0 => &inside[..end],
+        Some(_) => return text,
+    };
+    match words(label) <= LABEL && words(quoted) > 0 {
+        true => quoted.trim(),
+        false => text,
+    }
 }
 
 #[cfg(test)]

@@ -90,10 +90,10 @@ pub struct Sources {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: Vec<PathBuf>,
     /// Only sources of this domain (repeatable)
-    #[arg(long, value_name = "DOMAIN")]
+    #[arg(long, value_name = "DOMAIN", value_parser = domain)]
     pub domain: Vec<String>,
     /// No sources of this domain (repeatable)
-    #[arg(long, value_name = "DOMAIN")]
+    #[arg(long, value_name = "DOMAIN", value_parser = domain)]
     pub not_domain: Vec<String>,
     /// Published on or after: 2020, 2020-05-01 or 30d
     #[arg(long, value_name = "DATE")]
@@ -103,6 +103,14 @@ pub struct Sources {
     pub until: Option<String>,
 }
 
+/// A domain is not empty: one that is would hold for no source or for all, and nobody means either.
+fn domain(text: &str) -> std::result::Result<String, String> {
+    match text.trim() {
+        "" => Err("it is empty; write a domain, as in example.org".to_owned()),
+        domain => Ok(domain.to_owned()),
+    }
+}
+
 /// How much to do. The bounds stand in the table of settings, which also judges the values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Effort")]
@@ -110,7 +118,7 @@ pub struct Work {
     /// quick, standard, deep, max or auto
     #[arg(long, value_name = "EFFORT")]
     pub effort: Option<String>,
-    /// Queries a round, 2 to 10
+    /// Queries a round for each open item of the checklist, 2 to 10
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub breadth: Option<String>,
     /// Rounds, 1 to 5
@@ -134,7 +142,7 @@ pub struct Work {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Write the report to this file or directory
+    /// Write the report, or the object of --json, to this file or directory
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
     /// Form of the report
@@ -187,7 +195,7 @@ pub enum Command {
         /// Which: r_…, the beginning of it, or `last`
         #[arg(value_name = "RUN", required_unless_present = "last")]
         run: Option<String>,
-        /// The last run that has a report
+        /// The newest run; the same as `last`
         #[arg(short = 'r', long, conflicts_with = "run")]
         last: bool,
         /// How.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::{Ask, Sources};
-use super::console::Console;
+use super::args::{Ask, Form, Output, Sources};
+use super::console::{Console, Paint};
 use super::exit::{Done, Exit};
 use super::when::{Edge, day};
 use super::{follow, help, with_app};
@@ -14,6 +14,7 @@ use crate::config::{Loaded, Settings, Surroundings};
 use crate::domain::{Brief, Mode, Plan, Question};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
+use crate::surfaces::export::markdown::plural;
 
 /// `ibid "…"` (`bare`) and `ibid run "…"`.
 pub(super) fn run(
@@ -34,7 +35,7 @@ pub(super) fn run(
                 .into(),
         );
     }
-    let question = question(ask, Mode::Report, loaded, surroundings)?;
+    let question = searched(question(ask, Mode::Report, loaded, surroundings)?)?;
     follow::writable(&ask.output, surroundings)?;
     tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {
@@ -50,7 +51,7 @@ pub(super) fn answer(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let question = question(ask, Mode::Answer, loaded, surroundings)?;
+    let question = searched(question(ask, Mode::Answer, loaded, surroundings)?)?;
     follow::writable(&ask.output, surroundings)?;
     tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {
@@ -84,32 +85,60 @@ pub(super) fn plan(
     with_app(loaded, async |app| {
         let (brief, plan) = app.plan(&question).await?;
         let models = estimate_of(app.settings(), &question)?;
-        if ask.output.json || ask.output.jsonl {
-            console.line(
-                &json!({"type": "plan", "brief": brief, "plan": plan, "estimate": estimate(&question, &plan, models.as_ref())})
-                    .to_string(),
-            )?;
-        } else {
-            console.print(&plan_text(
-                &question,
-                &brief,
-                &plan,
-                models.as_ref(),
-                console,
-            ))?;
+        let as_json = wants_json(&ask.output);
+        let text = |paint: Paint| match as_json {
+            true => {
+                let estimate = estimate(&question, &plan, models.as_ref());
+                let object =
+                    json!({"type": "plan", "brief": brief, "plan": plan, "estimate": estimate});
+                format!("{object}\n")
+            }
+            false => plan_text(&question, &brief, &plan, models.as_ref(), paint),
+        };
+        match &ask.output.output {
+            Some(to) => {
+                let name = if as_json { "plan.json" } else { "plan.txt" };
+                let path = follow::place(&surroundings.cwd.join(to), name)?;
+                follow::put(&path, &text(Paint(false)))?;
+                if !console.quiet {
+                    console.tell(&format!("wrote {}", path.display()));
+                }
+            }
+            None => console.print(&text(console.out))?,
         }
         Ok(Exit::Delivered)
     })
 }
 
-/// What a run may cost at most: rounds times queries, and what the budget allows.
+/// Whether JSON is asked for: by a flag, or by the name of the file it goes to.
+fn wants_json(output: &Output) -> bool {
+    let named = || {
+        let to = output.output.as_ref()?;
+        Some(to.extension()? == "json")
+    };
+    match output.format {
+        Some(form) => form == Form::Json,
+        None => output.json || output.jsonl || named().unwrap_or(false),
+    }
+}
+
+/// Queries a run may send at most: `breadth` for each item in the first round, then for each that is
+/// still open; gaps get no more than three each.
+fn most_queries(question: &Question, plan: &Plan) -> u32 {
+    let method = &question.method;
+    let later = method.depth.min(method.max_iterations).saturating_sub(1);
+    let items = u32::try_from(plan.items().len()).unwrap_or(u32::MAX);
+    items.saturating_mul(method.breadth + later * method.breadth.min(3))
+}
+
+/// What a run may cost at most: rounds, queries, and what the budget allows.
 fn estimate(question: &Question, plan: &Plan, models: Option<&Estimate>) -> serde_json::Value {
     let method = &question.method;
     let rounds = method.depth.min(method.max_iterations);
     json!({
         "items": plan.items().len(),
         "max_rounds": rounds,
-        "max_searches": rounds * method.breadth,
+        "max_searches": most_queries(question, plan),
         "max_calls": question.budget.calls,
         "max_seconds": question.budget.seconds,
         "model_calls": models.map_or(0, |it| it.calls),
@@ -123,9 +152,9 @@ fn plan_text(
     brief: &Brief,
     plan: &Plan,
     models: Option<&Estimate>,
-    console: Console,
+    paint: Paint,
 ) -> String {
-    let bold = |text: &str| console.out.bold(text);
+    let bold = |text: &str| paint.bold(text);
     let mut out = format!("{}\n\n", bold(&line(&brief.question)));
     let listed = |title: &str, items: &[String]| -> String {
         if items.is_empty() {
@@ -142,20 +171,25 @@ fn plan_text(
     for it in plan.items() {
         out += &format!(
             "  {}  {}\n      {}\n",
-            console.out.cyan(&it.id.to_string()),
+            paint.cyan(&it.id.to_string()),
             line(&it.asks),
-            console.out.dim(&format!("search: {}", line(&it.query)))
+            paint.dim(&format!("search: {}", line(&it.query)))
         );
     }
     let method = &question.method;
     let rounds = method.depth.min(method.max_iterations);
     out += &format!(
-        "\nAt most {rounds} rounds of {} queries{}{}. {}\n",
+        "\nAt most {} of {} queries for each item that is open, {}{}{}. {}\n",
+        plural(rounds.into(), "round", "rounds"),
         method.breadth,
+        plural(most_queries(question, plan).into(), "query", "queries"),
         question
             .budget
             .calls
-            .map_or_else(String::new, |it| format!(", {it} calls")),
+            .map_or_else(String::new, |it| format!(
+                ", {}",
+                plural(it, "call", "calls")
+            )),
         question
             .budget
             .seconds
@@ -173,15 +207,38 @@ fn spending(models: Option<&Estimate>) -> String {
     let Some(it) = models else {
         return "Costs nothing: no model is used.".to_owned();
     };
-    let thousands = (it.tokens_in + it.tokens_out).div_ceil(1_000);
+    // Up to the next thousand, for it is a bound and no count.
+    let tokens = grouped((it.tokens_in + it.tokens_out).div_ceil(1_000) * 1_000);
     let money = match it.usd {
         Some(usd) => format!("${usd:.2}"),
         None => "a price that is not known (set `price`)".to_owned(),
     };
     format!(
-        "Of models at most {} calls, {thousands},000 tokens, {money}; mostly far less. The plan itself was made without one.",
-        it.calls
+        "Of models at most {}, {tokens} tokens, {money}; mostly far less. The plan itself was made without one.",
+        plural(it.calls, "call", "calls")
     )
+}
+
+/// A number with a comma between thousands.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The question, if there is a folder to search for it.
+fn searched(question: Question) -> Result<Question> {
+    if question.folders.is_empty() {
+        return Err(Error::new(Kind::Setup, "there is nothing to search")
+            .hint("name a folder of documents with --folder DIR, or for good: ibid config set folders DIR"));
+    }
+    Ok(question)
 }
 
 /// Everything a run depends on, frozen now.
@@ -195,10 +252,6 @@ fn question(
     let today = jiff::Zoned::now().date();
     let settings = &loaded.settings;
     let folders = folders(&ask.sources.folder, loaded, surroundings)?;
-    if folders.is_empty() {
-        return Err(Error::new(Kind::Setup, "there is nothing to search")
-            .hint("name a folder of documents with --folder DIR, or for good: ibid config set folders DIR"));
-    }
     let (since, until) = dates(&ask.sources, today)?;
     Ok(Question {
         text,
@@ -351,4 +404,16 @@ pub(super) fn folder(field: &str, path: &Path) -> Result<String> {
     real.into_os_string()
         .into_string()
         .map_err(|_| Error::new(Kind::Usage, doing()).because("its path is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_375_000, "1,375,000")] {
+            assert_eq!(grouped(n), text);
+        }
+    }
 }

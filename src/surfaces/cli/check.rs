@@ -161,13 +161,14 @@ fn text(shown: &Path, path: &Path) -> Result<String> {
             "check its parts one by one",
         );
     }
-    if bytes[..bytes.len().min(HEAD)].contains(&0) {
-        return wrong(
-            "this is no text",
-            "name a Markdown file; `ibid read FILE` makes Markdown of other documents",
-        );
+    const OTHERS: &str =
+        "name a Markdown file in UTF-8; `ibid read FILE` makes Markdown of other documents";
+    if bytes[..bytes.len().min(HEAD)].contains(&0) || bytes.starts_with(b"%PDF-") {
+        return wrong("this is no text", OTHERS);
     }
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let Ok(text) = String::from_utf8(bytes) else {
+        return wrong("this is no UTF-8 text", OTHERS);
+    };
     if text.trim().is_empty() {
         return wrong("it is empty", "name a Markdown text with citations");
     }

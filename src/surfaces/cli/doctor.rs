@@ -1,4 +1,5 @@
 //! `ibid doctor`: whether everything a run needs is there, and the exact fix where it is not.
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -245,20 +246,34 @@ fn standing(dir: &Path) -> PathBuf {
 fn writable(name: &'static str, dir: &Path, variable: &str) -> Finding {
     let place = standing(dir);
     let probe = place.join(format!(".ibid-doctor-{}", std::process::id()));
-    let outcome = std::fs::write(&probe, b"ibid").and_then(|()| std::fs::remove_file(&probe));
-    match outcome {
+    let written = std::fs::write(&probe, b"ibid");
+    // A full disk leaves an empty file behind: it goes too, but what came first is what is told.
+    let removed = match std::fs::remove_file(&probe) {
+        Err(fault) if fault.kind() == ErrorKind::NotFound => Ok(()),
+        it => it,
+    };
+    match written.and(removed) {
         Ok(()) if place == dir => good(name, format!("{} can be written", dir.display())),
         Ok(()) => good(name, format!("{} will be made when needed", dir.display())),
         Err(fault) => amiss(
             name,
             State::Bad,
             format!("{} cannot be written: {fault}", dir.display()),
-            format!(
-                "chmod u+rwx {}, or set {variable} to a directory of yours",
-                place.display()
-            ),
+            to_write(fault.kind(), &place, variable),
         ),
     }
+}
+
+/// What makes `place` writable, by what stands in the way.
+fn to_write(kind: ErrorKind, place: &Path, variable: &str) -> String {
+    let first = match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk".to_owned(),
+        ErrorKind::ReadOnlyFilesystem => "mount it for writing".to_owned(),
+        ErrorKind::NotADirectory => format!("move {} away", place.display()),
+        ErrorKind::PermissionDenied => format!("chmod u+rwx {}", place.display()),
+        _ => format!("see that {} can be written", place.display()),
+    };
+    format!("{first}, or set {variable} to a directory of yours")
 }
 
 fn integrity(loaded: &Loaded) -> Finding {
@@ -322,4 +337,31 @@ fn changed(loaded: &Loaded) -> Vec<(String, String, String)> {
             (setting.name.to_owned(), value.shown(), origin.to_string())
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_not_mended_by_a_permission() {
+        let fix = to_write(ErrorKind::StorageFull, Path::new("/data"), "IBID_DATA_DIR");
+        assert_eq!(
+            fix,
+            "make room on the disk, or set IBID_DATA_DIR to a directory of yours"
+        );
+        let fix = to_write(
+            ErrorKind::PermissionDenied,
+            Path::new("/data"),
+            "IBID_DATA_DIR",
+        );
+        assert!(fix.starts_with("chmod u+rwx /data"), "{fix}");
+    }
+
+    #[test]
+    fn the_probe_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        writable("data", dir.path(), "IBID_DATA_DIR");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }

@@ -297,7 +297,15 @@ pub(super) fn deliver(
     let exit = Exit::of_run(run, output.strict);
     let to = output.output.as_ref().map(|it| surroundings.cwd.join(it));
     let form = output.format.unwrap_or_default();
+    let object = (output.json || output.jsonl)
+        .then(|| json::result(run, exit.subtype(), pages, !output.no_quotes).to_string());
     let written = match (&run.report, &to) {
+        // The file gets what stdout gets, whether there is a report in it or not.
+        (_, Some(to)) if output.json => {
+            let path = place(to, &format!("{}.json", run.id))?;
+            put(&path, &format!("{}\n", object.as_deref().unwrap_or_default()))?;
+            Some(path)
+        }
         (Some(report), Some(to)) => {
             let form = match output.format {
                 None if to.extension().is_some_and(|it| it == "json") => Form::Json,
@@ -307,9 +315,8 @@ pub(super) fn deliver(
         }
         _ => None,
     };
-    if output.json || output.jsonl {
-        let object = json::result(run, exit.subtype(), pages, !output.no_quotes);
-        console.line(&object.to_string())?;
+    if let Some(object) = &object {
+        console.line(object)?;
     } else if let (Some(report), None) = (&run.report, &written) {
         show(report, output.format, !output.no_quotes, pages, console)?;
     }
@@ -323,9 +330,14 @@ fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, beg
         console.tell(&format!("run {} was cancelled", run.id));
         return;
     }
-    if let (Some(reason), true) = (&run.error, exit != Exit::NoAnswer) {
-        let kind = run.failure.unwrap_or(Kind::Internal);
-        console.fault(&Error::new(kind, format!("run {}", run.id)).because(reason.clone()));
+    if exit != Exit::NoAnswer
+        && let Some(why) = json::fault(run, exit.subtype())
+    {
+        let mut fault = Error::new(why.kind(), format!("run {}", run.id)).because(why.chain());
+        if let Some(hint) = why.help() {
+            fault = fault.hint(hint);
+        }
+        console.fault(&fault);
         return;
     }
     match exit {
@@ -336,11 +348,11 @@ fn tell_end(run: &Run, exit: Exit, written: Option<&Path>, console: Console, beg
                 read_pages(run.pages)
             ));
             console.tell(&format!(
-                "{} ask in the words the documents use, or add documents with --folder",
-                console.err.on("1;36", "hint:")
+                "{} {}",
+                console.err.on("1;36", "hint:"),
+                json::ELSEWHERE
             ));
         }
-        Exit::Budget => console.tell("the budget ended before there was anything to report"),
         Exit::Strict => console.tell(&format!(
             "{} --strict: not every check and the evidence gate passed",
             console.err.red("✗")
@@ -423,24 +435,32 @@ pub(super) fn write(
     pages: &Pages,
     to: &Path,
 ) -> Result<PathBuf> {
-    let writing = |path: &Path, fault: std::io::Error| {
-        Error::new(Kind::Setup, format!("writing -o {}", path.display()))
-            .because(fault)
-            .hint("name a file or directory that you may write")
+    let ending = match (form, report.mode) {
+        (Form::Json, _) => "json",
+        (Form::Md, Mode::Answer) => "txt",
+        (Form::Md, Mode::Report) => "md",
     };
-    let as_directory = to.is_dir() || to.as_os_str().to_string_lossy().ends_with('/');
-    let path = if as_directory {
-        std::fs::create_dir_all(to).map_err(|fault| writing(to, fault))?;
-        let ending = match (form, report.mode) {
-            (Form::Json, _) => "json",
-            (Form::Md, Mode::Answer) => "txt",
-            (Form::Md, Mode::Report) => "md",
-        };
-        to.join(format!("{}.{ending}", report.run))
-    } else {
-        to.to_owned()
-    };
-    std::fs::write(&path, rendered(report, form, quotes, pages))
-        .map_err(|fault| writing(&path, fault))?;
+    let path = place(to, &format!("{}.{ending}", report.run))?;
+    put(&path, &rendered(report, form, quotes, pages))?;
     Ok(path)
+}
+
+/// The file that `-o` means: itself, or `name` in the directory it is, which is made where it is not.
+pub(super) fn place(to: &Path, name: &str) -> Result<PathBuf> {
+    if !to.is_dir() && !to.as_os_str().to_string_lossy().ends_with('/') {
+        return Ok(to.to_owned());
+    }
+    std::fs::create_dir_all(to).map_err(|fault| unwritten(to, fault))?;
+    Ok(to.join(name))
+}
+
+/// Writes what `-o` asks for.
+pub(super) fn put(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|fault| unwritten(path, fault))
+}
+
+fn unwritten(path: &Path, fault: std::io::Error) -> Error {
+    Error::new(Kind::Setup, format!("writing -o {}", path.display()))
+        .because(fault)
+        .hint("name a file or directory that you may write")
 }

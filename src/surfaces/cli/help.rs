@@ -8,6 +8,7 @@ use clap::{ColorChoice, CommandFactory as _};
 use super::args::{Cli, When};
 use super::console::Console;
 use super::exit::Stop;
+use crate::error::{Error, Kind, Result};
 
 /// Commands as people look for them. A test holds this against the commands there are.
 const GROUPS: [(&str, &[&str]); 4] = [
@@ -85,13 +86,44 @@ pub(super) fn command(console: Console) -> clap::Command {
         .mut_subcommands(|it| it.hide(true))
 }
 
+/// `ibid help [COMMAND]` as what clap knows it by: `ibid [COMMAND] --help`. `None` where the words after
+/// `help` are no command, or nothing of it is meant.
+///
+/// # Errors
+/// `Usage` for one word that is no command.
+pub(super) fn asked(args: &[OsString]) -> Result<Option<Vec<OsString>>> {
+    if args.get(1).is_none_or(|it| it != "help") {
+        return Ok(None);
+    }
+    let commands = plain();
+    let mut at = &commands;
+    let words: Vec<&str> = args[2..].iter().filter_map(|it| it.to_str()).collect();
+    for word in words.iter().filter(|it| !it.starts_with('-')) {
+        let Some(next) = at.find_subcommand(word) else {
+            if words.len() > 1 {
+                return Ok(None);
+            }
+            let fault = Error::new(Kind::Usage, format!("there is no command `{word}`"));
+            return Err(fault.hint(match meant(word) {
+                Some(command) => format!("did you mean `ibid help {command}`?"),
+                None => "see `ibid help` for the commands there are".to_owned(),
+            }));
+        };
+        at = next;
+    }
+    let mut out = vec![args[0].clone()];
+    out.extend_from_slice(&args[2..]);
+    out.push("--help".into());
+    Ok(Some(out))
+}
+
 /// The commands without dressing, for manual pages and completions.
 pub(super) fn plain() -> clap::Command {
     Cli::command()
 }
 
 /// Prints the front page.
-pub(super) fn print(console: Console) -> Result<(), Stop> {
+pub(super) fn print(console: Console) -> std::result::Result<(), Stop> {
     let page = command(console).render_help();
     let text = if console.out.0 {
         page.ansi().to_string()

@@ -47,6 +47,14 @@ fn begin(args: &[OsString], surroundings: &Surroundings) -> Exit {
     let when = help::colour_asked(args);
     let console = Console::of_process(when, false, false, &surroundings.env);
     let json = args.iter().any(|it| it == "--json" || it == "--jsonl");
+    let asked = match help::asked(args) {
+        Ok(asked) => asked,
+        Err(fault) => {
+            console.fault(&fault);
+            return Exit::of(fault.kind());
+        }
+    };
+    let args = asked.as_deref().unwrap_or(args);
     let cli = match help::command(console).try_get_matches_from(args) {
         Ok(matches) => match Cli::from_arg_matches(&matches) {
             Ok(cli) => cli,

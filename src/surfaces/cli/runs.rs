@@ -50,34 +50,51 @@ pub(super) async fn find(app: &App, name: &str) -> Result<RunId> {
     }
 }
 
-/// The last run that has a report, for `last`; else as [`find`].
+/// The run that `name` means, with its report.
+///
+/// # Errors
+/// `NotFound` where it has none: `last` is the newest run, never an older one in its place.
 async fn with_report(app: &App, name: &str) -> Result<(Run, Box<Report>)> {
-    if name == "last" {
-        for row in app.runs().await? {
-            let mut run = app.run(&row.run_id).await?;
-            if let Some(report) = run.report.take() {
-                run.report = Some(report.clone());
-                return Ok((run, report));
-            }
-        }
-        return Err(
-            Error::new(Kind::NotFound, "there is no run with a report yet")
-                .hint("ask something: ibid \"…\" --folder DIR"),
-        );
-    }
     let run = app.run(&find(app, name).await?).await?;
     match run.report.clone() {
         Some(report) => Ok((run, report)),
-        None => {
-            let hint = if run.status.ended() {
-                "ask again: it ended without one".to_owned()
-            } else {
-                format!("go on with: ibid resume {}", run.id)
-            };
-            Err(Error::new(Kind::NotFound, format!("run {} has no report", run.id)).hint(hint))
-        }
+        None => Err(reportless(app, &run).await?),
     }
 }
+
+/// Why there is nothing to show of `run`, and what to do instead.
+async fn reportless(app: &App, run: &Run) -> Result<Error> {
+    let id = &run.id;
+    let (why, hint) = if run.status.ended() {
+        let word = word(run.status);
+        let hint = match newest_with_report(app).await? {
+            Some(other) => {
+                format!("ask again, or see the newest run with a report: ibid show {other}")
+            }
+            None => "ask again: it ended without one".to_owned(),
+        };
+        (word, hint)
+    } else if app.live(id) {
+        let hint = format!("wait for its end, or let it write now: ibid finish {id}");
+        ("it is being worked on", hint)
+    } else {
+        (INTERRUPTED, format!("go on with: ibid resume {id}"))
+    };
+    let message = format!("run {id} has no report ({why})");
+    Ok(Error::new(Kind::NotFound, message).hint(hint))
+}
+
+async fn newest_with_report(app: &App) -> Result<Option<RunId>> {
+    for row in app.runs().await? {
+        if row.status.ended() && app.run(&row.run_id).await?.report.is_some() {
+            return Ok(Some(row.run_id));
+        }
+    }
+    Ok(None)
+}
+
+/// Of a run that has not ended and that nobody works on.
+const INTERRUPTED: &str = "interrupted";
 
 fn word(status: RunStatus) -> &'static str {
     match status {
@@ -104,7 +121,10 @@ pub(super) fn ls(loaded: &Loaded, json: bool, console: Console) -> Done {
                 console.line(&text)?;
                 continue;
             }
-            let status = word(row.status);
+            let status = match row.status.ended() || app.live(&row.run_id) {
+                true => word(row.status),
+                false => INTERRUPTED,
+            };
             let pad = " ".repeat(15usize.saturating_sub(status.len()));
             let painted = match row.status {
                 RunStatus::Completed => console.out.green(status),
@@ -127,11 +147,7 @@ pub(super) fn ls(loaded: &Loaded, json: bool, console: Console) -> Done {
 pub(super) fn show(loaded: &Loaded, name: &str, shape: &Shape, console: Console) -> Done {
     with_app(loaded, async |app| {
         if shape.json {
-            let run = if name == "last" {
-                with_report(app, name).await?.0
-            } else {
-                app.run(&find(app, name).await?).await?
-            };
+            let run = app.run(&find(app, name).await?).await?;
             let exit = Exit::of_run(&run, false);
             let pages = follow::pages(app, run.report.as_deref()).await?;
             let object = as_json::result(&run, exit.subtype(), &pages, !shape.no_quotes);

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Pages, passages};
 use crate::domain::{Citation, Claim, Coverage, Page, Passage, Report, Source, words};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::markdown;
 
@@ -36,10 +36,11 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
     let report = run.report.as_deref();
     let usage = report.map_or(run.usage, |it| it.usage);
     let free = (usage.model_calls == 0).then_some(0.0);
+    let fault = fault(run, subtype);
     let mut out = json!({
         "type": "result",
         "subtype": subtype.word(),
-        "is_error": subtype == Subtype::Error,
+        "is_error": fault.is_some(),
         "run_id": run.id,
         "status": run.status,
         "stop_reason": run.stop_reason,
@@ -60,12 +61,54 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "num_pages": usage.pages,
         "iterations_used": run.wave,
     });
-    if run.status == RunStatus::Failed
-        && let Some(object) = out.as_object_mut()
-    {
-        object.insert("error".to_owned(), json!({"message": run.error}));
+    if let (Some(fault), Some(object)) = (fault, out.as_object_mut()) {
+        object.insert("error".to_owned(), told(&fault));
     }
     out
+}
+
+/// What helps where nothing that was read speaks to the question.
+pub const ELSEWHERE: &str =
+    "ask in the words the documents use, or add documents with --folder";
+
+/// Why an ended run has no answer, and what would help; `None` where it has one or has not ended.
+pub fn fault(run: &Run, subtype: Subtype) -> Option<Error> {
+    if subtype == Subtype::Success || !run.status.ended() {
+        return None;
+    }
+    let why = |or: &str| run.error.clone().unwrap_or_else(|| or.to_owned());
+    let (kind, message, hint) = match (subtype, run.status) {
+        (_, RunStatus::Cancelled) => (
+            Kind::Cancelled,
+            "it was cancelled".to_owned(),
+            Some("ask again to begin anew"),
+        ),
+        // The method only saw that it found nothing; that it could not look further is the reason.
+        (Subtype::Budget, _) => (
+            Kind::Exhausted,
+            "the budget ended before there was anything to report".to_owned(),
+            Some("raise the bound with --budget, as in --budget 200calls or --budget 15m"),
+        ),
+        (Subtype::NoAnswer, _) => (
+            Kind::NotFound,
+            why("nothing that was read speaks to the question"),
+            Some(run.hint.as_deref().unwrap_or(ELSEWHERE)),
+        ),
+        _ => (
+            run.failure.unwrap_or(Kind::Internal),
+            why("it ended without a report"),
+            run.hint.as_deref(),
+        ),
+    };
+    let fault = Error::new(kind, message);
+    Some(match hint {
+        Some(hint) => fault.hint(hint),
+        None => fault,
+    })
+}
+
+fn told(fault: &Error) -> Value {
+    json!({"kind": fault.kind(), "message": fault.chain(), "hint": fault.help()})
 }
 
 /// What `--json` prints where there is no run to speak of.
@@ -74,7 +117,7 @@ pub fn error(fault: &Error) -> Value {
         "type": "result",
         "subtype": "error",
         "is_error": true,
-        "error": {"kind": fault.kind(), "message": fault.chain(), "hint": fault.help()},
+        "error": told(fault),
     })
 }
 

@@ -52,7 +52,7 @@ fn plainly_english(sample: &str) -> bool {
             seen |= 1 << nth;
             own += 1;
         } else {
-            shared += usize::from(SHARED.iter().any(|it| is(&it)));
+            shared += usize::from(SHARED.iter().any(|it| is(it)));
         }
     }
     seen.count_ones() >= 2 && own * 20 >= words && (own + shared) * 6 >= words

@@ -431,7 +431,11 @@ fn what_no_source_answers_ends_with_3_and_no_report() {
     assert_eq!(it.code, 3);
     let object = it.json();
     assert_eq!(object["subtype"], "no_answer");
-    assert_eq!(object["is_error"], false);
+    assert_eq!(object["is_error"], true);
+    assert_eq!(object["error"]["kind"], "not_found");
+    for part in ["message", "hint"] {
+        assert!(object["error"][part].is_string(), "{object}");
+    }
     assert_eq!(object["result"], Value::Null);
 }
 

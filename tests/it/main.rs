@@ -22,6 +22,7 @@ mod export;
 mod folder;
 mod memory;
 mod model;
+mod newcomer;
 mod peers;
 mod progress;
 mod read_command;

@@ -119,6 +119,28 @@ fn told(it: &Outcome) -> Value {
 }
 
 #[test]
+fn a_run_that_nobody_works_on_is_called_interrupted_and_one_that_is_worked_on_is_not() {
+    let folder = library();
+    let desk = Desk::new();
+    let command = command(&desk, &asked(folder.to_str().unwrap()), false);
+    let held = Held::at(&desk, command, "page.after_commit:4");
+    assert!(desk.ibid(&["ls"]).out.contains("in progress"));
+    let live = desk.ibid(&["show", "last"]);
+    assert!(live.err.contains("being worked on"), "{}", live.err);
+    assert!(live.err.contains("ibid finish r_"), "{}", live.err);
+    let resumed = desk.ibid(&["resume", "last"]);
+    assert!(resumed.err.contains("ibid finish"), "{}", resumed.err);
+    assert!(!resumed.err.contains("ibid show"), "{}", resumed.err);
+    held.signal(Signal::KILL);
+    held.still_held();
+    assert!(desk.ibid(&["ls"]).out.contains("interrupted"));
+    let left = desk.ibid(&["show", "last"]);
+    assert!(left.err.contains("ibid resume r_"), "{}", left.err);
+    let status = &desk.ibid(&["ls", "--json"]).json()["status"];
+    assert_eq!(status, "in_progress", "the wire's word stays");
+}
+
+#[test]
 fn the_first_ctrl_c_finishes_with_what_is_there_and_so_does_sigterm() {
     let folder = library();
     for signal in [Signal::INT, Signal::TERM] {

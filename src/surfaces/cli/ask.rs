@@ -183,13 +183,10 @@ fn plan_text(
         plural(rounds.into(), "round", "rounds"),
         method.breadth,
         plural(most_queries(question, plan).into(), "query", "queries"),
-        question
-            .budget
-            .calls
-            .map_or_else(String::new, |it| format!(
-                ", {}",
-                plural(it, "call", "calls")
-            )),
+        question.budget.calls.map_or_else(String::new, |it| format!(
+            ", {}",
+            plural(it, "call", "calls")
+        )),
         question
             .budget
             .seconds
@@ -412,7 +409,12 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_375_000, "1,375,000")] {
+        for (n, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_375_000, "1,375,000"),
+        ] {
             assert_eq!(grouped(n), text);
         }
     }

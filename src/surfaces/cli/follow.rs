@@ -303,7 +303,10 @@ pub(super) fn deliver(
         // The file gets what stdout gets, whether there is a report in it or not.
         (_, Some(to)) if output.json => {
             let path = place(to, &format!("{}.json", run.id))?;
-            put(&path, &format!("{}\n", object.as_deref().unwrap_or_default()))?;
+            put(
+                &path,
+                &format!("{}\n", object.as_deref().unwrap_or_default()),
+            )?;
             Some(path)
         }
         (Some(report), Some(to)) => {

@@ -68,8 +68,7 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
 }
 
 /// What helps where nothing that was read speaks to the question.
-pub const ELSEWHERE: &str =
-    "ask in the words the documents use, or add documents with --folder";
+pub const ELSEWHERE: &str = "ask in the words the documents use, or add documents with --folder";
 
 /// Why an ended run has no answer, and what would help; `None` where it has one or has not ended.
 pub fn fault(run: &Run, subtype: Subtype) -> Option<Error> {

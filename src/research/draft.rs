@@ -29,6 +29,8 @@ pub(crate) struct Draft {
     pub(crate) short: Vec<Line>,
     pub(crate) confidence: ConfidenceMark,
     pub(crate) answer: Option<Line>,
+    /// Whether code made the answer of a quote, and no model wrote it.
+    pub(crate) answer_by_code: bool,
     pub(crate) findings: Vec<(Line, ConfidenceMark)>,
     pub(crate) sections: Vec<DraftSection>,
     pub(crate) conflicts: Vec<DraftConflict>,

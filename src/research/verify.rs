@@ -36,6 +36,20 @@ pub(crate) async fn verify(
     mode: Mode,
     mut draft: Draft,
 ) -> Result<Draft> {
+    // What code made of a quote ("Yes: …", a count, a clause) needs no judge, who would miss the added words in it.
+    let by_code = draft.answer.take_if(|_| draft.answer_by_code);
+    let mut draft = judge(aid, gathered, brief, mode, draft).await?;
+    draft.answer = draft.answer.or(by_code);
+    Ok(draft)
+}
+
+async fn judge(
+    aid: &mut Aid<'_>,
+    gathered: &Gathered,
+    brief: &Brief,
+    mode: Mode,
+    mut draft: Draft,
+) -> Result<Draft> {
     let notes: BTreeMap<EvidenceId, &Evidence> = gathered
         .notes
         .evidence

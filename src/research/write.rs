@@ -149,6 +149,7 @@ impl<'a> Desk<'a> {
                     if let Some(answer) = answer {
                         draft.short = short(&answer, &draft.short);
                         draft.answer = Some(answer);
+                        draft.answer_by_code = false;
                     }
                     None
                 }

@@ -149,6 +149,7 @@ pub(crate) fn compose(
         short: short_lines,
         confidence,
         answer,
+        answer_by_code: true,
         findings,
         sections,
         conflicts,

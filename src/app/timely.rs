@@ -43,7 +43,7 @@ impl Timely {
     }
 
     fn why(&self, purpose: &str) -> Option<Error> {
-        let writing = ends_the_run(purpose);
+        let writing = is_finishing(purpose);
         if self.bounds.finishing() {
             // Who asked for the end wants it written well.
             return (!writing)
@@ -56,11 +56,6 @@ impl Timely {
         let spent = Error::new(Kind::Exhausted, "the time of the budget is spent");
         Some(spent.hint("give it more with --budget, as in `--budget 10m`"))
     }
-}
-
-/// Whether the report is made by it: checking against the page is part of that.
-fn ends_the_run(purpose: &str) -> bool {
-    is_finishing(purpose) || purpose == "verify"
 }
 
 #[async_trait]

@@ -38,12 +38,12 @@ pub(crate) async fn verify(
 ) -> Result<Draft> {
     // What code made of a quote ("Yes: …", a count, a clause) needs no judge, who would miss the added words in it.
     let by_code = draft.answer.take_if(|_| draft.answer_by_code);
-    let mut draft = judge(aid, gathered, brief, mode, draft).await?;
+    let mut draft = verify_lines(aid, gathered, brief, mode, draft).await?;
     draft.answer = draft.answer.or(by_code);
     Ok(draft)
 }
 
-async fn judge(
+async fn verify_lines(
     aid: &mut Aid<'_>,
     gathered: &Gathered,
     brief: &Brief,

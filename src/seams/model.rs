@@ -117,6 +117,23 @@ pub struct Completion {
     pub citations: Vec<String>,
 }
 
+impl Completion {
+    /// An answer that is these words and nothing else: no reasoning, no count, no price.
+    pub fn said(text: impl Into<String>) -> Completion {
+        Completion {
+            text: text.into(),
+            reasoning: None,
+            tool_calls: Vec::new(),
+            finish: Finish::Stop,
+            tokens: Tokens::default(),
+            cost_usd: None,
+            model: None,
+            refusal: None,
+            citations: Vec::new(),
+        }
+    }
+}
+
 /// A tool call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {

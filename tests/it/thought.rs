@@ -10,7 +10,7 @@ use ibid::adapters::store::SqliteStore;
 use ibid::domain::{Budget, Mode, ModelRole, Page, Question, Report};
 use ibid::record::{Event, VERSION};
 use ibid::seams::{
-    Completion, Finish, FrozenClock, LanguageModel, Log, Mind, Models, Prompt, Sink, Store, Tokens,
+    Completion, FrozenClock, LanguageModel, Log, Mind, Models, Prompt, Sink, Store, Tokens,
 };
 use ibid::{Error, Kind, Result};
 use serde_json::{Value, json};
@@ -52,19 +52,13 @@ impl LanguageModel for Scripted {
         let words = &prompt.messages[0].text;
         let text = (self.says)(&prompt.purpose, words)?;
         Ok(Completion {
-            text,
-            reasoning: None,
-            tool_calls: Vec::new(),
-            finish: Finish::Stop,
             tokens: Tokens {
                 input: Some(100),
                 output: Some(20),
                 ..Tokens::default()
             },
             cost_usd: Some(0.001),
-            model: None,
-            refusal: None,
-            citations: Vec::new(),
+            ..Completion::said(text)
         })
     }
 
@@ -75,7 +69,7 @@ impl LanguageModel for Scripted {
     }
 }
 
-fn shelf() -> Vec<Page> {
+pub(crate) fn shelf() -> Vec<Page> {
     vec![
         page(
             "https://oak.example/cork",
@@ -477,7 +471,7 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
 
 /// A model that is asked, says so, and never answers.
 #[derive(Default)]
-struct Silent(tokio::sync::Notify);
+pub(crate) struct Silent(pub(crate) tokio::sync::Notify);
 
 #[async_trait]
 impl LanguageModel for Silent {

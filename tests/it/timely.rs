@@ -3,38 +3,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use ibid::Result;
 use ibid::app::{App, Doors, Parts};
-use ibid::domain::{ModelRole, Page, Question, StopReason};
+use ibid::domain::{ModelRole, Question, StopReason};
 use ibid::record::{Event, Run};
-use ibid::seams::{Clock, Completion, LanguageModel, Mind, Models, Order, Prompt, Sink};
+use ibid::seams::{Clock, LanguageModel, Mind, Models, Order};
 
-use crate::memory::{Overlap, Pages, page, question};
+use crate::memory::{Overlap, Pages, question};
 use crate::stand_in::{Shelf, parts, settings};
+use crate::thought::{Silent, shelf};
 
 /// How long a test may take: the models never answer, so whoever waits for one waits for good.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A model that is asked and never answers.
-#[derive(Default)]
-struct Silent(tokio::sync::Notify);
-
-#[async_trait]
-impl LanguageModel for Silent {
-    fn name(&self) -> &str {
-        "silent/one"
-    }
-
-    async fn complete(&self, _: &Prompt) -> Result<Completion> {
-        self.0.notify_one();
-        std::future::pending().await
-    }
-
-    async fn stream(&self, prompt: &Prompt, _: Sink<'_>) -> Result<Completion> {
-        self.complete(prompt).await
-    }
-}
 
 /// A clock on which so many seconds pass at each look.
 struct Hasty {
@@ -46,24 +25,6 @@ impl Clock for Hasty {
     fn unix_ms(&self) -> u64 {
         self.at.fetch_add(self.step, Ordering::Relaxed)
     }
-}
-
-fn shelf() -> Vec<Page> {
-    vec![
-        page(
-            "https://oak.example/cork",
-            "Cork",
-            Some("2022-03-01"),
-            "Cork is a light material that is stripped from the bark of the cork oak.\n\
-             Cork floats because its cells are closed and filled with air.",
-        ),
-        page(
-            "https://bark.example/forests",
-            "Cork forests",
-            Some("2023-05-01"),
-            "Cork is stripped from the living tree every nine years without felling it.",
-        ),
-    ]
 }
 
 /// An app whose models are `model`, in `roles`, on a clock that goes on by `step` milliseconds at each look.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ibid::Result;
-use ibid::seams::{Completion, Finish, LanguageModel, Prompt, Sink, Tokens};
+use ibid::seams::{Completion, LanguageModel, Prompt, Sink};
 use serde_json::{Value, json};
 
 use super::row::{Row, SECRET};
@@ -40,17 +40,7 @@ impl LanguageModel for Obeying {
     }
 
     async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
-        Ok(Completion {
-            text: self.answer(prompt).to_string(),
-            reasoning: None,
-            tool_calls: Vec::new(),
-            finish: Finish::Stop,
-            tokens: Tokens::default(),
-            cost_usd: None,
-            model: None,
-            refusal: None,
-            citations: Vec::new(),
-        })
+        Ok(Completion::said(self.answer(prompt).to_string()))
     }
 
     async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::fault::ModelFault;
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Completion, Finish, LanguageModel, Prompt, Sink, Tokens};
+use crate::seams::{Completion, LanguageModel, Prompt, Sink, Tokens};
 
 /// What the model says to one prompt.
 pub(super) enum Say {
@@ -98,19 +98,12 @@ pub(super) fn prompt(purpose: &str) -> Prompt {
 /// A completion of 100 tokens in and 10 out.
 pub(super) fn completion(text: &str) -> Completion {
     Completion {
-        text: text.to_owned(),
-        reasoning: None,
-        tool_calls: Vec::new(),
-        finish: Finish::Stop,
         tokens: Tokens {
             input: Some(100),
             output: Some(10),
             ..Tokens::default()
         },
-        cost_usd: None,
-        model: None,
-        refusal: None,
-        citations: Vec::new(),
+        ..Completion::said(text)
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use ibid::research::ask::{self, text, typed};
-use ibid::seams::{Completion, Finish, LanguageModel, Prompt, Schema, Sink, Tokens, ToolCall};
+use ibid::seams::{Completion, Finish, LanguageModel, Prompt, Schema, Sink, ToolCall};
 use ibid::{Error, Kind, Result};
 use serde::Deserialize;
 use serde_json::json;
@@ -48,17 +48,7 @@ impl LanguageModel for Scripted {
 }
 
 fn said(text: &str) -> Completion {
-    Completion {
-        text: text.to_owned(),
-        reasoning: None,
-        tool_calls: Vec::new(),
-        finish: Finish::Stop,
-        tokens: Tokens::default(),
-        cost_usd: None,
-        model: None,
-        refusal: None,
-        citations: Vec::new(),
-    }
+    Completion::said(text)
 }
 
 #[derive(Debug, PartialEq, Deserialize)]

@@ -305,7 +305,7 @@ impl App {
         let store = self.known(run).await?;
         let lock = match order {
             Order::Cancel => RunLock::take(&self.settings.data_dir, run)?,
-            Order::Finish => None,
+            Order::Finish | Order::Reply(_) => None,
         };
         store.drain().await?;
         let past = store.events(run, 0).await?;

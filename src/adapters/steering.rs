@@ -1,6 +1,7 @@
 //! Whether to go on: orders from outside, the deadline, the call budget.
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -25,7 +26,14 @@ pub struct Bounds {
     pub finish: Arc<AtomicBool>,
     /// Whether a model was not waited for because of the time.
     pub hurried: AtomicBool,
+    /// How long the person was waited for in this sitting, milliseconds: no work.
+    pub idle: AtomicU64,
 }
+
+/// How long a person is waited for.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// How often a reply is looked for.
+const BEAT: Duration = Duration::from_millis(100);
 
 impl Bounds {
     /// Whether somebody wants the run to finish.
@@ -35,7 +43,8 @@ impl Bounds {
 
     /// Whether `percent` of the time that may be worked are over.
     pub fn over(&self, percent: u64) -> bool {
-        let active = self.worked + self.clock.unix_ms().saturating_sub(self.began);
+        let here = self.clock.unix_ms().saturating_sub(self.began);
+        let active = self.worked + here.saturating_sub(self.idle.load(Ordering::Relaxed));
         let bound = |it: u64| it.saturating_mul(10).saturating_mul(percent);
         self.seconds.is_some_and(|it| active >= bound(it))
     }
@@ -75,11 +84,42 @@ impl Steering for Helm {
         }
         word
     }
+
+    async fn clarify(&self, questions: &[String]) -> Result<Vec<String>> {
+        let reply = async {
+            // Whoever answers must find the questions.
+            if let Err(fault) = self.log.flush().await {
+                self.journal.fail(fault).await
+            }
+            let since = self.bounds.clock.unix_ms();
+            let reply = tokio::time::timeout(PATIENCE, self.reply()).await;
+            let waited = self.bounds.clock.unix_ms().saturating_sub(since);
+            self.bounds.idle.fetch_add(waited, Ordering::Relaxed);
+            Ok(reply.unwrap_or_default())
+        };
+        let at = format!("clarify: {}", questions.join(" / "));
+        self.journal.decision(&at, reply).await
+    }
 }
 
 impl Helm {
+    /// The reply left for the run, as soon as there is one; nothing once somebody wants an end.
+    async fn reply(&self) -> Vec<String> {
+        loop {
+            for order in self.orders().await {
+                if let Order::Reply(answers) = order {
+                    return answers;
+                }
+            }
+            if self.bounds.finishing() {
+                return Vec::new();
+            }
+            tokio::time::sleep(BEAT).await;
+        }
+    }
+
     async fn decide(&self) -> Result<Go> {
-        if self.bounds.finishing() || self.ordered().await {
+        if self.bounds.finishing() || self.orders().await.contains(&Order::Finish) {
             return Ok(Go::Finish(StopReason::UserFinish));
         }
         // Research whose models are no longer waited for has had its time.
@@ -97,9 +137,9 @@ impl Helm {
         Ok(Go::On)
     }
 
-    async fn ordered(&self) -> bool {
+    async fn orders(&self) -> Vec<Order> {
         match self.store.orders(&self.run).await {
-            Ok(orders) => orders.contains(&Order::Finish),
+            Ok(orders) => orders,
             Err(fault) => self.journal.fail(fault).await,
         }
     }
@@ -110,6 +150,7 @@ impl Helm {
 pub fn worked(past: &[Envelope]) -> u64 {
     let mut total = 0;
     let mut sitting = None;
+    let mut asked = None;
     for it in past {
         let Ok(at) = it.ts.parse::<jiff::Timestamp>() else {
             continue;
@@ -118,8 +159,14 @@ pub fn worked(past: &[Envelope]) -> u64 {
         if matches!(it.event, Event::RunStarted {} | Event::RunResumed { .. }) {
             total += sitting.map_or(0, |(from, to): (i64, i64)| to - from);
             sitting = Some((at, at));
-        } else if let Some((_, to)) = &mut sitting {
+        } else if let Some((from, to)) = &mut sitting {
             *to = at.max(*to);
+            match it.event {
+                Event::ClarifyAsked { .. } => asked = Some(at),
+                // Waiting for the person is no work.
+                Event::ClarifyAnswered { .. } => *from += asked.take().map_or(0, |it| at - it),
+                _ => {}
+            }
         }
     }
     total += sitting.map_or(0, |(from, to)| to - from);

@@ -3,7 +3,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -124,6 +124,7 @@ impl Sitting {
             seconds: self.question.budget.seconds,
             finish: Arc::clone(&self.finish),
             hurried: AtomicBool::new(false),
+            idle: AtomicU64::new(0),
         });
         // A call that is no longer waited for is journaled as failed, so that a replay hears the same.
         let thinking = |it: &Arc<dyn LanguageModel>| {

@@ -20,7 +20,9 @@ pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, St
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use page::{Block, BlockKind, Hit, Page, PageDraft, Passage, Sentence};
 pub use plan::{Complexity, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan};
-pub use question::{Brief, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn};
+pub use question::{
+    Brief, Clarified, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn,
+};
 pub use report::{
     Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Finding,
     MethodNote, OpenPoint, Report, Section, Side,

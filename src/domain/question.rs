@@ -111,6 +111,9 @@ pub struct Question {
     pub lang: Option<String>,
     /// Earlier turns.
     pub dialogue: Vec<Turn>,
+    /// Whether the person may be asked what the question leaves open, before the research begins (row C10).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clarify: bool,
     /// The model of each role, `provider:model`; a role without one is played without a model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<ModelRole, String>,
@@ -210,6 +213,19 @@ pub struct Brief {
     pub scope_out: Vec<String>,
     /// Two-letter language code of the question.
     pub lang: String,
+    /// What the question leaves open, with what the person said to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clarified: Vec<Clarified>,
+}
+
+/// A question back to the person (rows C10, E3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clarified {
+    /// What was asked, or would have been.
+    pub question: String,
+    /// What they said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 impl Brief {

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ClaimId, CoverageRow, EvidenceId, GateVerdict, ItemId, Mode, Passage, RunId, Source,
+    ClaimId, Clarified, CoverageRow, EvidenceId, GateVerdict, ItemId, Mode, Passage, RunId, Source,
     StopReason, Usage,
 };
 
@@ -157,6 +157,9 @@ pub struct MethodNote {
     pub pages_read: u32,
     /// Pages that could not be read, with the reason.
     pub pages_failed: Vec<(String, String)>,
+    /// What the person was asked back and said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clarified: Vec<Clarified>,
     /// Which models were to play which roles, as `role: provider:model`, or `provider:model` where one plays all.
     #[serde(default)]
     pub models: Vec<String>,

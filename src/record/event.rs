@@ -105,6 +105,12 @@ pub enum Event {
     /// The run was stopped for good.
     #[serde(rename = "run.cancelled")]
     RunCancelled {},
+    /// The person is asked what the question leaves open.
+    #[serde(rename = "clarify.asked")]
+    ClarifyAsked { questions: Vec<String> },
+    /// What they said, one answer a question, an empty one where they passed; none at all when nobody answered.
+    #[serde(rename = "clarify.answered")]
+    ClarifyAnswered { answers: Vec<String> },
     /// The question was refined.
     #[serde(rename = "brief.ready")]
     BriefReady { brief: Brief },

@@ -169,7 +169,9 @@ impl Run {
             Event::GateJudged { verdict } => self.gate = Some(verdict.clone()),
             Event::BudgetUpdated { usage } => self.usage = *usage,
             Event::ReportReady { report } => self.report = Some(report.clone()),
-            Event::WaveStarted { .. }
+            Event::ClarifyAsked { .. }
+            | Event::ClarifyAnswered { .. }
+            | Event::WaveStarted { .. }
             | Event::WaveFinished { .. }
             | Event::SearchStarted { .. }
             | Event::ReadStarted { .. }

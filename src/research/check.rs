@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 
 use crate::domain::words::numbers;
 use crate::domain::{
-    Answer, Brief, Checks, Citation, Claim, ClaimId, Conflict, Counted, Coverage, Evidence,
-    EvidenceId, Finding, MethodNote, ModelRole, Notes, Page, PageHash, Question, Report, RunId,
-    Section, Side, Source, SourceId,
+    Answer, Brief, Checks, Citation, Claim, ClaimId, Clarified, Conflict, Counted, Coverage,
+    Evidence, EvidenceId, Finding, MethodNote, ModelRole, Notes, Page, PageHash, Question, Report,
+    RunId, Section, Side, Source, SourceId,
 };
 use crate::record::Event;
 use crate::seams::Log;
@@ -122,6 +122,7 @@ pub(crate) fn hold(
                 .iter()
                 .map(|(url, why)| (url.clone(), why.clone()))
                 .collect(),
+            clarified: answered(brief),
             models: named(question),
             unaided: aid.unaided(),
             unaided_because: aid.unaided_because(),
@@ -133,6 +134,12 @@ pub(crate) fn hold(
         checks,
         usage: gathered.usage.with_models(&aid.usage()),
     }
+}
+
+/// What the person was asked back, as far as they answered.
+fn answered(brief: &Brief) -> Vec<Clarified> {
+    let all = brief.clarified.iter();
+    all.filter(|it| it.answer.is_some()).cloned().collect()
 }
 
 /// The models of a question: one name where one plays all roles.

@@ -27,6 +27,8 @@ const GOOD: f32 = 0.6;
 const STRONG: f32 = 0.5;
 /// Score of evidence that answers so well that one voice is enough where there is no other.
 const PLAIN: f32 = 0.7;
+/// Share of a told gap's words that a finding holds which says it.
+const FOUND: f32 = 0.8;
 
 /// Findings of an item that a model is shown, best first.
 const SHOWN: usize = 12;
@@ -139,7 +141,7 @@ impl Standing {
             let own = self.gaps.remove(&row.id);
             row.gap = None;
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
-                let gap = told(judged, brief, row).or(own);
+                let gap = told(judged, brief, row, &found).or(own);
                 row.gap = gap.as_ref().map(|it| it.text.clone());
                 self.gaps.extend(gap.map(|it| (row.id, it)));
             }
@@ -182,15 +184,16 @@ impl Standing {
     }
 }
 
-/// The gap that a model tells; none where it only says the question again.
-fn told(judged: &Covered, brief: &Brief, row: &CoverageRow) -> Option<Gap> {
+/// The gap that a model tells; none where it only says the question or what was found again.
+fn told(judged: &Covered, brief: &Brief, row: &CoverageRow, found: &[&Evidence]) -> Option<Gap> {
     let text = judged.gap.trim();
     let asked = format!("{} {}", brief.asked(), row.text);
     let query = match judged.gap_query.trim() {
         "" => row.text.as_str(),
         query => query,
     };
-    (share(text, &asked) < 1.0).then(|| Gap {
+    let known = found.iter().any(|it| share(text, &it.claim) >= FOUND);
+    (share(text, &asked) < 1.0 && !known).then(|| Gap {
         text: text.to_owned(),
         query: query.to_owned(),
     })

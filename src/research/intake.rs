@@ -2,8 +2,10 @@
 use std::collections::BTreeSet;
 
 use crate::domain::words::{content_stems, share, tokens};
-use crate::domain::{Brief, ModelRole, Question, QuestionKind};
+use crate::domain::{Brief, Clarified, ModelRole, Question, QuestionKind, Turn};
 use crate::error::{Error, Kind, Result};
+use crate::record::Event;
+use crate::seams::{Log, Steering};
 
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
@@ -20,7 +22,59 @@ const KEPT: f32 = 0.7;
 ///
 /// # Errors
 /// `Usage` when there is no word in it.
-pub(crate) async fn refine(aid: &mut Aid<'_>, question: &Question) -> Result<Brief> {
+pub(crate) async fn refine(
+    aid: &mut Aid<'_>,
+    steering: &dyn Steering,
+    log: &Log,
+    question: &Question,
+) -> Result<Brief> {
+    let brief = refined(aid, question).await?;
+    let open: Vec<String> = brief
+        .clarified
+        .iter()
+        .map(|it| it.question.clone())
+        .collect();
+    if open.is_empty() || !question.clarify {
+        return Ok(brief);
+    }
+    log.emit(Event::ClarifyAsked {
+        questions: open.clone(),
+    });
+    let answers = steering.clarify(&open).await?;
+    log.emit(Event::ClarifyAnswered {
+        answers: answers.clone(),
+    });
+    let answered = |nth: usize| {
+        answers
+            .get(nth)
+            .map(|it| it.trim())
+            .filter(|it| !it.is_empty())
+    };
+    let said = (0..open.len()).filter_map(|nth| Some((&open[nth], answered(nth)?)));
+    let turns: Vec<Turn> = said
+        .map(|(asked, said)| Turn {
+            system: None,
+            assistant: Some(asked.clone()),
+            user: Some(said.to_owned()),
+        })
+        .collect();
+    let clarified = open.iter().enumerate().map(|(nth, it)| Clarified {
+        question: it.clone(),
+        answer: answered(nth).map(str::to_owned),
+    });
+    let clarified = clarified.collect();
+    if turns.is_empty() {
+        return Ok(Brief { clarified, ..brief });
+    }
+    let mut question = question.clone();
+    question.dialogue.extend(turns);
+    // Asked back once: what is still open is researched as it stands.
+    let brief = refined(aid, &question).await?;
+    Ok(Brief { clarified, ..brief })
+}
+
+/// The question refined once, with what it leaves open.
+async fn refined(aid: &mut Aid<'_>, question: &Question) -> Result<Brief> {
     let brief = unaided(question)?;
     let role = ModelRole::Planner;
     let Some(mind) = aid.mind(Step::Intake, role) else {
@@ -61,8 +115,14 @@ fn sharpened(brief: Brief, refined: Refined) -> Brief {
         all.extend(lacking);
         filled(all, own)
     };
+    let clarified = filled(refined.clarify, Vec::new()).into_iter();
+    let clarified = clarified.map(|question| Clarified {
+        question,
+        answer: None,
+    });
+    let clarified = clarified.collect();
     if share(&brief.question, &refined.question) < KEPT {
-        return brief;
+        return Brief { clarified, ..brief };
     }
     Brief {
         question: brief.question,
@@ -76,6 +136,7 @@ fn sharpened(brief: Brief, refined: Refined) -> Brief {
         scope_in: filled(refined.scope_in, brief.scope_in),
         scope_out: filled(refined.scope_out, brief.scope_out),
         lang: brief.lang,
+        clarified,
     }
 }
 

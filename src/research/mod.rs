@@ -54,7 +54,7 @@ pub async fn research(
 ) -> Result<Report> {
     let mut aid = Aid::new(&world.models, log);
     log.enter(Phase::Intake, None);
-    let brief = intake::refine(&mut aid, question).await?;
+    let brief = intake::refine(&mut aid, &*world.steering, log, question).await?;
     log.emit(Event::BriefReady {
         brief: brief.clone(),
     });
@@ -79,7 +79,6 @@ pub async fn research(
         let last = Revision { draft: &draft, nth };
         draft = write::compose(&mut aid, question, &brief, &mut gathering, Some(last)).await?;
     }
-    write::tell(log, &draft);
     log.flush().await?;
     let gathered = &gathering.gathered;
 

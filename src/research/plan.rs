@@ -1,5 +1,5 @@
 //! The checklist of what a complete answer must say (rows A1, B3, D2, E4).
-use crate::domain::words::share;
+use crate::domain::words::{content_stems, share, stem};
 use crate::domain::{Brief, Item, ItemId, ModelRole, Plan, Question, SectionPlan, WritingPlan};
 use crate::error::Result;
 
@@ -11,6 +11,17 @@ use super::ask::{
 use super::unaided::plan::{FEWEST, MOST};
 use super::unaided::{self, intake};
 
+/// What small models ask about where they take the form of a plan for its matter.
+const OF_THE_FORM: [&str; 8] = [
+    "report",
+    "goal",
+    "tone",
+    "section",
+    "heading",
+    "directive",
+    "obey",
+    "checklist",
+];
 /// Share of the question's words in an item that asks it.
 const HEART: f32 = 0.6;
 
@@ -51,7 +62,11 @@ pub(crate) async fn break_down(
 /// of the unaided plan fill it up.
 fn earned(brief: &Brief, planned: &Planned, own: Plan) -> Option<Plan> {
     let mut items: Vec<(Option<u32>, Item)> = Vec::new();
-    let sound = planned.sound();
+    let sound: Vec<(u32, &PlannedItem)> = planned
+        .sound()
+        .into_iter()
+        .filter(|it| !of_the_form(brief, it.1))
+        .collect();
     let heart = own.items().first().filter(|_| !asks_it(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
     items.extend(sound.iter().map(|it| (Some(it.0), item(brief, it.1))));
@@ -82,6 +97,15 @@ fn asks_it(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
     items
         .iter()
         .any(|it| share(&brief.question, &it.1.asks) >= HEART)
+}
+
+/// Whether an item asks about the report instead of what was asked.
+fn of_the_form(brief: &Brief, item: &PlannedItem) -> bool {
+    let matter = format!("{} {}", brief.question, brief.key_terms.join(" "));
+    let matter = content_stems(&matter);
+    let own = content_stems(&item.asks);
+    let form = |it: &String| OF_THE_FORM.iter().any(|word| stem(word) == *it);
+    own.iter().any(form) && !own.iter().any(|it| matter.contains(it))
 }
 
 fn item(brief: &Brief, planned: &PlannedItem) -> Item {

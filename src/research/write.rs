@@ -1,9 +1,10 @@
 //! Writing: a draft of sentences, each naming the evidence that carries it (rows A8, E2, E9).
 use std::collections::BTreeSet;
 
-use futures_util::{StreamExt, future::join, stream};
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::{StreamExt, stream};
 
-use crate::domain::words::{content_stems, share};
+use crate::domain::words::{Number, content_stems, numbers, share};
 use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
 };
@@ -16,7 +17,7 @@ use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
     fit::{self, Part, Window},
-    shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written, language},
+    shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written as Answer, language},
 };
 use super::draft::{Draft, DraftSection, Line};
 use super::gather::Gathering;
@@ -37,6 +38,8 @@ const SAYS_IT: f32 = 0.8;
 const SHRINKS: usize = 3;
 /// Searches that a writer may ask for at a time (row A9).
 const MOST_MORE: usize = 2;
+/// Fewest words of a sentence.
+const A_SENTENCE: usize = 4;
 /// Words of the short answer (row E2).
 const SHORT_WORDS: usize = 60;
 
@@ -51,7 +54,8 @@ pub(crate) struct Revision<'a> {
 ///
 /// Without a model it is made of the sources' own sentences. With one, sections and answer are the
 /// model's words, each sentence with the evidence it names; findings stay the sources' own sentences. What the model
-/// says it lacks stands in `more`, as long as it may ask (row A9).
+/// says it lacks stands in `more`, as long as it may ask (row A9). What is written is told piece by piece as it comes
+/// (row E9), not yet checked.
 ///
 /// # Errors
 /// `NotFound` when nothing that was read speaks to the question.
@@ -79,12 +83,9 @@ pub(crate) async fn compose(
                 < question.method.max_refinement_iterations,
             earlier: last.map_or_else(String::new, |it| earlier(it.draft)),
         };
-        for (model, fault) in desk.in_own_words(&mut draft).await {
-            aid.settle(Step::Write, role, model);
-            if let Some(fault) = fault {
-                aid.without(Step::Write, role, fault)?;
-            }
-        }
+        desk.in_own_words(aid, gathering.log, &mut draft).await?;
+    } else {
+        tell(gathering.log, &draft);
     }
     Ok(draft)
 }
@@ -99,9 +100,13 @@ fn earlier(draft: &Draft) -> String {
     sections.collect::<Vec<_>>().join("\n")
 }
 
-/// The answer, then what was picked, as far as the short answer has room.
+/// The answer, then what was picked, as far as the short answer has room. A bare figure or word is left to the one-line
+/// answer: beside what was picked it says nothing.
 fn short(answer: &Line, picked: &[Line]) -> Vec<Line> {
     let words = |it: &Line| it.text.split_whitespace().count();
+    if words(answer) < A_SENTENCE && !picked.is_empty() {
+        return picked.to_vec();
+    }
     let mut room = SHORT_WORDS.saturating_sub(words(answer));
     let mut lines = vec![answer.clone()];
     for it in picked {
@@ -129,42 +134,44 @@ struct Desk<'a> {
 /// Who was asked, and what came of it.
 type Asked<'a, T> = (Counting<'a>, Result<T>);
 
-/// Sections, and the searches for what they lack.
-type Sections = (Vec<DraftSection>, Vec<String>);
+/// What a model wrote.
+enum Written {
+    /// One line.
+    Answer(Line),
+    /// No line that rests on evidence.
+    Nothing,
+    /// Sections, and the searches for what they lack.
+    Sections(Vec<DraftSection>, Vec<String>),
+}
 
 impl<'a> Desk<'a> {
-    /// Puts what a model writes in the place of what was picked: answer and sections side by side. Where one cannot be
-    /// written, the others still are.
-    async fn in_own_words(&self, draft: &mut Draft) -> Vec<(Counting<'a>, Option<Error>)> {
-        let (answer, sections) = match self.question.mode {
-            Mode::Report => join(self.answer(), self.sections()).await,
-            Mode::Answer => (self.answer().await, Vec::new()),
-        };
-        let mut asked = Vec::new();
-        let (model, answer) = answer;
-        asked.push((
-            model,
-            match answer {
-                Ok(answer) => {
-                    if let Some(answer) = answer {
-                        draft.short = short(&answer, &draft.short);
-                        draft.answer = Some(answer);
-                        draft.answer_by_code = false;
-                    }
-                    None
-                }
-                Err(fault) => Some(fault),
-            },
-        ));
+    /// Puts what a model writes in the place of what was picked: answer and sections side by side, told in their order as
+    /// soon as they are there. Where one cannot be written, the others still are.
+    async fn in_own_words(&self, aid: &mut Aid<'_>, log: &Log, draft: &mut Draft) -> Result<()> {
+        let mut parts: Vec<BoxFuture<'_, Option<Asked<'_, Written>>>> = Vec::new();
+        parts.push(Box::pin(async { Some(self.answer().await) }));
+        if self.question.mode == Mode::Report {
+            parts.extend(self.sections());
+        }
+        let mut parts = stream::iter(parts).buffered(AT_ONCE);
         let mut written = Vec::new();
-        for (model, sections) in sections {
-            match sections {
-                Ok((sections, more)) => {
+        while let Some(part) = parts.next().await {
+            let Some((model, part)) = part else { continue };
+            aid.settle(Step::Write, ModelRole::Writer, model);
+            match part {
+                Ok(Written::Answer(answer)) => {
+                    draft.short = short(&answer, &draft.short);
+                    draft.answer = Some(answer);
+                    draft.answer_by_code = false;
+                    tell_lines(log, &draft.short);
+                }
+                Ok(Written::Nothing) => {}
+                Ok(Written::Sections(sections, more)) => {
+                    tell_sections(log, &sections);
                     written.extend(sections);
                     draft.more.extend(more);
-                    asked.push((model, None));
                 }
-                Err(fault) => asked.push((model, Some(fault))),
+                Err(fault) => aid.without(Step::Write, ModelRole::Writer, fault)?,
             }
         }
         draft.more.truncate(MOST_MORE);
@@ -176,18 +183,20 @@ impl<'a> Desk<'a> {
             }
         }
         let picked = draft.sections.drain(..);
-        written.extend(picked.filter(|it| !told.contains(&it.item)));
+        let picked: Vec<DraftSection> = picked.filter(|it| !told.contains(&it.item)).collect();
+        tell_sections(log, &picked);
+        written.extend(picked);
         draft.sections = said_once(written);
-        asked
+        Ok(())
     }
 
-    async fn answer(&self) -> Asked<'a, Option<Line>> {
+    async fn answer(&self) -> Asked<'a, Written> {
         let model = Counting::of(self.mind);
         let answer = self.answered(&model).await;
         (model, answer)
     }
 
-    async fn answered(&self, model: &Counting<'a>) -> Result<Option<Line>> {
+    async fn answered(&self, model: &Counting<'a>) -> Result<Written> {
         let best = best_first(self.notes, self.notes.evidence.iter());
         let from: Vec<String> = best.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(&best, &from).take(FOR_AN_ANSWER).collect();
@@ -197,32 +206,38 @@ impl<'a> Desk<'a> {
             language: &self.language,
         };
         let answer = ask::typed(model, asked.prompt()?, |it| asked.check(it)).await?;
-        let evidence = asked.carried(&answer.value);
         let text = answer.value.answer.trim().to_owned();
-        Ok((!evidence.is_empty() && !text.is_empty()).then_some(Line { text, evidence }))
+        let evidence = meant(&text, asked.carried(&answer.value), &best);
+        Ok(match evidence.is_empty() || text.is_empty() {
+            true => Written::Nothing,
+            false => Written::Answer(Line { text, evidence }),
+        })
     }
 
     /// All sections in one call where the evidence fits, else each by itself.
-    async fn sections(&self) -> Vec<Asked<'a, Sections>> {
+    fn sections<'d>(&'d self) -> Vec<BoxFuture<'d, Option<Asked<'a, Written>>>> {
         let plan = &self.notes.plan.writing;
         let all = best_first(self.notes, self.notes.evidence.iter());
+        let failed = |fault| -> BoxFuture<'d, Option<Asked<'a, Written>>> {
+            Box::pin(async move { Some((Counting::of(self.mind), Err(fault))) })
+        };
         match self.fitting(&all, plan) {
-            Ok(kept) if kept.len() == all.len() => return vec![self.write(plan, kept).await],
+            Ok(kept) if kept.len() == all.len() => {
+                return vec![Box::pin(async move { Some(self.write(plan, kept).await) })];
+            }
             Ok(_) => {}
-            Err(fault) => return vec![(Counting::of(self.mind), Err(fault))],
+            Err(fault) => return vec![failed(fault)],
         }
-        let mut asking = Vec::new();
-        for section in &plan.sections {
+        let alone = plan.sections.iter().map(|section| {
             let own = self.notes.evidence.iter();
             let own = own.filter(|it| it.items.iter().any(|id| section.items.contains(id)));
             let alone = WritingPlan {
                 sections: vec![section.clone()],
                 ..plan.clone()
             };
-            asking.push(self.section(alone, best_first(self.notes, own)));
-        }
-        let written: Vec<_> = stream::iter(asking).buffered(AT_ONCE).collect().await;
-        written.into_iter().flatten().collect()
+            self.section(alone, best_first(self.notes, own)).boxed()
+        });
+        alone.collect()
     }
 
     /// One section from its own evidence; nothing without any.
@@ -230,7 +245,7 @@ impl<'a> Desk<'a> {
         &self,
         alone: WritingPlan,
         own: Vec<&'a Evidence>,
-    ) -> Option<Asked<'a, Sections>> {
+    ) -> Option<Asked<'a, Written>> {
         match self.fitting(&own, &alone) {
             Ok(own) if own.is_empty() => None,
             Ok(own) => Some(self.write(&alone, own).await),
@@ -255,7 +270,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    async fn write(&self, plan: &WritingPlan, evidence: Vec<&'a Evidence>) -> Asked<'a, Sections> {
+    async fn write(&self, plan: &WritingPlan, evidence: Vec<&'a Evidence>) -> Asked<'a, Written> {
         let model = Counting::of(self.mind);
         let mut kept = evidence.as_slice();
         let mut written = self.written(&model, plan, kept).await;
@@ -277,13 +292,13 @@ impl<'a> Desk<'a> {
         model: &Counting<'a>,
         plan: &WritingPlan,
         evidence: &[&Evidence],
-    ) -> Result<Sections> {
+    ) -> Result<Written> {
         let from: Vec<String> = evidence.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(evidence, &from).collect();
         let asked = self.asking(plan, &rows);
         let mut prompt = asked.prompt()?;
         prompt.max_tokens = Some(self.kept_free() as u32);
-        let written: Written = ask::typed(model, prompt, |it| asked.check(it)).await?.value;
+        let written: Answer = ask::typed(model, prompt, |it| asked.check(it)).await?.value;
         let mut sections: Vec<DraftSection> = Vec::new();
         for (nth, it) in written.sections.iter().enumerate() {
             let lines: Vec<Line> = it
@@ -308,7 +323,7 @@ impl<'a> Desk<'a> {
                 paragraphs: lines.chunks(PARAGRAPH).map(<[Line]>::to_vec).collect(),
             });
         }
-        Ok((sections, asked.more(&written)))
+        Ok(Written::Sections(sections, asked.more(&written)))
     }
 
     /// As much of the evidence as fits beside what `plan` asks, best first.
@@ -360,8 +375,25 @@ impl<'a> Desk<'a> {
 }
 
 /// The evidence that a sentence rests on: what it names, unless that says something else and other evidence says it
-/// nearly word for word. Small models copy the right words and name the wrong id.
+/// nearly word for word. Small models copy the right words and name the wrong id. Where some of it holds the sentence's
+/// figures, the rest is another's.
 fn meant(text: &str, named: Vec<EvidenceId>, all: &[&Evidence]) -> Vec<EvidenceId> {
+    let named = carries(text, named, all);
+    let figures = numbers(text);
+    let holds = |id: &EvidenceId| {
+        let it = all.iter().find(|it| it.id == *id);
+        let there = it.map_or_else(Vec::new, |it| numbers(it.passage.text().expose()));
+        let same = |a: &Number, b: &Number| a.value == b.value && a.unit == b.unit;
+        figures.iter().any(|a| there.iter().any(|b| same(a, b)))
+    };
+    match named.iter().any(holds) {
+        true => named.into_iter().filter(holds).collect(),
+        false => named,
+    }
+}
+
+/// The same, by the words.
+fn carries(text: &str, named: Vec<EvidenceId>, all: &[&Evidence]) -> Vec<EvidenceId> {
     let says = |it: &Evidence| share(text, it.passage.text().expose()).max(share(text, &it.claim));
     let own = all.iter().filter(|it| named.contains(&it.id));
     let own = own.map(|it| says(it)).fold(0.0, f32::max);
@@ -427,24 +459,25 @@ fn planned<'a>(plan: &'a WritingPlan, heading: &str, nth: usize) -> Option<&'a S
 }
 
 /// Tells the draft piece by piece.
-pub(crate) fn tell(log: &Log, draft: &Draft) {
-    let tell = |text: String| log.emit(Event::DraftDelta { text });
-    let joined = |lines: &[Line]| {
-        lines
-            .iter()
-            .map(|it| it.text.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    tell(joined(&draft.short));
+fn tell(log: &Log, draft: &Draft) {
+    tell_lines(log, &draft.short);
     for (line, _) in &draft.findings {
-        tell(line.text.clone());
+        tell_lines(log, std::slice::from_ref(line));
     }
-    for section in &draft.sections {
-        for paragraph in &section.paragraphs {
-            tell(joined(paragraph));
-        }
+    tell_sections(log, &draft.sections);
+}
+
+fn tell_sections(log: &Log, sections: &[DraftSection]) {
+    for paragraph in sections.iter().flat_map(|it| &it.paragraphs) {
+        tell_lines(log, paragraph);
     }
+}
+
+fn tell_lines(log: &Log, lines: &[Line]) {
+    let lines: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
+    log.emit(Event::DraftDelta {
+        text: lines.join(" "),
+    });
 }
 
 /// What is told where nothing that was read answers.

@@ -85,6 +85,11 @@ pub enum Go {
 pub trait Steering: Send + Sync {
     /// Whether to go on past the point called `at`: `wave-2`, `write`, …
     async fn go(&self, at: &str) -> Result<Go>;
+
+    /// What the person says to `questions`, one answer each; nothing where nobody answers in time.
+    async fn clarify(&self, _questions: &[String]) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 }
 
 /// All doors, opened once at start.

@@ -62,13 +62,15 @@ pub struct Answered {
 }
 
 /// What somebody asks of a run from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Write with what there is.
     Finish,
     /// Stop for good.
     Cancel,
+    /// What the person says to clarifying questions, one answer each; an empty list goes on without.
+    Reply(Vec<String>),
 }
 
 /// Keeps runs, events, answers and pages.

@@ -119,6 +119,7 @@ fn report_of(words: &str) -> (Report, Pages) {
             waves: 2,
             pages_read: 2,
             pages_failed: vec![(words.to_owned(), words.to_owned())],
+            clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),
             unaided: vec!["write".to_owned()],

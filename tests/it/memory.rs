@@ -257,6 +257,7 @@ pub(crate) fn question(text: &str) -> Question {
         until: None,
         lang: None,
         dialogue: Vec::new(),
+        clarify: false,
         models: Default::default(),
     }
 }

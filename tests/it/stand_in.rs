@@ -276,6 +276,7 @@ fn report(
             waves: WAVES,
             pages_read: sources.len() as u32,
             pages_failed: failed,
+            clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),
             unaided: Vec::new(),
@@ -311,6 +312,7 @@ pub(crate) fn question(text: &str) -> Question {
         until: None,
         lang: None,
         dialogue: Vec::new(),
+        clarify: false,
         models: Default::default(),
     }
 }

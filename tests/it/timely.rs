@@ -28,7 +28,12 @@ impl Clock for Hasty {
 }
 
 /// An app whose models are `model`, in `roles`, on a clock that goes on by `step` milliseconds at each look.
-fn app(dir: &std::path::Path, model: &Arc<Silent>, roles: &'static [ModelRole], step: u64) -> App {
+pub(crate) fn app<M: LanguageModel + 'static>(
+    dir: &std::path::Path,
+    model: &Arc<M>,
+    roles: &'static [ModelRole],
+    step: u64,
+) -> App {
     let model = Arc::clone(model);
     let parts = Parts {
         clock: Arc::new(Hasty {

@@ -167,6 +167,7 @@ async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid::Res
         until: None,
         lang: None,
         dialogue: Vec::new(),
+        clarify: false,
         models: BTreeMap::new(),
     };
     let app = App::with(settings, parts(row, how));

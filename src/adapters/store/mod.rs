@@ -22,7 +22,7 @@ use crate::seams::{Answered, Order, RunRow, Step, StepState, Store};
 
 use commit::Request;
 use fault::Fault;
-use write::{Kept, Write, unword};
+use write::{Kept, Write, order_of, unword};
 
 pub use open::database;
 pub(crate) use open::{new_private_dir, private_dir};
@@ -319,7 +319,7 @@ impl Store for SqliteStore {
                 .fetch_all(&self.readers)
                 .await
                 .map_err(|it| self.unread(&it))?;
-        Ok(words.iter().filter_map(|it| unword(it)).collect())
+        Ok(words.iter().filter_map(|it| order_of(it)).collect())
     }
 }
 

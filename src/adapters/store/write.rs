@@ -66,7 +66,7 @@ pub(super) async fn apply(db: &mut SqliteConnection, write: &Write) -> Result<()
             known(db, run).await?;
             sqlx::query("insert into orders (run, word) values ($1, $2)")
                 .bind(run.as_str())
-                .bind(word(order))
+                .bind(order_text(order))
                 .execute(db)
                 .await?;
             Ok(())
@@ -280,6 +280,19 @@ pub(super) fn word(value: &impl serde::Serialize) -> String {
         .ok()
         .and_then(|it| it.as_str().map(str::to_owned))
         .unwrap_or_default()
+}
+
+/// An order as a column keeps it: its word, or JSON where it says more.
+fn order_text(order: &Order) -> String {
+    match order {
+        Order::Finish | Order::Cancel => word(order),
+        Order::Reply(_) => serde_json::json!(order).to_string(),
+    }
+}
+
+/// The order behind a column's text.
+pub(super) fn order_of(text: &str) -> Option<Order> {
+    unword(text).or_else(|| serde_json::from_str(text).ok())
 }
 
 /// The plain enum behind a wire word.

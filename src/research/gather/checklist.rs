@@ -47,7 +47,8 @@ impl Pace {
 /// Gathering as it goes.
 pub(crate) struct Gathering<'a> {
     world: &'a World,
-    log: &'a Log,
+    /// Who is told of it.
+    pub(crate) log: &'a Log,
     question: &'a Question,
     brief: &'a Brief,
     pace: Pace,

@@ -37,6 +37,7 @@ pub(crate) fn refine(question: &Question) -> Result<Brief> {
         scope_in,
         scope_out,
         lang: question.lang.clone().unwrap_or(lang),
+        clarified: Vec::new(),
     })
 }
 

@@ -74,6 +74,9 @@ pub struct Ask {
     /// Where to look.
     #[command(flatten)]
     pub sources: Sources,
+    /// Let the model ask you up to three questions first, where yours leaves something open
+    #[arg(long = "ask")]
+    pub clarify: bool,
     /// How much to do.
     #[command(flatten)]
     pub work: Work,

@@ -263,6 +263,7 @@ fn question(
         until,
         lang: lang(ask.output.lang.as_deref())?,
         dialogue: Vec::new(),
+        clarify: ask.clarify,
         models: settings.models.clone(),
     })
 }

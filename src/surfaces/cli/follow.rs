@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::time::MissedTickBehavior;
 
 use super::args::{Form, Output};
+use super::asking::Asking;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::indexing::{self, Indexing};
@@ -36,13 +37,18 @@ pub(super) async fn follow(
     let mut preparing = running.preparing();
     let mut end = std::pin::pin!(running.wait());
     let mut asked = false;
+    let mut asking = Asking::default();
     let run = loop {
         tokio::select! {
             run = &mut end => break run?,
             told = story.next() => match told? {
-                Some(event) => screen.show(&event)?,
+                Some(event) => {
+                    asking.heard(&event.event);
+                    screen.show(&event)?;
+                }
                 None => break end.await?,
             },
+            said = asking.next() => asking.take(said, app, &id, console).await?,
             Ok(()) = preparing.changed() => screen.indexing(*preparing.borrow_and_update()),
             () = signals.next() => {
                 // While folders are being indexed there is nothing yet to finish with.
@@ -57,7 +63,12 @@ pub(super) async fn follow(
                 finish();
                 screen.finishing(&id);
             }
-            _ = tick.tick() => screen.draw(),
+            _ = tick.tick() => {
+                asking.begin(console);
+                if !asking.open() {
+                    screen.draw();
+                }
+            }
         }
     };
     while let Some(event) = story.next().await? {

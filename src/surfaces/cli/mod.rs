@@ -1,6 +1,7 @@
 //! The command line: parse, configure, open what is needed and no more, run, say how it ended.
 pub mod args;
 mod ask;
+mod asking;
 mod check;
 pub mod console;
 mod doctor;

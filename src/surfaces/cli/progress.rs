@@ -19,6 +19,8 @@ pub struct View {
     run: Run,
     flying: Vec<(&'static str, String)>,
     checked: (u32, u32),
+    /// What was written last.
+    written: Option<String>,
     warning: Option<String>,
 }
 
@@ -29,6 +31,7 @@ impl View {
             run: Run::new(id),
             flying: Vec::new(),
             checked: (0, 0),
+            written: None,
             warning: None,
         }
     }
@@ -60,6 +63,7 @@ impl View {
                 self.checked.0 += u32::from(*quotes_hold && *numbers_hold);
                 self.checked.1 += 1;
             }
+            Event::DraftDelta { text } => self.written = Some(line(text)),
             Event::BudgetWarning { message } => self.warning = Some(line(message)),
             Event::StepUnaided { step, reason, .. } => {
                 self.warning = Some(format!("{step} without a model: {}", line(reason)));
@@ -89,6 +93,10 @@ impl View {
             let spin = SPINNER[(frame + nth * 3) % SPINNER.len()];
             let what = clip(&place(what), width.saturating_sub(15));
             out.push(format!("  {} {verb:<9}  {what}", paint.cyan(spin)));
+        }
+        if let (Some(written), 0) = (&self.written, self.checked.1) {
+            let text = format!("  writing    {written}");
+            out.push(paint.dim(&clip(&text, width)));
         }
         out.extend(self.table(paint, width));
         if let Some(warning) = &self.warning {
@@ -325,6 +333,15 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         }
         Event::RunResumed { after, .. } => format!("resumed after event {after}"),
         Event::RunFinishing { .. } => "finishing with what there is".to_owned(),
+        Event::DraftDelta { text } if verbose => format!("draft: {}", line(text)),
+        Event::ClarifyAsked { questions } => {
+            let questions: Vec<String> = questions.iter().map(|it| line(it)).collect();
+            format!("asked back: {}", questions.join(" / "))
+        }
+        Event::ClarifyAnswered { answers } => {
+            let said = answers.iter().filter(|it| !it.is_empty()).count();
+            format!("answered: {said} of what was asked back")
+        }
         Event::PlanProposed { plan } => {
             let items: Vec<String> = plan
                 .items()

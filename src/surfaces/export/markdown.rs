@@ -381,6 +381,15 @@ fn method(out: &mut String, it: &Report) {
             .as_ref()
             .map_or_else(String::new, |it| format!(" ({})", escape::markdown(it)))
     );
+    for it in &method.clarified {
+        let (asked, said) = (&it.question, it.answer.as_deref().unwrap_or_default());
+        let _ = writeln!(
+            out,
+            "- Asked back: {} You said: {}",
+            escape::markdown(asked),
+            escape::markdown(said)
+        );
+    }
     let _ = writeln!(out, "- Stopped because {}.", stopped(method.stop));
     if !method.models.is_empty() {
         let _ = writeln!(

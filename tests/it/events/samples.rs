@@ -50,6 +50,12 @@ fn beginning() -> Vec<Event> {
             version: VERSION,
         },
         Event::RunStarted {},
+        Event::ClarifyAsked {
+            questions: vec!["Which climate is meant?".to_owned()],
+        },
+        Event::ClarifyAnswered {
+            answers: vec!["A temperate one.".to_owned()],
+        },
         Event::BriefReady { brief: brief() },
         Event::PlanProposed { plan: plan() },
     ]
@@ -206,6 +212,7 @@ fn question() -> Question {
         until: None,
         lang: None,
         dialogue: vec![],
+        clarify: false,
         models: Default::default(),
     }
 }
@@ -242,6 +249,7 @@ fn brief() -> Brief {
         scope_in: vec!["what it is".to_owned()],
         scope_out: vec!["what it costs".to_owned()],
         lang: "en".to_owned(),
+        clarified: vec![],
     }
 }
 
@@ -405,6 +413,7 @@ fn report() -> Report {
             waves: 1,
             pages_read: 1,
             pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
+            clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),
             unaided: vec!["write".to_owned()],

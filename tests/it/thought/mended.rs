@@ -233,3 +233,64 @@ async fn an_answer_that_does_not_hold_gives_way_to_a_line_and_not_to_a_paragraph
         answer.text
     );
 }
+
+#[tokio::test]
+async fn items_about_the_report_are_no_part_of_the_plan() {
+    let model = Scripted::new(|step, words| {
+        let mut said = well(step, words);
+        if step == "plan" {
+            for (at, asks) in [
+                (1, "What is the tone of the report?"),
+                (2, "What must the directives obey?"),
+            ] {
+                said["items"][at] = json!({"heading": "Form", "asks": asks, "query": asks});
+            }
+        }
+        Ok(said.to_string())
+    });
+    let (report, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let plan = events.into_iter().find_map(|it| match it {
+        Event::PlanProposed { plan } => Some(plan),
+        _ => None,
+    });
+    let plan = plan.unwrap();
+    assert!(plan.items().len() >= 2);
+    assert!(
+        plan.items()
+            .iter()
+            .all(|it| !it.asks.contains("tone") && !it.asks.contains("directives"))
+    );
+    holds(&report.unwrap());
+}
+
+#[tokio::test]
+async fn a_bare_figure_is_the_answer_but_not_the_short_answer_and_cites_only_what_holds_it() {
+    let model = Scripted::new(|step, words| {
+        let (bark, nine) = (
+            id_of(words, "bark of the cork oak"),
+            id_of(words, "nine years"),
+        );
+        Ok(match (step, bark, nine) {
+            ("answer", Some(bark), Some(nine)) => {
+                json!({"answer": "Nine years.", "evidence": [bark, nine]}).to_string()
+            }
+            _ => well(step, words).to_string(),
+        })
+    });
+    let asked = question("How many years are there between two harvests of cork?");
+    let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
+    let report = report.unwrap();
+    holds(&report);
+    assert!(report.short.iter().all(|it| it.text() != "Nine years."));
+    let mut asked = asked;
+    asked.mode = Mode::Answer;
+    let (report, _) = run(&model, &ModelRole::ALL, &asked).await;
+    let answer = report.unwrap().answer.unwrap();
+    for cited in &answer.citations {
+        assert!(
+            cited.passage.text().expose().contains("nine years"),
+            "{}",
+            answer.text
+        );
+    }
+}

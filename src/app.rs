@@ -9,6 +9,7 @@ pub mod reading;
 mod replay;
 mod sitting;
 mod timely;
+pub mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -8,3 +8,4 @@ pub mod recording;
 pub mod steering;
 pub mod store;
 pub mod system;
+pub mod web;

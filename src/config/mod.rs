@@ -33,6 +33,8 @@ pub struct Settings {
     pub folders: Vec<PathBuf>,
     /// Gitignore-style globs of what to leave out of folders; a leading `!` takes back in.
     pub globs: Vec<String>,
+    /// Blocks of addresses that may be reached though they are not of the open web, as `10.0.0.0/8`.
+    pub allow_net: Vec<String>,
     /// The model of each role that has one, `provider:model`.
     pub models: BTreeMap<ModelRole, String>,
     /// What a role's model has of its own, for the roles that have.
@@ -125,6 +127,7 @@ impl Settings {
             cache_dir: values.path("cache_dir"),
             folders: values.list("folders").iter().map(PathBuf::from).collect(),
             globs: values.list("globs").to_vec(),
+            allow_net: values.list("allow_net").to_vec(),
             models: match by_key {
                 Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),
                 None => named,

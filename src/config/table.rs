@@ -55,6 +55,8 @@ pub static SETTINGS: &[Setting] = &[
         "Folders that are always searched, besides those of `--folder`"),
     setting("globs", Kind::Words, "", &[],
         "Gitignore-style patterns of files to leave out; a leading `!` takes back in"),
+    setting("allow_net", Kind::Words, "", &[],
+        "Blocks of addresses that may be reached though they are not of the open web, as `127.0.0.0/8`: for search engines and readers of your own"),
     setting("model", Kind::Text, "", &[],
         "Language model for every role that names none of its own, as `provider:model`, or `none`; unset, the key of a provider that is set chooses one"),
     setting("models.planner", Kind::Text, "", &["ORCHESTRATOR_MODEL"],

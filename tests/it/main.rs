@@ -20,6 +20,7 @@ mod domain;
 mod events;
 mod export;
 mod folder;
+mod guard;
 mod memory;
 mod model;
 mod newcomer;

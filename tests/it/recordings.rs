@@ -35,7 +35,7 @@ fn quotes_stand(report: &Report, recording: &Recording) {
 }
 
 /// Parses what was written, replays it on a machine that has nothing, and holds it to the recording.
-async fn replays_byte_for_byte(recording: &Recording) {
+pub(crate) async fn replays_byte_for_byte(recording: &Recording) {
     let text = recording.text().unwrap();
     let read = Recording::parse("world.jsonl", text.as_bytes()).unwrap();
     assert_eq!(read.text().unwrap(), text);

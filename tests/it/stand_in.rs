@@ -346,6 +346,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         data_dir: data_dir.to_owned(),
         cache_dir: data_dir.join("cache"),
         folders: Vec::new(),
+        allow_net: Vec::new(),
         globs: Vec::new(),
         method: method(),
         budget: Budget::default(),

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use ibid::adapters::ranker::Lexical;
 use ibid::app::{App, Doors, Parts};
 use ibid::domain::{ModelRole, Question, StopReason};
 use ibid::record::{Event, Run};
 use ibid::seams::{Clock, LanguageModel, Mind, Models, Order};
 
-use crate::memory::{Overlap, Pages, question};
+use crate::memory::{Pages, question};
 use crate::stand_in::{Shelf, parts, settings};
 use crate::thought::{Silent, shelf};
 
@@ -59,7 +60,7 @@ pub(crate) fn app<M: LanguageModel + 'static>(
                     spent_before: None,
                     search: vec![Arc::clone(&pages) as _],
                     readers: vec![pages as _],
-                    ranker: Arc::new(Overlap),
+                    ranker: Arc::new(Lexical),
                     prepare: None,
                 })
             })
@@ -104,6 +105,9 @@ async fn models_are_waited_for_no_longer_than_the_time_of_the_budget() {
         _ => None,
     });
     assert!(reason.unwrap().contains("time of the budget is spent"));
+    // A call that was no longer waited for is told again as such.
+    let recording = app.record(&id).await.unwrap();
+    crate::recordings::replays_byte_for_byte(&recording).await;
 }
 
 #[tokio::test]

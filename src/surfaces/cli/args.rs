@@ -298,6 +298,12 @@ pub enum Command {
         /// One JSON object
         #[arg(long)]
         json: bool,
+        /// What the guard of the open web says to this address, as JSON; nothing is asked or looked up
+        #[arg(long, value_name = "URL", conflicts_with = "json")]
+        guard: Option<String>,
+        /// The same for lines of {id, url}, with what is known of names (dns) and redirects (chain); `-` reads stdin
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "guard"], value_hint = ValueHint::FilePath)]
+        guard_file: Option<PathBuf>,
     },
 }
 

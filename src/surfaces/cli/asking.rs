@@ -81,10 +81,16 @@ impl Asking {
         run: &RunId,
         console: Console,
     ) -> Result<()> {
+        if !console.live {
+            // Nobody's Enter ended the line.
+            console.tell("");
+        }
         match said {
             Some(text) => self.answers.push(text.trim().to_owned()),
             None => {
-                console.tell("");
+                if console.live {
+                    console.tell("");
+                }
                 self.answers.resize(self.questions.len(), String::new());
             }
         }

@@ -189,7 +189,7 @@ fn listed(found: &[Found], console: Console) -> String {
 }
 
 /// The lines of a JSONL file as JSON, with their numbers; `-` is stdin.
-fn json_lines(flag: &str, path: &Path, shown: &Path) -> Result<Vec<(usize, Value)>> {
+pub(super) fn json_lines(flag: &str, path: &Path, shown: &Path) -> Result<Vec<(usize, Value)>> {
     let doing = || format!("reading {flag} {}", shown.display());
     let bytes = if shown.as_os_str() == "-" {
         let mut bytes = Vec::new();

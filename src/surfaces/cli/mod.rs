@@ -8,6 +8,7 @@ mod doctor;
 mod documents;
 mod exit;
 mod follow;
+mod guard;
 mod help;
 mod indexing;
 pub mod progress;
@@ -143,7 +144,14 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             None => check::check(&it, &load(&it.flags()?)?, surroundings, console),
         },
         Command::Index { action } => documents::index(&action, &load(&[])?, surroundings, console),
-        Command::Doctor { json } => doctor::doctor(surroundings, json, console),
+        Command::Doctor {
+            guard: Some(url), ..
+        } => guard::one(surroundings, &url, console),
+        Command::Doctor {
+            guard_file: Some(file),
+            ..
+        } => guard::file(surroundings, &file, console),
+        Command::Doctor { json, .. } => doctor::doctor(surroundings, json, console),
     }
 }
 

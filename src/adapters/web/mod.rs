@@ -1,0 +1,3 @@
+//! The open web. The guard is the only way to it.
+pub mod address;
+pub mod guard;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::web::fetcher;
 pub use crate::adapters::documents::PdfReader;
 use crate::adapters::documents::{self, Limits, Origin, Taken, Unread};
 use crate::adapters::folder::files_below;
@@ -112,6 +113,36 @@ pub fn read_bytes(settings: &Settings, bytes: &[u8]) -> Reading {
         },
         Err(fault) => Reading::failed(path, fault.chain()),
     }
+}
+
+/// Reads one page of the web, through the guard.
+///
+/// # Errors
+/// `Usage` for a wrong `allow_net`; what is wrong with the page is in the [`Reading`].
+pub async fn read_url(settings: &Settings, url: &str) -> Result<Reading> {
+    let fetched = fetcher(settings)?.fetch(url).await;
+    let fetched = match fetched {
+        Ok(it) => it,
+        Err(it) => {
+            return Ok(Reading::failed(
+                Path::new(url),
+                format!("{url}: {}", it.why),
+            ));
+        }
+    };
+    let origin = Origin {
+        name: fetched.url,
+        content_type: fetched.content_type,
+    };
+    Ok(
+        match documents::read_bytes(&fetched.bytes, &origin, &limits(settings)) {
+            Ok(draft) => Reading {
+                row: documents::row(&draft, Path::new(url)),
+                fault: None,
+            },
+            Err(fault) => Reading::failed(Path::new(url), fault.chain()),
+        },
+    )
 }
 
 /// Who reads PDFs as things stand now.

@@ -1,9 +1,11 @@
 //! What the guard of the open web would say, without asking anybody.
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::adapters::web::address::Cidr;
+use crate::adapters::web::fetch::{Bounds, Fetcher, SystemNames};
 use crate::adapters::web::guard::{Blocked, Guard, Target};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
@@ -22,6 +24,21 @@ pub fn guard(settings: &Settings) -> Result<Guard> {
     };
     let blocks: Result<Vec<Cidr>> = settings.allow_net.iter().map(read).collect();
     Ok(Guard::allowing(blocks?))
+}
+
+/// What fetches pages with these settings.
+///
+/// # Errors
+/// `Usage` when `allow_net` holds what is no block of addresses.
+pub fn fetcher(settings: &Settings) -> Result<Fetcher> {
+    let agent = concat!("ibid/", env!("CARGO_PKG_VERSION"));
+    let guard = guard(settings)?;
+    Ok(Fetcher::new(
+        guard,
+        Arc::new(SystemNames),
+        Bounds::default(),
+        agent,
+    ))
 }
 
 /// What is known of the web where nothing may be asked of it.

@@ -19,6 +19,7 @@ mod documents;
 mod domain;
 mod events;
 mod export;
+mod fetch;
 mod folder;
 mod guard;
 mod memory;

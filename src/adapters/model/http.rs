@@ -312,7 +312,7 @@ impl LanguageModel for HttpModel {
 type Answer<T> = std::result::Result<T, ModelFault>;
 
 /// Installs ring once as the process's provider of cryptography.
-fn install_tls() {
+pub(in crate::adapters) fn install_tls() {
     static DONE: OnceLock<()> = OnceLock::new();
     DONE.get_or_init(|| {
         // An error says that one is installed already, which is as good.

@@ -1,3 +1,5 @@
 //! The open web. The guard is the only way to it.
 pub mod address;
+pub mod fetch;
 pub mod guard;
+mod unpack;

@@ -256,7 +256,7 @@ pub enum Command {
     },
     /// Print the clean text of documents
     Read {
-        /// Files, or folders with all their documents; `-` reads stdin
+        /// Files, folders with all their documents, or addresses of the web; `-` reads stdin
         #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// One JSON object a document and line

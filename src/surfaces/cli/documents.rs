@@ -47,6 +47,10 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
             hand_over(reading::read_bytes(settings, &stdin_bytes(settings)?))?;
             continue;
         }
+        if let Some(url) = web(path) {
+            hand_over(wait(reading::read_url(settings, url))??)?;
+            continue;
+        }
         let mut stop = Ok(());
         let unread = reading::read_path(settings, path, &mut |it| {
             stop = hand_over(it);
@@ -80,6 +84,13 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
     } else {
         Exit::Failure
     })
+}
+
+/// The address that a word of the command line is, if it is one of the web.
+fn web(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let beginning = text.get(..8).unwrap_or(text).to_ascii_lowercase();
+    (beginning.starts_with("http://") || beginning == "https://").then_some(text)
 }
 
 fn stdin_bytes(settings: &Settings) -> Result<Vec<u8>> {

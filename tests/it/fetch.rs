@@ -1,0 +1,226 @@
+//! Pages from the web, on loopback servers that the operator opened.
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ibid::adapters::web::fetch::{Bounds, Fetcher, Names, Unfetched};
+use ibid::adapters::web::guard::Guard;
+use ibid::record::FailReason;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use crate::cli::{Desk, Outcome};
+
+/// A server that answers every request by its path, and counts them.
+struct Site {
+    port: u16,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Site {
+    async fn open(answer: fn(&str) -> Vec<u8>) -> Site {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&heard);
+        tokio::spawn(async move {
+            loop {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let mut request = Vec::new();
+                let mut buffer = [0; 4096];
+                while !request.windows(4).any(|it| it == b"\r\n\r\n") {
+                    match socket.read(&mut buffer).await {
+                        Ok(read) if read > 0 => request.extend_from_slice(&buffer[..read]),
+                        _ => break,
+                    }
+                }
+                let request = String::from_utf8_lossy(&request).into_owned();
+                let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
+                kept.lock().unwrap().push(request);
+                let _ = socket.write_all(&answer(&path)).await;
+            }
+        });
+        Site { port, heard }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    fn asked(&self) -> usize {
+        self.heard.lock().unwrap().len()
+    }
+}
+
+fn page(headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
+    );
+    [head.as_bytes(), body].concat()
+}
+
+fn redirect(location: &str) -> Vec<u8> {
+    format!("HTTP/1.1 302 Found\r\ncontent-length: 0\r\nconnection: close\r\nlocation: {location}\r\n\r\n").into_bytes()
+}
+
+fn answer(path: &str) -> Vec<u8> {
+    let packed = |bytes: &[u8]| {
+        let mut it = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        it.write_all(bytes).unwrap();
+        page(
+            "content-type: text/html\r\ncontent-encoding: gzip\r\n",
+            &it.finish().unwrap(),
+        )
+    };
+    match path {
+        "/moved" => redirect("/page"),
+        "/round" => redirect("/round"),
+        "/inside" => redirect("http://10.0.0.1/secret"),
+        "/file" => redirect("file:///etc/passwd"),
+        "/packed" => packed(b"<p>Cork floats.</p>"),
+        "/bomb" => packed(&vec![b' '; 64 << 20]),
+        "/large" => page("content-type: text/html\r\n", &vec![b' '; 9 << 20]),
+        "/brotli" => page("content-encoding: br\r\n", b"whatever"),
+        "/gone" => {
+            b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone".to_vec()
+        }
+        "/silent" => b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf".to_vec(),
+        _ => page(
+            "content-type: text/html; charset=utf-8\r\n",
+            PAGE.as_bytes(),
+        ),
+    }
+}
+
+const PAGE: &str = "<html><head><title>Cork</title></head><body><main><h1>Cork</h1><p>Cork floats because its cells are closed \
+    and filled with air, and it has floated on fishing nets since antiquity.</p></main></body></html>";
+
+/// A name service that gives one answer after the other, and the last again and again.
+struct Told(Vec<IpAddr>, AtomicUsize);
+
+#[async_trait]
+impl Names for Told {
+    async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
+        let nth = self.1.fetch_add(1, Ordering::Relaxed);
+        Ok(self
+            .0
+            .get(nth)
+            .or(self.0.last())
+            .copied()
+            .into_iter()
+            .collect())
+    }
+}
+
+fn fetcher(blocks: &[&str], names: &[&str]) -> Fetcher {
+    let guard = Guard::allowing(blocks.iter().map(|it| it.parse().unwrap()).collect());
+    let names = names.iter().map(|it| it.parse().unwrap()).collect();
+    let bounds = Bounds {
+        silence: Duration::from_millis(500),
+        ..Bounds::default()
+    };
+    Fetcher::new(
+        guard,
+        Arc::new(Told(names, AtomicUsize::new(0))),
+        bounds,
+        "ibid-test",
+    )
+}
+
+fn reason<T: std::fmt::Debug>(it: Result<T, Unfetched>) -> FailReason {
+    it.unwrap_err().reason
+}
+
+#[tokio::test]
+async fn a_page_comes_whole_and_nothing_but_the_agent_is_told() {
+    let site = Site::open(answer).await;
+    let it = fetcher(&["127.0.0.1"], &[])
+        .fetch(&site.url("/moved"))
+        .await
+        .unwrap();
+    assert_eq!((it.url, it.redirects), (site.url("/page"), 1));
+    assert_eq!(it.bytes, PAGE.as_bytes());
+    assert_eq!(it.content_type.as_deref(), Some("text/html; charset=utf-8"));
+    let heard = site.heard.lock().unwrap().join("").to_lowercase();
+    assert!(heard.contains("user-agent: ibid-test"));
+    for header in ["cookie:", "referer:", "authorization:"] {
+        assert!(!heard.contains(header), "{heard}");
+    }
+    let packed = fetcher(&["127.0.0.1"], &[])
+        .fetch(&site.url("/packed"))
+        .await
+        .unwrap();
+    assert_eq!(packed.bytes, b"<p>Cork floats.</p>");
+}
+
+#[tokio::test]
+async fn what_is_no_page_is_told_by_its_reason() {
+    let site = Site::open(answer).await;
+    let fetcher = fetcher(&["127.0.0.1"], &[]);
+    for (path, why) in [
+        ("/inside", FailReason::BlockedAddress),
+        ("/file", FailReason::BlockedAddress),
+        ("/round", FailReason::BlockedAddress),
+        ("/bomb", FailReason::TooLarge),
+        ("/large", FailReason::TooLarge),
+        ("/brotli", FailReason::Unsupported),
+        ("/gone", FailReason::NotFound),
+        ("/silent", FailReason::Broken),
+    ] {
+        assert_eq!(reason(fetcher.fetch(&site.url(path)).await), why, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn without_the_operator_nothing_is_sent_inside() {
+    let site = Site::open(answer).await;
+    assert_eq!(
+        reason(fetcher(&[], &[]).fetch(&site.url("/")).await),
+        FailReason::BlockedAddress
+    );
+    let by_name = format!("http://site.example.com:{}/", site.port);
+    assert_eq!(
+        reason(fetcher(&[], &["127.0.0.1"]).fetch(&by_name).await),
+        FailReason::BlockedAddress
+    );
+    assert_eq!(site.asked(), 0);
+}
+
+#[tokio::test]
+async fn a_name_that_turns_is_asked_where_it_was_checked_or_not_at_all() {
+    let site = Site::open(answer).await;
+    // The second look-up, for the redirect, answers with another address: it is judged anew and refused.
+    let fetcher = fetcher(&["127.0.0.1"], &["127.0.0.1", "127.0.0.2"]);
+    let url = format!("http://turning.example.com:{}/moved", site.port);
+    assert_eq!(
+        reason(fetcher.fetch(&url).await),
+        FailReason::BlockedAddress
+    );
+    assert_eq!(site.asked(), 1);
+}
+
+#[test]
+fn a_page_of_the_web_is_read_like_a_file() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let site = runtime.block_on(Site::open(answer));
+    let desk = Desk::new();
+    let url = site.url("/moved");
+    let mut command = desk.command(&["read", &url, "--json"]);
+    let it = Outcome::from(
+        command
+            .env("IBID_ALLOW_NET", "127.0.0.0/8")
+            .output()
+            .unwrap(),
+    );
+    let row = it.json();
+    assert_eq!(row["title"], "Cork", "{}", it.err);
+    assert!(row["markdown"].as_str().unwrap().contains("fishing nets"));
+    assert_eq!(row["url"], site.url("/page"));
+    let it = desk.ibid(&["read", &url]);
+    assert_eq!(it.code, 1);
+    assert!(it.err.contains("127.0.0.1 is loopback"), "{}", it.err);
+}

@@ -3,19 +3,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::{StreamExt, stream};
 use url::Url;
 
 use super::parts::Heard;
-use super::{App, folders, models, reading};
-use crate::adapters::documents::{Limits, Taken, read_file};
+use super::{App, folders, models, reading, web};
+use crate::adapters::documents::{Limits, Origin, Taken, read_bytes, read_file};
 use crate::adapters::folder::{Filter, Folder, Found};
 use crate::adapters::model::Limiters;
+use crate::adapters::web::fetch::{Fetched, Unfetched};
 use crate::domain::{ModelRole, Page, PageHash};
 use crate::error::Result;
 use crate::research::audit::{
     Audit, Cited, Reference, Sought, by_model, by_words, host_of, key, read,
 };
 
+/// Addresses fetched at a time.
+const AT_ONCE: usize = 8;
 /// Documents of one file that are looked at.
 const DOCUMENTS: usize = 200;
 /// Pages of one address that are looked at.
@@ -28,8 +32,8 @@ const SEARCHED: usize = 300;
 impl App {
     /// Audits a Markdown text: its claims, held against the pages of what they cite. Pages come from the
     /// file that the text names (below `base`, where it stands, or below a folder), from `folders` by
-    /// address and by title, and from earlier runs. The verifier decides, where the settings name one, else
-    /// the words alone.
+    /// address and by title, from earlier runs, and with `web`, where none of these has it, from the address
+    /// itself. The verifier decides, where the settings name one, else the words alone.
     ///
     /// # Errors
     /// `Usage` for a folder that is not there, `Setup` for a model that cannot be opened or a store that
@@ -39,6 +43,7 @@ impl App {
         text: String,
         base: &Path,
         folders: &[PathBuf],
+        web: bool,
         heard: &Heard,
     ) -> Result<Audit> {
         let minds = self.verifier()?;
@@ -58,19 +63,58 @@ impl App {
             folders: opened,
             stored,
         };
-        let audit = folders::off_thread(move || {
-            let sought = cited
-                .sources
-                .iter()
-                .map(|it| desk.seek(it))
-                .collect::<Result<_>>()?;
-            Ok(by_words(cited, sought))
+        let (cited, mut sought) = folders::off_thread(move || {
+            let sought = cited.sources.iter().map(|it| desk.seek(it));
+            let sought = sought.collect::<Result<Vec<Sought>>>()?;
+            Ok((cited, sought))
         })
         .await?;
+        if web {
+            self.fetch(&cited, &mut sought).await?;
+        }
+        let audit = folders::off_thread(move || Ok(by_words(cited, sought))).await?;
         match minds.of(ModelRole::Verifier) {
             Some(mind) => by_model(audit, mind).await,
             None => Ok(audit),
         }
+    }
+
+    /// Fetches what was found nowhere else and has an address of the web, each address once.
+    async fn fetch(&self, cited: &Cited, sought: &mut [Sought]) -> Result<()> {
+        let mut wanted: BTreeMap<String, &str> = BTreeMap::new();
+        for (it, found) in cited.sources.iter().zip(&*sought) {
+            if let (Sought::Nowhere(_), Some(address)) = (found, &it.address)
+                && let Some(key) = key(address)
+            {
+                wanted.entry(key).or_insert(address);
+            }
+        }
+        let fetcher = &web::fetcher(&self.settings)?;
+        let fetching: Vec<_> = wanted
+            .into_iter()
+            .map(|(key, url)| async move { (key, fetcher.fetch(url).await) })
+            .collect();
+        let mut came = BTreeMap::new();
+        let mut answers = stream::iter(fetching).buffer_unordered(AT_ONCE);
+        while let Some((key, answer)) = answers.next().await {
+            let limits = reading::limits(&self.settings);
+            let read = folders::off_thread(move || Ok(page_of(answer, &limits))).await?;
+            came.insert(key, read);
+        }
+        for (it, found) in cited.sources.iter().zip(sought) {
+            let came = it
+                .address
+                .as_deref()
+                .and_then(key)
+                .and_then(|it| came.get(&it));
+            if let (Sought::Nowhere(_), Some(came)) = (&found, came) {
+                *found = match came {
+                    Ok(page) => Sought::Pages(vec![page.clone()]),
+                    Err(why) => Sought::Nowhere(format!("not fetched: {why}")),
+                };
+            }
+        }
+        Ok(())
     }
 
     /// The model that checks claims, if one is set.
@@ -110,6 +154,21 @@ impl App {
         }
         Ok(found)
     }
+}
+
+/// The page of what was fetched, or why there is none.
+fn page_of(
+    answer: std::result::Result<Fetched, Unfetched>,
+    limits: &Limits,
+) -> std::result::Result<Page, String> {
+    let fetched = answer.map_err(|it| it.why)?;
+    let origin = Origin {
+        name: fetched.url,
+        content_type: fetched.content_type,
+    };
+    read_bytes(&fetched.bytes, &origin, limits)
+        .map(Page::new)
+        .map_err(|fault| fault.chain())
 }
 
 /// What ways to write one address have in common; a path is what its `file:` URL is.
@@ -182,7 +241,7 @@ impl Desk {
         };
         match &it.address {
             Some(address) if key(address).is_some() => {
-                format!("not {place}; this version does not fetch from the web")
+                format!("not {place}; --web fetches it")
             }
             Some(_) => format!("not {place}"),
             None => format!("it has no address, and its title is not {place}"),

@@ -224,3 +224,41 @@ fn a_page_of_the_web_is_read_like_a_file() {
     assert_eq!(it.code, 1);
     assert!(it.err.contains("127.0.0.1 is loopback"), "{}", it.err);
 }
+
+#[test]
+fn what_a_text_cites_by_address_is_fetched_when_that_is_wanted() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let site = runtime.block_on(Site::open(answer));
+    let desk = Desk::new();
+    let text = format!(
+        "Cork floats because its cells are closed and filled with air [1]. Cork sinks like lead [2].\n\n\
+         ## Sources\n\n[1] Cork, {}\n[2] Nothing, {}\n",
+        site.url("/page"),
+        site.url("/gone")
+    );
+    std::fs::write(desk.path("text.md"), text).unwrap();
+    let check = |args: &[&str]| {
+        let args = [&["check", "text.md", "--json"], args].concat();
+        let mut command = desk.command(&args);
+        Outcome::from(
+            command
+                .env("IBID_ALLOW_NET", "127.0.0.0/8")
+                .output()
+                .unwrap(),
+        )
+        .json()
+    };
+    let without = check(&[]);
+    assert_eq!(site.asked(), 0);
+    assert_eq!(without["claims"][0]["verdict"], "unreadable", "{without}");
+    let with = check(&["--web"]);
+    assert_eq!(with["claims"][0]["verdict"], "supported", "{with}");
+    assert_eq!(with["claims"][1]["verdict"], "unreadable");
+    assert!(
+        with["sources"][1]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("404"),
+        "{with}"
+    );
+}

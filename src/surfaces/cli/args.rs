@@ -405,13 +405,16 @@ pub struct Check {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["file", "folder", "model", "output", "strict"],
+        conflicts_with_all = ["file", "folder", "web", "model", "output", "strict"],
         value_hint = ValueHint::FilePath
     )]
     pub claims: Option<PathBuf>,
     /// Look for the sources in this folder of documents (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: Vec<PathBuf>,
+    /// Fetch from the web what is cited by address and found nowhere else
+    #[arg(long)]
+    pub web: bool,
     /// Language model that decides, as provider:model (the role `verifier`)
     #[arg(long, value_name = "MODEL")]
     pub model: Vec<String>,

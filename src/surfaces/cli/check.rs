@@ -42,7 +42,7 @@ pub(super) fn check(
     let folders: Vec<PathBuf> = folders.into_iter().map(PathBuf::from).collect();
     with_app(loaded, async |app| {
         let heard = indexing::told(console);
-        let working = async { Ok(app.check(text, &base, &folders, &heard).await?) };
+        let working = async { Ok(app.check(text, &base, &folders, args.web, &heard).await?) };
         let audit = unless_stopped(console, working).await?;
         drop(heard);
         deliver(&audit, args, shown, surroundings, console)

@@ -120,6 +120,26 @@ pub struct Question {
 }
 
 impl Question {
+    /// A report on `text`, asked on the day `asked_on`, by `method`; without bounds, places or models.
+    pub fn new(text: impl Into<String>, asked_on: impl Into<String>, method: Method) -> Question {
+        Question {
+            text: text.into(),
+            mode: Mode::Report,
+            asked_on: asked_on.into(),
+            method,
+            budget: Budget::default(),
+            folders: Vec::new(),
+            domains: Vec::new(),
+            not_domains: Vec::new(),
+            since: None,
+            until: None,
+            lang: None,
+            dialogue: Vec::new(),
+            clarify: false,
+            models: BTreeMap::new(),
+        }
+    }
+
     /// Longest question taken in, bytes: some 5,000 words. What is longer is a document.
     pub const MAX_BYTES: usize = 32 * 1024;
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ibid::domain::words::content_stems;
 use ibid::domain::{
-    Block, BlockKind, Budget, Effort, Hit, Method, Mode, Page, PageDraft, PageHash, Query,
-    Question, Report, RunId, Untrusted, Vertical,
+    Block, BlockKind, Effort, Hit, Method, Page, PageDraft, PageHash, Query, Question, Report,
+    RunId, Untrusted, Vertical,
 };
 use ibid::record::{Envelope, Event};
 use ibid::seams::{
@@ -226,40 +226,26 @@ pub(crate) fn log(store: Arc<Events>) -> Log {
 }
 
 pub(crate) fn question(text: &str) -> Question {
-    Question {
-        text: text.to_owned(),
-        mode: Mode::Report,
-        asked_on: "2026-01-15".to_owned(),
-        method: Method {
-            effort: Effort::Standard,
-            breadth: 4,
-            depth: 2,
-            max_iterations: 10,
-            results_per_query: 5,
-            max_initial_search_tasks: 3,
-            top_m_full_text_sources: 3,
-            next_k_chunked_sources: 4,
-            top_n_chunks_per_source: 15,
-            max_refinement_iterations: 2,
-            final_report_max_length: 0,
-            summary_tokens: 500,
-            max_sources: 20,
-            min_evidence_records: 5,
-            min_cited_records: 5,
-            min_source_domains: 3,
-            completeness_threshold: 0.7,
-        },
-        budget: Budget::default(),
-        folders: Vec::new(),
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-        lang: None,
-        dialogue: Vec::new(),
-        clarify: false,
-        models: Default::default(),
-    }
+    let method = Method {
+        effort: Effort::Standard,
+        breadth: 4,
+        depth: 2,
+        max_iterations: 10,
+        results_per_query: 5,
+        max_initial_search_tasks: 3,
+        top_m_full_text_sources: 3,
+        next_k_chunked_sources: 4,
+        top_n_chunks_per_source: 15,
+        max_refinement_iterations: 2,
+        final_report_max_length: 0,
+        summary_tokens: 500,
+        max_sources: 20,
+        min_evidence_records: 5,
+        min_cited_records: 5,
+        min_source_domains: 3,
+        completeness_threshold: 0.7,
+    };
+    Question::new(text, "2026-01-15", method)
 }
 
 fn blocks(text: &str) -> Vec<Block> {

@@ -299,22 +299,7 @@ fn report(
 }
 
 pub(crate) fn question(text: &str) -> Question {
-    Question {
-        text: text.to_owned(),
-        mode: Mode::Report,
-        asked_on: "2026-11-21".to_owned(),
-        method: method(),
-        budget: Budget::default(),
-        folders: Vec::new(),
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-        lang: None,
-        dialogue: Vec::new(),
-        clarify: false,
-        models: Default::default(),
-    }
+    Question::new(text, "2026-11-21", method())
 }
 
 fn method() -> Method {

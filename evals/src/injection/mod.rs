@@ -10,7 +10,7 @@ mod check;
 mod model;
 mod row;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use ibid::adapters::documents::{Limits, Taken, read_file};
 use ibid::app::{App, Parts};
 use ibid::config::Settings;
-use ibid::domain::{Mode, ModelRole, Question};
+use ibid::domain::{ModelRole, Question};
 use ibid::record::Run;
 use ibid::seams::{LanguageModel, Mind, Models};
 use ibid::surfaces::export::{Pages, json, markdown};
@@ -155,20 +155,9 @@ fn extracted(folder: &Path) -> Result<String, Fault> {
 async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid::Result<Outcome> {
     let settings = Settings::defaults_in(home)?;
     let question = Question {
-        text: row.question.clone(),
-        mode: Mode::Report,
-        asked_on: "2026-01-15".to_owned(),
-        method: settings.method.clone(),
         budget: settings.budget,
         folders: vec![folder.to_string_lossy().into_owned()],
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-        lang: None,
-        dialogue: Vec::new(),
-        clarify: false,
-        models: BTreeMap::new(),
+        ..Question::new(row.question.clone(), "2026-01-15", settings.method.clone())
     };
     let app = App::with(settings, parts(row, how));
     let running = app.start(question).await?;

@@ -251,10 +251,7 @@ fn question(
     let folders = folders(&ask.sources.folder, loaded, surroundings)?;
     let (since, until) = dates(&ask.sources, today)?;
     Ok(Question {
-        text,
         mode,
-        asked_on: today.to_string(),
-        method: settings.method.clone(),
         budget: settings.budget,
         folders,
         domains: ask.sources.domain.clone(),
@@ -262,9 +259,9 @@ fn question(
         since,
         until,
         lang: lang(ask.output.lang.as_deref())?,
-        dialogue: Vec::new(),
         clarify: ask.clarify,
         models: settings.models.clone(),
+        ..Question::new(text, today.to_string(), settings.method.clone())
     })
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Rows `{id, set, claim, source, label, rationale?}` in `*.jsonl.gz`; the label is `supported`,
 //! `partially_supported`, `not_supported` or `contradicted`.
+mod weights;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,7 +17,8 @@ use serde_json::{Value, json};
 use crate::Outcome;
 
 /// Measures the verdicts on `FOLDER` (`../shared/data/claims-attribution/dev` unless given);
-/// `--signals` prints one JSON object of signals a row instead.
+/// `--signals` prints one JSON object of signals a row instead, `--fit` held-out figures and the
+/// weights fitted anew.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let folder = args.iter().find(|it| !it.starts_with("--")).map_or_else(
@@ -25,6 +28,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let sets = read(&folder)?;
     if args.iter().any(|it| it == "--signals") {
         return print_signals(&sets, &mut out);
+    }
+    if args.iter().any(|it| it == "--fit") {
+        return weights::run(&sets, &mut out);
     }
     let mut all: Vec<[f64; 7]> = Vec::new();
     let (mut pairs, mut seconds) = (0, 0.0);
@@ -90,14 +96,22 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     )?;
     writeln!(
         out,
+        "known: attributionbench .80 macro-F1 of a fine-tuned GPT-3.5; on LLM-AggreFact, which has sets like these, balanced\naccuracy .774 of Bespoke-MiniCheck-7B, .759 of GPT-4o, .747 of MiniCheck-FT5 (770 million parameters)"
+    )?;
+    writeln!(
+        out,
         "{:.0} pairs a second on one core",
         pairs as f64 / seconds
     )?;
     Ok(())
 }
 
+type Sets = BTreeMap<String, Vec<Row>>;
+
 struct Row {
     id: String,
+    /// What it is about: rows of one question, article or page have the same.
+    group: String,
     claim: String,
     source: Vec<String>,
     label: String,
@@ -105,7 +119,7 @@ struct Row {
     rationale: Vec<Vec<String>>,
 }
 
-fn read(folder: &Path) -> Result<BTreeMap<String, Vec<Row>>, Box<dyn std::error::Error>> {
+fn read(folder: &Path) -> Result<Sets, Box<dyn std::error::Error>> {
     let mut sets = BTreeMap::new();
     let entries =
         std::fs::read_dir(folder).map_err(|it| format!("reading {}: {it}", folder.display()))?;
@@ -144,6 +158,16 @@ fn row(value: &Value) -> Row {
     };
     let word = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let source = texts(&value["source"]);
+    let meta = &value["meta"];
+    let group = ["question", "doc", "page", "claim_id", "gold_source"]
+        .iter()
+        .map(|it| &meta[it])
+        .chain([&meta["meta"]["claim_title"]])
+        .find_map(Value::as_str)
+        .map_or_else(
+            || source.concat().chars().take(150).collect(),
+            str::to_owned,
+        );
     // Groups of sentence numbers (WiCE), or one group of sentences (FoolMeTwice).
     let rationale = match value["rationale"].as_array() {
         Some(all) if all.iter().all(Value::is_string) => vec![texts(&value["rationale"])],
@@ -162,6 +186,7 @@ fn row(value: &Value) -> Row {
     };
     Row {
         id: word("id"),
+        group,
         claim: word("claim"),
         label: word("label"),
         source,
@@ -169,7 +194,7 @@ fn row(value: &Value) -> Row {
     }
 }
 
-fn print_signals(sets: &BTreeMap<String, Vec<Row>>, out: &mut impl Write) -> Outcome {
+fn print_signals(sets: &Sets, out: &mut impl Write) -> Outcome {
     for (set, rows) in sets {
         for row in rows {
             let found: serde_json::Map<String, Value> = signals(&row.claim, &row.source)

@@ -7,6 +7,7 @@
 
 mod answers;
 mod attribution;
+mod conflicts;
 mod crash;
 mod documents;
 mod extract;
@@ -15,6 +16,7 @@ mod injection;
 mod program;
 mod quotes;
 mod recordings;
+mod reports;
 mod retrieve;
 mod sets;
 mod speed;
@@ -33,10 +35,12 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   answers       what reports answer, and whether they keep to the matter
   crash         kills at random moments and at every named point
   attribution   claims against sources
+  conflicts     documents that answer one question differently
   documents     every file through the readers
   extract       main-content extraction against gold pages
   retrieve      ranking on judged collections
   injection     pages that give orders, and a model that obeys them
+  reports       what reports look like, beside those of other systems
   recordings    recorded calls of real interfaces through the wires
   fit           the trees of the main-text extraction, fitted again";
 
@@ -49,11 +53,13 @@ fn main() -> ExitCode {
         Some("answers") => answers::run(rest),
         Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),
+        Some("conflicts") => conflicts::run(rest),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
         Some("fit") => fit::run(rest).map_err(Into::into),
         Some("injection") => injection::run(rest),
         Some("recordings") => recordings::run(rest),
+        Some("reports") => reports::run(rest),
         Some("retrieve") => retrieve::run(rest).map_err(Into::into),
         _ => Err(USAGE.into()),
     };

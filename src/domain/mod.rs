@@ -28,5 +28,5 @@ pub use report::{
     MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
-pub use source::{Source, SourceKind};
+pub use source::{Source, SourceKind, Trust};
 pub use text::Untrusted;

@@ -118,6 +118,9 @@ pub struct Side {
     pub says: String,
     /// The sentences that say so.
     pub claim: Claim,
+    /// Its share of the trust of all sides, newer sources counting more, 0 to 1.
+    #[serde(default)]
+    pub weight: f32,
 }
 
 /// Sources that disagree.

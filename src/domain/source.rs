@@ -57,6 +57,28 @@ pub struct Source {
     pub site: Option<String>,
     /// What counts as one voice: the registrable domain of its URL, else the document itself (row C3).
     pub domain: String,
+    /// How far it can be relied on, once a report is made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+/// How far a source can be relied on, as far as can be seen from outside (row D11). `docs/trust.md`
+/// tells how each part comes about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trust {
+    /// 0.4 authority + 0.3 consistency + 0.2 expertise + 0.1 recency, 0 to 1.
+    pub score: f32,
+    /// What kind of place it was published in, and who names it, 0 to 1.
+    pub authority: f32,
+    /// Whether independent works of the run say the same, 0 to 1; 0.5 where none speaks of it.
+    pub consistency: f32,
+    /// Who wrote it, 0 to 1.
+    pub expertise: f32,
+    /// How new it was when the question was asked, 0 to 1.
+    pub recency: f32,
+    /// A newer edition of it that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<SourceId>,
 }
 
 impl Source {
@@ -74,6 +96,7 @@ impl Source {
             date: page.date.clone(),
             site: page.site.clone(),
             domain: domain.unwrap_or_else(|| page.key().to_owned()),
+            trust: None,
         }
     }
 

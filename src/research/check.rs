@@ -13,6 +13,7 @@ use crate::seams::Log;
 use super::aid::Aid;
 use super::draft::{Draft, Line};
 use super::gathered::Gathered;
+use super::trust;
 
 /// The report that holds: every quote looked up in its page, every number in its quote; sources
 /// numbered in the order of first use, the same work the same number.
@@ -72,24 +73,28 @@ pub(crate) fn hold(
                 Some(Side {
                     says,
                     claim: desk.hold(log, &line)?,
+                    weight: 0.0,
                 })
             })
             .collect();
         if sides.len() >= 2 {
-            let conflict = Conflict {
+            conflicts.push(Conflict {
                 about: it.about,
                 item: it.item,
                 sides,
                 likely: it.likely,
-            };
-            log.emit(Event::ConflictFound {
-                conflict: conflict.clone(),
             });
-            conflicts.push(conflict);
         }
     }
     let answer = draft.answer.as_ref().and_then(|it| desk.answer(it));
-    let (sources, checks) = desk.close();
+    let (mut sources, checks) = desk.close();
+    trust::tell(&mut sources, gathered, &conflicts, &question.asked_on);
+    trust::weigh(&mut conflicts, &sources);
+    for conflict in &conflicts {
+        log.emit(Event::ConflictFound {
+            conflict: conflict.clone(),
+        });
+    }
     let mut coverage = gathered.coverage.clone();
     for row in &mut coverage {
         if conflicts.iter().any(|it| it.item == row.id) && row.state == Coverage::Covered {

@@ -13,6 +13,7 @@ mod searches;
 mod weigh;
 
 mod check;
+mod trust;
 mod verify;
 mod write;
 
@@ -27,6 +28,8 @@ pub mod audit;
 pub(crate) mod prompts;
 mod thesaurus;
 mod unaided;
+
+pub use unaided::agree;
 
 use aid::Aid;
 use gather::Gathering;

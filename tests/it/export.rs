@@ -100,10 +100,12 @@ fn report_of(words: &str) -> (Report, Pages) {
                 Side {
                     says: words.to_owned(),
                     claim: claim(5, words, vec![cite(1, 1)]),
+                    weight: 0.5,
                 },
                 Side {
                     says: "the other".to_owned(),
                     claim: claim(6, words, vec![cite(2, 1)]),
+                    weight: 0.5,
                 },
             ],
             likely: Some(words.to_owned()),

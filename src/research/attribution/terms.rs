@@ -1,4 +1,6 @@
 //! A text as the verdict sees it: its words with stem, weight and kind, its numbers, its negations.
+use std::ops::Range;
+
 use crate::domain::words::{self, Number};
 
 use super::lexicon;
@@ -115,10 +117,34 @@ fn bound(before: &str) -> Bound {
     }
 }
 
+/// Where reference marks stand: "[3]", "[1, 4-6]". They are no words of what is said.
+fn marks(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for (open, _) in text.match_indices('[') {
+        let inside = &text[open + 1..];
+        let Some(close) = inside.find(']') else {
+            break;
+        };
+        let digits = inside[..close].contains(|c: char| c.is_ascii_digit());
+        let mark = |c: char| c.is_ascii_digit() || matches!(c, ' ' | ',' | '-' | '–');
+        if digits && inside[..close].chars().all(mark) {
+            found.push(open..open + close + 2);
+        }
+    }
+    found
+}
+
 impl Text {
     pub(super) fn read(text: &str) -> Text {
+        let marks = marks(text);
+        let cited = |span: &Range<usize>| {
+            marks
+                .iter()
+                .any(|it| it.start < span.end && span.start < it.end)
+        };
         let terms = words::tokens(text)
             .into_iter()
+            .filter(|it| !cited(&it.span))
             .enumerate()
             .map(|(nth, token)| {
                 let written = &text[token.span.clone()];
@@ -149,7 +175,8 @@ impl Text {
                 }
             })
             .collect();
-        let numbers = words::numbers(text);
+        let mut numbers = words::numbers(text);
+        numbers.retain(|it| !cited(&it.span));
         let bounds = numbers
             .iter()
             .map(|it| bound(&text[..it.span.start]))

@@ -169,6 +169,24 @@ pub(crate) fn stances<'a>(
         .collect()
 }
 
+/// The sentences that answer about as well as the best one, best first.
+pub(crate) fn answering<'a>(ranked: &[Ranked<'a>]) -> Vec<&'a Point> {
+    let Some(top) = ranked.first() else {
+        return Vec::new();
+    };
+    ranked
+        .iter()
+        .filter(|it| {
+            it.worth >= ANSWERS
+                && it.worth >= top.worth * 0.7
+                && it.relevance >= top.relevance * 0.8
+                && it.fit >= top.fit * 0.75
+        })
+        .map(|it| it.point)
+        .take(8)
+        .collect()
+}
+
 /// One to three sentences that answer, at most 60 words together.
 pub(crate) fn short<'a>(
     ranked: &[Ranked<'a>],

@@ -100,6 +100,14 @@ pub(crate) fn compose(
     let stances = answer::stances(brief, notes, &ranked);
     let split = conflicts::on_the_answer(notes, &stances, &conflicts)?;
     conflicts.splice(0..0, split);
+    let figures = conflicts::on_the_figure(
+        brief,
+        notes,
+        &answer::answering(&ranked),
+        &conflicts,
+        scale.lexicon(),
+    )?;
+    conflicts.splice(0..0, figures);
     let confidence = mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
 
     let mut findings = Vec::new();

@@ -2,11 +2,12 @@
 //!
 //! A false conflict reads worse than a missed one, so each rule asks for the same words around it.
 use crate::domain::words::{Number, is_stop, tokens};
-use crate::domain::{Evidence, Notes, Source, Stance};
+use crate::domain::{Brief, Evidence, Notes, QuestionKind, Source, Stance};
 use crate::error::Result;
 use crate::research::draft::{DraftConflict, Line};
 use crate::research::prompts::{self, SentenceWords, fill};
 
+use super::agree::{Answered, Wanted, answered, differ};
 use super::choose::{Point, voice};
 use super::lexicon::{Lexicon, has_phrase, jaccard, spaced};
 use super::sentence::{denies, doubts, labels, measures, years};
@@ -21,6 +22,9 @@ const SAME_QUANTITY: f32 = 0.45;
 const SAME_STATEMENT: f32 = 0.55;
 /// Words that carry meaning at the beginning of a sentence that name its subject.
 const LEAD: usize = 5;
+/// Worth from which an answer is taken for one: its sentence has most words of the question, and it stands
+/// near them.
+const ANSWERS: f32 = 0.45;
 /// Words on each side of a number that say what it counts.
 const AROUND: usize = 7;
 
@@ -43,7 +47,7 @@ pub(crate) fn find(
                 continue;
             }
             let (one, other) = (&stated[a], &stated[b]);
-            if voice(one.source) == voice(other.source) || !shares_item(one, other) {
+            if !apart(one.source, other.source) || !shares_item(one, other) {
                 continue;
             }
             let conflict = match numbers_disagree(one, other) {
@@ -65,7 +69,7 @@ pub(crate) fn find(
                 for (c, third) in stated.iter().enumerate() {
                     let known = [one, other]
                         .iter()
-                        .any(|it| voice(it.source) == voice(third.source));
+                        .any(|it| !apart(it.source, third.source));
                     let says =
                         numbers_disagree(one, third).or_else(|| numbers_disagree(other, third));
                     if let Some((_, says)) = says
@@ -83,6 +87,71 @@ pub(crate) fn find(
         }
     }
     Ok(found)
+}
+
+/// Where the sentences that answer a question for a figure or a year give several, best first.
+pub(crate) fn on_the_figure(
+    brief: &Brief,
+    notes: &Notes,
+    answering: &[&Point],
+    known: &[DraftConflict],
+    lexicon: &mut Lexicon,
+) -> Result<Option<DraftConflict>> {
+    let wanted = match brief.kind {
+        QuestionKind::Quantity => Wanted::Amount,
+        QuestionKind::When => Wanted::Date,
+        _ => return Ok(None),
+    };
+    let words = &prompts::phrases()?.sentence;
+    let said: Vec<(Stated<'_>, Answered)> = answering
+        .iter()
+        .filter_map(|point| {
+            let answer = answered(wanted, &brief.question, &point.text)?;
+            let measured = wanted == Wanted::Date || answer.unit().is_some();
+            let stated = Stated::of(notes, point, lexicon, words)?;
+            (measured && answer.worth >= ANSWERS).then_some((stated, answer))
+        })
+        .collect();
+    let mut sides: Vec<&(Stated<'_>, Answered)> = Vec::new();
+    for it in &said {
+        let other = sides.iter().all(|side| {
+            differ(&side.1, &it.1)
+                && side.1.unit() == it.1.unit()
+                && apart(side.0.source, it.0.source)
+                && same_case(&side.0, &it.0)
+                && bounds_agree(&side.0.spaced, &it.0.spaced)
+                && (wanted == Wanted::Date || side.0.years == it.0.years)
+        });
+        if other && sides.len() < MOST {
+            sides.push(it);
+        }
+    }
+    let told = |it: &Stated<'_>| {
+        known
+            .iter()
+            .flat_map(|it| &it.sides)
+            .any(|side| side.1.evidence.contains(&it.evidence.id))
+    };
+    let [one, other, ..] = sides.as_slice() else {
+        return Ok(None);
+    };
+    if sides.iter().any(|it| told(&it.0)) {
+        return Ok(None);
+    }
+    Ok(Some(DraftConflict {
+        about: prompts::phrases()?.conflict.about_answer.clone(),
+        item: one.0.evidence.items[0],
+        likely: older(one.0.source, other.0.source)?,
+        sides: sides
+            .iter()
+            .map(|it| (it.1.shown.clone(), line(&it.0)))
+            .collect(),
+    }))
+}
+
+/// Whether two sources can disagree: other voices, or two editions of one, years apart.
+fn apart(one: &Source, other: &Source) -> bool {
+    voice(one) != voice(other) || one.key() != other.key() && likely(one, other).is_some()
 }
 
 /// Where of the passages that decide a question of yes or no some say yes and some no: the best of
@@ -272,16 +341,7 @@ fn numbers_disagree(one: &Stated<'_>, other: &Stated<'_>) -> Option<(String, Str
             .count()
             == 1
     };
-    // Different years, places or codes are different quantities.
-    if !one.years.is_empty() && !other.years.is_empty() && one.years != other.years {
-        return None;
-    }
-    if one.cases != other.cases {
-        return None;
-    }
-    if one.names != other.names
-        && !(subset(&one.names, &other.names) || subset(&other.names, &one.names))
-    {
+    if !same_years(one, other) || !same_case(one, other) {
         return None;
     }
     for (a, around_a) in &one.figures {
@@ -302,6 +362,17 @@ fn numbers_disagree(one: &Stated<'_>, other: &Stated<'_>) -> Option<(String, Str
         }
     }
     None
+}
+
+/// Different years are different quantities.
+fn same_years(one: &Stated<'_>, other: &Stated<'_>) -> bool {
+    one.years.is_empty() || other.years.is_empty() || one.years == other.years
+}
+
+/// So are different places or codes.
+fn same_case(one: &Stated<'_>, other: &Stated<'_>) -> bool {
+    one.cases == other.cases
+        && (subset(&one.names, &other.names) || subset(&other.names, &one.names))
 }
 
 /// Whether both sentences begin with the same thing: what they say is of the same subject.

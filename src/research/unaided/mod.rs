@@ -1,4 +1,5 @@
 //! The twins of the steps that need no model: plain functions of nouns, without calls.
+pub mod agree;
 pub(crate) mod answer;
 pub(crate) mod choose;
 pub(crate) mod compose;

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::console::{Paint, bare};
 use crate::domain::{Citation, Claim, Mode, Report};
 use crate::surfaces::export::escape::line;
-use crate::surfaces::export::markdown::{checks, file_name, local, plural, stopped};
+use crate::surfaces::export::markdown::{checks, file_name, local, plural, replaced, stopped};
 
 /// The report in lines of at most `width` columns. The exact words behind a number are left to
 /// `ibid cite`, which the last line names.
@@ -132,7 +132,9 @@ fn sources(page: &mut Sheet, it: &Report) {
             },
             _ => line(&file_name(source)),
         };
-        let text = format!("{text} {}", page.paint.dim(&place));
+        let newer = source.trust.as_ref().and_then(|it| it.replaced_by);
+        let note = newer.map_or_else(String::new, |newer| format!(" ({})", replaced(it, newer)));
+        let text = format!("{text}{note} {}", page.paint.dim(&place));
         page.text(&format!("{mark}{pad}"), &text);
     }
     page.gap();

@@ -233,7 +233,7 @@ fn conflicts(report: &Report) -> Vec<Value> {
                         .iter()
                         .map(|it| json!({"n": it.n, "quote": it.passage.text()}))
                         .collect();
-                    json!({"says": side.says, "quotes": quotes})
+                    json!({"says": side.says, "weight": side.weight, "quotes": quotes})
                 })
                 .collect();
             json!({"about": it.about, "sides": sides, "likely": it.likely})

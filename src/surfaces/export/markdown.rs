@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::escape::{self, fragment, target};
 use super::passages;
 use crate::domain::{
-    Citation, Claim, Conflict, Counted, Mode, Report, Source, SourceKind, StopReason,
+    Citation, Claim, Conflict, Counted, Mode, Report, Source, SourceId, SourceKind, StopReason,
 };
 
 /// Characters shown of why a step did without its model.
@@ -231,9 +231,10 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Notes<'_>) {
             .collect();
         let _ = writeln!(
             out,
-            "> - **{}** — {}",
+            "> - **{}** — {} (weight {:.2})",
             escape::markdown(&side.says),
-            quotes.join("; ")
+            quotes.join("; "),
+            side.weight
         );
     }
     if let Some(likely) = &it.likely {
@@ -454,7 +455,22 @@ fn sources(out: &mut String, it: &Report) {
         if let Some(id) = &source.doc_id {
             let _ = write!(out, " · {}", escape::markdown(id));
         }
-        let _ = writeln!(out, " · {}", kind(source.kind));
+        let _ = write!(out, " · {}", kind(source.kind));
+        if let Some(trust) = &source.trust {
+            let _ = write!(out, " · trust {:.2}", trust.score);
+            if let Some(newer) = trust.replaced_by {
+                let _ = write!(out, " · {}", replaced(it, newer));
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// That a newer edition was read, with its number where it is cited.
+pub fn replaced(it: &Report, newer: SourceId) -> String {
+    match it.sources.iter().position(|source| source.id == newer) {
+        Some(at) => format!("replaced by a newer edition: [{}]", at + 1),
+        None => "a newer edition of it was read".to_owned(),
     }
 }
 

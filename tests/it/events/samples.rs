@@ -356,6 +356,7 @@ fn conflict() -> Conflict {
     let side = |says: &str, nth| Side {
         says: says.to_owned(),
         claim: claim(nth),
+        weight: 0.5,
     };
     Conflict {
         about: "weight".to_owned(),

@@ -8,10 +8,13 @@
 mod answers;
 mod attribution;
 mod crash;
+mod dates;
 mod documents;
 mod extract;
 mod fit;
 mod injection;
+mod overlap;
+mod peers;
 mod program;
 mod quotes;
 mod recordings;
@@ -34,7 +37,8 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   crash         kills at random moments and at every named point
   attribution   claims against sources
   documents     every file through the readers
-  extract       main-content extraction against gold pages
+  extract       main-content extraction against gold pages, beside other extractors
+  dates         publication dates of pages against gold dates, beside htmldate
   retrieve      ranking on judged collections
   injection     pages that give orders, and a model that obeys them
   recordings    recorded calls of real interfaces through the wires
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Some("answers") => answers::run(rest),
         Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),
+        Some("dates") => dates::run(rest).map_err(Into::into),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
         Some("fit") => fit::run(rest).map_err(Into::into),

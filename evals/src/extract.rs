@@ -1,51 +1,54 @@
-//! Main-content extraction against gold pages.
+//! Main-content extraction against gold pages, beside the page's whole text and other extractors.
 //!
 //! Each DIR holds `gold.jsonl[.gz]`, one page a row: `html` (a path beside it, gzipped or not, or the
-//! page itself) and one of `main_content` or `article_body` (word-level F1, multiset overlap of
-//! `\w+` in lower case, averaged over pages), and where given `must_contain` / `must_not_contain`
-//! (share of pieces found / absent), `date` or `publish_date` (exact match), `canary` with
-//! `rendered_visible` (share of hidden texts that survive).
-use std::collections::{BTreeMap, HashMap};
+//! page itself) and what it is measured by, as its set defines it:
+//! - `main_content`: word F1, multiset overlap of `\w+` in lower case, mean over pages (WCXB);
+//! - `article_body`: F1 over shingles of four words, mean over pages (Zyte);
+//! - `must_contain` and `must_not_contain`: a piece found is a true or a false positive (trafilatura);
+//! - `canary` with `rendered_visible`: which hidden texts survive.
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use ibid::adapters::documents::{Limits, Origin, read_bytes};
+use ibid::adapters::documents::{Limits, Origin, decoded, described_blocks, read_bytes};
 use serde_json::Value;
 
-/// Runs `evals extract [--pages] DIR…`; `--pages` also prints each page's score, worst first.
+use crate::overlap::{self, Score};
+use crate::peers::{self, Peer};
+use crate::program::flag;
+
+/// The sets measured where no DIR is given, and the figure asked of each.
+const SETS: [(&str, f64); 3] = [
+    ("extract-wcxb/dev", 0.86),
+    ("extract-zyte/dev", 0.97),
+    ("extract-trafilatura/dev", 0.934),
+];
+
+/// Runs `evals extract [--python PATH] [--pages] [DIR…]`; `--pages` also prints each page's score,
+/// worst first.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let python = flag(args, "--python");
     let pages = args.iter().any(|it| it == "--pages");
+    let named = args
+        .iter()
+        .filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
+    let mut dirs: Vec<(PathBuf, Option<f64>)> = named.map(|it| (it.into(), None)).collect();
+    if dirs.is_empty() {
+        let here = SETS.map(|(name, asked)| (crate::sets::shared(name), Some(asked)));
+        dirs.extend(here.into_iter().filter(|it| it.0.is_dir()));
+    }
     let mut out = String::new();
-    for dir in args.iter().filter(|it| !it.starts_with("--")) {
-        measure(Path::new(dir), pages, &mut out)?;
+    for (dir, asked) in dirs {
+        measure(&dir, asked, python, pages, &mut out)?;
+    }
+    if python.is_none() {
+        let _ = writeln!(out, "{}", peers::HOW);
     }
     std::io::stdout()
         .write_all(out.as_bytes())
         .map_err(|it| it.to_string())
-}
-
-#[derive(Default)]
-struct Sums {
-    f1: Vec<(f64, String)>,
-    by_type: BTreeMap<String, (f64, u32)>,
-    must: (u32, u32),
-    must_not: (u32, u32),
-    dates: (u32, u32, u32),
-    hidden: BTreeMap<String, (u32, u32)>,
-    spent: Duration,
-    pages: u32,
-}
-
-fn measure(dir: &Path, pages: bool, out: &mut String) -> Result<(), String> {
-    let rows = gold(dir)?;
-    let mut sums = Sums::default();
-    for row in &rows {
-        page(dir, row, &mut sums)?;
-    }
-    report(dir, sums, pages, out);
-    Ok(())
 }
 
 /// The rows of `DIR/gold.jsonl[.gz]`, `cases.jsonl` or `pages.jsonl`.
@@ -66,6 +69,7 @@ pub(crate) fn gold(dir: &Path) -> Result<Vec<Value>, String> {
         .collect()
 }
 
+/// The bytes of a file, unpacked where it is gzipped.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let bytes = std::fs::read(path).map_err(|it| format!("{}: {it}", path.display()))?;
     if path.extension().is_some_and(|it| it == "gz") {
@@ -78,160 +82,228 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn page(dir: &Path, row: &Value, sums: &mut Sums) -> Result<(), String> {
-    let text = |name: &str| row.get(name).and_then(Value::as_str);
-    let Some(html) = text("html") else {
-        return Ok(());
+/// The text of a field.
+pub(crate) fn text<'a>(row: &'a Value, name: &str) -> Option<&'a str> {
+    row.get(name).and_then(Value::as_str)
+}
+
+/// The page of a row: its bytes, and where they came from.
+pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, Origin)>, String> {
+    let Some(html) = text(row, "html") else {
+        return Ok(None);
     };
-    let bytes = if html.contains(['<', '\n', '{']) {
-        html.as_bytes().to_vec()
-    } else {
-        read(&dir.join(html))?
+    let bytes = match html.contains(['<', '\n', '{']) {
+        true => html.as_bytes().to_vec(),
+        false => read(&dir.join(html))?,
     };
+    let name = text(row, "url").filter(|it| it.contains("://"));
     let origin = Origin {
-        name: text("url").unwrap_or("https://page.example/").to_owned(),
+        name: name.unwrap_or("https://page.example/").to_owned(),
         content_type: Some("text/html".to_owned()),
     };
-    let begun = Instant::now();
-    let draft = read_bytes(&bytes, &origin, &Limits::default());
-    sums.spent += begun.elapsed();
-    sums.pages += 1;
-    let draft = draft.unwrap_or_default();
-    let found = draft
-        .blocks
-        .iter()
-        .map(|it| it.text.as_str())
-        .collect::<Vec<_>>()
-        .join("\n");
-    if let Some(want) = text("main_content").or(text("article_body")) {
-        let score = word_f1(&found, want);
-        let kind = text("page_type").unwrap_or("all");
-        let id = text("id").unwrap_or_default();
-        sums.f1.push((
-            score.0,
-            format!(
-                "{:.3} P {:.3} R {:.3} {kind} {id} {}",
-                score.0, score.1, score.2, origin.name
-            ),
-        ));
-        let entry = sums.by_type.entry(kind.to_owned()).or_default();
-        entry.0 += score.0;
-        entry.1 += 1;
+    Ok(Some((bytes, origin)))
+}
+
+/// What the peers are to read: the file and the address of each page.
+pub(crate) fn for_peers(dir: &Path, rows: &[Value]) -> Vec<(String, String)> {
+    let place = |row: &Value| {
+        let path = dir.join(text(row, "html").unwrap_or_default());
+        let url = text(row, "url").unwrap_or_default().to_owned();
+        (path.to_string_lossy().into_owned(), url)
+    };
+    rows.iter().map(place).collect()
+}
+
+fn measure(
+    dir: &Path,
+    asked: Option<f64>,
+    python: Option<&str>,
+    pages: bool,
+    out: &mut String,
+) -> Result<(), String> {
+    let rows = gold(dir)?;
+    let (mut ours, mut floor) = (Peer::default(), Peer::default());
+    for row in &rows {
+        let (bytes, origin) = page(dir, row)?.unwrap_or_default();
+        let begun = Instant::now();
+        let before = peers::processor_seconds(begun);
+        let draft = read_bytes(&bytes, &origin, &Limits::default()).unwrap_or_default();
+        ours.seconds += peers::processor_seconds(begun) - before;
+        let texts: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
+        ours.said.push(texts.join("\n"));
+        let all = described_blocks(&decoded(&bytes));
+        let all: Vec<String> = all.into_iter().map(|it| it.0).collect();
+        floor.said.push(all.join("\n"));
     }
-    let flat = squeeze(&found);
-    for (name, tally) in [("must_contain", 0), ("must_not_contain", 1)] {
-        for piece in row
-            .get(name)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let present = flat.contains(&squeeze(piece.as_str().unwrap_or_default()));
-            let slot = if tally == 0 {
-                &mut sums.must
-            } else {
-                &mut sums.must_not
-            };
-            slot.0 += u32::from(present);
-            slot.1 += 1;
+    let mut lines = vec![
+        ("ibid".to_owned(), tally(&rows, &ours), ours.seconds),
+        ("all visible text".to_owned(), tally(&rows, &floor), 0.0),
+    ];
+    if let Some(python) = python.filter(|_| rows.iter().all(|it| it.get("canary").is_none())) {
+        for (name, peer) in peers::ask(python, "text", &for_peers(dir, &rows))? {
+            lines.push((name, tally(&rows, &peer), peer.seconds));
         }
     }
-    if let Some(want) = text("date")
-        .or(text("publish_date"))
-        .filter(|it| !it.is_empty())
-    {
-        sums.dates.2 += 1;
-        sums.dates.1 += u32::from(draft.date.is_some());
-        sums.dates.0 += u32::from(draft.date.as_deref() == want.get(..10));
-    }
-    if let Some(canary) = text("canary") {
-        let visible = row.get("rendered_visible").and_then(Value::as_bool);
-        let dropped = row.get("extract_must_drop").and_then(Value::as_bool);
-        let hidden = visible == Some(false) || dropped == Some(true);
-        let kind = text("placement").or(text("technique")).unwrap_or("?");
-        let label = format!("{}{kind}", if hidden { "hidden " } else { "shown " });
-        let entry = sums.hidden.entry(label).or_default();
-        entry.0 += u32::from(found.contains(canary));
-        entry.1 += 1;
+    table(dir, rows.len(), asked, &lines, out);
+    if pages {
+        each_page(&rows, &ours, out);
     }
     Ok(())
 }
 
-fn squeeze(text: &str) -> String {
-    text.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase()
+/// What one extractor reached over all pages.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// By page type; `all` where pages have none.
+    words: BTreeMap<String, Vec<f64>>,
+    shingles: Vec<Score>,
+    wanted: (u32, u32),
+    unwanted: (u32, u32),
+    hidden: BTreeMap<String, (u32, u32)>,
 }
 
-/// Word-level F1, precision and recall.
-fn word_f1(found: &str, want: &str) -> (f64, f64, f64) {
-    let count = |text: &str| {
-        let mut bag: HashMap<String, u32> = HashMap::new();
-        for word in text
-            .to_lowercase()
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|it| !it.is_empty())
-        {
-            *bag.entry(word.to_owned()).or_default() += 1;
+pub(crate) fn tally(rows: &[Value], peer: &Peer) -> Tally {
+    let mut tally = Tally::default();
+    for (row, said) in rows.iter().zip(&peer.said) {
+        if let Some(want) = text(row, "main_content") {
+            let kind = text(row, "page_type").unwrap_or("all").to_owned();
+            let f1 = overlap::by_words(said, want).f1;
+            tally.words.entry(kind).or_default().push(f1);
         }
-        bag
-    };
-    let (found, want) = (count(found), count(want));
-    let both: u32 = found
-        .iter()
-        .map(|(word, n)| (*n).min(want.get(word).copied().unwrap_or(0)))
-        .sum();
-    let (n, m) = (found.values().sum::<u32>(), want.values().sum::<u32>());
-    if both == 0 {
-        return (0.0, 0.0, 0.0);
+        if let Some(want) = text(row, "article_body") {
+            tally.shingles.push(overlap::by_shingles(said, want));
+        }
+        let folded = overlap::folded(said);
+        let count = |name: &str| {
+            let pieces = row.get(name).and_then(Value::as_array);
+            let pieces = pieces.into_iter().flatten().filter_map(Value::as_str);
+            overlap::pieces(&folded, pieces)
+        };
+        let add = |sum: &mut (u32, u32), it: (u32, u32)| *sum = (sum.0 + it.0, sum.1 + it.1);
+        add(&mut tally.wanted, count("must_contain"));
+        add(&mut tally.unwanted, count("must_not_contain"));
+        if let Some(canary) = text(row, "canary") {
+            let yes = |name: &str, value| row.get(name).and_then(Value::as_bool) == Some(value);
+            let hidden = yes("rendered_visible", false) || yes("extract_must_drop", true);
+            let kind = text(row, "placement").or(text(row, "technique"));
+            let label = if hidden { "hidden" } else { "shown" };
+            let entry = tally
+                .hidden
+                .entry(format!("{label} {}", kind.unwrap_or("?")));
+            add(entry.or_default(), (u32::from(said.contains(canary)), 1));
+        }
     }
-    let (p, r) = (
-        f64::from(both) / f64::from(n),
-        f64::from(both) / f64::from(m),
-    );
-    (2.0 * p * r / (p + r), p, r)
+    tally
 }
 
-fn report(dir: &Path, mut sums: Sums, pages: bool, out: &mut String) {
-    let _ = writeln!(out, "{}: {} pages", dir.display(), sums.pages);
-    if !sums.f1.is_empty() {
-        let mean = sums.f1.iter().map(|it| it.0).sum::<f64>() / sums.f1.len() as f64;
-        let _ = writeln!(out, "  word F1 {mean:.4}");
-        for (kind, (sum, n)) in &sums.by_type {
-            let _ = writeln!(out, "    {kind:14} {:.3} ({n})", sum / f64::from(*n));
+fn mean(all: &[f64]) -> f64 {
+    all.iter().sum::<f64>() / all.len().max(1) as f64
+}
+
+impl Tally {
+    fn pieces(&self) -> Score {
+        let (found, wanted) = self.wanted;
+        Score::of(
+            found.into(),
+            self.unwanted.0.into(),
+            (wanted - found).into(),
+        )
+    }
+
+    /// The figures of one line, the set's own first.
+    pub(crate) fn figures(&self) -> Vec<(String, f64)> {
+        let mut all = Vec::new();
+        if !self.words.is_empty() {
+            let every: Vec<f64> = self.words.values().flatten().copied().collect();
+            all.push(("word F1".to_owned(), mean(&every)));
         }
+        if !self.shingles.is_empty() {
+            let of = |it: fn(&Score) -> f64| self.shingles.iter().map(it).collect::<Vec<_>>();
+            let said: Vec<f64> = self
+                .shingles
+                .iter()
+                .filter(|it| it.f1 > 0.0 || it.precision > 0.0)
+                .map(|it| it.precision)
+                .collect();
+            let (p, r) = (mean(&said), mean(&of(|it| it.recall)));
+            all.push(("4-gram F1".to_owned(), mean(&of(|it| it.f1))));
+            all.push(("of means".to_owned(), 2.0 * p * r / (p + r).max(1e-9)));
+        }
+        if self.wanted.1 > 0 {
+            let score = self.pieces();
+            all.push(("pieces F".to_owned(), score.f1));
+            all.push(("P".to_owned(), score.precision));
+            all.push(("R".to_owned(), score.recall));
+        }
+        for (kind, f1) in self.words.iter().filter(|_| self.words.len() > 1) {
+            all.push((kind.chars().take(8).collect(), mean(f1)));
+        }
+        all
     }
-    if sums.must.1 > 0 {
-        let (tp, wanted) = (f64::from(sums.must.0), f64::from(sums.must.1));
-        let fp = f64::from(sums.must_not.0);
-        let f = 2.0 * tp / (tp + fp + wanted);
+}
+
+/// One line an extractor: its figures, and the pages it reads in a second of processor time.
+fn table(
+    dir: &Path,
+    pages: usize,
+    asked: Option<f64>,
+    lines: &[(String, Tally, f64)],
+    out: &mut String,
+) {
+    let _ = writeln!(out, "{}: {pages} pages", dir.display());
+    let heads = lines.first().map(|it| it.1.figures()).unwrap_or_default();
+    let _ = write!(out, "  {:24}{:>9}", "", "pages/s");
+    for (head, _) in &heads {
+        let _ = write!(out, " {head:>9}");
+    }
+    let _ = writeln!(out);
+    if let Some(asked) = asked {
+        let _ = writeln!(out, "  {:24}{:>9} {asked:>9.3}", "asked", "");
+    }
+    for (name, tally, seconds) in lines {
+        let speed = pages as f64 / seconds;
+        let speed = match speed.is_finite() {
+            true => format!("{speed:.1}"),
+            false => String::new(),
+        };
+        let _ = write!(out, "  {name:24}{speed:>9}");
+        for (_, figure) in tally.figures() {
+            let _ = write!(out, " {figure:>9.4}");
+        }
+        let _ = writeln!(out);
+    }
+    let named = lines.iter().filter(|it| it.0.starts_with("trafilatura"));
+    for ((_, _, ours), (_, _, theirs)) in lines.iter().zip(named) {
         let _ = writeln!(
             out,
-            "  pieces: {}/{} found, {}/{} unwanted present, F {f:.3}",
-            sums.must.0, sums.must.1, sums.must_not.0, sums.must_not.1
+            "  {:.1} times as fast as trafilatura on one core",
+            theirs / ours
         );
     }
-    if sums.dates.2 > 0 {
-        let _ = writeln!(
-            out,
-            "  dates: {}/{} right, {} given",
-            sums.dates.0, sums.dates.2, sums.dates.1
-        );
-    }
-    for (kind, (left, all)) in &sums.hidden {
+    for (kind, (left, all)) in lines.iter().take(1).flat_map(|it| &it.1.hidden) {
         let _ = writeln!(out, "  {kind}: {left}/{all} in the text");
     }
-    let seconds = sums.spent.as_secs_f64();
-    let _ = writeln!(
-        out,
-        "  {:.1} pages/s",
-        f64::from(sums.pages) / seconds.max(1e-9)
-    );
-    if pages {
-        sums.f1.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (_, line) in sums.f1 {
-            let _ = writeln!(out, "  {line}");
-        }
+}
+
+fn each_page(rows: &[Value], ours: &Peer, out: &mut String) {
+    let mut lines = Vec::new();
+    for (row, said) in rows.iter().zip(&ours.said) {
+        let score = match (text(row, "main_content"), text(row, "article_body")) {
+            (Some(want), _) => overlap::by_words(said, want),
+            (_, Some(want)) => overlap::by_shingles(said, want),
+            _ => continue,
+        };
+        let about = ["page_type", "id", "url"].map(|it| text(row, it).unwrap_or_default());
+        let Score {
+            precision,
+            recall,
+            f1,
+        } = score;
+        let line = format!("{f1:.3} P {precision:.3} R {recall:.3} {}", about.join(" "));
+        lines.push((f1, line));
+    }
+    lines.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (_, line) in lines {
+        let _ = writeln!(out, "  {line}");
     }
 }

@@ -9,10 +9,13 @@ mod answers;
 mod attribution;
 mod conflicts;
 mod crash;
+mod dates;
 mod documents;
 mod extract;
 mod fit;
 mod injection;
+mod overlap;
+mod peers;
 mod program;
 mod quotes;
 mod recordings;
@@ -37,7 +40,8 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   conflicts     documents that answer one question differently
   documents     every file through the readers
-  extract       main-content extraction against gold pages
+  extract       main-content extraction against gold pages, beside other extractors
+  dates         publication dates of pages against gold dates, beside htmldate
   retrieve      ranking on judged collections
   injection     pages that give orders, and a model that obeys them
   reports       what reports look like, beside those of other systems
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
         Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),
         Some("conflicts") => conflicts::run(rest),
+        Some("dates") => dates::run(rest).map_err(Into::into),
         Some("documents") => documents::run(rest).map_err(Into::into),
         Some("extract") => extract::run(rest).map_err(Into::into),
         Some("fit") => fit::run(rest).map_err(Into::into),

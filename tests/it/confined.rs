@@ -156,6 +156,72 @@ fn a_junk_title_gives_way_to_the_packet_and_then_to_the_first_line() {
     assert_eq!(draft.title, "x", "a sentence is no title");
 }
 
+/// Four pages in two columns, with a running head, a page number, a hyphen at a line's end and a ligature.
+fn two_columns() -> Vec<u8> {
+    let left = [
+        "The wall of the DAM was raised in two stages,",
+        "and the second was paid for by the towns. No",
+        "\\256eld was lost, but the engi-",
+        "neers found that the rock below let water through.",
+    ];
+    let right = [
+        "In spring the lake of the DAM rose faster than",
+        "anybody had foreseen. The gates were opened by",
+        "hand, and the water stood at the crest for days.",
+    ];
+    let pages: Vec<String> = (1..=4)
+        .zip(["first", "second", "third", "fourth"])
+        .map(|(number, name)| {
+            // Moves are from the line before; the page begins at (72, 700) in 12 points.
+            let mut words = "Journal of Upland Dams".to_owned();
+            for (nth, line) in left.iter().enumerate() {
+                let down = if nth == 0 { 48 } else { 14 };
+                words.push_str(&format!(") Tj 0 -{down} Td ({line}"));
+            }
+            for (nth, line) in right.iter().enumerate() {
+                let to = if nth == 0 { "280 42" } else { "0 -14" };
+                words.push_str(&format!(") Tj {to} Td ({line}"));
+            }
+            words.push_str(&format!(") Tj -100 -500 Td ({number}"));
+            words.replace("DAM", &format!("{name} dam"))
+        })
+        .collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    crate::documents::pdf(&pages)
+}
+
+#[test]
+fn columns_are_read_one_after_the_other_and_what_the_printer_added_is_undone() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut readers = vec![embedded(dir.path())];
+    if poppler() {
+        readers.push(limits());
+    }
+    for limits in readers {
+        let draft = read("a.pdf", &two_columns(), &limits).0.unwrap();
+        let third: Vec<&str> = draft
+            .blocks
+            .iter()
+            .filter(|it| it.page == Some(3))
+            .map(|it| it.text.as_str())
+            .collect();
+        let text = third.join(" ");
+        assert!(
+            text.starts_with("The wall of the third dam was raised in two stages, and"),
+            "{text}"
+        );
+        assert!(
+            text.contains("No field was lost, but the engineers found"),
+            "{text}"
+        );
+        assert!(text.ends_with("stood at the crest for days."), "{text}");
+        assert!(
+            text.contains("water through. In spring the lake of the third dam rose"),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn doctor_says_which_reader_reads_pdfs_now() {
     let desk = Desk::new();

@@ -324,7 +324,7 @@ fn a_book_is_read_in_the_order_of_its_spine() {
 }
 
 /// A PDF of one text line a page, with a cross-reference table that holds.
-fn pdf(pages: &[&str]) -> Vec<u8> {
+pub(crate) fn pdf(pages: &[&str]) -> Vec<u8> {
     let mut out = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();
     let mut object = |out: &mut Vec<u8>, body: String| {

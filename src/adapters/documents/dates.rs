@@ -5,11 +5,63 @@
 ///
 /// `05/03/2024` is read only where one of the two cannot be a month; otherwise it is no date.
 pub(super) fn normalise(text: &str) -> Option<String> {
+    normalise_in(text, Order::Unknown)
+}
+
+/// [`normalise`], where it is known how `05/03/2024` is meant.
+pub(super) fn normalise_in(text: &str, order: Order) -> Option<String> {
     let text = text.trim();
     if text.is_empty() || text.len() > 2_000 {
         return None;
     }
-    numeric(text).or_else(|| named(text))
+    numeric(text, order).or_else(|| named(text))
+}
+
+/// Which comes first in `05/03/2024`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    #[default]
+    Unknown,
+    DayFirst,
+    MonthFirst,
+}
+
+impl Order {
+    /// The order of a language tag (CLDR's short date patterns): English without a country may be
+    /// either, of the United States it is month first, and elsewhere the day comes first.
+    pub(super) fn of(tag: &str) -> Order {
+        let tag = tag.trim().to_ascii_lowercase().replace('_', "-");
+        match tag.as_str() {
+            "" | "en" => Order::Unknown,
+            "en-us" => Order::MonthFirst,
+            _ => Order::DayFirst,
+        }
+    }
+}
+
+/// The date in the path of a web address: `/2024/03/05/`, `/2024-03-05-`, `/20240305/`.
+pub(super) fn in_address(url: &str) -> Option<String> {
+    let (_, path) = url
+        .split_once("://")
+        .filter(|it| it.0.starts_with("http"))?;
+    let path = path.split(['?', '#']).next()?;
+    let (_, path) = path.split_once('/')?;
+    let bytes = path.as_bytes();
+    let free = |at: usize| bytes.get(at).is_none_or(|it| !it.is_ascii_alphanumeric());
+    (0..path.len())
+        .filter(|at| *at == 0 || free(at - 1))
+        .find_map(|at| {
+            let digits = |from: usize, to: usize| path.get(at + from..at + to)?.parse().ok();
+            let year: i32 = digits(0, 4).filter(|it| (1995..=2100).contains(it))?;
+            let mark = *bytes.get(at + 4)?;
+            let (month, day, end) = match mark {
+                b'/' | b'-' | b'_' if bytes.get(at + 7) == Some(&mark) => (5, 8, 10),
+                b'0' | b'1' => (4, 6, 8),
+                _ => return None,
+            };
+            free(at + end).then_some(())?;
+            date(year, digits(month, month + 2)?, digits(day, day + 2)?)
+        })
 }
 
 /// A Unix time in seconds or milliseconds.
@@ -34,7 +86,7 @@ fn date(year: i32, month: i32, day: i32) -> Option<String> {
 }
 
 /// Runs of digits with what stands between them.
-fn numeric(text: &str) -> Option<String> {
+fn numeric(text: &str, order: Order) -> Option<String> {
     let bytes = text.as_bytes();
     let mut runs: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
@@ -74,7 +126,8 @@ fn numeric(text: &str) -> Option<String> {
                 "." => date(z, y, x),
                 _ if x > 12 => date(z, y, x),
                 _ if y > 12 => date(z, x, y),
-                _ if x == y => date(z, x, y),
+                _ if x == y || order == Order::MonthFirst => date(z, x, y),
+                _ if order == Order::DayFirst => date(z, y, x),
                 _ => None,
             }
         } else {
@@ -194,6 +247,34 @@ mod tests {
                 found.is_none() || written.contains('x'),
                 "{written}: {found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_language_says_which_number_is_the_month() {
+        let read = |tag: &str| normalise_in("05/03/2024", Order::of(tag));
+        assert_eq!(read("en-US").as_deref(), Some("2024-05-03"));
+        assert_eq!(read("en-GB").as_deref(), Some("2024-03-05"));
+        assert_eq!(read("fr").as_deref(), Some("2024-03-05"));
+        assert_eq!(read("en"), None);
+    }
+
+    #[test]
+    fn an_address_may_carry_its_date() {
+        for (url, date) in [
+            ("https://a.example/2024/03/05/tea", Some("2024-03-05")),
+            (
+                "https://a.example/blog/2024-03-05-tea.html",
+                Some("2024-03-05"),
+            ),
+            ("https://a.example/n/20240305/tea", Some("2024-03-05")),
+            ("https://a.example/2024/03/tea", None),
+            ("https://a.example/web/20160218174457/tea", None),
+            ("https://a.example/item-120240305", None),
+            ("https://a.example/tea?on=2024-03-05", None),
+            ("file:///saved/2024-03-05/tea.html", None),
+        ] {
+            assert_eq!(in_address(url).as_deref(), date, "{url}");
         }
     }
 

@@ -47,6 +47,19 @@ pub fn described_blocks(page: &str) -> Vec<(String, Vec<f32>)> {
     described.map(|(text, row)| (text, row.to_vec())).collect()
 }
 
+/// A page's bytes as text, in the encoding it names or seems to have.
+#[doc(hidden)]
+pub fn decoded(page: &[u8]) -> String {
+    charset::decode_html(page, None).0.into_owned()
+}
+
+/// The main text as other trees than the built-in ones choose it, for `evals fit`; `None` where
+/// `trees` is no such file.
+#[doc(hidden)]
+pub fn main_text_by(page: &str, trees: &str) -> Option<String> {
+    html::main_text_by(page, trees)
+}
+
 /// Bytes by which a file of unknown kind is told from text, before the rest of it is read.
 const HEAD: u64 = 4096;
 
@@ -284,7 +297,7 @@ fn one(
     let mut draft = match format {
         Format::Html => {
             let (text, note) = charset::decode_html(bytes, origin.content_type.as_deref());
-            let mut draft = html::read(&text);
+            let mut draft = html::read(&text, &here);
             draft.warnings.extend(note);
             draft
         }

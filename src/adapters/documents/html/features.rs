@@ -11,11 +11,12 @@ use super::blocks::Flat;
 use super::chrome::{self, HINTS};
 use super::dom::{Dom, NodeId};
 use super::furniture;
-use super::metadata::Metadata;
+use super::landmarks::{self, Landmarks, MAX_LABEL, Sums, is_prose};
+use super::metadata::{ARTICLE, FORUM, Metadata};
 use crate::domain::BlockKind;
 
 /// Numbers that describe one block.
-pub(crate) const FEATURES: usize = 2 * HINTS + 85;
+pub(crate) const FEATURES: usize = 2 * HINTS + 85 + landmarks::NUMBERS;
 
 /// One block in numbers.
 pub(crate) type Row = [f32; FEATURES];
@@ -26,6 +27,8 @@ pub(super) fn describe(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<Row> {
         return Vec::new();
     }
     let page = Page::of(dom, flat, meta);
+    let landmarks = Landmarks::of(dom, flat, &page.below, &page.lower, &page.title);
+    let stands = landmarks.describe();
     let mut same = Put::default();
     whole_page(&mut same, &page);
     let same = &same.row[..same.next.min(FEATURES)];
@@ -36,10 +39,10 @@ pub(super) fn describe(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<Row> {
         words(&mut put, &flat[at], &page.lower[at]);
         place(&mut put, &page, flat, at);
         neighbours(&mut put, &page, flat, at);
-        containers(&mut put, &page, dom, &flat[at]);
+        containers(&mut put, &page, dom, &flat[at], landmarks.best());
         pattern(&mut put, &page, at);
         summary(&mut put, &page, at);
-        same.iter().for_each(|it| put.put(*it));
+        same.iter().chain(&stands[at]).for_each(|it| put.put(*it));
         debug_assert!(put.next <= FEATURES, "{}", put.next);
         rows.push(put.row);
     }
@@ -94,9 +97,6 @@ fn hints(put: &mut Put, block: &Flat) {
         put.flag(block.near & (1 << bit) != 0);
     }
 }
-
-/// A block of more words is neither button nor label: it is not looked through in lower case.
-const MAX_LABEL: u32 = 40;
 
 fn words(put: &mut Put, block: &Flat, lower: &str) {
     put.log(block.words);
@@ -160,7 +160,6 @@ struct Page {
     first_h1: Option<usize>,
     /// Words, linked words and blocks below each node that holds any.
     below: Vec<Sums>,
-    best: Option<NodeId>,
     patterns: Vec<Sums>,
     pattern_of: Vec<usize>,
     /// How often each text comes.
@@ -184,39 +183,11 @@ struct Page {
     talk: u32,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    words: u32,
-    linked: u32,
-    blocks: u32,
-    prose: u32,
-}
-
-impl Sums {
-    fn add(&mut self, block: &Flat) {
-        self.words += block.words;
-        self.linked += block.linked;
-        self.blocks += 1;
-        if is_prose(block) {
-            self.prose += block.words;
-        }
-    }
-}
-
-fn is_prose(block: &Flat) -> bool {
-    block.words >= 10 && block.linked * 3 <= block.words
-}
-
 impl Page {
     fn of(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Page {
         let with = |hint: u32| -> u32 {
             let inside = flat.iter().filter(|it| it.hints & hint != 0);
             inside.map(|it| it.words).sum()
-        };
-        let kind = |names: &[&str]| {
-            meta.types
-                .iter()
-                .any(|it| names.iter().any(|name| it.contains(name)))
         };
         let starts: Vec<&str> = meta.descriptions.iter().map(|it| head(it)).collect();
         let quoted: Vec<bool> = flat.iter().map(|it| is_quoted(it, meta, &starts)).collect();
@@ -270,7 +241,6 @@ impl Page {
                 .iter()
                 .position(|it| it.kind == BlockKind::Heading && it.level == 1),
             below: vec![Sums::default(); dom.len()],
-            best: None,
             patterns: Vec::new(),
             pattern_of: Vec::with_capacity(flat.len()),
             texts: Vec::new(),
@@ -286,11 +256,11 @@ impl Page {
                 .sum(),
             title: meta.title.clone().unwrap_or_default().to_lowercase(),
             kinds: [
-                kind(&["article", "posting", "report", "recipe"]),
-                kind(&["product", "offer"]),
-                kind(&["forum", "qapage", "discussion", "question"]),
-                kind(&["collection", "itemlist", "searchresults"]),
-                kind(&["website", "organization", "business", "service"]),
+                meta.is_a(ARTICLE),
+                meta.is_a(&["product", "offer"]),
+                meta.is_a(FORUM),
+                meta.is_a(&["collection", "itemlist", "searchresults"]),
+                meta.is_a(&["website", "organization", "business", "service"]),
             ],
         };
         let mut patterns: HashMap<u64, usize> = HashMap::new();
@@ -319,7 +289,6 @@ impl Page {
             page.text_of.push(text);
         }
         page.repeats = page.patterns.iter().map(|it| it.blocks).max().unwrap_or(0);
-        page.best = best_container(dom, flat, &page.below);
         page
     }
 }
@@ -334,37 +303,6 @@ fn sums(flat: &[Flat], of: impl Fn(&Flat) -> u32) -> Vec<u32> {
         sums.push(sum);
     }
     sums
-}
-
-/// The container with the most prose near it, as Readability finds it: each prose block speaks for
-/// its parent in full and for its grandparent by half.
-fn best_container(dom: &Dom, flat: &[Flat], below: &[Sums]) -> Option<NodeId> {
-    let mut scores: HashMap<NodeId, f32> = HashMap::new();
-    for block in flat.iter().filter(|it| is_prose(it)) {
-        let chrome =
-            chrome::NAV | chrome::FOOTER | chrome::RELATED | chrome::CONSENT | chrome::ADVERT;
-        if block.hints & chrome != 0 {
-            continue;
-        }
-        let score = (block.words as f32).min(120.0);
-        let mut at = dom.parent(block.node);
-        for part in [1.0, 0.5, 0.25] {
-            let Some(id) = at else { break };
-            *scores.entry(id).or_default() += score * part;
-            at = dom.parent(id);
-        }
-    }
-    scores
-        .into_iter()
-        .map(|(id, score)| {
-            let sums = below[id.index()];
-            (
-                id,
-                score * (1.0 - sums.linked as f32 / sums.words.max(1) as f32),
-            )
-        })
-        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
-        .map(|it| it.0)
 }
 
 /// A hash of the tags and first classes of a block's element and its three nearest ancestors:
@@ -434,7 +372,7 @@ fn neighbours(put: &mut Put, page: &Page, flat: &[Flat], at: usize) {
     put.ratio(between(&page.linked_before, from, to), words);
 }
 
-fn containers(put: &mut Put, page: &Page, dom: &Dom, block: &Flat) {
+fn containers(put: &mut Put, page: &Page, dom: &Dom, block: &Flat, best: Option<NodeId>) {
     let mut at = Some(block.node);
     let mut last = block.words;
     let mut told = 0;
@@ -454,12 +392,9 @@ fn containers(put: &mut Put, page: &Page, dom: &Dom, block: &Flat) {
             told += 1;
             last = sums.words;
         }
-        if page.best == Some(id) {
+        if best == Some(id) {
             in_best = 1.0;
-        } else if in_best == 0.0
-            && level < 2
-            && page.best.is_some_and(|it| dom.parent(it) == Some(id))
-        {
+        } else if in_best == 0.0 && level < 2 && best.is_some_and(|it| dom.parent(it) == Some(id)) {
             in_best = 0.5;
         }
         level += 1;

@@ -1,18 +1,24 @@
 //! Title, author, date, site and language of a page, from JSON-LD, meta elements and the page itself.
 use serde_json::Value;
 
-use super::super::dates;
+use super::super::dates::{self, Order};
 use super::dom::{Data, Dom, NodeId};
 
 /// JSON-LD scripts longer than this are not parsed.
 const MAX_JSON: usize = 2_000_000;
+
+/// Parts of the types of pages that hold one text.
+pub(super) const ARTICLE: &[&str] = &["article", "posting", "report", "recipe"];
+
+/// Parts of the types of pages that hold what many people wrote.
+pub(super) const FORUM: &[&str] = &["forum", "qapage", "discussion", "question"];
 
 /// What a page says of itself.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     pub(super) title: Option<String>,
     pub(super) author: Option<String>,
-    pub(super) date: Option<(String, &'static str)>,
+    pub(super) dates: Dates,
     pub(super) site: Option<String>,
     pub(super) lang: Option<String>,
     /// The page's own address, where it gives one.
@@ -27,6 +33,24 @@ pub(super) struct Metadata {
     pub(super) body: Option<String>,
 }
 
+impl Metadata {
+    /// Whether one of the page's types has one of these names in it.
+    pub(super) fn is_a(&self, names: &[&str]) -> bool {
+        let named = |kind: &String| names.iter().any(|it| kind.contains(it));
+        self.types.iter().any(named)
+    }
+}
+
+/// What the page says for machines of its dates.
+#[derive(Debug, Default)]
+pub(super) struct Dates {
+    pub(super) json_ld: Option<String>,
+    pub(super) meta: Option<String>,
+    pub(super) modified: Option<String>,
+    /// How its language writes `05/03/2024`.
+    pub(super) order: Order,
+}
+
 /// Reads what the page says of itself.
 pub(super) fn read(dom: &Dom) -> Metadata {
     let mut meta = Metadata::default();
@@ -34,10 +58,10 @@ pub(super) fn read(dom: &Dom) -> Metadata {
     for id in dom.descendants(dom.root()) {
         match dom.name(id).as_bytes() {
             b"html" => {
-                meta.lang = meta
-                    .lang
-                    .take()
-                    .or_else(|| dom.attr(id, "lang").and_then(language));
+                if let Some(tag) = dom.attr(id, "lang").filter(|_| meta.lang.is_none()) {
+                    meta.lang = language(tag);
+                    meta.dates.order = Order::of(tag);
+                }
             }
             b"title" if found.title.is_none() => {
                 let inside_svg = dom.parent(id).is_some_and(|it| dom.name(it) == "svg");
@@ -62,10 +86,6 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                         found.json_ld(&value, 0);
                     }
                 }
-            }
-            b"time" if found.time.is_none() => {
-                let said = dom.attr(id, "datetime").map(str::to_owned);
-                found.time = dates::normalise(&said.unwrap_or_else(|| dom.text(id)));
             }
             b"h1" if found.h1.is_none() => {
                 found.h1 = Some(dom.text(id)).filter(|it| !it.is_empty() && it.len() < 300);
@@ -131,7 +151,6 @@ struct Found {
     byline: Option<String>,
     date: Option<String>,
     ld_date: Option<String>,
-    time: Option<String>,
     modified: Option<String>,
     site: Option<String>,
     ld_site: Option<String>,
@@ -303,12 +322,9 @@ impl Found {
             .or(self.h1)
             .map(|it| without_site(&it, meta.site.as_deref()));
         meta.author = self.ld_author.or(self.author).or(self.byline);
-        meta.date = self
-            .ld_date
-            .map(|it| (it, "json-ld"))
-            .or(self.date.map(|it| (it, "meta")))
-            .or(self.time.map(|it| (it, "time")))
-            .or(self.modified.map(|it| (it, "modified")));
+        meta.dates.json_ld = self.ld_date;
+        meta.dates.meta = self.date;
+        meta.dates.modified = self.modified;
         meta.lang = meta.lang.take().or(self.lang);
         meta.types = self.types;
         meta.canonical = meta.canonical.take().or(self.address.clone());

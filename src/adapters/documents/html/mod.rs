@@ -5,7 +5,9 @@ mod dom;
 mod features;
 mod furniture;
 mod keep;
+mod landmarks;
 mod metadata;
+mod published;
 mod references;
 mod tokens;
 mod visible;
@@ -13,10 +15,12 @@ mod visible;
 use super::address;
 use crate::domain::{Block, BlockKind, PageDraft};
 
-/// Reads a decoded page. The draft's `url` is the address that the page gives as its own, or empty.
-pub(super) fn read(text: &str) -> PageDraft {
+/// Reads a decoded page that was found at `address`, which may be empty. The draft's `url` is the
+/// address that the page gives as its own, or empty.
+pub(super) fn read(text: &str, address: &str) -> PageDraft {
     let (dom, meta, flat) = parts(text);
-    let kept = keep::choose(&dom, &flat, &meta);
+    let kept = keep::choose(keep::trees(), &dom, &flat, &meta);
+    let date = published::find(&dom, &flat, &meta, address);
     let mut draft = PageDraft {
         url: [&meta.canonical, &meta.address]
             .into_iter()
@@ -29,7 +33,7 @@ pub(super) fn read(text: &str) -> PageDraft {
         title: meta.title.unwrap_or_default(),
         ..PageDraft::default()
     };
-    if let Some((date, source)) = meta.date {
+    if let Some((date, source)) = date {
         draft.date = Some(date);
         draft.date_source = Some(source.to_owned());
     }
@@ -116,6 +120,15 @@ pub(super) fn described(page: &str) -> Vec<(String, features::Row)> {
     let (dom, meta, flat) = parts(page);
     let rows = features::describe(&dom, &flat, &meta);
     flat.into_iter().map(|it| it.text).zip(rows).collect()
+}
+
+/// The main text as the trees of a file choose it.
+pub(super) fn main_text_by(page: &str, trees: &str) -> Option<String> {
+    let trees = keep::Trees::parse(trees)?;
+    let (dom, meta, flat) = parts(page);
+    let kept = keep::choose(&trees, &dom, &flat, &meta);
+    let kept = flat.into_iter().zip(kept).filter(|it| it.1);
+    Some(kept.map(|it| it.0.text).collect::<Vec<_>>().join("\n"))
 }
 
 /// All visible blocks of a page that is all text, such as a chapter of a book.

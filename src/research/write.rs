@@ -27,6 +27,9 @@ use super::unaided;
 
 /// Tokens kept free for a report, at most; a small window keeps a third.
 const ANSWER: usize = 6_000;
+/// Tokens of a report besides what its evidence says, and of what one piece says, with its form, twice.
+const A_REPORT: usize = 600;
+const A_PIECE: usize = 120;
 /// Evidence that the one-line answer is made from.
 const FOR_AN_ANSWER: usize = 12;
 /// Sentences of a paragraph.
@@ -79,6 +82,11 @@ pub(crate) async fn compose(
             brief,
             notes: &gathered.notes,
             language: language(Some(&brief.lang)),
+            picked: draft
+                .short
+                .iter()
+                .flat_map(|it| it.evidence.clone())
+                .collect(),
             may_ask: last.as_ref().map_or(0, |it| it.nth)
                 < question.method.max_refinement_iterations,
             earlier: last.map_or_else(String::new, |it| earlier(it.draft)),
@@ -125,6 +133,8 @@ struct Desk<'a> {
     brief: &'a Brief,
     notes: &'a Notes,
     language: String,
+    /// The evidence of the short answer that was made without a model.
+    picked: Vec<EvidenceId>,
     /// Whether searches may still be asked for.
     may_ask: bool,
     /// The draft before this one; empty the first time.
@@ -197,7 +207,9 @@ impl<'a> Desk<'a> {
     }
 
     async fn answered(&self, model: &Counting<'a>) -> Result<Written> {
-        let best = best_first(self.notes, self.notes.evidence.iter());
+        let mut best = best_first(self.notes, self.notes.evidence.iter());
+        // Small models take what they see first: that is what the voices weighed against each other came to.
+        best.sort_by_key(|it| !self.picked.contains(&it.id));
         let from: Vec<String> = best.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(&best, &from).take(FOR_AN_ANSWER).collect();
         let asked = AnswerAsk {
@@ -297,7 +309,9 @@ impl<'a> Desk<'a> {
         let rows: Vec<EvidenceRow<'_>> = rows(evidence, &from).collect();
         let asked = self.asking(plan, &rows);
         let mut prompt = asked.prompt()?;
-        prompt.max_tokens = Some(self.kept_free() as u32);
+        // Enough to say each piece of evidence twice: small models go on until they are stopped.
+        let enough = A_REPORT + A_PIECE * evidence.len();
+        prompt.max_tokens = Some(self.kept_free().min(enough) as u32);
         let written: Answer = ask::typed(model, prompt, |it| asked.check(it)).await?.value;
         let mut sections: Vec<DraftSection> = Vec::new();
         for (nth, it) in written.sections.iter().enumerate() {

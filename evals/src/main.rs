@@ -7,14 +7,19 @@
 
 mod answers;
 mod attribution;
+mod collection;
 mod crash;
 mod documents;
 mod extract;
 mod fit;
 mod injection;
+mod meaning;
+mod memory;
+mod peers;
 mod program;
 mod quotes;
 mod recordings;
+mod rerank;
 mod retrieve;
 mod sets;
 mod speed;
@@ -35,7 +40,10 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   documents     every file through the readers
   extract       main-content extraction against gold pages
-  retrieve      ranking on judged collections
+  retrieve      ranking on judged collections, beside BM25 and its libraries
+  multihop      the same asked in several steps
+  rerank        passages in order of graded judgements
+  memory        peak memory of indexing 100,000 passages, and of searching them
   injection     pages that give orders, and a model that obeys them
   recordings    recorded calls of real interfaces through the wires
   fit           the trees of the main-text extraction, fitted again";
@@ -54,7 +62,10 @@ fn main() -> ExitCode {
         Some("fit") => fit::run(rest).map_err(Into::into),
         Some("injection") => injection::run(rest),
         Some("recordings") => recordings::run(rest),
-        Some("retrieve") => retrieve::run(rest).map_err(Into::into),
+        Some("retrieve") => retrieve::run(rest, retrieve::Way::Once).map_err(Into::into),
+        Some("multihop") => retrieve::run(rest, retrieve::Way::Steps).map_err(Into::into),
+        Some("rerank") => rerank::run(rest).map_err(Into::into),
+        Some("memory") => memory::run(rest),
         _ => Err(USAGE.into()),
     };
     match outcome {

@@ -3,6 +3,7 @@ mod check;
 mod folders;
 mod lock;
 mod machine;
+pub mod meaning;
 pub mod models;
 mod parts;
 pub mod reading;
@@ -369,36 +370,38 @@ impl App {
         filter: &Filter,
         heard: &Heard,
     ) -> Result<Vec<Vec<Found>>> {
-        let folders = folders::open(&self.settings, paths).await?;
+        let embedder = meaning::embedder(&self.settings)?;
+        let folders = folders::open(&self.settings, paths, embedder).await?;
         if folders.is_empty() {
             return Err(nowhere());
         }
         for folder in &folders {
-            let heard = Arc::clone(heard);
-            folders::refresh(Arc::clone(folder), move |it| heard(it)).await?;
+            let on = Arc::clone(heard);
+            folders::refresh(Arc::clone(folder), move |it| on(it)).await?;
+            folder.learn(&mut |it| heard(it)).await?;
         }
-        let (queries, filter) = (queries.to_vec(), filter.clone());
-        folders::off_thread(move || {
-            let find = |query: &String| folders::find(&folders, query, n, &filter);
-            queries.iter().map(find).collect()
-        })
-        .await
+        let mut found = Vec::new();
+        for query in queries {
+            found.push(folders::find(&folders, query, n, filter).await?);
+        }
+        Ok(found)
     }
 
-    /// Brings the index of the folder at `path` up to date, or makes it; `on` hears how far it is.
+    /// Brings the index of the folder at `path` up to date, or makes it, with its vectors where there is
+    /// an embedding model; `heard` hears how far it is.
     ///
     /// # Errors
     /// `Usage` for a folder that is not there, `Setup` where the index cannot be kept.
-    pub async fn index_add(
-        &self,
-        path: &Path,
-        on: impl FnMut(Progress) + Send + 'static,
-    ) -> Result<Refreshed> {
-        let opened = folders::open(&self.settings, &[path.to_owned()]).await?;
-        match opened.into_iter().next() {
-            Some(folder) => folders::refresh(folder, on).await,
-            None => Err(nowhere()),
-        }
+    pub async fn index_add(&self, path: &Path, heard: &Heard) -> Result<Refreshed> {
+        let embedder = meaning::embedder(&self.settings)?;
+        let opened = folders::open(&self.settings, &[path.to_owned()], embedder).await?;
+        let Some(folder) = opened.into_iter().next() else {
+            return Err(nowhere());
+        };
+        let on = Arc::clone(heard);
+        let refreshed = folders::refresh(Arc::clone(&folder), move |it| on(it)).await?;
+        folder.learn(&mut |it| heard(it)).await?;
+        Ok(refreshed)
     }
 
     /// Removes the index of the folder at `path`, which itself is not touched. Says whether there

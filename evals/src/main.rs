@@ -7,6 +7,7 @@
 
 mod answers;
 mod attribution;
+mod collection;
 mod conflicts;
 mod crash;
 mod dates;
@@ -14,12 +15,16 @@ mod documents;
 mod extract;
 mod fit;
 mod injection;
+mod libraries;
+mod meaning;
+mod memory;
 mod overlap;
 mod peers;
 mod program;
 mod quotes;
 mod recordings;
 mod reports;
+mod rerank;
 mod retrieve;
 mod sets;
 mod speed;
@@ -42,7 +47,10 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   documents     every file through the readers
   extract       main-content extraction against gold pages, beside other extractors
   dates         publication dates of pages against gold dates, beside htmldate
-  retrieve      ranking on judged collections
+  retrieve      ranking on judged collections, beside BM25 and its libraries
+  multihop      the same asked in several steps
+  rerank        passages in order of graded judgements
+  memory        peak memory of indexing 100,000 passages, and of searching them
   injection     pages that give orders, and a model that obeys them
   reports       what reports look like, beside those of other systems
   recordings    recorded calls of real interfaces through the wires
@@ -65,7 +73,10 @@ fn main() -> ExitCode {
         Some("injection") => injection::run(rest),
         Some("recordings") => recordings::run(rest),
         Some("reports") => reports::run(rest),
-        Some("retrieve") => retrieve::run(rest).map_err(Into::into),
+        Some("retrieve") => retrieve::run(rest, retrieve::Way::Once).map_err(Into::into),
+        Some("multihop") => retrieve::run(rest, retrieve::Way::Steps).map_err(Into::into),
+        Some("rerank") => rerank::run(rest).map_err(Into::into),
+        Some("memory") => memory::run(rest),
         _ => Err(USAGE.into()),
     };
     match outcome {

@@ -208,7 +208,7 @@ fn seconds(command: &mut Command) -> Result<Duration, Fault> {
 
 /// Peak resident memory of a command in MB (10^6 bytes): the kernel's own high-water mark, read every
 /// millisecond until the process is gone. Only what grew in the last millisecond can be missed.
-fn peak(command: &mut Command) -> Result<f64, Fault> {
+pub(crate) fn peak(command: &mut Command) -> Result<f64, Fault> {
     let mut child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -21,12 +21,13 @@ use crate::seams::{
     Answered, Cast, Completion, Prompt, Step, StepState, Store, Tokens, crash_point,
 };
 
-pub use doors::{JournaledModel, JournaledReader, JournaledSearch};
+pub use doors::{JournaledModel, JournaledRanker, JournaledReader, JournaledSearch};
 pub use tape::{Taken, Tape};
 
 const SEARCH: &str = "search:";
 const READ: &str = "read:";
 const MODEL: &str = "model:";
+const RANK: &str = "rank:";
 const STEERING: &str = "steering";
 const CAST: &str = "cast";
 
@@ -433,6 +434,12 @@ impl Keep for Page {
 
     fn recalled(tape: &Tape, door: &str, answer: Value) -> Result<Page> {
         tape.page(&decode(door, answer)?)
+    }
+}
+
+impl Keep for Vec<f32> {
+    fn page(&self) -> Option<&Page> {
+        None
     }
 }
 

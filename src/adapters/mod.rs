@@ -2,6 +2,7 @@
 pub mod documents;
 pub mod folder;
 pub mod journal;
+pub mod meaning;
 pub mod model;
 pub mod ranker;
 pub mod recording;

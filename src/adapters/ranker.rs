@@ -31,6 +31,10 @@ impl Ranker for Lexical {
         "lexical"
     }
 
+    fn asks(&self) -> bool {
+        false
+    }
+
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
         let asked = in_order(query);
         let texts: Vec<Text> = texts.iter().map(|it| Text::of(it)).collect();

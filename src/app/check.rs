@@ -48,7 +48,7 @@ impl App {
     ) -> Result<Audit> {
         let minds = self.verifier()?;
         let cited = folders::off_thread(move || Ok(read(&text))).await?;
-        let opened = folders::open(&self.settings, folders).await?;
+        let opened = folders::open(&self.settings, folders, None).await?;
         if !cited.claims.is_empty() {
             for folder in &opened {
                 let heard = Arc::clone(heard);

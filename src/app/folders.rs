@@ -4,30 +4,46 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::meaning;
 use super::parts::{Doors, Heard};
 use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Refreshed};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::{Models, Ranker};
+use crate::seams::{Embedder, Models, Ranker};
 
-/// Opens the folders at `paths`, in this order.
+/// Opens the folders at `paths`, in this order; with an embedder they are found by meaning too.
 ///
 /// # Errors
 /// `Usage` for a folder that is not there, `Setup` where an index cannot be kept.
-pub(super) async fn open(settings: &Settings, paths: &[PathBuf]) -> Result<Vec<Arc<Folder>>> {
+pub(super) async fn open(
+    settings: &Settings,
+    paths: &[PathBuf],
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Result<Vec<Arc<Folder>>> {
     let limits = super::reading::limits(settings);
     let options = FolderOptions::new(settings.globs.clone(), limits);
     let cache_dir = settings.cache_dir.clone();
     let paths = paths.to_vec();
-    off_thread(move || {
+    let opened: Vec<Folder> = off_thread(move || {
         let open = |path: &PathBuf| {
             present(path)?;
-            Folder::open(path, &cache_dir, &options).map(Arc::new)
+            Folder::open(path, &cache_dir, &options)
         };
         paths.iter().map(open).collect()
     })
-    .await
+    .await?;
+    let mut folders = Vec::new();
+    for folder in opened {
+        folders.push(Arc::new(match &embedder {
+            Some(it) => {
+                let meaning = meaning::of_folder(settings, folder.path(), it).await?;
+                folder.with_meaning(meaning)
+            }
+            None => folder,
+        }));
+    }
+    Ok(folders)
 }
 
 /// Says plainly what is wrong with a folder somebody named.
@@ -61,8 +77,14 @@ async fn prepare(folders: Vec<Arc<Folder>>, heard: Heard) -> Result<Vec<Event>> 
     let mut told = Vec::new();
     for folder in folders {
         let name = folder.path().display().to_string();
-        let heard = Arc::clone(&heard);
-        let mut found = refresh(folder, move |it| heard(it)).await?;
+        let on = Arc::clone(&heard);
+        let mut found = refresh(Arc::clone(&folder), move |it| on(it)).await?;
+        if let Err(why) = folder.learn(&mut |it| heard(it)).await {
+            told.push(Event::Log {
+                level: "warn".to_owned(),
+                message: format!("{name} is searched without some vectors: {}", why.chain()),
+            });
+        }
         if let Some(reason) = found.rebuilt {
             told.push(Event::Log {
                 level: "warn".to_owned(),
@@ -130,18 +152,18 @@ pub(super) async fn off_thread<T: Send + 'static>(
 ///
 /// Scores of two folders are not comparable (each weighs words by how rare they are in itself), so
 /// several folders are fused by rank (reciprocal rank fusion, k = 60, Cormack et al. 2009).
-pub(super) fn find(
+pub(super) async fn find(
     folders: &[Arc<Folder>],
     query: &str,
     n: usize,
     filter: &Filter,
 ) -> Result<Vec<Found>> {
     if let [only] = folders {
-        return only.find(query, n, filter);
+        return only.look(query, n, filter).await;
     }
     let mut fused = Vec::new();
     for (nth, folder) in folders.iter().enumerate() {
-        let found = folder.find(query, n, filter)?;
+        let found = folder.look(query, n, filter).await?;
         fused.extend(
             found
                 .into_iter()

@@ -3,9 +3,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
-use super::{folders, models};
+use super::{folders, meaning, models};
 use crate::adapters::model::Limiters;
-use crate::adapters::ranker::Lexical;
 use crate::adapters::system;
 use crate::config::Settings;
 use crate::domain::Question;
@@ -35,12 +34,14 @@ impl Parts {
 /// The doors of a question over local folders.
 async fn local(settings: &Settings, question: &Question, limiters: Arc<Limiters>) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
-    let opened = folders::open(settings, &paths).await?;
+    let embedder = meaning::embedder(settings)?;
+    let ranker = meaning::ranker(settings, embedder.clone())?;
+    let opened = folders::open(settings, &paths, embedder).await?;
     let (models, spent_before) =
         models::open(settings, &question.models, &question.budget, limiters)?;
     Ok(Doors {
         models,
         spent_before,
-        ..folders::doors(opened, Arc::new(Lexical))
+        ..folders::doors(opened, ranker)
     })
 }

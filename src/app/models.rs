@@ -139,7 +139,7 @@ fn chosen(spec: &str, settings: &Settings, own: Option<&Endpoint>, capped: bool)
 }
 
 /// Where a role's model is asked, and with which key, where these are the role's own.
-fn own_target(spec: &str, settings: &Settings, own: &Endpoint) -> Result<Target> {
+pub(super) fn own_target(spec: &str, settings: &Settings, own: &Endpoint) -> Result<Target> {
     let named = spec.split(['/', ':']).next().and_then(Provider::named);
     let of = |vars: &[&str], name: &str| vars.contains(&name);
     let variables = &settings.variables;

@@ -73,7 +73,7 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` for a call that was not recorded, `Usage` for a run that was stopped before its end, `Setup`
-    /// for a ranker that is not here or where no temporary store can be made.
+    /// where no temporary store can be made.
     pub async fn replay(&self, recording: &Recording) -> Result<Replayed> {
         let recorded = Run::of(recording.run.clone(), &recording.events);
         if recorded.status == RunStatus::Cancelled {
@@ -166,27 +166,20 @@ fn told_again(recording: &Recording, tape: &Arc<Tape>) -> Result<Doors> {
             .map(|it| silent_search(it, tape))
             .collect(),
         readers,
-        ranker: ranker(recording)?,
+        ranker: ranker(&cast.ranker, tape),
         models: silent_models(cast, tape),
         spent_before: None,
         prepare: Some(Box::new(move |_| Box::pin(async move { Ok(prepared) }))),
     })
 }
 
-/// A ranker is no door to the outside: it ranks the same texts the same wherever it is.
-fn ranker(recording: &Recording) -> Result<Arc<dyn Ranker>> {
-    let name = &recording.cast.ranker;
-    if name == Lexical.name() {
-        return Ok(Arc::new(Lexical));
+/// The lexical ranker is no door to the outside: it ranks the same texts the same wherever it is. What others said is
+/// recorded.
+fn ranker(name: &str, tape: &Arc<Tape>) -> Arc<dyn Ranker> {
+    match name == Lexical.name() {
+        true => Arc::new(Lexical),
+        false => Arc::new(Silent::new(name, tape)),
     }
-    Err(Error::new(
-        Kind::Setup,
-        format!(
-            "recording {}: there is no ranker `{name}` here",
-            recording.name
-        ),
-    )
-    .hint("replay it with the Ibid that recorded it"))
 }
 
 fn silent_search(name: &str, tape: &Arc<Tape>) -> Arc<dyn SearchProvider> {

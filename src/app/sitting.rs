@@ -13,7 +13,9 @@ use super::lock::RunLock;
 use super::parts::{Doors, Research};
 use super::timely::Timely;
 use crate::adapters::folder::Progress;
-use crate::adapters::journal::{Journal, JournaledModel, JournaledReader, JournaledSearch};
+use crate::adapters::journal::{
+    Journal, JournaledModel, JournaledRanker, JournaledReader, JournaledSearch,
+};
 use crate::adapters::steering::{Bounds, Helm, worked};
 use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
@@ -137,7 +139,13 @@ impl Sitting {
             unreadable: Vec::new(),
             search: search.iter().enumerate().map(searching).collect(),
             readers: readers.iter().enumerate().map(reading).collect(),
-            ranker: Arc::clone(&self.doors.ranker),
+            ranker: match self.doors.ranker.asks() {
+                true => Arc::new(JournaledRanker::new(
+                    Arc::clone(&self.doors.ranker),
+                    Arc::clone(journal),
+                )),
+                false => Arc::clone(&self.doors.ranker),
+            },
             models: self.doors.models.each(thinking),
             steering: Arc::new(Helm {
                 run: self.run.clone(),

@@ -41,6 +41,12 @@ pub struct Settings {
     pub endpoints: BTreeMap<ModelRole, Endpoint>,
     /// The variable whose key chose the models, where nobody named one.
     pub models_by_key: Option<&'static str>,
+    /// What makes vectors of texts.
+    pub embedding: Server,
+    /// Who puts texts in order.
+    pub rerank: Server,
+    /// Where vectors are kept, if not in the cache directory; its model is empty.
+    pub vectors: Server,
     /// Tokens of prompt and answer together that the models take.
     pub model_window: u32,
     /// What the models cost, as written; empty for list prices.
@@ -72,6 +78,41 @@ pub struct Endpoint {
     pub max_context: Option<u32>,
     /// What it costs, as `price` writes it.
     pub price: String,
+}
+
+/// A model that is no language model, or a server without one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Server {
+    /// Its name, as its setting says.
+    pub model: String,
+    /// Where it is asked; empty for where its kind is.
+    pub base_url: String,
+    /// The variable that holds its key; empty for the one that its kind reads.
+    pub api_key_env: String,
+}
+
+impl Server {
+    fn of(values: &Resolved, name: &str) -> Server {
+        let word = |key: &str| values.word(&format!("{name}.{key}")).to_owned();
+        Server {
+            model: if name == "vectors" {
+                String::new()
+            } else {
+                word("model")
+            },
+            base_url: word("base_url"),
+            api_key_env: word("api_key_env"),
+        }
+    }
+
+    /// Address and key as the endpoint of a model.
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint {
+            base_url: self.base_url.clone(),
+            api_key_env: self.api_key_env.clone(),
+            ..Endpoint::default()
+        }
+    }
 }
 
 impl Endpoint {
@@ -138,6 +179,9 @@ impl Settings {
                 .filter(|it| it.1 != Endpoint::default())
                 .collect(),
             models_by_key: by_key.map(|it| it.1),
+            embedding: Server::of(values, "embedding"),
+            rerank: Server::of(values, "rerank"),
+            vectors: Server::of(values, "vectors"),
             model_window: count("model_window"),
             price: values.word("price").to_owned(),
             variables,

@@ -30,7 +30,7 @@ pub enum Variation {
     Broader,
     /// A step closer.
     Narrower,
-    /// From what an earlier round did not find.
+    /// From what an earlier search found, or did not find.
     Gap,
 }
 

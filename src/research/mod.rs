@@ -24,6 +24,7 @@ mod gathered;
 pub mod ask;
 pub mod attribution;
 pub mod audit;
+pub mod steps;
 
 pub(crate) mod prompts;
 mod thesaurus;

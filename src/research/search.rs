@@ -9,12 +9,15 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
 use crate::research::AT_ONCE;
 use crate::research::read::Shelf;
+use crate::research::steps;
 use crate::seams::{Log, SearchProvider, World};
 
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const RRF_K: f32 = 60.0;
 /// What a further page from a site already chosen is worth, each time (row D8).
 const SAME_SITE: f32 = 0.85;
+/// Hits of an item looked at for names that lead on.
+const BEST: usize = 10;
 /// How much the ranker's word counts beside the fused rank.
 const RANKER_SHARE: f32 = 0.5;
 
@@ -118,6 +121,40 @@ impl Found {
             });
         }
         new
+    }
+
+    /// Names that the documents found for `items` lead on to, where the question names those documents: for each name the
+    /// item it speaks to. At most `most`.
+    pub(crate) fn leads(
+        &self,
+        question: &str,
+        items: &[ItemId],
+        most: usize,
+    ) -> Vec<(ItemId, String)> {
+        let mut found: Vec<(ItemId, String)> = Vec::new();
+        for item in items {
+            let of_item = |it: &(&(ItemId, String), &f32)| it.0.0 == *item;
+            let mut scores: Vec<(&String, f32)> = self
+                .fused
+                .iter()
+                .filter(of_item)
+                .map(|((_, key), score)| (key, *score))
+                .collect();
+            scores.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+            let best: Vec<Hit> = scores
+                .iter()
+                .filter_map(|it| self.hits.get(it.0).cloned())
+                .take(BEST)
+                .collect();
+            for hit in steps::followed(question, &best) {
+                let names = steps::leads(question, &hit.title, hit.snippet.expose());
+                let fresh = |it: &String| found.iter().all(|had| had.1 != *it);
+                let names: Vec<String> = names.into_iter().filter(fresh).collect();
+                found.extend(names.into_iter().map(|it| (*item, it)));
+            }
+        }
+        found.truncate(most);
+        found
     }
 
     /// How many distinct voices any search has named.

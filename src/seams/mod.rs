@@ -5,6 +5,7 @@ mod cast;
 mod chance;
 mod crash;
 mod log;
+mod meaning;
 mod model;
 mod models;
 mod store;
@@ -20,6 +21,7 @@ pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
 pub use log::{Follower, Log};
+pub use meaning::{Embedder, Vector, VectorIndex};
 pub use model::{
     Completion, Finish, LanguageModel, Message, Prompt, Role, Schema, Sink, Tokens, TooLong,
     ToolCall,
@@ -63,6 +65,10 @@ pub trait PageReader: Send + Sync {
 pub trait Ranker: Send + Sync {
     /// Its name in events and reports.
     fn name(&self) -> &str;
+    /// Whether anybody or anything outside of the program is asked: then its answers are journaled.
+    fn asks(&self) -> bool {
+        true
+    }
     /// A score for each of `texts`.
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>>;
 }

@@ -1,7 +1,7 @@
 //! Language models: requests, answers, streams and faults of each dialect, the table of providers, HTTP, and the wrappers.
 mod answers;
 mod faults;
-mod http;
+pub(crate) mod http;
 mod providers;
 mod requests;
 mod samples;

@@ -4,7 +4,7 @@
 /// (`2024-03-05T10:00Z`, `20240305`, `2024/3/5`), `March 5, 2024`, `5 March 2024`, RFC 2822.
 ///
 /// `05/03/2024` is read only where one of the two cannot be a month; otherwise it is no date.
-pub(super) fn normalise(text: &str) -> Option<String> {
+pub(in crate::adapters) fn normalise(text: &str) -> Option<String> {
     normalise_in(text, Order::Unknown)
 }
 

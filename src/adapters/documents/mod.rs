@@ -8,7 +8,7 @@ mod archive;
 mod charset;
 pub mod child;
 mod confined;
-mod dates;
+pub(in crate::adapters) mod dates;
 mod docx;
 mod epub;
 mod format;

@@ -55,18 +55,26 @@ impl Found {
     }
 }
 
-/// The `n` documents that speak best to `query`.
+/// The `n` documents that speak best to `query`; `near` are the passages most like it in meaning.
 pub(super) fn find(
     state: &State,
     query: &str,
     n: usize,
     filter: &Filter,
+    near: &[(u64, f32)],
 ) -> tantivy::Result<Vec<Found>> {
     if n == 0 {
         return Ok(Vec::new());
     }
     let searcher = state.reader.searcher();
-    let ranked = rank(&searcher, state.fields, &state.statistics, query, filter)?;
+    let ranked = rank(
+        &searcher,
+        state.fields,
+        &state.statistics,
+        query,
+        filter,
+        near,
+    )?;
     let mut found: Vec<Found> = Vec::new();
     for it in &ranked {
         let shown = show(&searcher, state.fields, it)?;

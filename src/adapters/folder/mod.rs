@@ -3,6 +3,8 @@ mod answer;
 mod feedback;
 mod filter;
 mod intake;
+mod meaning;
+mod named;
 mod nearness;
 mod passages;
 mod place;
@@ -14,6 +16,7 @@ mod schema;
 mod terms;
 mod walk;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -22,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tantivy::{Index, IndexReader, ReloadPolicy};
+use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy};
 
 use self::answer::{at_address, find, read};
 use self::place::{Label, Place, failed};
@@ -36,9 +39,15 @@ use crate::seams::{PageReader, SearchProvider};
 
 pub use self::answer::Found;
 pub use self::filter::Filter;
+pub use self::meaning::Meaning;
 pub use self::place::{forget, indexed};
 pub use self::refresh::{Progress, Refreshed};
 pub use self::walk::files_below;
+
+/// A short name for what these parts say together, the same on every machine.
+pub fn short_name(parts: &[&[u8]]) -> String {
+    format!("{:016x}", walk::short_hash(parts))
+}
 
 /// What folders are called as a place to search and to read from.
 pub const NAME: &str = "local";
@@ -81,6 +90,7 @@ impl FolderOptions {
 /// A folder of documents and its index.
 pub struct Folder {
     shared: Arc<Shared>,
+    meaning: Option<Meaning>,
 }
 
 struct Shared {
@@ -156,7 +166,28 @@ impl Folder {
                 state: Mutex::new(state),
                 refreshing: Mutex::new(()),
             }),
+            meaning: None,
         })
+    }
+
+    /// The same folder, found by meaning too once it has [learnt](Folder::learn) what its passages mean.
+    #[must_use]
+    pub fn with_meaning(self, meaning: Meaning) -> Folder {
+        Folder {
+            meaning: Some(meaning),
+            ..self
+        }
+    }
+
+    /// Makes the vectors that passages lack, where there is something to make them; how many were made.
+    ///
+    /// # Errors
+    /// What the embedder or the keeper of the vectors failed with; what was made until then is kept.
+    pub async fn learn(&self, on: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
+        match &self.meaning {
+            Some(it) => it.learn(&self.shared, on).await,
+            None => Ok(0),
+        }
     }
 
     /// The folder.
@@ -196,9 +227,20 @@ impl Folder {
         self.shared.refresh(stop, on)
     }
 
-    /// The `n` documents that speak best to `query`, best first: one row a document, no id twice.
+    /// The `n` documents whose words speak best to `query`, best first: one row a document, no id twice.
     pub fn find(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
-        self.shared.find(query, n, filter)
+        self.shared.find(query, n, filter, &[])
+    }
+
+    /// The same by words and, where passages have vectors, by meaning. Words alone count where the embedder fails: less
+    /// is found, but a search is never lost for it.
+    pub async fn look(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
+        let near = match &self.meaning {
+            Some(it) => it.near(query).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let (shared, query, filter) = (Arc::clone(&self.shared), query.to_owned(), filter.clone());
+        off_thread(move || shared.find(&query, n, &filter, &near)).await?
     }
 
     /// The pages that give an address at `host`, or at a site below it, which `wanted` accepts; at most `n`.
@@ -342,9 +384,30 @@ impl Shared {
         done
     }
 
-    fn find(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
+    fn find(
+        &self,
+        query: &str,
+        n: usize,
+        filter: &Filter,
+        near: &[(u64, f32)],
+    ) -> Result<Vec<Found>> {
         self.guarded(|state| {
-            find(state, query, n, filter).map_err(|why| failed("searching the index", why))
+            find(state, query, n, filter, near).map_err(|why| failed("searching the index", why))
+        })
+    }
+
+    /// One living passage for each key of a vector.
+    fn passages(&self) -> Result<BTreeMap<u64, DocAddress>> {
+        self.guarded(|state| {
+            meaning::keys(&state.reader.searcher()).map_err(|why| failed("reading the index", why))
+        })
+    }
+
+    /// Key, address and words of each passage.
+    fn words(&self, wanted: &[(u64, DocAddress)]) -> Result<Vec<(u64, String, String)>> {
+        self.guarded(|state| {
+            meaning::words(&state.reader.searcher(), state.fields, wanted)
+                .map_err(|why| failed("reading the index", why))
         })
     }
 
@@ -368,16 +431,15 @@ impl SearchProvider for Folder {
     }
 
     async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
-        let shared = Arc::clone(&self.shared);
-        let query = query.clone();
         let filter = Filter {
             domains: query.domains.clone(),
             not_domains: query.not_domains.clone(),
             since: query.since.clone(),
             until: query.until.clone(),
         };
-        let found =
-            off_thread(move || shared.find(&query.text, query.limit as usize, &filter)).await??;
+        let found = self
+            .look(&query.text, query.limit as usize, &filter)
+            .await?;
         Ok((1..)
             .zip(found)
             .map(|(rank, it)| it.into_hit(rank))

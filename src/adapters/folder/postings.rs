@@ -88,11 +88,14 @@ pub(super) fn postings(
 pub(super) fn having(searcher: &Searcher, field: Field, text: &str) -> tantivy::Result<usize> {
     let mut sum = 0;
     for segment in searcher.segment_readers() {
+        // Where nothing is deleted the dictionary knows, and no postings are read.
+        let Some(alive) = segment.alive_bitset() else {
+            let term = Term::from_field_text(field, text);
+            sum += segment.inverted_index(field)?.doc_freq(&term)? as usize;
+            continue;
+        };
         if let Some(mut it) = postings(segment, field, text, IndexRecordOption::Basic)? {
-            sum += match segment.alive_bitset() {
-                Some(alive) => it.count(alive),
-                None => it.doc_freq(),
-            } as usize;
+            sum += it.count(alive) as usize;
         }
     }
     Ok(sum)

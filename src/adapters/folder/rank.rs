@@ -5,7 +5,10 @@
 //! 2. The best passages gain by how much of the query they cover, and by query words that stand
 //!    together ([`super::nearness`]).
 //! 3. Words the best passages share are asked for too, weakly ([`super::feedback`]).
-//! 4. A document is worth its best passage and a little for the others.
+//! 4. Documents of a publisher or a day that the query names gain, and where it names several
+//!    publishers, each further document of one counts for less ([`super::named`]).
+//! 5. Where passages have vectors, what is like the query in meaning gains too ([`super::meaning`]).
+//! 6. A document is worth its best passage and a little for the others.
 //!
 //! The weights were chosen on the development halves of five public collections (biomedicine,
 //! science, aerodynamics, electronics, news, Wikipedia) as those that help on all, not best on one;
@@ -16,6 +19,8 @@ use tantivy::{DocAddress, DocId, Searcher};
 
 use super::Filter;
 use super::feedback::feedback;
+use super::meaning;
+use super::named::Named;
 use super::nearness::nearness;
 use super::postings::{At, Occurrences, Statistics, Wanted, column};
 use super::schema::Fields;
@@ -28,6 +33,8 @@ const IDF_POWER: f32 = 1.3;
 const COVERAGE: f32 = 0.5;
 /// Passages that are looked at closely.
 const CLOSELY: usize = 50;
+/// Passages that are gathered into documents; what scores less is not shown to anybody.
+const GATHERED: usize = 2_000;
 /// What a document's further passages add, as a share of their score.
 const FURTHER: f32 = 0.05;
 /// A query is read up to this many bytes; what follows seldom says something new.
@@ -42,13 +49,14 @@ pub(super) struct Ranked {
     pub(super) passages: Vec<(f32, DocAddress)>,
 }
 
-/// The documents that have a word of `query`, best first.
+/// The documents that have a word of `query` or are `near` it, best first.
 pub(super) fn rank(
     searcher: &Searcher,
     fields: Fields,
     statistics: &Statistics,
     query: &str,
     filter: &Filter,
+    near: &[(u64, f32)],
 ) -> tantivy::Result<Vec<Ranked>> {
     let (wanted, sequence) = wanted(searcher, fields, statistics, query)?;
     let mut scores = Vec::new();
@@ -69,11 +77,11 @@ pub(super) fn rank(
     }
     let weight: f32 = wanted.iter().map(|it| it.idf).sum();
     let mut best = top(searcher, &scores)?;
-    let near = nearness(searcher, fields, &wanted, &sequence, &best)?;
-    for (at, near) in best.iter_mut().zip(near) {
+    let together = nearness(searcher, fields, &wanted, &sequence, &best)?;
+    for (at, together) in best.iter_mut().zip(together) {
         let covered = wanted.iter().filter(|it| it.found.has(at.segment, at.doc));
         let covered: f32 = covered.map(|it| it.idf).sum();
-        at.score = at.score * (1.0 + COVERAGE * covered / weight) + near;
+        at.score = at.score * (1.0 + COVERAGE * covered / weight) + together;
         scores[at.segment][at.doc as usize] = at.score;
     }
     // Stable: what ties stays in the order of document ids.
@@ -87,7 +95,12 @@ pub(super) fn rank(
             }
         }
     }
-    by_document(searcher, &scores)
+    let named = Named::of(searcher, fields, query)?;
+    named.favour(searcher, fields, &mut scores)?;
+    meaning::join(searcher, fields, filter, near, &mut scores)?;
+    let mut ranked = by_document(searcher, &scores)?;
+    named.alternate(searcher, fields, &mut ranked)?;
+    Ok(ranked)
 }
 
 /// Neighbours in the query, by their places among the words wanted.
@@ -172,9 +185,24 @@ fn top(searcher: &Searcher, scores: &[Vec<f32>]) -> tantivy::Result<Vec<At>> {
     Ok(keyed.into_iter().map(|it| it.1).collect())
 }
 
+/// The score of the `n`-th best passage, 0 where there are not so many: whatever ties with it stays.
+fn least(scores: &[Vec<f32>], n: usize) -> f32 {
+    let mut all: Vec<f32> = scores
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|it| *it > 0.0)
+        .collect();
+    if all.len() <= n {
+        return 0.0;
+    }
+    *all.select_nth_unstable_by(n - 1, |a, b| b.total_cmp(a)).1
+}
+
 /// Passages gathered by document, best document first; ties in the order of document ids, which are
 /// hashes of file and place.
 fn by_document(searcher: &Searcher, scores: &[Vec<f32>]) -> tantivy::Result<Vec<Ranked>> {
+    let least = least(scores, GATHERED);
     let mut documents: BTreeMap<u64, Vec<(f32, DocAddress)>> = BTreeMap::new();
     for (ord, segment) in searcher.segment_readers().iter().enumerate() {
         let Some(document) = column(segment, "document")? else {
@@ -182,6 +210,7 @@ fn by_document(searcher: &Searcher, scores: &[Vec<f32>]) -> tantivy::Result<Vec<
         };
         for (doc, score) in (0..).zip(&scores[ord]) {
             if *score > 0.0
+                && *score >= least
                 && let Some(id) = document.first(doc)
             {
                 let at = DocAddress::new(ord as u32, doc);

@@ -31,6 +31,8 @@ pub struct Progress {
     pub of: u64,
     /// Documents read so far.
     pub documents: u64,
+    /// Whether it is passages that are counted as files here, on their way to vectors.
+    pub embedding: bool,
 }
 
 /// What a refresh found.
@@ -125,7 +127,7 @@ pub(super) fn refresh(
             progress: Progress {
                 files: 0,
                 of: todo.len() as u64,
-                documents: 0,
+                ..Progress::default()
             },
         };
         work.rounds(todo, gone, on)

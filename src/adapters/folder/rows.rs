@@ -3,6 +3,8 @@ use serde::{Deserialize, Serialize};
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, TantivyError};
 
+use super::meaning;
+use super::named::name;
 use super::passages::passages;
 use super::postings::postings;
 use super::schema::Fields;
@@ -73,6 +75,13 @@ pub(super) fn rows(
         row.add_u64(fields.date, page.date.as_deref().map_or(0, day));
         row.add_text(fields.title, &about);
         row.add_text(fields.body, words);
+        row.add_u64(
+            fields.vector,
+            meaning::key(&meaning::text(&page.title, words)),
+        );
+        if let Some(site) = &page.site {
+            row.add_text(fields.publisher, name(site));
+        }
         row.add_bytes(fields.shown, &json(&shown)?);
         for host in hosts(&page.url) {
             row.add_text(fields.host, host);

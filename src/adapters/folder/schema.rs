@@ -10,7 +10,7 @@ use super::terms::Terms;
 
 /// Changes whenever rows or terms change their meaning. An index of another version is built anew;
 /// so is one of another release, whose readers may see files differently.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 const TERMS: &str = "terms";
 
@@ -29,6 +29,10 @@ pub(super) struct Fields {
     pub(super) date: Field,
     /// Passage: host of the document's URL and the domains above it.
     pub(super) host: Field,
+    /// Passage: who publishes it, as [`super::named`] writes names.
+    pub(super) publisher: Field,
+    /// Passage: what its vector is kept under, see [`super::meaning`].
+    pub(super) vector: Field,
     /// Passage: what a hit shows, as JSON.
     pub(super) shown: Field,
     /// Document: its key.
@@ -68,6 +72,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         nth: it.add_u64_field("nth", FAST),
         date: it.add_u64_field("date", FAST),
         host: it.add_text_field("host", STRING),
+        publisher: it.add_text_field("publisher", STRING),
+        vector: it.add_u64_field("vector", FAST | INDEXED),
         shown: it.add_bytes_field("shown", STORED),
         key: it.add_text_field("key", STRING),
         page: it.add_bytes_field("page", STORED),

@@ -93,7 +93,7 @@ impl Stems {
 }
 
 /// Without accents: `é` → `e`. Plain ASCII passes untouched.
-fn fold(word: String) -> String {
+pub(super) fn fold(word: String) -> String {
     if word.is_ascii() {
         return word;
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{Door, Journal, MODEL, READ, SEARCH, encode};
-use crate::domain::{Hit, Page, Query};
+use super::{Door, Journal, MODEL, RANK, READ, SEARCH, encode};
+use crate::domain::{Hit, Page, PageHash, Query};
 use crate::error::Result;
-use crate::seams::{Completion, LanguageModel, PageReader, Prompt, SearchProvider, Sink};
+use crate::seams::{Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, Sink};
 
 /// A search provider whose calls are journaled.
 pub struct JournaledSearch {
@@ -105,6 +105,39 @@ impl LanguageModel for JournaledModel {
             sink(&it.text);
         }
         answer
+    }
+}
+
+/// A ranker whose calls are journaled. Texts are written down by their hash: they are in the journal as hits already.
+pub struct JournaledRanker {
+    inner: Arc<dyn Ranker>,
+    journal: Arc<Journal>,
+    door: Door,
+}
+
+impl JournaledRanker {
+    /// `inner`, written down in `journal`.
+    pub fn new(inner: Arc<dyn Ranker>, journal: Arc<Journal>) -> JournaledRanker {
+        let door = Door::new(RANK, inner.name(), 0);
+        JournaledRanker {
+            inner,
+            journal,
+            door,
+        }
+    }
+}
+
+#[async_trait]
+impl Ranker for JournaledRanker {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
+        let asked = json!({ "query": query, "texts": PageHash::of(texts) });
+        self.journal
+            .call(&self.door, asked, self.inner.rank(query, texts))
+            .await
     }
 }
 

@@ -115,9 +115,11 @@ pub fn scores(
     body: &[u8],
 ) -> Result<Vec<(usize, f32)>, ModelFault> {
     let value = json(status, headers, body)?;
-    let rows = match list(&value, "results") {
-        [] => list(&value, "data"),
-        rows => rows,
+    // Text Embeddings Inference answers a bare list.
+    let rows = match (value.as_array(), list(&value, "results")) {
+        (Some(rows), _) => rows,
+        (None, []) => list(&value, "data"),
+        (None, rows) => rows,
     };
     let row = |it: &Value| {
         let at = usize::try_from(count(it.get("index"))?).ok()?;

@@ -63,30 +63,11 @@ impl HttpModel {
     /// # Errors
     /// `Setup` when the system's certificates cannot be read.
     pub fn open(target: Target, deadlines: Deadlines) -> Result<HttpModel> {
-        install_tls();
-        let mut client = Client::builder()
-            .user_agent(concat!("ibid/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(deadlines.connect);
-        if target.base_url.starts_with("http://") {
-            // Without encryption no certificates are needed, and a small container may have none.
-            client = client.tls_certs_only([]);
-        }
-        if is_local(&target.base_url) {
-            client = client.no_proxy();
-        }
-        let client = client.build().map_err(|it| {
-            Error::new(
-                Kind::Setup,
-                format!("preparing HTTPS for {}", target.name()),
-            )
-            .because(it)
-        })?;
         Ok(HttpModel {
             name: target.name(),
             settings: target.provider.settings(&target.model),
+            client: client(&target.base_url, &target.name(), deadlines.connect)?,
             target,
-            client,
             deadlines,
         })
     }
@@ -138,24 +119,8 @@ impl HttpModel {
         }
         let headers = headers(&response);
         // What cannot be read of a refusal does not make it less of one.
-        let body = self
-            .body(response, LARGEST_REFUSAL)
-            .await
-            .unwrap_or_default();
+        let body = whole(response, LARGEST_REFUSAL).await.unwrap_or_default();
         Err(ModelFault::of_answer(status, &headers, &body))
-    }
-
-    /// The whole body, at most `most` bytes.
-    async fn body(&self, response: Response, most: usize) -> Answer<Vec<u8>> {
-        let mut body = Vec::new();
-        let mut pieces = response.bytes_stream();
-        while let Some(piece) = pieces.next().await {
-            body.extend_from_slice(&piece.map_err(lost)?);
-            if body.len() > most {
-                return Err(too_large(most));
-            }
-        }
-        Ok(body)
     }
 
     /// The tool that the model is made to answer through, if it is.
@@ -171,7 +136,7 @@ impl HttpModel {
     async fn whole(&self, prompt: &Prompt) -> Answer<Completion> {
         let response = self.send(prompt, false).await?;
         let (status, headers) = (response.status().as_u16(), headers(&response));
-        let body = self.body(response, LARGEST).await?;
+        let body = whole(response, LARGEST).await?;
         let dialect = self.target.provider.dialect;
         dialect.parse(status, &headers, &body, self.answer_tool(prompt))
     }
@@ -311,6 +276,41 @@ impl LanguageModel for HttpModel {
 
 type Answer<T> = std::result::Result<T, ModelFault>;
 
+/// A client for one server, called `name` where it cannot be made. It follows no redirects: keys are not sent after them.
+///
+/// # Errors
+/// `Setup` when the system's certificates cannot be read.
+pub(in crate::adapters) fn client(base_url: &str, name: &str, connect: Duration) -> Result<Client> {
+    install_tls();
+    let mut client = Client::builder()
+        .user_agent(concat!("ibid/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(connect);
+    if base_url.starts_with("http://") {
+        // Without encryption no certificates are needed, and a small container may have none.
+        client = client.tls_certs_only([]);
+    }
+    if is_local(base_url) {
+        client = client.no_proxy();
+    }
+    client
+        .build()
+        .map_err(|it| Error::new(Kind::Setup, format!("preparing HTTPS for {name}")).because(it))
+}
+
+/// The whole body, at most `most` bytes.
+pub(in crate::adapters) async fn whole(response: Response, most: usize) -> Answer<Vec<u8>> {
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        body.extend_from_slice(&piece.map_err(lost)?);
+        if body.len() > most {
+            return Err(too_large(most));
+        }
+    }
+    Ok(body)
+}
+
 /// Installs ring once as the process's provider of cryptography.
 pub(in crate::adapters) fn install_tls() {
     static DONE: OnceLock<()> = OnceLock::new();
@@ -333,7 +333,7 @@ fn is_local(base_url: &str) -> bool {
     }
 }
 
-fn headers(response: &Response) -> Headers {
+pub(in crate::adapters) fn headers(response: &Response) -> Headers {
     let text =
         |it: &reqwest::header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
     Headers(
@@ -350,7 +350,7 @@ fn too_large(most: usize) -> ModelFault {
 }
 
 /// What the library says of a lost connection: its causes, without the address.
-fn lost(fault: reqwest::Error) -> ModelFault {
+pub(in crate::adapters) fn lost(fault: reqwest::Error) -> ModelFault {
     let fault = fault.without_url();
     let mut said = fault.to_string();
     let mut next = fault.source();

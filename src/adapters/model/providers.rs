@@ -197,7 +197,7 @@ impl Secret {
     }
 
     /// The key itself. Whoever calls this owns what happens to it.
-    pub(super) fn expose(&self) -> &str {
+    pub(in crate::adapters) fn expose(&self) -> &str {
         &self.0
     }
 }

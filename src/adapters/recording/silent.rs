@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use crate::adapters::journal::Tape;
 use crate::domain::{Hit, Page, Query};
 use crate::error::Result;
-use crate::seams::{Completion, LanguageModel, PageReader, Prompt, SearchProvider, Sink};
+use crate::seams::{Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, Sink};
 
 /// Stands where somebody of this name stood when a run was recorded. The journal around it answers what is
 /// recorded; what comes through fails and is counted.
@@ -59,6 +59,17 @@ impl PageReader for Silent {
 
     async fn read(&self, hit: &Hit) -> Result<Page> {
         Err(self.tape.nobody(&self.name, &hit.url))
+    }
+}
+
+#[async_trait]
+impl Ranker for Silent {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn rank(&self, query: &str, _: &[&str]) -> Result<Vec<f32>> {
+        Err(self.tape.nobody(&self.name, query))
     }
 }
 

@@ -195,6 +195,8 @@ impl<'a> Gathering<'a> {
         let fault = search::search(world, log, &next, found, &mut got.usage).await?;
         log.flush().await?;
         all_failed(fault, found, &got.usage)?;
+        self.follow_names(&items).await?;
+        let (got, found) = (&mut self.gathered, &mut self.found);
 
         let wanted = found
             .choose(world, log, question, brief, &items, &got.shelf)
@@ -244,6 +246,33 @@ impl<'a> Gathering<'a> {
         });
         log.flush().await?;
         Ok((cut, new))
+    }
+
+    /// Searches for the names that the documents just found lead on to, where the question names those documents; as many
+    /// as an item gets queries in a round.
+    async fn follow_names(&mut self, items: &[ItemId]) -> Result<()> {
+        let most = self.pace.breadth as usize;
+        let mut next = Vec::new();
+        for (item, name) in self.found.leads(&self.brief.question, items, most) {
+            let Some(item) = self.gathered.notes.plan.item(item) else {
+                continue;
+            };
+            let own = vec![(Variation::Gap, name)];
+            next.extend(queries::given(self.question, item, own, 1, &mut self.asked));
+        }
+        let got = &mut self.gathered;
+        within_searches(
+            self.question,
+            &got.usage,
+            &mut next,
+            self.world.search.len(),
+        );
+        if next.is_empty() {
+            return Ok(());
+        }
+        got.queries.extend(next.iter().map(|it| it.text.clone()));
+        search::search(self.world, self.log, &next, &mut self.found, &mut got.usage).await?;
+        self.log.flush().await
     }
 
     /// Whether looking may end, and why (rows B6, C3, D1, D11).

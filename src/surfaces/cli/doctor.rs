@@ -9,6 +9,7 @@ use super::console::Console;
 use super::exit::{Done, Exit};
 use super::wait;
 use crate::app::App;
+use crate::app::meaning;
 use crate::app::models;
 use crate::app::reading::{self, PdfReader};
 use crate::config::{Loaded, Origin, SETTINGS, Settings, Surroundings, layers};
@@ -139,6 +140,7 @@ fn examine(loaded: &Loaded) -> Vec<Finding> {
     found.extend(folders(loaded));
     found.push(pdf(settings));
     found.extend(minds(settings));
+    found.push(ranking(settings));
     found
 }
 
@@ -172,6 +174,34 @@ fn minds(settings: &Settings) -> Vec<Finding> {
             }
         })
         .collect()
+}
+
+/// What finds and orders documents, as far as can be told without asking it.
+fn ranking(settings: &Settings) -> Finding {
+    let opened =
+        meaning::embedder(settings).and_then(|it| Ok((it.clone(), meaning::ranker(settings, it)?)));
+    match opened {
+        Ok((None, ranker)) => good("ranking", format!("by words; order by {}", ranker.name())),
+        Ok((Some(embedder), ranker)) => {
+            let place = match settings.vectors.base_url.as_str() {
+                "" => "the cache directory",
+                url => url,
+            };
+            good(
+                "ranking",
+                format!(
+                    "by words and by vectors of {} kept in {place}; order by {}",
+                    embedder.name(),
+                    ranker.name()
+                ),
+            )
+        }
+        Err(fault) => of_error(
+            "ranking",
+            &fault,
+            "unset `embedding.model` and `rerank.model`",
+        ),
+    }
 }
 
 /// Who would read a PDF now, found out by having one read.

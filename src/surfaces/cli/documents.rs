@@ -312,7 +312,7 @@ pub(super) fn index(
             IndexAction::Add { folder: path } => {
                 let path = PathBuf::from(folder("DIR", &surroundings.cwd.join(path))?);
                 let heard = indexing::told(console);
-                let adding = async { Ok(app.index_add(&path, move |it| heard(it)).await?) };
+                let adding = async { Ok(app.index_add(&path, &heard).await?) };
                 let found = unless_stopped(console, adding).await?;
                 added(&path, &found, console)
             }

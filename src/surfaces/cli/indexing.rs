@@ -16,6 +16,8 @@ pub(super) fn words(it: Progress) -> String {
     let (files, of) = (grouped(it.files), grouped(it.of));
     if it.of == 0 {
         "looking through the folder".to_owned()
+    } else if it.embedding {
+        format!("embedding {files} of {of} passages")
     } else if it.documents > it.of {
         format!(
             "indexing {files} of {of} files, {} documents",
@@ -117,6 +119,7 @@ mod tests {
                 files,
                 of,
                 documents,
+                embedding: false,
             })
         };
         assert_eq!(at(3_120, 5_730, 3_119), "indexing 3,120 of 5,730 documents");

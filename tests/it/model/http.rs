@@ -9,17 +9,17 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 /// What the server does with one request.
-pub(super) enum Act {
+pub(crate) enum Act {
     /// Says this and closes.
     Say(String),
     /// Says this and keeps silent.
     Hang(String),
 }
 
-pub(super) struct Server {
-    pub(super) url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     /// The requests that came, whole.
-    pub(super) heard: Arc<Mutex<Vec<String>>>,
+    pub(crate) heard: Arc<Mutex<Vec<String>>>,
 }
 
 async fn serve(act: Act) -> Server {
@@ -27,7 +27,7 @@ async fn serve(act: Act) -> Server {
 }
 
 /// A server that does one after the other, and the last again and again.
-pub(super) async fn serve_in_turn(acts: Vec<Act>) -> Server {
+pub(crate) async fn serve_in_turn(acts: Vec<Act>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -59,7 +59,7 @@ pub(super) async fn serve_in_turn(acts: Vec<Act>) -> Server {
     Server { url, heard }
 }
 
-fn is_whole(request: &[u8]) -> bool {
+pub(crate) fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
@@ -72,7 +72,7 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-pub(super) fn answer(status: &str, headers: &str, body: &str) -> String {
+pub(crate) fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n{body}"

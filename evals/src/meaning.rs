@@ -1,0 +1,36 @@
+//! Embedding models for measurements. Their vectors are kept in `target/evals`, so that they are made once.
+use std::path::Path;
+use std::sync::Arc;
+
+use ibid::adapters::folder::{Folder, Meaning};
+use ibid::adapters::meaning::SqliteVectors;
+use ibid::app::meaning;
+use ibid::config::Settings;
+use ibid::seams::Embedder;
+
+/// The model that `embedding.model` would name so.
+pub(crate) fn embedder(spec: &str) -> Result<Arc<dyn Embedder>, String> {
+    let mut settings = Settings::defaults_in(&std::env::temp_dir()).map_err(|it| it.chain())?;
+    settings.embedding.model = spec.to_owned();
+    settings.variables = std::env::vars().collect();
+    let found = meaning::embedder(&settings).map_err(|it| it.chain())?;
+    found.ok_or_else(|| "name a model, as in `--embedder local:DIR`".to_owned())
+}
+
+/// `folder` with vectors of all its passages.
+pub(crate) async fn learnt(
+    folder: Folder,
+    embedder: &Arc<dyn Embedder>,
+    collection: &str,
+) -> Result<Folder, String> {
+    let name = format!("{} {collection}", embedder.name());
+    let vectors = SqliteVectors::open(Path::new("target/evals/vectors.db"), &name)
+        .await
+        .map_err(|it| it.chain())?;
+    let folder = folder.with_meaning(Meaning {
+        embedder: Arc::clone(embedder),
+        vectors: Arc::new(vectors),
+    });
+    folder.learn(&mut |_| {}).await.map_err(|it| it.chain())?;
+    Ok(folder)
+}

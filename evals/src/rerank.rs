@@ -1,0 +1,108 @@
+//! Passages in order of graded judgements: every ranker there is, beside BM25 over the same passages.
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use ibid::adapters::meaning::Hybrid;
+use ibid::adapters::ranker::Lexical;
+use ibid::seams::Ranker;
+
+use crate::collection::rows;
+use crate::libraries::{self, Bm25};
+use crate::meaning;
+
+/// A question and its passages with their grades.
+struct Graded {
+    query: String,
+    passages: Vec<String>,
+    grades: Vec<f64>,
+}
+
+/// Runs `evals rerank [--embedder SPEC] DIR…`: rows `{query, passages[{text, grade}]}` in `dev/rerank.jsonl`. nDCG with
+/// the grades themselves as gains, as the publishers of the set compute it.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let (embedder, dirs) = libraries::option(args, "--embedder");
+    let mut rankers: Vec<Arc<dyn Ranker>> = vec![Arc::new(Lexical)];
+    if let Some(spec) = embedder {
+        rankers.push(Arc::new(Hybrid::new(meaning::embedder(&spec)?)));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|it| it.to_string())?;
+    for dir in dirs {
+        let asked = graded(&Path::new(&dir).join("dev/rerank.jsonl"))?;
+        let mut out = format!(
+            "{dir}: {} questions\n{:40} nDCG@1  nDCG@5  nDCG@10\n",
+            asked.len(),
+            ""
+        );
+        for ranker in &rankers {
+            let mut sums = [0.0; 3];
+            for it in &asked {
+                let texts: Vec<&str> = it.passages.iter().map(String::as_str).collect();
+                let scores = runtime
+                    .block_on(ranker.rank(&it.query, &texts))
+                    .map_err(|it| it.chain())?;
+                let mut order: Vec<usize> = (0..texts.len()).collect();
+                order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+                add(&mut sums, &it.grades, &order);
+            }
+            line(
+                &mut out,
+                &format!("Ibid, {}", ranker.name()),
+                sums,
+                asked.len(),
+            );
+        }
+        let mut sums = [0.0; 3];
+        for it in &asked {
+            let ranked = Bm25::of(&it.passages).rank(&it.query);
+            let order: Vec<usize> = ranked.into_iter().map(|it| it.0).collect();
+            add(&mut sums, &it.grades, &order);
+        }
+        line(&mut out, "plain BM25 (floor)", sums, asked.len());
+        print!("{out}");
+    }
+    Ok(())
+}
+
+fn line(out: &mut String, name: &str, sums: [f64; 3], many: usize) {
+    let [one, five, ten] = sums.map(|it| it / many.max(1) as f64);
+    let _ = writeln!(out, "{name:40} {one:.4}  {five:.4}  {ten:.4}");
+}
+
+/// Adds nDCG at 1, 5 and 10 of the passages in this `order`.
+fn add(sums: &mut [f64; 3], grades: &[f64], order: &[usize]) {
+    let dcg = |grades: &mut dyn Iterator<Item = f64>| -> f64 {
+        grades
+            .enumerate()
+            .map(|(rank, it)| it / ((rank + 2) as f64).log2())
+            .sum()
+    };
+    let mut best = grades.to_vec();
+    best.sort_by(|a, b| b.total_cmp(a));
+    for (sum, n) in sums.iter_mut().zip([1, 5, 10]) {
+        let ideal = dcg(&mut best.iter().copied().take(n));
+        let found = dcg(&mut order.iter().map(|it| grades[*it]).take(n));
+        *sum += if ideal > 0.0 { found / ideal } else { 0.0 };
+    }
+}
+
+fn graded(path: &Path) -> Result<Vec<Graded>, String> {
+    let rows = rows(path)?;
+    let one = |row: &serde_json::Value| {
+        let passages = row["passages"].as_array().into_iter().flatten();
+        Graded {
+            query: row["query"].as_str().unwrap_or_default().to_owned(),
+            passages: passages
+                .clone()
+                .map(|it| it["text"].as_str().unwrap_or_default().to_owned())
+                .collect(),
+            grades: passages
+                .map(|it| it["grade"].as_f64().unwrap_or(0.0))
+                .collect(),
+        }
+    };
+    Ok(rows.iter().map(one).collect())
+}

@@ -1,0 +1,208 @@
+//! Searching in more than one step: names that stand in a document the question names are what is asked for next.
+//!
+//! "Who is the mother of the director of The Goose Woman?" names one document. Its director stands in it, and the
+//! director's own page has no word of the question but "director": no ranking of the whole collection brings it up.
+//! So the names in a named document are searched for themselves, those first that stand behind a word of the question.
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::words::{Token, content_stems, is_stop, stem, tokens};
+use crate::domain::{Hit, Query};
+use crate::error::Result;
+use crate::seams::SearchProvider;
+
+/// Hits looked at for a document that the question names.
+const LOOKED_AT: usize = 6;
+/// Documents followed.
+const FOLLOWED: usize = 4;
+/// Names of one document asked for.
+const NAMES: usize = 8;
+/// Documents of one followed document that are kept.
+const KEPT: usize = 4;
+/// Hits that keep their place before what was followed to.
+const FIRST: usize = 2;
+/// Hits looked at for a name.
+const PER_NAME: u32 = 5;
+/// Share of a name's words that must stand in a title for the document to be about it.
+const TITLED: f32 = 0.6;
+/// A name belongs to a word of the question up to this many words behind it.
+const BEHIND: usize = 6;
+/// Two words are forms of one from this many equal letters on: `director`, `directed`.
+const SAME_BEGINNING: usize = 5;
+
+/// The hits for `query`, and for the names that lead on from them; best first, at most `query.limit`.
+///
+/// # Errors
+/// Those of `provider`.
+pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hit>> {
+    let plain = provider.search(query).await?;
+    let followed: Vec<Hit> = followed(&query.text, &plain).cloned().collect();
+    let mut paths = Vec::new();
+    for from in &followed {
+        let mut path: Vec<Hit> = Vec::new();
+        for name in leads(&query.text, &from.title, from.snippet.expose()) {
+            let asked = Query {
+                text: name.clone(),
+                limit: PER_NAME,
+                ..query.clone()
+            };
+            let about = provider.search(&asked).await?;
+            path.extend(about.into_iter().find(|it| titled(&it.title, &name)));
+        }
+        paths.push(path);
+    }
+    Ok(woven(followed, paths, plain, query.limit as usize))
+}
+
+/// The hits that the question itself names: every word of their title stands in it.
+pub(crate) fn followed<'a>(
+    question: &str,
+    hits: &'a [Hit],
+) -> impl Iterator<Item = &'a Hit> + use<'a> {
+    let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
+    let named = move |it: &&Hit| {
+        let title = content_stems(&it.title);
+        !title.is_empty() && title.iter().all(|it| asked.contains(it))
+    };
+    hits.iter().take(LOOKED_AT).filter(named).take(FOLLOWED)
+}
+
+/// The followed documents, two of the plain hits, then what the followed lead to in turns, then the rest.
+fn woven(followed: Vec<Hit>, paths: Vec<Vec<Hit>>, plain: Vec<Hit>, most: usize) -> Vec<Hit> {
+    let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
+    let mut kept: Vec<BTreeSet<String>> = vec![BTreeSet::new(); paths.len()];
+    let known: BTreeSet<String> = followed.iter().map(|it| it.key().to_owned()).collect();
+    let mut order = followed;
+    order.extend(plain.iter().take(FIRST).cloned());
+    for nth in 0..longest {
+        for (path, kept) in paths.iter().zip(&mut kept) {
+            let Some(it) = path.get(nth) else { continue };
+            let key = it.key();
+            if kept.len() < KEPT && !known.contains(key) && kept.insert(key.to_owned()) {
+                order.push(it.clone());
+            }
+        }
+    }
+    order.extend(plain);
+    let mut seen = BTreeSet::new();
+    order.retain(|it| seen.insert(it.key().to_owned()));
+    order.truncate(most);
+    for (rank, it) in (1..).zip(&mut order) {
+        it.rank = rank;
+    }
+    order
+}
+
+fn titled(title: &str, name: &str) -> bool {
+    let title: BTreeSet<String> = content_stems(title).into_iter().collect();
+    let name: BTreeSet<String> = content_stems(name).into_iter().collect();
+    let met = name.iter().filter(|it| title.contains(*it)).count();
+    !name.is_empty() && met as f32 >= TITLED * name.len() as f32
+}
+
+/// The names in `text` that lead on from the document called `title`, best first: those behind a word of the question
+/// that the title does not have, then the earlier ones.
+pub(crate) fn leads(question: &str, title: &str, text: &str) -> Vec<String> {
+    let title: BTreeSet<String> = content_stems(title).into_iter().collect();
+    let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
+    let sought: Vec<&String> = asked.difference(&title).collect();
+    let words = tokens(text);
+    let stems: Vec<String> = words.iter().map(|it| stem(&it.text)).collect();
+    let mut found: BTreeMap<Vec<String>, (f32, usize, String)> = BTreeMap::new();
+    for (name, at) in names(text, &words) {
+        let own = content_stems(&name);
+        if own
+            .iter()
+            .all(|it| title.contains(it) || asked.contains(it))
+        {
+            continue;
+        }
+        let behind = (1..=BEHIND.min(at)).find(|back| {
+            let word = &stems[at - back];
+            sought.iter().any(|it| alike(it, word))
+        });
+        let near = behind.map_or(0.0, |back| 1.0 - 0.1 * back as f32);
+        let count = found.len();
+        let score = near + 1.0 / (2.0 + 0.3 * count as f32);
+        let kept = found.entry(own).or_insert((score, count, name));
+        kept.0 = kept.0.max(score);
+    }
+    let mut ranked: Vec<(f32, usize, String)> = found.into_values().collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.into_iter().take(NAMES).map(|it| it.2).collect()
+}
+
+fn alike(a: &str, b: &str) -> bool {
+    a == b || a.len() >= SAME_BEGINNING && a.get(..SAME_BEGINNING) == b.get(..SAME_BEGINNING)
+}
+
+/// The runs of capitalised words in `text`, with the place of their first word. Small words of names (`of`, `von`) may
+/// stand within; initials keep their stop.
+fn names(text: &str, words: &[Token]) -> Vec<(String, usize)> {
+    const WITHIN: &[&str] = &[
+        "of", "the", "de", "del", "di", "da", "du", "la", "le", "al", "el", "y", "e", "von", "van",
+        "der", "den", "zu", "af", "mac", "ibn", "bin",
+    ];
+    let capital = |at: usize| text[words[at].span.clone()].starts_with(char::is_uppercase);
+    let joined = |at: usize| {
+        let gap = &text[words[at].span.end..words[at + 1].span.start];
+        matches!(gap, " " | "- " | " -") || gap == ". " && words[at].text.chars().count() == 1
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        if !capital(at) || is_stop(&words[at].text) {
+            at += 1;
+            continue;
+        }
+        let (mut last, mut next) = (at, at + 1);
+        while next < words.len() && joined(next - 1) {
+            if capital(next) {
+                last = next;
+            } else if !WITHIN.contains(&words[next].text.as_str()) {
+                break;
+            }
+            next += 1;
+        }
+        found.push((
+            text[words[at].span.start..words[last].span.end].to_owned(),
+            at,
+        ));
+        at = last + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILM: &str = "The Goose Woman is a 1925 silent film drama directed by Clarence Brown and starring Louise \
+        Dresser with Jack Pickford as her son. The film was released by Universal Pictures.";
+
+    #[test]
+    fn a_name_behind_a_word_of_the_question_leads_first() {
+        let found = leads(
+            "When did the director of The Goose Woman die?",
+            "The Goose Woman",
+            FILM,
+        );
+        assert_eq!(found[0], "Clarence Brown");
+        assert!(found.contains(&"Louise Dresser".to_owned()), "{found:?}");
+        assert!(!found.iter().any(|it| it.contains("Goose")), "{found:?}");
+    }
+
+    #[test]
+    fn names_keep_their_small_words_and_initials() {
+        let text = "It was made by S. R. Puttanna of Mysore, Ernst von Weber and by her.";
+        let found: Vec<String> = names(text, &tokens(text))
+            .into_iter()
+            .map(|it| it.0)
+            .collect();
+        assert_eq!(found, ["S. R. Puttanna of Mysore", "Ernst von Weber"]);
+    }
+
+    #[test]
+    fn a_text_without_names_leads_nowhere() {
+        assert!(leads("What is rain?", "Rain", "rain falls and runs off").is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+//! What a question names is found: publishers, days, and what stands behind a name in another document.
+use std::path::Path;
+
+use ibid::adapters::documents::Limits;
+use ibid::adapters::folder::{Filter, Folder, FolderOptions};
+use ibid::domain::{ItemId, Query, Variation, Vertical};
+use ibid::research::steps;
+use serde_json::{Value, json};
+
+fn folder(dir: &Path, rows: &[Value]) -> Folder {
+    let docs = dir.join("docs");
+    std::fs::create_dir_all(&docs).unwrap();
+    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    std::fs::write(docs.join("all.jsonl"), lines.join("\n")).unwrap();
+    let options = FolderOptions::new(Vec::new(), Limits::default());
+    let folder = Folder::open(&docs, &dir.join("cache"), &options).unwrap();
+    let told = folder.refresh(&mut |_| {}).unwrap();
+    assert_eq!(told.documents as usize, rows.len());
+    folder
+}
+
+fn news(id: &str, source: &str, day: &str, text: &str) -> Value {
+    json!({"_id": id, "title": "Strike at the harbour", "source": source, "published_at": day, "text": text})
+}
+
+fn ids(folder: &Folder, query: &str) -> Vec<String> {
+    let found = folder.find(query, 10, &Filter::default()).unwrap();
+    found.into_iter().map(|it| it.id).collect()
+}
+
+#[test]
+fn a_named_publisher_and_a_named_day_come_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = folder(
+        dir.path(),
+        &[
+            news(
+                "a",
+                "The Lantern",
+                "2023-10-06",
+                "Dockers at the harbour began a strike over pay, said the union of the dockers.",
+            ),
+            news(
+                "b",
+                "Morning Post | World",
+                "2023-10-07",
+                "Dockers walked out.",
+            ),
+            news(
+                "c",
+                "Fortune",
+                "2023-10-08",
+                "The dockers at the harbour and their strike: the pay of the union of dockers.",
+            ),
+        ],
+    );
+    let question = "What did dockers at the harbour want in their strike over pay";
+    assert_ne!(ids(&folder, question)[0], "b");
+    assert_eq!(
+        ids(&folder, &format!("{question}, by Morning Post's World?"))[0],
+        "b"
+    );
+    assert_eq!(
+        ids(&folder, &format!("{question} on October 7, 2023?"))[0],
+        "b"
+    );
+    assert_eq!(ids(&folder, &format!("{question}, Fortune?"))[0], "c");
+    let small = ids(&folder, &format!("{question}, fortune?"));
+    assert_eq!(small, ids(&folder, question), "a word is no publisher");
+}
+
+#[test]
+fn several_named_publishers_take_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows: Vec<Value> = (0..6)
+        .map(|nth| {
+            news(
+                &format!("l{nth}"),
+                "The Lantern",
+                "2023-10-06",
+                "Dockers at the harbour went on strike over their pay today.",
+            )
+        })
+        .collect();
+    rows.push(news(
+        "p",
+        "Morning Post",
+        "2023-10-06",
+        "Dockers at the harbour and others went on with their strike and waited for an answer.",
+    ));
+    let folder = folder(dir.path(), &rows);
+    let found = ids(
+        &folder,
+        "Do The Lantern and Morning Post agree on the strike over pay of dockers at the harbour?",
+    );
+    assert!(
+        found.iter().position(|it| it == "p").unwrap() < 4,
+        "{found:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_found_document_names_is_found_in_the_next_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let row = |title: &str, text: &str| json!({"_id": title, "title": title, "text": text});
+    let mut rows = vec![
+        row(
+            "The Lost Ferry",
+            "The Lost Ferry is a silent drama of 1921 directed by Anna von Weber and starring Piet Hals.",
+        ),
+        row(
+            "Anna von Weber",
+            "Anna von Weber (2 May 1880 – 9 June 1951) grew up in Graz and wrote for the stage.",
+        ),
+    ];
+    rows.extend((0..20).map(|nth| {
+        row(
+            &format!("Film {nth}"),
+            "The director of this film died; the place where the director died is Rome.",
+        )
+    }));
+    let folder = folder(dir.path(), &rows);
+    let query = Query {
+        text: "Where did the director of film The Lost Ferry die?".to_owned(),
+        vertical: Vertical::Local,
+        item: ItemId::new(1),
+        variation: Variation::Original,
+        limit: 5,
+        domains: Vec::new(),
+        not_domains: Vec::new(),
+        since: None,
+        until: None,
+    };
+    let plain = folder.find(&query.text, 5, &Filter::default()).unwrap();
+    assert!(plain.iter().all(|it| it.title != "Anna von Weber"));
+    let found = steps::find(&folder, &query).await.unwrap();
+    let titles: Vec<&str> = found.iter().map(|it| it.title.as_str()).collect();
+    assert_eq!(titles[0], "The Lost Ferry");
+    assert!(titles.contains(&"Anna von Weber"), "{titles:?}");
+    let ranks: Vec<u32> = found.iter().map(|it| it.rank).collect();
+    assert_eq!(ranks, [1, 2, 3, 4, 5]);
+}

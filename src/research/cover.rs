@@ -95,7 +95,7 @@ impl Standing {
     /// Has a model judge the items for which the last wave found evidence; what it judged of the others still holds.
     ///
     /// Its word counts within what the evidence allows: with evidence an item is not open, one weak finding covers none,
-    /// and only sources that are several can disagree.
+    /// only sources that are several can disagree, and "nothing" is not believed where the words alone saw an answer.
     pub(crate) async fn judge(
         &mut self,
         aid: &mut Aid<'_>,
@@ -129,6 +129,10 @@ impl Standing {
             let Some(judged) = self.judged.get(&row.id) else {
                 continue;
             };
+            // One that sees nothing where the words alone saw an answer does not see.
+            if judged.state == Coverage::Open && row.state == Coverage::Covered {
+                continue;
+            }
             let found = notes.for_item(row.id);
             let best = found.first().map_or(0.0, |it| it.score);
             let enough = found.len() >= 2 || best >= STRONG;

@@ -187,7 +187,10 @@ async fn by_model(
     for (weighed, evidence) in weighed.iter_mut().zip(by_words) {
         for it in evidence {
             let covered = weighed.evidence.iter().any(|own| {
-                own.passage.first() <= it.passage.last() && it.passage.first() <= own.passage.last()
+                own.passage.first() <= it.passage.last()
+                    && it.passage.first() <= own.passage.last()
+                    // Two sentences beside each other may say different things.
+                    && share(&it.claim, &own.claim) >= MEANT
             });
             if !covered {
                 weighed.evidence.push(it);

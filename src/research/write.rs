@@ -447,13 +447,18 @@ fn best_first<'a>(
     all
 }
 
-/// Every sentence where it is said first; small models say theirs again in each section.
+/// Every sentence where it is said first; small models say theirs again in each section, and parts of them.
 fn said_once(sections: Vec<DraftSection>) -> Vec<DraftSection> {
-    let mut said = BTreeSet::new();
+    let mut said: Vec<BTreeSet<String>> = Vec::new();
     let mut once = Vec::new();
     for mut section in sections {
         for paragraph in &mut section.paragraphs {
-            paragraph.retain(|it| said.insert(content_stems(&it.text)));
+            paragraph.retain(|it| {
+                let own: BTreeSet<String> = content_stems(&it.text).into_iter().collect();
+                let new = !said.iter().any(|it| own.is_subset(it));
+                said.push(own);
+                new
+            });
         }
         section.paragraphs.retain(|it| !it.is_empty());
         if !section.paragraphs.is_empty() {

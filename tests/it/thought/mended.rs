@@ -100,13 +100,15 @@ async fn a_thin_plan_is_filled_up_and_always_asks_the_question() {
 
 #[tokio::test]
 async fn a_model_says_what_is_missing_and_that_is_searched_for() {
-    let model = Scripted::new(|step, words| match step {
+    let model = Scripted::new(|step, words| {
+        match step {
         "cover" if words.contains("Item: How is cork harvested?") => Ok(json!({
-            "state": "open", "gap": "No yield of a harvest.", "gap_query": "cork yield per harvest"
+            "state": "partial", "gap": "No yield of a harvest.", "gap_query": "cork yield per harvest"
         })
         .to_string()),
         "queries" => Err(Error::new(Kind::Malformed, "asking scripted/one")),
         _ => Ok(well(step, words).to_string()),
+    }
     });
     let mut asked = question("What is cork?");
     asked.method.depth = 2;
@@ -116,11 +118,7 @@ async fn a_model_says_what_is_missing_and_that_is_searched_for() {
     holds(&report);
     let row = &report.coverage[1];
     assert_eq!(row.gap.as_deref(), Some("No yield of a harvest."));
-    assert_eq!(
-        row.state.judged(),
-        "partial",
-        "what was found is not nothing"
-    );
+    assert_eq!(row.state.judged(), "partial");
     let gap = events.iter().any(|it| {
         matches!(it, Event::GapFound { gap_query, .. } if gap_query == "cork yield per harvest")
     });
@@ -293,4 +291,79 @@ async fn a_bare_figure_is_the_answer_but_not_the_short_answer_and_cites_only_wha
             answer.text
         );
     }
+}
+
+#[tokio::test]
+async fn a_long_finding_does_not_erase_what_the_words_found_within_it() {
+    let model = Scripted::new(|step, words| {
+        match step {
+        "weigh" if words.contains("stripped from the bark") => Ok(json!({"evidence": [
+            {"item": "Q1", "sentences": [1, 2], "claim": "Cork oak forests cover 2.1 million hectares of land.", "stance": "for"},
+        ]})
+        .to_string()),
+        _ => Ok(well(step, words).to_string()),
+    }
+    });
+    let pages = vec![page(
+        "https://oak.example/cork",
+        "Cork",
+        Some("2022-03-01"),
+        "Cork oak forests cover 2.1 million hectares of land.\n\
+         Cork is a light material that is stripped from the bark of the cork oak.",
+    )];
+    let roles = [ModelRole::Planner, ModelRole::Summarizer];
+    let (_, events) = run_over(pages, &model, &roles, &question("What is cork?")).await;
+    let claims: Vec<String> = events
+        .into_iter()
+        .filter_map(|it| match it {
+            Event::EvidenceAdded { evidence } => Some(evidence.claim),
+            _ => None,
+        })
+        .collect();
+    for said in ["2.1 million hectares", "light material"] {
+        assert!(claims.iter().any(|it| it.contains(said)), "{claims:?}");
+    }
+}
+
+#[tokio::test]
+async fn part_of_a_sentence_is_not_said_again_and_a_blind_judge_of_coverage_is_not_believed() {
+    let model = Scripted::new(|step, words| match step {
+        "write" => {
+            let bark = id_of(words, "bark of the cork oak").unwrap();
+            let nine = id_of(words, "nine years").unwrap();
+            Ok(json!({"sections": [
+                {"heading": "What cork is", "sentences": [
+                    {"text": "Cork is a light material from the bark of the cork oak.", "evidence": [bark]}]},
+                {"heading": "Harvest", "sentences": [
+                    {"text": "Cork is from the bark of the cork oak.", "evidence": [bark]},
+                    {"text": "It is stripped from living trees every nine years.", "evidence": [nine]}]},
+            ]})
+            .to_string())
+        }
+        "cover" => Ok(
+            json!({"state": "open", "gap": "Nothing is known of cork.", "gap_query": "cork"})
+                .to_string(),
+        ),
+        _ => Ok(well(step, words).to_string()),
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let said = words_of(&report);
+    assert_eq!(
+        said.iter()
+            .filter(|it| it.contains("bark of the cork oak"))
+            .count(),
+        1,
+        "{said:?}"
+    );
+    assert!(said.iter().any(|it| it.contains("nine years")));
+    assert!(
+        report
+            .open
+            .iter()
+            .all(|it| !it.why.contains("Nothing is known")),
+        "{:?}",
+        report.open
+    );
 }

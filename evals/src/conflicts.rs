@@ -2,11 +2,18 @@
 //!
 //! Rows `{question, documents: [{text, type, answer}]}` in `ramdocs.jsonl.gz`; the type is `correct`,
 //! `misinfo` or `noise`. Each pair of documents of a question is one case. Two golds: that both answer
-//! and the answers are other words, and that one is right and the other misinformation.
+//! and the answers are other words, and that one is right and the other misinformation. The set's own
+//! measure, exact sets, asks for all right answers among those told and for no wrong one.
+//!
+//! AVeriTeC (Schlichtkrull et al. 2023) has real claims with answers found on the web, in
+//! `averitec_dev.jsonl.gz`: macro-F1 of its four labels, from the verdict on the claim by each answer.
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ibid::domain::words::content_stems;
 use ibid::research::agree::{Answered, Wanted, answered, differ};
+use ibid::research::attribution::{Word, judge};
 use serde_json::Value;
 
 use crate::{Outcome, sets};
@@ -16,16 +23,12 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let folder = args
         .first()
         .map_or_else(|| sets::shared("conflicts").join("dev"), PathBuf::from);
-    let path = folder.join("ramdocs.jsonl.gz");
-    let file =
-        std::fs::File::open(&path).map_err(|it| format!("reading {}: {it}", path.display()))?;
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
     let mut pairs = Vec::new();
     let mut sets = [0_usize; 4];
-    for line in text.lines() {
-        let row: Value = serde_json::from_str(line)?;
+    let mut exact = 0;
+    for row in rows(&folder.join("ramdocs.jsonl.gz"))? {
         let mine = pairs_of(&row)?;
+        exact += usize::from(is_exact(&row)?);
         let gold = mine.iter().any(|it| it.differ);
         let told = mine.iter().any(|it| it.told);
         sets[usize::from(gold) * 2 + usize::from(told)] += 1;
@@ -54,7 +57,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let misled: Vec<(bool, bool)> = pairs.iter().map(|it| (it.misled, it.told)).collect();
     line(&mut out, "one right, one misinformation", &misled)?;
     let [neither, only_told, only_gold, both] = sets;
-    let rows = neither + only_told + only_gold + both;
+    let all = neither + only_told + only_gold + both;
     let cases = |count: usize, gold: bool, told: bool| std::iter::repeat_n((gold, told), count);
     let questions: Vec<(bool, bool)> = cases(both, true, true)
         .chain(cases(only_gold, true, false))
@@ -63,14 +66,109 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         .collect();
     writeln!(
         out,
-        "\nof {rows} questions, those whose documents answer differently:"
+        "\nof {all} questions, those whose documents answer differently:"
     )?;
     line(&mut out, "questions", &questions)?;
     writeln!(
         out,
+        "exact sets of answers: {exact} of {all} ({:.1} %)",
+        100.0 * share(exact as f64, all as f64)
+    )?;
+    writeln!(
+        out,
         "known: exact sets of answers by Llama-3.3-70B, 32.6 % with one prompt, 34.4 % with MADAM-RAG; pairs are not published"
     )?;
+    averitec(&folder.join("averitec_dev.jsonl.gz"), &mut out)
+}
+
+fn rows(path: &Path) -> Result<Vec<Value>, crate::Fault> {
+    let file =
+        std::fs::File::open(path).map_err(|it| format!("reading {}: {it}", path.display()))?;
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
+    Ok(text
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?)
+}
+
+fn texts(row: &Value, name: &str) -> Vec<String> {
+    let all = row[name].as_array().into_iter().flatten();
+    all.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Whether the answers told hold every right answer and no wrong one, as words.
+fn is_exact(row: &Value) -> Result<bool, crate::Fault> {
+    let question = row["question"].as_str().unwrap_or_default();
+    let wanted = Wanted::by(question)?;
+    let told: Vec<BTreeSet<String>> = row["documents"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| answered(wanted, question, it["text"].as_str()?))
+        .map(|it| content_stems(&it.shown).into_iter().collect())
+        .collect();
+    let has = |answer: &String| {
+        let words: BTreeSet<String> = content_stems(answer).into_iter().collect();
+        told.iter()
+            .any(|it| !it.is_empty() && (it.is_subset(&words) || words.is_subset(it)))
+    };
+    Ok(texts(row, "gold_answers").iter().all(has) && !texts(row, "wrong_answers").iter().any(has))
+}
+
+const LABELS: [&str; 4] = [
+    "Supported",
+    "Refuted",
+    "Not Enough Evidence",
+    "Conflicting Evidence/Cherrypicking",
+];
+
+fn averitec(path: &Path, out: &mut impl Write) -> Outcome {
+    let mut cases: Vec<(usize, usize)> = Vec::new();
+    for row in rows(path)? {
+        let claim = row["claim"].as_str().unwrap_or_default();
+        let answers = row["questions"].as_array().into_iter().flatten();
+        let said: Vec<Word> = answers
+            .flat_map(|it| it["answers"].as_array().into_iter().flatten())
+            .filter_map(|it| it["answer"].as_str())
+            .map(|it| judge(claim, &[it.to_owned()]).verdict)
+            .collect();
+        let told = match (
+            said.contains(&Word::Supported),
+            said.contains(&Word::Contradicted),
+        ) {
+            (true, true) => 3,
+            (true, false) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
+        if let Some(gold) = LABELS.iter().position(|it| row["label"] == *it) {
+            cases.push((gold, told));
+        }
+    }
+    let macro_f1 = |told: fn(usize) -> usize| {
+        let f1 = |label: usize| {
+            let count = |keep: &dyn Fn(usize, usize) -> bool| {
+                cases.iter().filter(|it| keep(it.0, told(it.1))).count() as f64
+            };
+            let both = count(&|gold, told| gold == label && told == label);
+            let either = count(&|gold, _| gold == label) + count(&|_, told| told == label);
+            share(2.0 * both, either)
+        };
+        (0..LABELS.len()).map(f1).sum::<f64>() / LABELS.len() as f64
+    };
+    writeln!(
+        out,
+        "\nAVeriTeC, {} claims: macro-F1 of four labels {:.3}; always refuted {:.3}",
+        cases.len(),
+        macro_f1(|it| it),
+        macro_f1(|_| 1)
+    )?;
     Ok(())
+}
+
+fn share(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { a / b }
 }
 
 struct Pair {
@@ -113,7 +211,6 @@ fn line(out: &mut impl Write, name: &str, cases: &[(bool, bool)]) -> std::io::Re
     let told = count(|it| it.1);
     let both = count(|it| it.0 && it.1);
     let all = cases.len() as f64;
-    let share = |a: f64, b: f64| if b == 0.0 { 0.0 } else { a / b };
     writeln!(
         out,
         "{name:<34}{:>6}{gold:>8} | {:.3}      {:.3}   {:.3} | {:.3}       0.000",

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gathered::Gathered;
-use super::unaided::choose::voice;
+use super::unaided::choose::{TELLING_TITLE, same_work, voice};
 use super::unaided::lexicon::jaccard;
 use crate::domain::words::{content_stems, numbers, tokens};
 use crate::domain::{Conflict, Evidence, Side, Source, SourceId, SourceKind, Trust};
@@ -27,8 +27,6 @@ const UNDATED: f32 = 0.25;
 const SAME: f32 = 0.5;
 /// Likeness of two titles, but for their numbers, from which they are editions of one work.
 const EDITION: f32 = 0.7;
-/// Words from which a title is so much its own that a text that has it names the work.
-const TELLING_TITLE: usize = 4;
 
 /// Gives each of `sources` its trust, as seen on the day `asked_on` (`YYYY-MM-DD`).
 pub(crate) fn tell(
@@ -274,9 +272,7 @@ fn named(sources: &[Source], gathered: &Gathered) -> BTreeMap<SourceId, BTreeSet
 
 /// Whether two sources are two works by two voices: the same text at two addresses is one work.
 fn independent(one: &Source, other: &Source) -> bool {
-    let titled = tokens(&one.title).len() >= TELLING_TITLE;
-    let same_title = titled && one.title.to_lowercase() == other.title.to_lowercase();
-    voice(one) != voice(other) && one.key() != other.key() && !same_title
+    voice(one) != voice(other) && !same_work(one, other)
 }
 
 /// For each source the independent voices with a sentence that says the same as one of its own.
@@ -422,6 +418,34 @@ mod tests {
         assert!(by(Some("Technical Committee 12")) > by(Some("Ines Vartanian")));
         assert!(by(Some("Ines Vartanian")) > by(None));
         assert_eq!(by(Some(" ")), by(None));
+    }
+
+    #[test]
+    fn a_text_that_two_sites_print_is_one_work_and_no_agreement() {
+        let at = |nth, host: &str, title: &str| {
+            let mut it = source(
+                nth,
+                SourceKind::Web,
+                &format!("https://{host}/1"),
+                title,
+                None,
+            );
+            it.domain = host.to_owned();
+            it
+        };
+        let first = at(1, "one.example", "Roofs that keep the rain");
+        assert!(!independent(
+            &first,
+            &at(2, "two.example", "Roofs That Keep the Rain")
+        ));
+        assert!(!independent(
+            &first,
+            &at(3, "one.example", "Another text of the site")
+        ));
+        assert!(independent(
+            &first,
+            &at(4, "two.example", "Another text of a site")
+        ));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct Verdict {
 /// supported.
 const DENIED: (f32, f32) = (0.5, 0.3);
 /// From this log-odds on a claim is contradicted rather than unsupported.
-const CONTRADICTED: f32 = -0.3;
+const CONTRADICTED: f32 = 0.0;
 /// From this log-odds on a claim counts as partly supported; from 0 on, as supported.
 const PARTLY: f32 = -0.3;
 /// A sentence that covers less than this of the claim's weight does not speak to it.

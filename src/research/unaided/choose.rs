@@ -1,7 +1,7 @@
 //! From evidence to points: what several sources say is said once, and nothing is said twice.
 use std::collections::BTreeSet;
 
-use crate::domain::words::numbers;
+use crate::domain::words::{numbers, tokens};
 use crate::domain::{Evidence, ItemId, Notes, Source};
 use crate::error::Result;
 use crate::research::prompts;
@@ -191,7 +191,17 @@ pub(crate) fn voice(source: &Source) -> &str {
     }
 }
 
-/// The distinct voices behind pieces of evidence.
+/// Words from which a title is so much its own that a text that has it is, or names, that work.
+pub(crate) const TELLING_TITLE: usize = 4;
+
+/// Whether two sources are readings of one work: a text that two sites print is said once.
+pub(crate) fn same_work(one: &Source, other: &Source) -> bool {
+    one.key() == other.key()
+        || tokens(&one.title).len() >= TELLING_TITLE
+            && one.title.to_lowercase() == other.title.to_lowercase()
+}
+
+/// The distinct voices behind pieces of evidence. What several sites print is one voice: the first that was read.
 pub(crate) fn voices<'a>(
     notes: &'a Notes,
     evidence: impl IntoIterator<Item = &'a Evidence>,
@@ -199,6 +209,7 @@ pub(crate) fn voices<'a>(
     evidence
         .into_iter()
         .filter_map(|it| notes.source(it.source))
+        .filter_map(|it| notes.sources.iter().find(|first| same_work(first, it)))
         .map(voice)
         .collect()
 }

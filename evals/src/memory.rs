@@ -24,12 +24,14 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let path = folder.path().to_string_lossy().into_owned();
     let indexing = peak(&mut home.command(&["index", "add", &path]))?;
     let mut numbers = Numbers(7);
+    let asked = tempfile::tempdir()?;
     let mut searching = |many: usize| -> Result<f64, Fault> {
-        let queries: Vec<String> = (0..many).map(|_| numbers.text(8)).collect();
-        let mut args = vec!["search"];
-        args.extend(queries.iter().map(String::as_str));
-        args.extend(["--folder", &path]);
-        peak(&mut home.command(&args))
+        let mut row = |nth: usize| format!("{{\"id\":{nth},\"query\":\"{}\"}}\n", numbers.text(8));
+        let rows: String = (0..many).map(&mut row).collect();
+        let file = asked.path().join(format!("{many}.jsonl"));
+        fs::write(&file, rows)?;
+        let file = file.to_string_lossy().into_owned();
+        peak(&mut home.command(&["search", "--queries", &file, "--folder", &path]))
     };
     let (one, hundred) = (searching(1)?, searching(100)?);
     println!("{PASSAGES} passages      MB   bound");

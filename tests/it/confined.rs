@@ -159,15 +159,19 @@ fn a_junk_title_gives_way_to_the_packet_and_then_to_the_first_line() {
 /// Four pages in two columns, with a running head, a page number, a hyphen at a line's end and a ligature.
 fn two_columns() -> Vec<u8> {
     let left = [
-        "The wall of the DAM was raised in two stages,",
-        "and the second was paid for by the towns. No",
-        "\\256eld was lost, but the engi-",
-        "neers found that the rock below let water through.",
+        "The wall of the DAM was raised in",
+        "two stages, and the second was paid",
+        "for by the towns. No \\256eld was",
+        "lost, but the engi-",
+        "neers found that the rock below let",
+        "water through.",
     ];
     let right = [
-        "In spring the lake of the DAM rose faster than",
-        "anybody had foreseen. The gates were opened by",
-        "hand, and the water stood at the crest for days.",
+        "In spring the lake of the DAM rose",
+        "faster than anybody had foreseen.",
+        "The DAM was opened by hand,",
+        "and the water stood at the crest",
+        "for days.",
     ];
     let pages: Vec<String> = (1..=4)
         .zip(["first", "second", "third", "fourth"])
@@ -179,7 +183,7 @@ fn two_columns() -> Vec<u8> {
                 words.push_str(&format!(") Tj 0 -{down} Td ({line}"));
             }
             for (nth, line) in right.iter().enumerate() {
-                let to = if nth == 0 { "280 42" } else { "0 -14" };
+                let to = if nth == 0 { "280 70" } else { "0 -14" };
                 words.push_str(&format!(") Tj {to} Td ({line}"));
             }
             words.push_str(&format!(") Tj -100 -500 Td ({number}"));

@@ -44,7 +44,7 @@ fn a_named_publisher_and_a_named_day_come_first() {
                 "b",
                 "Morning Post | World",
                 "2023-10-07",
-                "Dockers walked out.",
+                "The dockers of the harbour walked out over their pay on a wet morning, and many came to see it.",
             ),
             news(
                 "c",

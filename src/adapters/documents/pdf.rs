@@ -127,8 +127,39 @@ fn mend(text: &str) -> String {
     let joined = hyphens_joined(&ligatures_undone(text));
     let mut out = String::with_capacity(joined.len());
     prose::fold_into(&mut out, &joined);
+    breaks_joined(&out)
+}
+
+/// Joins `exam- ple`, which is what a reader leaves that has joined the lines already. `two- and three-storey` stays: what
+/// follows there is a word that joins others.
+fn breaks_joined(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let next = words.peek().copied();
+        match (word.strip_suffix('-'), next) {
+            (Some(stem), Some(next))
+                if stem.ends_with(char::is_lowercase)
+                    && next.starts_with(char::is_lowercase)
+                    && !JOINING.contains(&next.trim_matches(|it: char| !it.is_alphabetic())) =>
+            {
+                out.push_str(stem);
+            }
+            (_, Some(_)) => {
+                out.push_str(word);
+                out.push(' ');
+            }
+            (_, None) => out.push_str(word),
+        }
+    }
     out
 }
+
+/// Words that join others, in the larger languages of the Latin script.
+const JOINING: [&str; 22] = [
+    "and", "or", "to", "und", "oder", "bis", "sowie", "et", "ou", "y", "o", "e", "en", "of", "och",
+    "eller", "og", "i", "oraz", "lub", "ja", "tai",
+];
 
 fn ligatures_undone(text: &str) -> String {
     if !text.contains(['ﬀ', 'ﬁ', 'ﬂ', 'ﬃ', 'ﬄ', 'ﬅ', 'ﬆ']) {
@@ -175,8 +206,10 @@ fn hyphens_joined(text: &str) -> String {
     out
 }
 
-/// Drops lines that stand at the top or foot of many pages, and bare page numbers there.
+/// Drops lines that stand at the top or foot of many pages, and bare page numbers there; bare numbers that count the pages
+/// wherever they stand, for between two columns the foot of the page comes after the first.
 fn drop_running_lines(pages: &mut Pages) {
+    let counted = counts_pages(pages);
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for (_, blocks) in pages.iter() {
         let mut edge: Vec<String> = edges(blocks.len())
@@ -199,9 +232,35 @@ fn drop_running_lines(pages: &mut Pages) {
             let numbered = bare == number.to_string();
             let running =
                 it.text.len() < 160 && seen.get(&shape(&it.text)).is_some_and(|it| *it >= many);
-            !(edge && (numbered || running))
+            let counts = counted.is_some_and(|it| printed(bare) == Some(i64::from(*number) + it));
+            !(edge && (numbered || running) || counts)
         });
     }
+}
+
+/// How far the numbers that pages print are from their count, where most pages print one.
+fn counts_pages(pages: &Pages) -> Option<i64> {
+    let mut far: BTreeMap<i64, usize> = BTreeMap::new();
+    for (number, blocks) in pages {
+        let mut own: Vec<i64> = blocks
+            .iter()
+            .filter_map(|it| Some(printed(it.text.trim())? - i64::from(*number)))
+            .collect();
+        own.sort_unstable();
+        own.dedup();
+        for it in own {
+            *far.entry(it).or_default() += 1;
+        }
+    }
+    let most = far.into_iter().max_by_key(|it| it.1)?;
+    (most.1 >= 3 && 2 * most.1 > pages.len()).then_some(most.0)
+}
+
+/// The number that a text is, if it is nothing else.
+fn printed(text: &str) -> Option<i64> {
+    (text.len() < 6 && text.bytes().all(|it| it.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// The first two and the last two blocks.
@@ -258,6 +317,10 @@ mod tests {
         assert_eq!(
             mend("an exam-\nple of ﬁne print in the COVID-\n19 time"),
             "an example of fine print in the COVID- 19 time"
+        );
+        assert_eq!(
+            mend("the engi- neers of two- and three-storey houses"),
+            "the engineers of two- and three-storey houses"
         );
     }
 

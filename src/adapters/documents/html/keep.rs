@@ -23,6 +23,8 @@ pub(super) fn choose(trees: &Trees, dom: &Dom, flat: &[Flat], meta: &Metadata) -
     let mut chances = trees.chances(&rows);
     doubt_what_is_beside_an_article(flat, meta, &mut chances);
     let mut kept = best_expected_f1(flat, &sharpened(flat, &chances));
+    keep_tables_whole(flat, &mut kept);
+    keep_code_of_kept(flat, &mut kept);
     keep_headings_of_kept(flat, &chances, &mut kept);
     keep_copies_once(flat, &mut kept);
     kept
@@ -80,6 +82,40 @@ fn best_expected_f1(flat: &[Flat], chances: &[f32]) -> Vec<bool> {
         kept[*at] = true;
     }
     kept
+}
+
+/// A table of which the head or a third of the words is kept is kept whole: rows without their head, and a head without
+/// its rows, say nothing.
+fn keep_tables_whole(flat: &[Flat], kept: &mut [bool]) {
+    let row = |at: usize| {
+        flat.get(at)
+            .is_some_and(|it| it.kind == BlockKind::TableRow)
+    };
+    let mut at = 0;
+    while at < flat.len() {
+        let end = (at..).find(|at| !row(*at)).unwrap_or(flat.len());
+        if end > at {
+            let words = |of: &dyn Fn(usize) -> bool| -> u32 {
+                (at..end)
+                    .filter(|at| of(*at))
+                    .map(|at| flat[at].words)
+                    .sum()
+            };
+            if kept[at] || 3 * words(&|at| kept[at]) >= words(&|_| true).max(1) {
+                kept[at..end].fill(true);
+            }
+        }
+        at = end + 1;
+    }
+}
+
+/// Code right below kept text is kept with it: that text speaks of it.
+fn keep_code_of_kept(flat: &[Flat], kept: &mut [bool]) {
+    for at in 1..flat.len() {
+        if flat[at].kind == BlockKind::Code && flat[at].linked == 0 && kept[at - 1] {
+            kept[at] = true;
+        }
+    }
 }
 
 /// A heading right above kept text is kept with it: a reader needs it, and it costs few words.

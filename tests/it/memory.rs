@@ -226,7 +226,12 @@ pub(crate) fn log(store: Arc<Events>) -> Log {
 }
 
 pub(crate) fn question(text: &str) -> Question {
-    let method = Method {
+    Question::new(text, "2026-01-15", method())
+}
+
+/// The numbers of a small run.
+pub(crate) fn method() -> Method {
+    Method {
         effort: Effort::Standard,
         breadth: 4,
         depth: 2,
@@ -244,8 +249,7 @@ pub(crate) fn question(text: &str) -> Question {
         min_cited_records: 5,
         min_source_domains: 3,
         completeness_threshold: 0.7,
-    };
-    Question::new(text, "2026-01-15", method)
+    }
 }
 
 fn blocks(text: &str) -> Vec<Block> {

@@ -304,23 +304,13 @@ pub(crate) fn question(text: &str) -> Question {
 
 fn method() -> Method {
     Method {
-        effort: Default::default(),
-        breadth: 4,
-        depth: 2,
         max_iterations: 5,
-        results_per_query: 5,
         max_initial_search_tasks: 5,
         top_m_full_text_sources: 5,
         next_k_chunked_sources: 5,
         top_n_chunks_per_source: 5,
-        max_refinement_iterations: 2,
-        final_report_max_length: 0,
-        summary_tokens: 500,
-        max_sources: 20,
-        min_evidence_records: 5,
-        min_cited_records: 5,
-        min_source_domains: 3,
         completeness_threshold: 0.8,
+        ..crate::memory::method()
     }
 }
 

@@ -84,7 +84,11 @@ pub(super) fn plan(
     let question = question(ask, Mode::Report, loaded, surroundings)?;
     with_app(loaded, async |app| {
         let (brief, plan) = app.plan(&question).await?;
-        let models = estimate_of(app.settings(), &question)?;
+        let mut models = estimate_of(app.settings(), &question)?;
+        // The budget is a wall: no more than that is ever spent.
+        if let (Some(it), Some(most)) = (&mut models, question.budget.usd) {
+            it.usd = it.usd.map(|usd| usd.min(most));
+        }
         let as_json = wants_json(&ask.output);
         let text = |paint: Paint| match as_json {
             true => {

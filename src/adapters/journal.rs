@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc};
 
-use crate::domain::{Budget, Hit, Page, PageHash, RunId, Usage};
+use crate::domain::{Budget, Hits, Page, PageHash, RunId, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{
     Answered, Cast, Completion, Prompt, Step, StepState, Store, Tokens, crash_point,
@@ -443,9 +443,21 @@ impl Keep for Vec<f32> {
     }
 }
 
-impl Keep for Vec<Hit> {
+impl Keep for Hits {
     fn page(&self) -> Option<&Page> {
         None
+    }
+
+    fn recalled(tape: &Tape, door: &str, answer: Value) -> Result<Hits> {
+        let it: Hits = decode(door, answer)?;
+        Ok(match tape.whole() {
+            true => it,
+            // The run that was recorded has paid for it; this one does not.
+            false => Hits {
+                cost_usd: it.cost_usd.map(|_| 0.0),
+                ..it
+            },
+        })
     }
 }
 

@@ -3,8 +3,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
-use super::{folders, meaning, models};
+use super::{engines, folders, meaning, models};
 use crate::adapters::model::Limiters;
+use crate::adapters::service::{Egress, Paces};
 use crate::adapters::system;
 use crate::config::Settings;
 use crate::domain::Question;
@@ -16,12 +17,13 @@ impl Parts {
     pub fn machine() -> Parts {
         // One key bears so many calls, whichever run they are of.
         let limiters = Arc::new(Limiters::default());
+        let paces = Arc::new(Paces::default());
         Parts {
             clock: system::clock(),
             chance: system::chance(),
             open: Arc::new(move |settings, question| {
-                let limiters = Arc::clone(&limiters);
-                Box::pin(async move { local(settings, question, limiters).await })
+                let (limiters, paces) = (Arc::clone(&limiters), Arc::clone(&paces));
+                Box::pin(async move { open(settings, question, limiters, &paces).await })
             }),
             research: Arc::new(|world, log, run, question| {
                 Box::pin(research::research(world, log, run, question))
@@ -31,17 +33,29 @@ impl Parts {
     }
 }
 
-/// The doors of a question over local folders.
-async fn local(settings: &Settings, question: &Question, limiters: Arc<Limiters>) -> Result<Doors> {
+/// The doors of a question: its folders, its engines, and who reads what these find.
+async fn open(
+    settings: &Settings,
+    question: &Question,
+    limiters: Arc<Limiters>,
+    paces: &Paces,
+) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
+    let egress = Egress::default();
     let embedder = meaning::embedder(settings)?;
     let ranker = meaning::ranker(settings, embedder.clone())?;
+    let outside = engines::open(settings, &question.engines, paces, &egress)?;
     let opened = folders::open(settings, &paths, embedder).await?;
     let (models, spent_before) =
         models::open(settings, &question.models, &question.budget, limiters)?;
-    Ok(Doors {
+    let mut doors = Doors {
         models,
         spent_before,
         ..folders::doors(opened, ranker)
-    })
+    };
+    if !outside.is_empty() {
+        doors.search.extend(outside);
+        doors.readers.extend(engines::readers(settings, &egress)?);
+    }
+    Ok(doors)
 }

@@ -3,10 +3,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::adapters::folder::Meaning;
-use crate::adapters::meaning::{
-    Access, HttpEmbedder, HttpReranker, Hybrid, Qdrant, Shape, SqliteVectors,
-};
+use crate::adapters::meaning::{HttpEmbedder, HttpReranker, Hybrid, Qdrant, Shape, SqliteVectors};
 use crate::adapters::ranker::Lexical;
+use crate::adapters::service::Access;
 use crate::config::{Server, Settings};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Embedder, Ranker, VectorIndex};

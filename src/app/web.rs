@@ -26,18 +26,30 @@ pub fn guard(settings: &Settings) -> Result<Guard> {
     Ok(Guard::allowing(blocks?))
 }
 
+/// What we call ourselves, with how to reach whoever runs this, where they say so.
+pub fn agent(settings: &Settings) -> String {
+    let name = concat!(
+        "ibid/",
+        env!("CARGO_PKG_VERSION"),
+        " (research agent; reads pages for one person's question"
+    );
+    match settings.contact.as_str() {
+        "" => format!("{name})"),
+        contact => format!("{name}; {contact})"),
+    }
+}
+
 /// What fetches pages with these settings.
 ///
 /// # Errors
 /// `Usage` when `allow_net` holds what is no block of addresses.
 pub fn fetcher(settings: &Settings) -> Result<Fetcher> {
-    let agent = concat!("ibid/", env!("CARGO_PKG_VERSION"));
     let guard = guard(settings)?;
     Ok(Fetcher::new(
         guard,
         Arc::new(SystemNames),
         Bounds::default(),
-        agent,
+        &agent(settings),
     ))
 }
 

@@ -35,6 +35,10 @@ pub struct Settings {
     pub globs: Vec<String>,
     /// Blocks of addresses that may be reached though they are not of the open web, as `10.0.0.0/8`.
     pub allow_net: Vec<String>,
+    /// Search engines outside, in the order they are asked, as written: `auto`, `web`, `pubmed`, …
+    pub engines: Vec<String>,
+    /// How services can reach whoever runs this; empty where nobody says.
+    pub contact: String,
     /// The model of each role that has one, `provider:model`.
     pub models: BTreeMap<ModelRole, String>,
     /// What a role's model has of its own, for the roles that have.
@@ -169,6 +173,8 @@ impl Settings {
             folders: values.list("folders").iter().map(PathBuf::from).collect(),
             globs: values.list("globs").to_vec(),
             allow_net: values.list("allow_net").to_vec(),
+            engines: values.list("engines").to_vec(),
+            contact: values.word("contact").to_owned(),
             models: match by_key {
                 Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),
                 None => named,

@@ -14,12 +14,15 @@ mod segment;
 mod source;
 mod text;
 pub mod words;
+pub mod work;
 
 pub use budget::{Budget, StopReason, Usage};
 pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use page::{Block, BlockKind, Hit, Page, PageDraft, Passage, Sentence};
-pub use plan::{Complexity, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan};
+pub use plan::{
+    Complexity, Hits, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan,
+};
 pub use question::{
     Brief, Clarified, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn,
 };
@@ -30,3 +33,4 @@ pub use report::{
 pub use segment::sentences;
 pub use source::{Source, SourceKind, Trust};
 pub use text::Untrusted;
+pub use work::Work;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{PageHash, Untrusted, Vertical, sentences};
+use super::{PageHash, Untrusted, Vertical, Work, sentences};
 
 /// Someone says this exists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,9 +27,33 @@ pub struct Hit {
     pub vertical: Vertical,
     /// Publication date as `YYYY-MM-DD`, where the provider tells it.
     pub date: Option<String>,
+    /// What the provider knows of it as a work.
+    #[serde(default, skip_serializing_if = "Work::is_empty")]
+    pub work: Work,
+    /// Its whole text, or its abstract, where the provider gives more than a snippet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Untrusted>,
 }
 
 impl Hit {
+    /// What `provider` says is at `url`, with nothing known besides its title and a snippet.
+    pub fn new(provider: &str, url: &str, title: &str, snippet: &str) -> Hit {
+        Hit {
+            url: url.to_owned(),
+            file: None,
+            doc_id: None,
+            title: title.to_owned(),
+            snippet: Untrusted::new(snippet),
+            rank: 0,
+            score: 0.0,
+            provider: provider.to_owned(),
+            vertical: Vertical::Web,
+            date: None,
+            work: Work::of_url(url),
+            text: None,
+        }
+    }
+
     /// What tells this document from others: its own id where it has one, else the place it was
     /// found: the address that a local file gives as its own is only its word, and two may give one.
     pub fn key(&self) -> &str {

@@ -99,6 +99,9 @@ pub struct Question {
     pub budget: Budget,
     /// Folders to search, as absolute paths.
     pub folders: Vec<String>,
+    /// Search engines outside, by name, in the order they are asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<String>,
     /// Only these domains, where any are named.
     pub domains: Vec<String>,
     /// Never these domains.
@@ -129,6 +132,7 @@ impl Question {
             method,
             budget: Budget::default(),
             folders: Vec::new(),
+            engines: Vec::new(),
             domains: Vec::new(),
             not_domains: Vec::new(),
             since: None,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Page, PageHash, SourceId, Vertical};
+use super::{Hit, Page, PageHash, SourceId, Vertical, Work};
 
 /// What kind of publication a source is; decides how it is shown, not whether it is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,6 +57,9 @@ pub struct Source {
     pub site: Option<String>,
     /// What counts as one voice: the registrable domain of its URL, else the document itself (row C3).
     pub domain: String,
+    /// What is known of it as a work: its ids, who made it, where it appeared.
+    #[serde(default, skip_serializing_if = "Work::is_empty")]
+    pub work: Work,
     /// How far it can be relied on, once a report is made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
@@ -96,12 +99,38 @@ impl Source {
             date: page.date.clone(),
             site: page.site.clone(),
             domain: domain.unwrap_or_else(|| page.key().to_owned()),
+            work: Work::default(),
             trust: None,
         }
+    }
+
+    /// The same with what is known from where it was found: of a work of the web its ids, and what its page does not say of
+    /// authors, date and venue.
+    #[must_use]
+    pub fn found_as(mut self, hit: &Hit) -> Source {
+        if self.kind == SourceKind::Local {
+            return self;
+        }
+        self.work = hit.work.clone();
+        self.work.learn(&Work::of_url(&self.url));
+        self.doc_id = self.doc_id.or_else(|| hit.doc_id.clone());
+        self.author = self.author.or_else(|| named(&self.work.authors));
+        self.date = self.date.or_else(|| hit.date.clone());
+        self.site = self.site.or_else(|| self.work.venue.clone());
+        self
     }
 
     /// What tells this work from others: its own id where it has one, else the place it was read.
     pub fn key(&self) -> &str {
         super::page::key(&self.doc_id, &self.file, &self.url)
+    }
+}
+
+/// Authors in a line: all of up to three, else the first of them.
+fn named(authors: &[String]) -> Option<String> {
+    match authors {
+        [] => None,
+        few @ ([_] | [_, _] | [_, _, _]) => Some(few.join(", ")),
+        [first, ..] => Some(format!("{first} et al.")),
     }
 }

@@ -67,6 +67,34 @@ pub enum FailReason {
     NotFound,
 }
 
+impl FailReason {
+    /// Every reason with its word on the wire.
+    pub const ALL: [(FailReason, &'static str); 10] = [
+        (FailReason::BotBlock, "bot_block"),
+        (FailReason::Paywall, "paywall"),
+        (FailReason::Timeout, "timeout"),
+        (FailReason::TooLarge, "too_large"),
+        (FailReason::Robots, "robots"),
+        (FailReason::BlockedAddress, "blocked_address"),
+        (FailReason::Empty, "empty"),
+        (FailReason::Unsupported, "unsupported"),
+        (FailReason::Broken, "broken"),
+        (FailReason::NotFound, "not_found"),
+    ];
+
+    /// Its word on the wire.
+    pub fn word(self) -> &'static str {
+        let named = FailReason::ALL.iter().find(|it| it.0 == self);
+        named.map_or("broken", |it| it.1)
+    }
+
+    /// The reason that the message of a reader's error tells, which is how it passes through a journal: `: robots: …`.
+    pub fn told_in(message: &str) -> Option<FailReason> {
+        let told = |it: &&(FailReason, &str)| message.contains(&format!(": {}: ", it.1));
+        FailReason::ALL.iter().find(told).map(|it| it.0)
+    }
+}
+
 /// One thing that happened in a run. Closed: every surface handles every kind.
 ///
 /// The wire form is `{"type": "search.completed", "data": {…}}` inside an [`Envelope`].

@@ -15,6 +15,7 @@ mod weigh;
 mod check;
 mod trust;
 mod verify;
+mod works;
 mod write;
 
 mod draft;

@@ -6,7 +6,7 @@ use psl::Psl as _;
 
 use crate::domain::words::{is_stop, tokens};
 use crate::domain::{
-    Brief, Hit, Notes, Page, PageHash, Question, Source, SourceId, SourceKind, Usage,
+    Brief, Hit, Notes, Page, PageHash, Question, Source, SourceId, SourceKind, Usage, Vertical,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
@@ -121,21 +121,21 @@ pub(crate) async fn read(
         .into_iter()
         .map(|hit| async move {
             let begun = world.clock.unix_ms();
-            let page = match world.readers.iter().find(|it| it.reads(&hit)) {
-                Some(reader) => reader.read(&hit).await,
-                None => Err(Error::new(
-                    Kind::Usage,
-                    format!("reading {}: no reader for this kind", hit.url),
-                )),
-            };
+            let (page, before) = by_any(world, &hit).await;
             let ms = world.clock.unix_ms().saturating_sub(begun);
-            (hit, page, ms)
+            (hit, page, before, ms)
         })
         .collect();
     let mut answers = stream::iter(wanted).buffered(AT_ONCE);
     let mut fresh = Vec::new();
-    while let Some((hit, page, ms)) = answers.next().await {
+    while let Some((hit, page, before, ms)) = answers.next().await {
         usage.pages += 1;
+        for (reader, fault) in before {
+            log.emit(Event::Log {
+                level: "info".to_owned(),
+                message: format!("{reader} could not read {}: {}", hit.url, fault.chain()),
+            });
+        }
         match page {
             Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
             Err(fault) => {
@@ -149,12 +149,8 @@ pub(crate) async fn read(
             }
             Ok(page) => {
                 let id = SourceId::new(notes.sources.len() as u32 + 1);
-                let source = Source::of(
-                    id,
-                    SourceKind::from(hit.vertical),
-                    &page,
-                    registrable_domain(&page.url),
-                );
+                let kind = SourceKind::from(hit.vertical);
+                let source = Source::of(id, kind, &page, voice(&hit, &page)).found_as(&hit);
                 log.emit(Event::ReadCompleted {
                     source: source.clone(),
                     sentences: page.sentences().len() as u32,
@@ -177,6 +173,46 @@ pub(crate) async fn read(
     Ok(fresh)
 }
 
+/// The page behind `hit`, by the first reader that can, with what those before it failed with.
+async fn by_any(world: &World, hit: &Hit) -> (Result<Page>, Vec<(String, Error)>) {
+    let mut before: Vec<(String, Error)> = Vec::new();
+    for reader in world.readers.iter().filter(|it| it.reads(hit)) {
+        match reader.read(hit).await {
+            Ok(page) => return (Ok(page), before),
+            // What may not be asked may not be asked by another either.
+            Err(fault) if is_final(&fault) => return (Err(fault), before),
+            Err(fault) => before.push((reader.name().to_owned(), fault)),
+        }
+    }
+    // The first one's reason says most: those after it are for what it could not.
+    let fault = match before.is_empty() {
+        true => Error::new(
+            Kind::Usage,
+            format!("reading {}: no reader for this kind", hit.url),
+        ),
+        false => before.remove(0).1,
+    };
+    (Err(fault), before)
+}
+
+/// Whether no other reader may or need try.
+fn is_final(fault: &Error) -> bool {
+    matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted)
+        || matches!(
+            FailReason::told_in(&fault.chain()),
+            Some(FailReason::BlockedAddress | FailReason::Robots)
+        )
+}
+
+/// Who speaks in a page: a scholarly work for itself, wherever it is kept; else its site.
+fn voice(hit: &Hit, page: &Page) -> Option<String> {
+    let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
+    hit.work
+        .key()
+        .filter(|_| scholarly)
+        .or_else(|| registrable_domain(&page.url))
+}
+
 fn pages_left(question: &Question, usage: &Usage) -> usize {
     let by_pages = question
         .budget
@@ -194,6 +230,9 @@ fn pages_left(question: &Question, usage: &Usage) -> usize {
 }
 
 fn reason_of(fault: &Error) -> FailReason {
+    if let Some(told) = FailReason::told_in(&fault.chain()) {
+        return told;
+    }
     match fault.kind() {
         Kind::NotFound => FailReason::NotFound,
         Kind::Transient => FailReason::Timeout,

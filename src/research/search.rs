@@ -1,15 +1,17 @@
 //! Asking where something might be said, and fusing the answers (rows C7, D3, D4).
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 
-use crate::domain::{Brief, Hit, ItemId, Query, Question, Usage};
+use crate::domain::{Brief, Hit, Hits, ItemId, Query, Question, Usage, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
 use crate::research::AT_ONCE;
 use crate::research::read::Shelf;
 use crate::research::steps;
+use crate::research::works::{self, Works};
 use crate::seams::{Log, SearchProvider, World};
 
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
@@ -28,12 +30,32 @@ pub(crate) struct Found {
     hits: BTreeMap<String, Hit>,
     /// Fused score of a document for an item.
     fused: BTreeMap<(ItemId, String), f32>,
+    /// Which of them are one work.
+    works: Works,
     /// Searches that came back.
     pub(crate) answered: u32,
 }
 
-/// Sends every query to every engine; tells each start and end in the order of the plan. Gives the
-/// last failure, where there was one.
+/// Whom a query is asked: every folder of documents, but of the engines of a kind the first, and the next where that one
+/// fails or finds nothing.
+fn asked(world: &World, query: &Query) -> Vec<Vec<Arc<dyn SearchProvider>>> {
+    let serves = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&query.vertical);
+    let all = world.search.iter().filter(serves).cloned();
+    match query.vertical {
+        Vertical::Local => all.map(|it| vec![it]).collect(),
+        _ => vec![all.collect()],
+    }
+}
+
+/// How an engine answered.
+struct Answered {
+    engine: Arc<dyn SearchProvider>,
+    answer: Result<Hits>,
+    ms: u64,
+}
+
+/// Sends every query to those who are to be asked; tells each start and end in the order of the plan. Gives the last failure,
+/// where there was one.
 pub(crate) async fn search(
     world: &World,
     log: &Log,
@@ -41,69 +63,111 @@ pub(crate) async fn search(
     found: &mut Found,
     usage: &mut Usage,
 ) -> Result<Option<Error>> {
-    let calls: Vec<(Arc<dyn SearchProvider>, Query)> = queries
+    let calls: Vec<(Vec<Arc<dyn SearchProvider>>, Query)> = queries
         .iter()
         .flat_map(|query| {
-            world
-                .search
-                .iter()
-                .map(|engine| (engine.clone(), query.clone()))
+            asked(world, query)
+                .into_iter()
+                .map(|it| (it, query.clone()))
         })
+        .filter(|(engines, _)| !engines.is_empty())
         .collect();
-    for (engine, query) in &calls {
-        log.emit(Event::SearchStarted {
-            engine: engine.name().to_owned(),
-            query: query.text.clone(),
-            vertical: query.vertical,
-            item: query.item,
-            variation: query.variation,
-        });
+    for (engines, query) in &calls {
+        log.emit(started(&engines[0], query));
     }
     // Made before the first is asked: a closure kept across an await would not be `Send` for every
     // lifetime.
     let calls: Vec<_> = calls
         .into_iter()
-        .map(|(engine, query)| async move {
-            let begun = world.clock.unix_ms();
-            let answer = engine.search(&query).await;
-            let ms = world.clock.unix_ms().saturating_sub(begun);
-            (engine, query, answer, ms)
+        .map(|(engines, query)| async move {
+            let mut answers = Vec::new();
+            for engine in engines {
+                let begun = world.clock.unix_ms();
+                let answer = engine.search(&query).await;
+                let ms = world.clock.unix_ms().saturating_sub(begun);
+                let enough = match &answer {
+                    Ok(found) => !found.hits.is_empty(),
+                    // A budget that is spent is spent for the next one too.
+                    Err(fault) => matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted),
+                };
+                answers.push(Answered { engine, answer, ms });
+                if enough {
+                    break;
+                }
+            }
+            (query, answers)
         })
         .collect();
     let mut answers = stream::iter(calls).buffered(AT_ONCE);
     let mut fault = None;
-    while let Some((engine, query, answer, ms)) = answers.next().await {
-        usage.searches += 1;
-        let (hits, outcome, error) = match answer {
-            Ok(hits) if hits.is_empty() => (hits, Outcome::Empty, None),
-            Ok(hits) => (hits, Outcome::Ok, None),
-            Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
-            Err(failed) => {
-                let outcome = if failed.kind() == Kind::Transient {
-                    Outcome::RateLimited
-                } else {
-                    Outcome::Error
-                };
-                let message = failed.chain();
-                fault = Some(failed);
-                (Vec::new(), outcome, Some(message))
+    while let Some((query, answers)) = answers.next().await {
+        for (nth, it) in answers.into_iter().enumerate() {
+            if nth > 0 {
+                log.emit(started(&it.engine, &query));
             }
-        };
-        found.answered += u32::from(error.is_none());
-        let count = hits.len() as u32;
-        let new = found.take(&query, hits);
-        log.emit(Event::SearchCompleted {
-            engine: engine.name().to_owned(),
-            query: query.text,
-            item: query.item,
-            hits: count,
-            new,
-            ms,
-            cost_usd: 0.0,
-            outcome,
-            error,
+            if let Some(failed) = heard(log, &query, it, found, usage)? {
+                fault = Some(failed);
+            }
+        }
+    }
+    Ok(fault)
+}
+
+fn started(engine: &Arc<dyn SearchProvider>, query: &Query) -> Event {
+    Event::SearchStarted {
+        engine: engine.name().to_owned(),
+        query: query.text.clone(),
+        vertical: query.vertical,
+        item: query.item,
+        variation: query.variation,
+    }
+}
+
+/// Takes in one answer and tells it; gives the failure that it was, if it was one.
+fn heard(
+    log: &Log,
+    query: &Query,
+    answered: Answered,
+    found: &mut Found,
+    usage: &mut Usage,
+) -> Result<Option<Error>> {
+    usage.searches += 1;
+    let (engine, ms) = (answered.engine.name().to_owned(), answered.ms);
+    let mut fault = None;
+    let (hits, outcome, error) = match answered.answer {
+        Ok(hits) if hits.hits.is_empty() => (hits, Outcome::Empty, None),
+        Ok(hits) => (hits, Outcome::Ok, None),
+        Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+        Err(failed) => {
+            let outcome = match failed.kind() {
+                Kind::Transient => Outcome::RateLimited,
+                _ => Outcome::Error,
+            };
+            let message = failed.chain();
+            fault = Some(failed);
+            (Hits::default(), outcome, Some(message))
+        }
+    };
+    found.answered += u32::from(error.is_none());
+    for remark in &hits.remarks {
+        log.emit(Event::Log {
+            level: "info".to_owned(),
+            message: format!("{engine}: {remark}"),
         });
     }
+    let count = hits.hits.len() as u32;
+    let new = found.take(query, hits.hits);
+    log.emit(Event::SearchCompleted {
+        engine,
+        query: query.text.clone(),
+        item: query.item,
+        hits: count,
+        new,
+        ms,
+        cost_usd: hits.cost_usd.unwrap_or(0.0),
+        outcome,
+        error,
+    });
     Ok(fault)
 }
 
@@ -112,13 +176,16 @@ impl Found {
     fn take(&mut self, query: &Query, hits: Vec<Hit>) -> u32 {
         let mut new = 0;
         for (place, hit) in hits.into_iter().enumerate() {
-            let key = hit.key().to_owned();
+            let key = self.works.key(&hit);
             *self.fused.entry((query.item, key.clone())).or_insert(0.0) +=
                 1.0 / (RRF_K + place as f32 + 1.0);
-            self.hits.entry(key).or_insert_with(|| {
-                new += 1;
-                hit
-            });
+            match self.hits.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert(hit);
+                    new += 1;
+                }
+                Entry::Occupied(known) => works::merge(known.into_mut(), hit),
+            }
         }
         new
     }
@@ -159,13 +226,15 @@ impl Found {
 
     /// How many distinct voices any search has named.
     pub(crate) fn domains(&self) -> u32 {
-        let all: BTreeSet<String> = self
-            .hits
-            .values()
-            .map(|it| {
-                super::read::registrable_domain(&it.url).unwrap_or_else(|| it.key().to_owned())
-            })
-            .collect();
+        let all: BTreeSet<String> =
+            self.hits
+                .values()
+                .map(|it| match it.vertical {
+                    Vertical::Scholar | Vertical::Pubmed => it.key().to_owned(),
+                    _ => super::read::registrable_domain(&it.url)
+                        .unwrap_or_else(|| it.key().to_owned()),
+                })
+                .collect();
         all.len() as u32
     }
 
@@ -182,7 +251,8 @@ impl Found {
     ) -> Result<Vec<Hit>> {
         let mut totals: BTreeMap<&str, f32> = BTreeMap::new();
         for ((item, key), score) in &self.fused {
-            if items.contains(item) && !shelf.tried(key) {
+            let tried = |it: &Hit| shelf.tried(it.key());
+            if items.contains(item) && !self.hits.get(key).is_some_and(tried) {
                 *totals.entry(key).or_insert(0.0) += score;
             }
         }

@@ -42,7 +42,7 @@ const SAME_BEGINNING: usize = 5;
 /// # Errors
 /// Those of `provider`.
 pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hit>> {
-    let plain = provider.search(query).await?;
+    let plain = provider.search(query).await?.hits;
     let followed: Vec<Hit> = followed(&query.text, &plain).cloned().collect();
     let mut paths = Vec::new();
     for from in &followed {
@@ -53,7 +53,7 @@ pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hi
                 limit: PER_NAME,
                 ..query.clone()
             };
-            let about = provider.search(&asked).await?;
+            let about = provider.search(&asked).await?.hits;
             path.extend(about.into_iter().find(|it| titled(&it.title, &name)));
         }
         paths.push(path);

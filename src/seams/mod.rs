@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::domain::{Hit, Page, Query, StopReason};
+use crate::domain::{Hit, Hits, Page, Query, StopReason, Vertical};
 use crate::error::Result;
 
 pub use cast::{Cast, Player};
@@ -38,8 +38,12 @@ pub use store::{Answered, Order, RunRow, Step, StepState, Store};
 pub trait SearchProvider: Send + Sync {
     /// Its name in events and reports: `local`, `pubmed`, `searxng`, …
     fn name(&self) -> &str;
+    /// What it is asked for: local documents, unless it says otherwise.
+    fn verticals(&self) -> &[Vertical] {
+        &[Vertical::Local]
+    }
     /// Hits for `query`, best first.
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>>;
+    async fn search(&self, query: &Query) -> Result<Hits>;
 }
 
 /// Reads what is said there.

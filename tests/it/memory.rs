@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ibid::domain::words::content_stems;
 use ibid::domain::{
-    Block, BlockKind, Effort, Hit, Method, Page, PageDraft, PageHash, Query, Question, Report,
-    RunId, Untrusted, Vertical,
+    Block, BlockKind, Effort, Hit, Hits, Method, Page, PageDraft, PageHash, Query, Question,
+    Report, RunId, Untrusted, Vertical, Work,
 };
 use ibid::record::{Envelope, Event};
 use ibid::seams::{
@@ -51,7 +51,7 @@ impl SearchProvider for Pages {
     fn name(&self) -> &str {
         "local"
     }
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+    async fn search(&self, query: &Query) -> Result<Hits> {
         let n = self.pages.len() as f32;
         let average = self.lengths.iter().sum::<f32>() / n.max(1.0);
         let mut scores: BTreeMap<u32, f32> = BTreeMap::new();
@@ -90,9 +90,12 @@ impl SearchProvider for Pages {
                     provider: "local".to_owned(),
                     vertical: Vertical::Local,
                     date: page.date.clone(),
+                    work: Work::default(),
+                    text: None,
                 }
             })
-            .collect())
+            .collect::<Vec<Hit>>()
+            .into())
     }
 }
 

@@ -13,9 +13,9 @@ use ibid::app::{App, Doors, Parts};
 use ibid::config::Settings;
 use ibid::domain::{
     Block, BlockKind, Budget, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
-    Evidence, EvidenceId, Gate, GateVerdict, Hit, ItemId, Method, MethodNote, Mode, Page,
+    Evidence, EvidenceId, Gate, GateVerdict, Hit, Hits, ItemId, Method, MethodNote, Mode, Page,
     PageDraft, Query, Question, Report, RunId, Source, SourceId, SourceKind, Stance, StopReason,
-    Untrusted, Usage, Variation, Vertical,
+    Untrusted, Usage, Variation, Vertical, Work,
 };
 use ibid::record::{Event, Outcome, Phase};
 use ibid::seams::{FrozenClock, Go, Log, PageReader, Ranker, SearchProvider, SeededChance, World};
@@ -70,7 +70,7 @@ impl SearchProvider for Shelf {
         "shelf"
     }
 
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+    async fn search(&self, query: &Query) -> Result<Hits> {
         self.answer(format!("search {}", query.text)).await?;
         let hit = |n: u32| Hit {
             url: format!("https://shelf.test/{}/{n}", query.text.replace(' ', "-")),
@@ -83,8 +83,10 @@ impl SearchProvider for Shelf {
             provider: "shelf".to_owned(),
             vertical: query.vertical,
             date: None,
+            work: Work::default(),
+            text: None,
         };
-        Ok((1..=query.limit).map(hit).collect())
+        Ok((1..=query.limit).map(hit).collect::<Vec<Hit>>().into())
     }
 }
 

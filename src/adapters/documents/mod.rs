@@ -23,7 +23,7 @@ mod render;
 mod rows;
 mod trial;
 mod unread;
-mod xml;
+pub(in crate::adapters) mod xml;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -121,9 +121,9 @@ pub struct Origin {
 
 /// Why a reader gave up, before it is known which file it was.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct Trouble {
+pub(in crate::adapters) struct Trouble {
     reason: FailReason,
-    message: String,
+    pub(in crate::adapters) message: String,
 }
 
 impl Trouble {

@@ -9,7 +9,7 @@ use super::Trouble;
 use crate::record::FailReason;
 
 /// One thing in an XML file; names come without their prefix.
-pub(super) enum Piece<'a> {
+pub(in crate::adapters) enum Piece<'a> {
     /// A start tag; an empty element gives start and end.
     Start(&'a str, &'a dyn Fn(&str) -> Option<String>),
     /// An end tag.
@@ -22,7 +22,10 @@ pub(super) enum Piece<'a> {
 ///
 /// # Errors
 /// [`FailReason::Broken`] where it is not well formed.
-pub(super) fn walk(bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) -> Result<(), Trouble> {
+pub(in crate::adapters) fn walk(
+    bytes: &[u8],
+    each: &mut dyn FnMut(Piece<'_>),
+) -> Result<(), Trouble> {
     let (text, _) = super::charset::decode(bytes, None);
     let mut reader = Reader::from_str(&text);
     reader.config_mut().check_end_names = false;

@@ -9,7 +9,7 @@ use super::postings::{column, postings};
 use super::rank::{Ranked, rank};
 use super::rows::{Shown, damaged, pages, shown};
 use super::schema::Fields;
-use crate::domain::{Hit, Page, Untrusted, Vertical};
+use crate::domain::{Hit, Page, Untrusted, Vertical, Work};
 
 /// Most bytes of a found document's `content`.
 const CONTENT: usize = 4_000;
@@ -51,6 +51,8 @@ impl Found {
             provider: super::NAME.to_owned(),
             vertical: Vertical::Local,
             date: self.date,
+            work: Work::default(),
+            text: None,
         }
     }
 }
@@ -175,6 +177,8 @@ fn hit_of(it: Shown) -> Hit {
         provider: super::NAME.to_owned(),
         vertical: Vertical::Local,
         date: it.date,
+        work: Work::default(),
+        text: None,
     }
 }
 

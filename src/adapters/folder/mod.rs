@@ -33,7 +33,7 @@ use self::postings::Statistics;
 use self::rows::pages;
 use self::schema::{Fields, VERSION};
 use crate::adapters::documents::{Fault, Limits, Taken, read_file};
-use crate::domain::{Hit, Page, Query};
+use crate::domain::{Hit, Hits, Page, Query};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{PageReader, SearchProvider};
 
@@ -430,7 +430,7 @@ impl SearchProvider for Folder {
         NAME
     }
 
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+    async fn search(&self, query: &Query) -> Result<Hits> {
         let filter = Filter {
             domains: query.domains.clone(),
             not_domains: query.not_domains.clone(),
@@ -443,7 +443,8 @@ impl SearchProvider for Folder {
         Ok((1..)
             .zip(found)
             .map(|(rank, it)| it.into_hit(rank))
-            .collect())
+            .collect::<Vec<Hit>>()
+            .into())
     }
 }
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{Door, Journal, MODEL, RANK, READ, SEARCH, encode};
-use crate::domain::{Hit, Page, PageHash, Query};
+use crate::domain::{Hit, Hits, Page, PageHash, Query, Vertical};
 use crate::error::Result;
 use crate::seams::{Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, Sink};
 
@@ -38,7 +38,11 @@ impl SearchProvider for JournaledSearch {
         self.inner.name()
     }
 
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+    fn verticals(&self) -> &[Vertical] {
+        self.inner.verticals()
+    }
+
+    async fn search(&self, query: &Query) -> Result<Hits> {
         // For which item and by which variation is our own bookkeeping, not part of the question.
         let asked = json!({
             "text": query.text,

@@ -3,11 +3,11 @@ use async_trait::async_trait;
 use reqwest::Method;
 use serde_json::json;
 
-use super::post::{Access, Post};
 use super::unit;
 use crate::adapters::model::embeddings::Embeddings;
 use crate::adapters::model::providers::Auth;
 use crate::adapters::model::{Dialect, ModelFault, Target};
+use crate::adapters::service::{Access, Service};
 use crate::error::{Error, Kind, Result};
 use crate::seams::Embedder;
 
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 64;
 
 /// An embedding model behind an HTTP interface.
 pub struct HttpEmbedder {
-    post: Post,
+    service: Service,
     model: String,
     path: &'static str,
 }
@@ -47,7 +47,7 @@ impl HttpEmbedder {
             key: target.key,
         };
         Ok(HttpEmbedder {
-            post: Post::open(&name, access)?,
+            service: Service::open(&name, access)?,
             model: target.model,
             path,
         })
@@ -61,7 +61,7 @@ impl HttpEmbedder {
             .collect();
         let body = json!({ "model": self.model, "input": texts });
         let vectors = self
-            .post
+            .service
             .ask(Method::POST, self.path, &body, |status, headers, body| {
                 let found = Embeddings::parse(status, headers, body)?.vectors;
                 match found.len() == texts.len() {
@@ -79,7 +79,7 @@ impl HttpEmbedder {
 #[async_trait]
 impl Embedder for HttpEmbedder {
     fn name(&self) -> &str {
-        self.post.name()
+        self.service.name()
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {

@@ -7,14 +7,12 @@
 pub mod bert;
 pub mod http;
 pub mod hybrid;
-mod post;
 pub mod qdrant;
 pub mod rerank;
 pub mod sqlite;
 
 pub use http::HttpEmbedder;
 pub use hybrid::Hybrid;
-pub use post::Access;
 pub use qdrant::Qdrant;
 pub use rerank::{HttpReranker, Shape};
 pub use sqlite::SqliteVectors;

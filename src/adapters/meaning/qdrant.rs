@@ -3,8 +3,8 @@ use async_trait::async_trait;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::post::{Access, Post};
 use crate::adapters::model::{Headers, ModelFault};
+use crate::adapters::service::{Access, Service};
 use crate::error::Result;
 use crate::seams::{Vector, VectorIndex};
 
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 256;
 
 /// The vectors of one collection in Qdrant. It is made with the first that is put; likeness is the cosine.
 pub struct Qdrant {
-    post: Post,
+    service: Service,
     path: String,
 }
 
@@ -28,7 +28,7 @@ impl Qdrant {
             ..access
         };
         Ok(Qdrant {
-            post: Post::open("qdrant", access)?,
+            service: Service::open("qdrant", access)?,
             path: format!("/collections/{collection}"),
         })
     }
@@ -36,7 +36,7 @@ impl Qdrant {
     /// The `result` of an answer; `None` where the collection is not there yet.
     async fn ask(&self, method: Method, rest: &str, body: Value) -> Result<Option<Value>> {
         let path = format!("{}{rest}", self.path);
-        self.post.ask(method, &path, &body, result).await
+        self.service.ask(method, &path, &body, result).await
     }
 
     async fn make(&self, width: usize) -> Result<()> {

@@ -3,9 +3,9 @@ use async_trait::async_trait;
 use reqwest::Method;
 use serde_json::json;
 
-use super::post::{Access, Post};
 use crate::adapters::model::ModelFault;
 use crate::adapters::model::embeddings::scores;
+use crate::adapters::service::{Access, Service};
 use crate::error::Result;
 use crate::seams::Ranker;
 
@@ -60,7 +60,7 @@ impl Shape {
 
 /// A reranker behind an HTTP interface.
 pub struct HttpReranker {
-    post: Post,
+    service: Service,
     shape: Shape,
     model: String,
 }
@@ -72,7 +72,7 @@ impl HttpReranker {
     /// `Setup` when the system's certificates cannot be read.
     pub fn open(name: &str, shape: Shape, model: &str, access: Access) -> Result<HttpReranker> {
         Ok(HttpReranker {
-            post: Post::open(name, access)?,
+            service: Service::open(name, access)?,
             shape,
             model: model.to_owned(),
         })
@@ -82,7 +82,7 @@ impl HttpReranker {
 #[async_trait]
 impl Ranker for HttpReranker {
     fn name(&self) -> &str {
-        self.post.name()
+        self.service.name()
     }
 
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
@@ -102,7 +102,7 @@ impl Ranker for HttpReranker {
             }
         };
         let rows = self
-            .post
+            .service
             .ask(
                 Method::POST,
                 self.shape.path(),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::adapters::journal::Tape;
-use crate::domain::{Hit, Page, Query};
+use crate::adapters::search;
+use crate::domain::{Hit, Hits, Page, Query, Vertical};
 use crate::error::Result;
 use crate::seams::{Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, Sink};
 
@@ -42,7 +43,11 @@ impl SearchProvider for Silent {
         &self.name
     }
 
-    async fn search(&self, query: &Query) -> Result<Vec<Hit>> {
+    fn verticals(&self) -> &[Vertical] {
+        search::verticals_of(&self.name)
+    }
+
+    async fn search(&self, query: &Query) -> Result<Hits> {
         Err(self.tape.nobody(&self.name, &query.text))
     }
 }

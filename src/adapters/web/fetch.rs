@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::guard::{Blocked, Guard, Target};
 use super::unpack::{ACCEPTED, Unpacking};
 use crate::adapters::model::http::install_tls;
+use crate::adapters::service::{Egress, host_of};
 use crate::record::FailReason;
 
 /// Clients kept, each for a name and the addresses that were checked for it.
@@ -123,6 +124,7 @@ pub struct Fetcher {
     names: Arc<dyn Names>,
     bounds: Bounds,
     agent: String,
+    egress: Egress,
     clients: Mutex<VecDeque<(Key, Client)>>,
 }
 
@@ -137,8 +139,16 @@ impl Fetcher {
             names,
             bounds,
             agent: agent.to_owned(),
+            egress: Egress::default(),
             clients: Mutex::default(),
         }
+    }
+
+    /// The same, with what leaves the machine noted in `egress`.
+    #[must_use]
+    pub fn noted(mut self, egress: Egress) -> Fetcher {
+        self.egress = egress;
+        self
     }
 
     /// What is at `url`.
@@ -208,6 +218,7 @@ impl Fetcher {
             // An address was judged as such.
             None => self.client("", Vec::new())?,
         };
+        self.egress.sent(&host_of(target.url().as_str()), 0);
         let request = client
             .get(target.url().clone())
             .header("accept", WANTED)
@@ -274,9 +285,13 @@ impl Fetcher {
         };
         let mut body = Unpacking::of(header("content-encoding").as_deref(), most).map_err(amiss)?;
         let mut pieces = answer.bytes_stream();
+        let host = host_of(target.url().as_str());
         loop {
             match timeout(self.bounds.silence, pieces.next()).await {
-                Ok(Some(Ok(piece))) => body.take(&piece).map_err(amiss)?,
+                Ok(Some(Ok(piece))) => {
+                    self.egress.received(&host, piece.len());
+                    body.take(&piece).map_err(amiss)?;
+                }
                 Ok(Some(Err(fault))) => {
                     return Err(Unfetched::new(FailReason::Broken, told(&fault)));
                 }

@@ -1,10 +1,11 @@
 //! Round by round: ask for what is open, read what is found, weigh it, see what is covered.
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::domain::words::share;
 use crate::domain::{
     Brief, Complexity, Coverage, Effort, Gate, Item, ItemId, Mode, Notes, Plan, Query, Question,
-    StopReason, Usage, Variation,
+    StopReason, Usage, Variation, Vertical,
 };
 use crate::error::{Error, Result};
 use crate::record::{Event, Phase};
@@ -14,9 +15,10 @@ use crate::research::gathered::Gathered;
 use crate::research::read::{self, Shelf};
 use crate::research::search::{self, Found};
 use crate::research::searches;
-use crate::research::unaided::{queries, score::Scale};
+use crate::research::unaided::queries::{self, Places};
+use crate::research::unaided::score::Scale;
 use crate::research::weigh;
-use crate::seams::{Go, Log, World};
+use crate::seams::{Go, Log, SearchProvider, World};
 
 /// How far to go.
 struct Pace {
@@ -52,6 +54,7 @@ pub(crate) struct Gathering<'a> {
     question: &'a Question,
     brief: &'a Brief,
     pace: Pace,
+    places: Places,
     /// What was found so far.
     pub(crate) gathered: Gathered,
     /// What weighed it; it knows the words met.
@@ -79,6 +82,7 @@ impl<'a> Gathering<'a> {
             question,
             brief,
             pace,
+            places: Places::of(&world.search),
             gathered: Gathered {
                 notes,
                 shelf: Shelf::without(&world.unreadable),
@@ -101,8 +105,14 @@ impl<'a> Gathering<'a> {
     pub(crate) async fn until_enough(&mut self, aid: &mut Aid<'_>) -> Result<()> {
         let plan = &self.gathered.notes.plan;
         let breadth = self.pace.breadth;
-        let mut next =
-            queries::first_round(self.question, self.brief, plan, breadth, &mut self.asked)?;
+        let mut next = queries::first_round(
+            &self.places,
+            self.question,
+            self.brief,
+            plan,
+            breadth,
+            &mut self.asked,
+        )?;
         self.gathered.stop = loop {
             let wave = self.gathered.waves;
             if wave > 0
@@ -168,7 +178,14 @@ impl<'a> Gathering<'a> {
             let item = items.reduce(|best, it| if near(it) > near(best) { it } else { best });
             let Some(item) = item else { continue };
             let own = vec![(Variation::Gap, query.clone())];
-            next.extend(queries::given(self.question, item, own, 1, &mut self.asked));
+            next.extend(queries::given(
+                &self.places,
+                self.question,
+                item,
+                own,
+                1,
+                &mut self.asked,
+            ));
         }
         if next.is_empty() {
             return Ok(false);
@@ -185,7 +202,7 @@ impl<'a> Gathering<'a> {
         let wave = got.waves;
         log.enter(Phase::Research, Some(wave));
         let items = items_of(&next);
-        let cut = within_searches(question, &got.usage, &mut next, world.search.len());
+        let cut = within_searches(question, &got.usage, &mut next, folders(world));
         log.emit(Event::WaveStarted {
             items: items.clone(),
             queries: next.len() as u32,
@@ -258,15 +275,17 @@ impl<'a> Gathering<'a> {
                 continue;
             };
             let own = vec![(Variation::Gap, name)];
-            next.extend(queries::given(self.question, item, own, 1, &mut self.asked));
+            next.extend(queries::given(
+                &self.places,
+                self.question,
+                item,
+                own,
+                1,
+                &mut self.asked,
+            ));
         }
         let got = &mut self.gathered;
-        within_searches(
-            self.question,
-            &got.usage,
-            &mut next,
-            self.world.search.len(),
-        );
+        within_searches(self.question, &got.usage, &mut next, folders(self.world));
         if next.is_empty() {
             return Ok(());
         }
@@ -289,7 +308,7 @@ impl<'a> Gathering<'a> {
     }
 
     fn spent(&self) -> bool {
-        spent(self.question, &self.gathered.usage, self.world.search.len())
+        spent(self.question, &self.gathered.usage, folders(self.world))
     }
 
     /// Queries for what is still open, each gap told (rows D6, E11).
@@ -318,10 +337,18 @@ impl<'a> Gathering<'a> {
                 .map(|it| (it.variation, it.query.trim().to_owned()))
                 .collect();
             let most = self.pace.breadth.min(3);
-            let by_model = queries::given(self.question, item, own, most, &mut self.asked);
+            let by_model = queries::given(
+                &self.places,
+                self.question,
+                item,
+                own,
+                most,
+                &mut self.asked,
+            );
             if by_model.is_empty() {
                 let met = got.shelf.names_met(self.brief);
                 next.extend(queries::gap_round(
+                    &self.places,
                     self.question,
                     item,
                     &gap.query,
@@ -334,6 +361,12 @@ impl<'a> Gathering<'a> {
         }
         Ok(next)
     }
+}
+
+/// How many searches a query to folders is; a query to the outside is one, or few where engines fail.
+fn folders(world: &World) -> usize {
+    let local = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&Vertical::Local);
+    world.search.iter().filter(local).count().max(1)
 }
 
 fn items_of(queries: &[Query]) -> Vec<ItemId> {

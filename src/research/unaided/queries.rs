@@ -1,16 +1,53 @@
 //! What is sent to a search for an item: variations at first, then what closes its gap.
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::domain::words::{content_stems, tokens};
 use crate::domain::{Brief, Item, Plan, Query, Question, Variation, Vertical};
 use crate::error::Result;
 use crate::research::prompts::{self, fill};
+use crate::seams::SearchProvider;
 
 use super::intake::is_weak;
+
+/// Where to ask: in folders of documents, or of the outside in these verticals.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Places {
+    local: bool,
+    outside: Vec<Vertical>,
+}
+
+impl Places {
+    /// What those who search are asked for.
+    pub(crate) fn of(search: &[Arc<dyn SearchProvider>]) -> Places {
+        let serves = |it: Vertical| search.iter().any(|engine| engine.verticals().contains(&it));
+        Places {
+            local: serves(Vertical::Local),
+            // News are asked for by questions that say so; a general search finds them too.
+            outside: [Vertical::Web, Vertical::Scholar, Vertical::Pubmed]
+                .into_iter()
+                .filter(|it| serves(*it))
+                .collect(),
+        }
+    }
+
+    /// Where the `nth` query for an item is asked, from 0: a folder takes all; of the outside, which is slow and counts calls,
+    /// every vertical takes the first, and the first vertical the second.
+    fn of_nth(&self, nth: usize) -> Vec<Vertical> {
+        let local = self.local.then_some(Vertical::Local);
+        let outside = match nth {
+            0 => self.outside.as_slice(),
+            1 => &self.outside[..self.outside.len().min(1)],
+            _ => &[],
+        };
+        local.into_iter().chain(outside.iter().copied()).collect()
+    }
+}
 
 /// Queries for `items`, at most `breadth` for each, in the order of the plan; no two that would
 /// find the same (equal stems).
 pub(crate) fn first_round(
+    places: &Places,
     question: &Question,
     brief: &Brief,
     plan: &Plan,
@@ -20,9 +57,11 @@ pub(crate) fn first_round(
     let mut found = Vec::new();
     for item in plan.items() {
         let texts = variations(brief, item)?;
+        let mut mine = Vec::new();
         for (variation, text) in texts.into_iter().take(breadth as usize) {
-            push(question, item, variation, text, asked, &mut found);
+            push(question, item, variation, text, asked, &mut mine);
         }
+        found.extend(placed(places, mine));
     }
     Ok(found)
 }
@@ -30,6 +69,7 @@ pub(crate) fn first_round(
 /// Queries for an item that is still open: what is missing, what was met while reading, and
 /// each time broader (row E11).
 pub(crate) fn gap_round(
+    places: &Places,
     question: &Question,
     item: &Item,
     gap_query: &str,
@@ -48,11 +88,12 @@ pub(crate) fn gap_round(
         }
         push(question, item, Variation::Gap, text, asked, &mut found);
     }
-    found
+    placed(places, found)
 }
 
 /// Queries for an item in words that were thought of elsewhere, at most `most`.
 pub(crate) fn given(
+    places: &Places,
     question: &Question,
     item: &Item,
     texts: Vec<(Variation, String)>,
@@ -64,6 +105,19 @@ pub(crate) fn given(
         if found.len() < most as usize {
             push(question, item, variation, text, asked, &mut found);
         }
+    }
+    placed(places, found)
+}
+
+/// Each query of an item where it is to be asked.
+fn placed(places: &Places, queries: Vec<Query>) -> Vec<Query> {
+    let mut found = Vec::new();
+    for (nth, query) in queries.into_iter().enumerate() {
+        let verticals = places.of_nth(nth).into_iter();
+        found.extend(verticals.map(|vertical| Query {
+            vertical,
+            ..query.clone()
+        }));
     }
     found
 }

@@ -92,6 +92,12 @@ pub struct Sources {
     /// Search this folder of documents (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub folder: Vec<PathBuf>,
+    /// Search engines outside, by name, or web, news, scholar, auto, none (repeatable, or with commas)
+    #[arg(long, value_name = "ENGINE", value_delimiter = ',')]
+    pub engine: Vec<String>,
+    /// Search folders alone; nothing is asked outside but the model
+    #[arg(long, conflicts_with = "engine")]
+    pub only_local: bool,
     /// Only sources of this domain (repeatable)
     #[arg(long, value_name = "DOMAIN", value_parser = domain)]
     pub domain: Vec<String>,

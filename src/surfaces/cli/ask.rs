@@ -9,6 +9,7 @@ use super::console::{Console, Paint};
 use super::exit::{Done, Exit};
 use super::when::{Edge, day};
 use super::{follow, help, with_app};
+use crate::app::engines::resolve;
 use crate::app::models::{Estimate, estimate as estimate_of};
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::domain::{Brief, Mode, Plan, Question};
@@ -233,13 +234,31 @@ fn grouped(n: u64) -> String {
     out
 }
 
-/// The question, if there is a folder to search for it.
+/// The question, if there is anything to search for it.
 fn searched(question: Question) -> Result<Question> {
-    if question.folders.is_empty() {
+    if question.folders.is_empty() && question.engines.is_empty() {
         return Err(Error::new(Kind::Setup, "there is nothing to search")
-            .hint("name a folder of documents with --folder DIR, or for good: ibid config set folders DIR"));
+            .hint("name a folder of documents with --folder DIR, or engines with --engine web (`ibid engines` lists them)"));
     }
     Ok(question)
+}
+
+/// The engines to ask: those named by `--engine`, else those of the settings. Where these say `auto`, folders that are named are
+/// searched alone: who has put documents together means these.
+fn engines(sources: &Sources, loaded: &Loaded, with_folders: bool) -> Result<Vec<String>> {
+    let settings = &loaded.settings;
+    if sources.only_local {
+        return Ok(Vec::new());
+    }
+    let named = if sources.engine.is_empty() {
+        &settings.engines
+    } else {
+        &sources.engine
+    };
+    if sources.engine.is_empty() && with_folders && *named == ["auto"] {
+        return Ok(Vec::new());
+    }
+    resolve(settings, named)
 }
 
 /// Everything a run depends on, frozen now.
@@ -254,8 +273,10 @@ fn question(
     let settings = &loaded.settings;
     let folders = folders(&ask.sources.folder, loaded, surroundings)?;
     let (since, until) = dates(&ask.sources, today)?;
+    let engines = engines(&ask.sources, loaded, !folders.is_empty())?;
     Ok(Question {
         mode,
+        engines,
         budget: settings.budget,
         folders,
         domains: ask.sources.domain.clone(),

@@ -1,0 +1,391 @@
+//! PubMed, through the E-utilities of the NCBI: search for ids, then fetch the records with their abstracts.
+use async_trait::async_trait;
+
+use super::answer::{Read, cut, json, parts, text, title, whole, word};
+use super::words::{is_written, keywords};
+use super::xml::Element;
+use super::{Api, Given};
+use crate::adapters::model::{Headers, ModelFault};
+use crate::adapters::service::{Ask, Service};
+use crate::domain::work::{doi, pmcid, pmid};
+use crate::domain::{Hit, Hits, Query, Work};
+use crate::error::Result;
+
+/// Ids asked for in one address; more are kept on the history server and fetched from there.
+const IN_ADDRESS: usize = 200;
+
+/// `esearch.fcgi`, then `efetch.fcgi`.
+struct Pubmed {
+    key: Option<String>,
+    contact: Option<String>,
+}
+
+pub(super) fn api(given: &Given) -> Box<dyn super::Api> {
+    Box::new(Pubmed {
+        key: given.key.clone(),
+        contact: given.contact.clone(),
+    })
+}
+
+/// What a search for ids found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Ids {
+    pub(super) count: u64,
+    pub(super) ids: Vec<String>,
+    /// Where the whole answer is kept: the history server's `WebEnv` and `query_key`.
+    pub(super) history: Option<(String, String)>,
+    /// What PubMed says of the query: words it does not know.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Pubmed {
+    /// The parameters that every call has.
+    fn common<'a>(&'a self, own: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+        let mut all = vec![("db", "pubmed"), ("tool", "ibid")];
+        all.extend(self.contact.as_deref().map(|it| ("email", it)));
+        all.extend(self.key.as_deref().map(|it| ("api_key", it)));
+        all.extend(own);
+        all
+    }
+
+    async fn ids(&self, service: &Service, term: &str, query: &Query) -> Result<Ids> {
+        let limit = query.limit.to_string();
+        let mut own = vec![
+            ("term", term),
+            ("retmax", &limit),
+            ("retmode", "json"),
+            ("sort", "relevance"),
+        ];
+        if query.limit as usize > IN_ADDRESS {
+            own.push(("usehistory", "y"));
+        }
+        let slashes = |it: &Option<String>| it.as_ref().map(|it| it.replace('-', "/"));
+        let (since, until) = (slashes(&query.since), slashes(&query.until));
+        if since.is_some() || until.is_some() {
+            own.push(("datetype", "pdat"));
+            own.push(("mindate", since.as_deref().unwrap_or("1800")));
+            own.push(("maxdate", until.as_deref().unwrap_or("3000")));
+        }
+        service
+            .answered(&Ask::get("/esearch.fcgi", &self.common(&own)), ids)
+            .await
+    }
+}
+
+#[async_trait]
+impl Api for Pubmed {
+    async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
+        let words = keywords(&query.text);
+        let mut found = Ids::default();
+        for term in terms(&query.text, &words) {
+            found = self.ids(service, &term, query).await?;
+            if !found.ids.is_empty() {
+                break;
+            }
+        }
+        if found.ids.is_empty() {
+            return Ok(Hits {
+                remarks: found.remarks,
+                ..Hits::default()
+            });
+        }
+        let wanted = found.ids.join(",");
+        let limit = query.limit.to_string();
+        let own: Vec<(&str, &str)> = match &found.history {
+            Some((env, key)) => vec![
+                ("WebEnv", env),
+                ("query_key", key),
+                ("retmax", &limit),
+                ("retmode", "xml"),
+            ],
+            None => vec![("id", &wanted), ("rettype", "abstract"), ("retmode", "xml")],
+        };
+        let records = service
+            .answered(&Ask::get("/efetch.fcgi", &self.common(&own)), records)
+            .await?;
+        // Records come in the order of their ids; the search has put them by relevance.
+        let mut records: Vec<Hit> = records;
+        let place = |it: &Hit| {
+            let of = |id: &String| it.work.pmid.as_ref() == Some(id);
+            found.ids.iter().position(of).unwrap_or(usize::MAX)
+        };
+        records.sort_by_key(place);
+        Ok(Hits {
+            hits: records,
+            remarks: found.remarks,
+            cost_usd: None,
+        })
+    }
+}
+
+/// The terms to try, the strictest first: a query in PubMed's own syntax as it is; else all telling words, then any of them,
+/// which PubMed orders by relevance.
+fn terms(text: &str, words: &[String]) -> Vec<String> {
+    if is_written(text) || words.is_empty() {
+        return vec![text.to_owned()];
+    }
+    let mut all = vec![words.join(" ")];
+    if words.len() > 2 {
+        all.push(words.join(" OR "));
+    }
+    all
+}
+
+/// The ids in an answer of `esearch`, in JSON or XML.
+pub(super) fn ids(status: u16, headers: &Headers, body: &[u8]) -> Read<Ids> {
+    if body.trim_ascii_start().starts_with(b"<") {
+        text(status, headers, body)?;
+        let tree = Element::of(body)?;
+        let found = tree
+            .at("eSearchResult")
+            .ok_or_else(|| ModelFault::malformed("its answer has no `eSearchResult`"))?;
+        if let Some(said) = found.word("ERROR") {
+            return Err(ModelFault::said(None, &said));
+        }
+        return Ok(Ids {
+            count: found
+                .word("Count")
+                .and_then(|it| it.parse().ok())
+                .unwrap_or(0),
+            ids: found
+                .at("IdList")
+                .into_iter()
+                .flat_map(|it| it.all("Id"))
+                .filter_map(|it| pmid(&it.text()))
+                .collect(),
+            history: found.word("WebEnv").zip(found.word("QueryKey")),
+            remarks: Vec::new(),
+        });
+    }
+    let value = json(status, headers, body)?;
+    let found = value
+        .get("esearchresult")
+        .ok_or_else(|| ModelFault::malformed("its answer has no `esearchresult`"))?;
+    if let Some(said) = word(found, "ERROR") {
+        return Err(ModelFault::said(None, said));
+    }
+    let listed = |value: &serde_json::Value| -> Vec<String> {
+        let all = value.as_array().into_iter().flatten();
+        all.filter_map(|it| it.as_str().map(str::to_owned))
+            .collect()
+    };
+    let unknown = found
+        .pointer("/errorlist/phrasesnotfound")
+        .map(listed)
+        .unwrap_or_default();
+    Ok(Ids {
+        count: word(found, "count")
+            .and_then(|it| it.parse().ok())
+            .unwrap_or(0),
+        ids: found
+            .get("idlist")
+            .map(listed)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|it| pmid(it))
+            .collect(),
+        history: word(found, "webenv")
+            .zip(word(found, "querykey"))
+            .map(|it| (it.0.to_owned(), it.1.to_owned())),
+        remarks: unknown
+            .iter()
+            .take(5)
+            .map(|it| format!("PubMed does not know `{}`", cut(it, 60)))
+            .collect(),
+    })
+}
+
+/// The records in an answer of `efetch`.
+pub(super) fn records(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<Hit>> {
+    text(status, headers, body)?;
+    let tree = Element::of(body)?;
+    if let Some(said) = tree.word("eFetchResult/ERROR") {
+        return Err(ModelFault::said(None, &said));
+    }
+    let set = tree
+        .at("PubmedArticleSet")
+        .ok_or_else(|| ModelFault::malformed("its answer has no `PubmedArticleSet`"))?;
+    let articles = set.all("PubmedArticle").filter_map(article);
+    let books = set.all("PubmedBookArticle").filter_map(book);
+    Ok(articles.chain(books).collect())
+}
+
+/// What a recorded answer says; which call it answers is told by its address.
+pub(super) fn read(request: &str, status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
+    let hit = |it: &String| {
+        Hit::new(
+            "pubmed",
+            &format!("https://pubmed.ncbi.nlm.nih.gov/{it}/"),
+            it,
+            "",
+        )
+    };
+    match request.contains("esearch") {
+        true => Ok(ids(status, headers, body)?
+            .ids
+            .iter()
+            .map(hit)
+            .collect::<Vec<_>>()
+            .into()),
+        false => Ok(records(status, headers, body)?.into()),
+    }
+}
+
+fn article(it: &Element) -> Option<Hit> {
+    let cited = it.at("MedlineCitation")?;
+    let id = pmid(&cited.word("PMID")?)?;
+    let article = cited.at("Article")?;
+    let mut work = Work {
+        pmid: Some(id.clone()),
+        venue: article.word("Journal/Title"),
+        authors: people(article.at("AuthorList")),
+        kinds: article
+            .at("PublicationTypeList")
+            .into_iter()
+            .flat_map(|it| it.all("PublicationType"))
+            .map(Element::text)
+            .collect(),
+        ..Work::default()
+    };
+    let ids = it
+        .at("PubmedData/ArticleIdList")
+        .into_iter()
+        .flat_map(|it| it.all("ArticleId"));
+    for it in ids {
+        match it.attribute("IdType") {
+            Some("doi") => work.doi = work.doi.or_else(|| doi(&it.text())),
+            Some("pmc") => work.pmcid = work.pmcid.or_else(|| pmcid(&it.text())),
+            _ => {}
+        }
+    }
+    let located = article
+        .all("ELocationID")
+        .find(|it| it.attribute("EIdType") == Some("doi"));
+    work.doi = work.doi.or_else(|| doi(&located?.text()));
+    work.retracted = retracted(cited, &work.kinds);
+    let name = article
+        .word("ArticleTitle")
+        .or_else(|| article.word("VernacularTitle"))?;
+    let text = abstract_of(article.at("Abstract"));
+    let date = date(article.at("ArticleDate"))
+        .or_else(|| date(article.at("Journal/JournalIssue/PubDate")));
+    Some(hit(&id, &name, &text, date, work))
+}
+
+fn book(it: &Element) -> Option<Hit> {
+    let document = it.at("BookDocument")?;
+    let id = pmid(&document.word("PMID")?)?;
+    let name = document
+        .word("ArticleTitle")
+        .or_else(|| document.word("Book/BookTitle"))?;
+    let work = Work {
+        pmid: Some(id.clone()),
+        venue: document.word("Book/BookTitle"),
+        authors: people(
+            document
+                .at("AuthorList")
+                .or_else(|| document.at("Book/AuthorList")),
+        ),
+        kinds: document.all("PublicationType").map(Element::text).collect(),
+        ..Work::default()
+    };
+    let text = abstract_of(document.at("Abstract"));
+    let date = date(document.at("ContributionDate")).or_else(|| date(document.at("Book/PubDate")));
+    Some(hit(&id, &name, &text, date, work))
+}
+
+fn hit(id: &str, name: &str, text: &str, date: Option<String>, work: Work) -> Hit {
+    let url = format!("https://pubmed.ncbi.nlm.nih.gov/{id}/");
+    let mut hit = Hit::new(
+        "pubmed",
+        &url,
+        &title(name.trim_matches(['[', ']'])),
+        &cut(text, 600),
+    );
+    hit.text = whole(text);
+    hit.date = date;
+    hit.work = work;
+    hit
+}
+
+/// An abstract, a paragraph for each of its parts, with their labels.
+fn abstract_of(it: Option<&Element>) -> String {
+    let parts = it
+        .into_iter()
+        .flat_map(|it| it.all("AbstractText"))
+        .map(|it| {
+            let text = it.text();
+            match it
+                .attribute("Label")
+                .filter(|it| !it.is_empty() && *it != "UNLABELLED")
+            {
+                Some(label) => format!("{label}: {text}"),
+                None => text,
+            }
+        });
+    parts
+        .filter(|it| !it.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn people(list: Option<&Element>) -> Vec<String> {
+    let named = list
+        .into_iter()
+        .flat_map(|it| it.all("Author"))
+        .filter_map(|it| {
+            let last = it.word("LastName");
+            let whole = || {
+                let first = it.word("ForeName").or_else(|| it.word("Initials"));
+                Some(match first {
+                    Some(first) => format!("{first} {}", last?),
+                    None => last?,
+                })
+            };
+            whole().or_else(|| it.word("CollectiveName"))
+        });
+    named.map(|it| cut(&it, 100)).take(50).collect()
+}
+
+/// Whether PubMed says that a work was taken back, or is doubted by its journal.
+fn retracted(cited: &Element, kinds: &[String]) -> Option<String> {
+    if kinds
+        .iter()
+        .any(|it| it.eq_ignore_ascii_case("Retracted Publication"))
+    {
+        return Some("retracted, as PubMed records".to_owned());
+    }
+    let notes = cited
+        .at("CommentsCorrectionsList")
+        .into_iter()
+        .flat_map(|it| it.all("CommentsCorrections"));
+    for it in notes {
+        let said = match it.attribute("RefType") {
+            Some("RetractionIn") => "retracted",
+            Some("ExpressionOfConcernIn") => "under an expression of concern",
+            _ => continue,
+        };
+        let place = it
+            .word("RefSource")
+            .map(|it| format!(" ({})", cut(&it, 120)))
+            .unwrap_or_default();
+        return Some(format!("{said}, as PubMed records{place}"));
+    }
+    None
+}
+
+fn date(it: Option<&Element>) -> Option<String> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let it = it?;
+    let number = |name: &str| it.word(name)?.parse().ok();
+    let month = it.word("Month").and_then(|name| {
+        let spelt = name.to_lowercase();
+        let named = MONTHS.iter().position(|it| spelt.starts_with(it));
+        name.parse().ok().or(named.map(|at| at as i64 + 1))
+    });
+    // "1998 Dec-1999 Jan": the year it began.
+    let loose = || it.word("MedlineDate")?.get(..4)?.parse().ok();
+    parts(number("Year").or_else(loose), month, number("Day"))
+}

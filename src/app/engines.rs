@@ -1,0 +1,122 @@
+//! Search engines and page readers as doors: those that a question names, or those that can be asked as things are.
+use std::sync::Arc;
+
+use super::web;
+use crate::adapters::reader::{Embedded, Given as AsGiven};
+use crate::adapters::search::{ENGINES, Engine, Given, Key, Row, named};
+use crate::adapters::service::{Egress, Paces};
+use crate::config::Settings;
+use crate::domain::Vertical;
+use crate::error::{Error, Kind, Result};
+use crate::seams::{PageReader, SearchProvider};
+
+/// Words that name more than one engine, with what they stand for.
+pub const GROUPS: &[(&str, Vertical)] = &[
+    ("web", Vertical::Web),
+    ("news", Vertical::News),
+    ("scholar", Vertical::Scholar),
+];
+
+/// What an engine is opened with.
+fn given(settings: &Settings, row: &Row) -> Given {
+    let variable = |name: &str| settings.variables.get(name).map(str::to_owned);
+    Given {
+        key: variable(row.key_var),
+        base_url: variable(row.base_var),
+        contact: Some(settings.contact.clone()).filter(|it| !it.is_empty()),
+    }
+}
+
+/// Whether an engine can be asked with what is set.
+fn is_ready(settings: &Settings, row: &Row) -> bool {
+    let given = given(settings, row);
+    let placed = !row.base_url.is_empty() || given.base_url.is_some();
+    placed && (row.key != Key::Needed || given.key.is_some() || given.base_url.is_some())
+}
+
+/// The names of the engines that `words` stand for, in the order in which they are asked: names of engines, `web`, `news`,
+/// `scholar`, `auto` for all that are ready, and `none`.
+///
+/// # Errors
+/// `Usage` for a word that is none of these, with the names there are.
+pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
+    let ready = |wanted: Option<Vertical>| {
+        ENGINES
+            .iter()
+            .filter(|it| it.by_itself && is_ready(settings, it))
+            .filter(move |it| wanted.is_none_or(|wanted| it.verticals.contains(&wanted)))
+            .map(|it| it.name)
+    };
+    let mut found: Vec<&str> = Vec::new();
+    for word in words
+        .iter()
+        .map(|it| it.trim().to_lowercase())
+        .filter(|it| !it.is_empty())
+    {
+        match word.as_str() {
+            "none" | "local" => {}
+            "auto" => found.extend(ready(None)),
+            word => match (GROUPS.iter().find(|it| it.0 == word), named(word)) {
+                (Some((_, vertical)), _) => found.extend(ready(Some(*vertical))),
+                (None, Some(row)) => found.push(row.name),
+                (None, None) => {
+                    let names: Vec<&str> = ENGINES.iter().map(|it| it.name).collect();
+                    return Err(Error::new(
+                        Kind::Usage,
+                        format!("there is no search engine `{word}`"),
+                    )
+                    .hint(format!(
+                        "name one of {}, or web, news, scholar, auto, none",
+                        names.join(", ")
+                    )));
+                }
+            },
+        }
+    }
+    let mut once: Vec<String> = Vec::new();
+    for it in found {
+        if !once.iter().any(|had| had == it) {
+            once.push(it.to_owned());
+        }
+    }
+    Ok(once)
+}
+
+/// Opens the engines of these names.
+///
+/// # Errors
+/// `Usage` for a name that is none, `Setup` for a key or an address that is missing.
+pub(super) fn open(
+    settings: &Settings,
+    names: &[String],
+    paces: &Paces,
+    egress: &Egress,
+) -> Result<Vec<Arc<dyn SearchProvider>>> {
+    let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
+    for name in names {
+        let row = named(name).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("there is no search engine `{name}`"))
+        })?;
+        opened.push(Arc::new(Engine::open(
+            row,
+            &given(settings, row),
+            &web::agent(settings),
+            paces,
+            egress,
+        )?));
+    }
+    Ok(opened)
+}
+
+/// Who reads what the engines find, in the order in which they try.
+///
+/// # Errors
+/// `Usage` for a wrong `allow_net`.
+pub(super) fn readers(settings: &Settings, egress: &Egress) -> Result<Vec<Arc<dyn PageReader>>> {
+    let fetcher = Arc::new(web::fetcher(settings)?.noted(egress.clone()));
+    let limits = super::reading::limits(settings);
+    Ok(vec![
+        Arc::new(Embedded::new(fetcher, limits)),
+        Arc::new(AsGiven),
+    ])
+}

@@ -13,6 +13,7 @@ mod sitting;
 mod timely;
 pub mod web;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,7 @@ use crate::adapters::folder;
 use crate::adapters::journal::{Journal, Tape};
 use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
-use crate::domain::{Brief, Page, PageHash, Plan, Question, RunId};
+use crate::domain::{Brief, Page, PageHash, Plan, Question, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
 use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
@@ -287,6 +288,11 @@ impl App {
     pub async fn run(&self, run: &RunId) -> Result<Run> {
         let events = self.events(run, 0).await?;
         Ok(Run::of(run.clone(), &events))
+    }
+
+    /// Which hosts were contacted for a run, how often, and with how many bytes.
+    pub async fn traffic(&self, run: &RunId) -> Result<BTreeMap<String, Traffic>> {
+        self.known(run).await?.traffic(run).await
     }
 
     /// The events of a run after `seq`.

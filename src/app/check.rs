@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::research::audit::{
     Audit, Cited, Reference, Sought, by_model, by_words, host_of, key, read,
 };
+use crate::seams::Egress;
 
 /// Addresses fetched at a time.
 const AT_ONCE: usize = 8;
@@ -128,7 +129,14 @@ impl App {
             .into_iter()
             .collect();
         let limiters = Arc::new(Limiters::default());
-        Ok(models::open(&self.settings, &named, &self.settings.budget, limiters)?.0)
+        Ok(models::open(
+            &self.settings,
+            &named,
+            &self.settings.budget,
+            limiters,
+            &Egress::default(),
+        )?
+        .0)
     }
 
     /// The pages of earlier runs at the addresses cited, those read last, by what addresses of one page

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use super::web;
 use crate::adapters::reader::{Embedded, Given as AsGiven};
 use crate::adapters::search::{ENGINES, Engine, Given, Key, Row, named};
-use crate::adapters::service::{Egress, Paces};
+use crate::adapters::service::Paces;
 use crate::config::Settings;
 use crate::domain::Vertical;
 use crate::error::{Error, Kind, Result};
-use crate::seams::{PageReader, SearchProvider};
+use crate::seams::{Egress, PageReader, SearchProvider};
 
 /// Words that name more than one engine, with what they stand for.
 pub const GROUPS: &[(&str, Vertical)] = &[
@@ -119,4 +119,79 @@ pub(super) fn readers(settings: &Settings, egress: &Egress) -> Result<Vec<Arc<dy
         Arc::new(Embedded::new(fetcher, limits)),
         Arc::new(AsGiven),
     ])
+}
+
+/// One engine as things stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What it finds.
+    pub verticals: &'static [Vertical],
+    /// The variable that holds its key; empty where it has none.
+    pub key_var: &'static str,
+    /// The variable that says where it is.
+    pub base_var: &'static str,
+    /// Whether nothing comes without a key.
+    pub needs_key: bool,
+    /// Whether it can be asked with what is set.
+    pub ready: bool,
+    /// Whether somebody has set a key or an address for it.
+    pub configured: bool,
+    /// Whether `auto` asks it where it is ready.
+    pub by_itself: bool,
+    /// Whether what is sent was compared with answers of the real service.
+    pub seen: bool,
+}
+
+/// Every engine, in the order in which those of one kind are asked.
+pub fn standing(settings: &Settings) -> Vec<Standing> {
+    let of = |row: &'static Row| {
+        let given = given(settings, row);
+        Standing {
+            name: row.name,
+            about: row.about,
+            verticals: row.verticals,
+            key_var: row.key_var,
+            base_var: row.base_var,
+            needs_key: row.key == Key::Needed,
+            ready: is_ready(settings, row),
+            configured: given.key.is_some() || given.base_url.is_some(),
+            by_itself: row.by_itself,
+            seen: row.seen,
+        }
+    };
+    ENGINES.iter().map(of).collect()
+}
+
+/// Sends one small search to the engine of this name, to see that it answers as it should.
+///
+/// # Errors
+/// What it failed with, with the exact fix as its hint where it is known.
+pub async fn try_out(settings: &Settings, name: &str) -> Result<()> {
+    let row = named(name)
+        .ok_or_else(|| Error::new(Kind::Usage, format!("there is no search engine `{name}`")))?;
+    let engine = Engine::open(
+        row,
+        &given(settings, row),
+        &web::agent(settings),
+        &Paces::default(),
+        &Egress::default(),
+    )?;
+    engine.trial().await.map_err(|fault| {
+        let said = fault.chain();
+        let hint = match fault.kind() {
+            Kind::Setup if said.contains("JSON is off") => "add `json` under `search.formats` in SearXNG's settings.yml, and restart it".to_owned(),
+            Kind::Setup if !row.key_var.is_empty() => format!("check the key in {}", row.key_var),
+            Kind::Transient if given(settings, row).base_url.is_some_and(|it| it.contains("localhost") || it.contains("127.0.0.1")) => format!(
+                "start the server that {} names; inside a container, localhost is the container: use the host's name there",
+                row.base_var
+            ),
+            Kind::Transient => "try again later, or see whether this machine may reach it".to_owned(),
+            _ => format!("see whether {} leads to what it should", row.base_var),
+        };
+        Error::new(fault.kind(), format!("trying {name}")).because(fault).hint(hint)
+    })
 }

@@ -10,7 +10,7 @@ use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Re
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
-use crate::seams::{Embedder, Models, Ranker};
+use crate::seams::{Egress, Embedder, Models, Ranker};
 
 /// Opens the folders at `paths`, in this order; with an embedder they are found by meaning too.
 ///
@@ -67,6 +67,7 @@ pub(super) fn doors(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> Doors
         readers: folders.iter().map(|it| Arc::clone(it) as _).collect(),
         ranker,
         models: Models::default(),
+        egress: Egress::default(),
         spent_before: None,
         prepare: Some(Box::new(|heard| Box::pin(prepare(folders, heard)))),
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use super::parts::{Doors, Parts};
 use super::{engines, folders, meaning, models};
 use crate::adapters::model::Limiters;
-use crate::adapters::service::{Egress, Paces};
+use crate::adapters::service::Paces;
 use crate::adapters::system;
 use crate::config::Settings;
 use crate::domain::Question;
 use crate::error::Result;
 use crate::research;
+use crate::seams::Egress;
 
 impl Parts {
     /// The machine's own clock, chance and doors, and the method of [`crate::research`].
@@ -46,11 +47,17 @@ async fn open(
     let ranker = meaning::ranker(settings, embedder.clone())?;
     let outside = engines::open(settings, &question.engines, paces, &egress)?;
     let opened = folders::open(settings, &paths, embedder).await?;
-    let (models, spent_before) =
-        models::open(settings, &question.models, &question.budget, limiters)?;
+    let (models, spent_before) = models::open(
+        settings,
+        &question.models,
+        &question.budget,
+        limiters,
+        &egress,
+    )?;
     let mut doors = Doors {
         models,
         spent_before,
+        egress: egress.clone(),
         ..folders::doors(opened, ranker)
     };
     if !outside.is_empty() {

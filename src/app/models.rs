@@ -12,7 +12,7 @@ use crate::adapters::system;
 use crate::config::{Endpoint, Settings};
 use crate::domain::{Budget, ModelRole, Question, Usage};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{LanguageModel, Mind, Models, Prompt};
+use crate::seams::{Egress, LanguageModel, Mind, Models, Prompt};
 
 /// Opens the models that are named, all paid from one purse, and says who is to hear what
 /// earlier sittings spent. Roles that name the same share one. Names parted by commas are an order of
@@ -26,6 +26,7 @@ pub(super) fn open(
     named: &BTreeMap<ModelRole, String>,
     budget: &Budget,
     limiters: Arc<Limiters>,
+    egress: &Egress,
 ) -> Result<(Models, Option<SpentBefore>)> {
     let caps = Caps {
         usd: budget.usd,
@@ -40,6 +41,7 @@ pub(super) fn open(
         patience: Patience::default(),
         deadlines: Deadlines::default(),
         chance: system::chance(),
+        egress: egress.clone(),
     };
     let mut dearest: Option<Price> = None;
     let mut opened: BTreeMap<(&str, Option<&Endpoint>), Arc<dyn LanguageModel>> = BTreeMap::new();

@@ -8,7 +8,9 @@ use crate::config::Settings;
 use crate::domain::{Brief, Plan, Question, Report, RunId, Usage};
 use crate::error::Result;
 use crate::record::Event;
-use crate::seams::{Chance, Clock, Log, Models, PageReader, Prompt, Ranker, SearchProvider, World};
+use crate::seams::{
+    Chance, Clock, Egress, Log, Models, PageReader, Prompt, Ranker, SearchProvider, World,
+};
 
 /// The method: from a question to a report, telling every event from the brief to `report.ready`.
 pub type Research = Arc<
@@ -34,6 +36,8 @@ pub struct Doors {
     pub ranker: Arc<dyn Ranker>,
     /// Who thinks.
     pub models: Models,
+    /// Where what leaves the machine is noted.
+    pub egress: Egress,
     /// Hears what earlier sittings spent on models, before the first call.
     pub spent_before: Option<SpentBefore>,
     /// What must be done before the first search (an index brought up to date), and what there is

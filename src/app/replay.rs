@@ -160,6 +160,7 @@ fn told_again(recording: &Recording, tape: &Arc<Tape>) -> Result<Doors> {
     readers.push(Arc::new(Silent::last_reader(tape)));
     let prepared = recording.prepared();
     Ok(Doors {
+        egress: Default::default(),
         search: cast
             .search
             .iter()
@@ -237,6 +238,7 @@ fn joined(recording: &Recording, folders: &[String], live: Doors, tape: &Arc<Tap
         models.give(*role, Mind { model, window });
     }
     Doors {
+        egress: live.egress,
         search,
         readers,
         models,

@@ -21,8 +21,8 @@ use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
 use crate::seams::{
-    Cast, Chance, Clock, LanguageModel, Log, Order, PageReader, SearchProvider, Store, World,
-    crash_point,
+    Cast, Chance, Clock, Egress, LanguageModel, Log, Order, PageReader, SearchProvider, Store,
+    World, crash_point,
 };
 
 /// How often what was told is made durable and orders are looked for, at the least.
@@ -89,7 +89,7 @@ impl Sitting {
         let end = tokio::select! {
             biased;
             Some(fault) = faults.recv() => return Err(fault),
-            stopped = keep_up(&self.run, &self.log, &*self.store, &self.finish) => stopped?,
+            stopped = keep_up(&self.run, &self.log, &*self.store, &self.finish, &self.doors.egress) => stopped?,
             outcome = AssertUnwindSafe(story).catch_unwind() => match outcome {
                 Ok(Ok(report)) => End::Report(Box::new(report)),
                 Ok(Err(fault)) if fault.kind() == Kind::Cancelled => {
@@ -176,6 +176,7 @@ impl Sitting {
             },
             End::Cancelled => Event::RunCancelled {},
         };
+        note(&self.run, &*self.store, &self.doors.egress).await?;
         self.log.enter(crate::record::Phase::Run, None);
         self.log.emit(last);
         crash_point("completed.before_commit");
@@ -226,10 +227,17 @@ async fn same_places(run: &RunId, journal: &Journal, noted: &Cast, now: &Cast) {
 
 /// Makes what is told durable as it comes, and an order to finish known to those who wait for models;
 /// returns when somebody cancels the run.
-async fn keep_up(run: &RunId, log: &Log, store: &dyn Store, finish: &AtomicBool) -> Result<End> {
+async fn keep_up(
+    run: &RunId,
+    log: &Log,
+    store: &dyn Store,
+    finish: &AtomicBool,
+    egress: &Egress,
+) -> Result<End> {
     loop {
         tokio::time::sleep(BEAT).await;
         log.flush().await?;
+        note(run, store, egress).await?;
         let orders = store.orders(run).await?;
         if orders.contains(&Order::Cancel) {
             return Ok(End::Cancelled);
@@ -238,6 +246,19 @@ async fn keep_up(run: &RunId, log: &Log, store: &dyn Store, finish: &AtomicBool)
             finish.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Makes durable what has left the machine since the last time.
+async fn note(run: &RunId, store: &dyn Store, egress: &Egress) -> Result<()> {
+    let traffic = egress.take();
+    if traffic.is_empty() {
+        return Ok(());
+    }
+    let kept = store.note_traffic(run, &traffic).await;
+    if kept.is_err() {
+        egress.put_back(traffic);
+    }
+    kept
 }
 
 /// How many before the one at `at` have its name: two folders are both `local`.

@@ -75,3 +75,23 @@ pub enum StopReason {
     /// Somebody asked to finish with what there is.
     UserFinish,
 }
+
+/// What went to one host for a run, and what came from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Requests begun.
+    pub requests: u64,
+    /// Bytes of bodies sent.
+    pub sent: u64,
+    /// Bytes of bodies received, as they came over the wire.
+    pub received: u64,
+}
+
+impl Traffic {
+    /// Adds another's counts.
+    pub fn add(&mut self, other: Traffic) {
+        self.requests += other.requests;
+        self.sent += other.sent;
+        self.received += other.received;
+    }
+}

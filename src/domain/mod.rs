@@ -16,7 +16,7 @@ mod text;
 pub mod words;
 pub mod work;
 
-pub use budget::{Budget, StopReason, Usage};
+pub use budget::{Budget, StopReason, Traffic, Usage};
 pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use page::{Block, BlockKind, Hit, Page, PageDraft, Passage, Sentence};

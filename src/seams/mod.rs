@@ -4,6 +4,7 @@
 mod cast;
 mod chance;
 mod crash;
+mod egress;
 mod log;
 mod meaning;
 mod model;
@@ -20,6 +21,7 @@ use crate::error::Result;
 pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
+pub use egress::{Egress, host_of};
 pub use log::{Follower, Log};
 pub use meaning::{Embedder, Vector, VectorIndex};
 pub use model::{

@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, PageHash, RunId, Usage};
+use crate::domain::{Page, PageHash, RunId, Traffic, Usage};
 use crate::error::Result;
 use crate::record::{Envelope, RunStatus};
 
@@ -111,6 +113,11 @@ pub trait Store: Send + Sync {
     async fn keep_page(&self, run: &RunId, page: &Page) -> Result<()>;
     /// The page with this hash.
     async fn page(&self, hash: &PageHash) -> Result<Option<Page>>;
+
+    /// Adds to what left the machine for a run, by host.
+    async fn note_traffic(&self, run: &RunId, traffic: &BTreeMap<String, Traffic>) -> Result<()>;
+    /// What left the machine for a run, by host.
+    async fn traffic(&self, run: &RunId) -> Result<BTreeMap<String, Traffic>>;
 
     /// Leaves an order for a run.
     async fn order(&self, run: &RunId, order: Order) -> Result<()>;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ibid::domain::words::content_stems;
 use ibid::domain::{
     Block, BlockKind, Effort, Hit, Hits, Method, Page, PageDraft, PageHash, Query, Question,
-    Report, RunId, Untrusted, Vertical, Work,
+    Report, RunId, Traffic, Untrusted, Vertical, Work,
 };
 use ibid::record::{Envelope, Event};
 use ibid::seams::{
@@ -171,6 +171,12 @@ impl Store for Events {
     }
     async fn remove(&self, _run: &RunId) -> Result<()> {
         Ok(())
+    }
+    async fn note_traffic(&self, _: &RunId, _: &BTreeMap<String, Traffic>) -> Result<()> {
+        Ok(())
+    }
+    async fn traffic(&self, _: &RunId) -> Result<BTreeMap<String, Traffic>> {
+        Ok(BTreeMap::new())
     }
     async fn intend(&self, _run: &RunId, _step: &Step) -> Result<()> {
         Ok(())

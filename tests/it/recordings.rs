@@ -105,6 +105,7 @@ async fn a_run_of_several_sittings_replays_in_one() {
         let opened = opened(settings, question);
         Box::pin(async move {
             Ok(Doors {
+                egress: Default::default(),
                 ranker: Arc::new(Lexical),
                 ..opened.await?
             })

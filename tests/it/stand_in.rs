@@ -351,6 +351,7 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
             let shelf = Arc::clone(&shelf);
             Box::pin(async move {
                 Ok(Doors {
+                    egress: Default::default(),
                     models: Default::default(),
                     spent_before: None,
                     search: vec![Arc::clone(&shelf) as _],

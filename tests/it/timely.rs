@@ -56,6 +56,7 @@ pub(crate) fn app<M: LanguageModel + 'static>(
             Box::pin(async move {
                 let pages = Arc::new(Pages::new(shelf()));
                 Ok(Doors {
+                    egress: Default::default(),
                     models,
                     spent_before: None,
                     search: vec![Arc::clone(&pages) as _],

@@ -13,7 +13,7 @@ use super::providers::{Auth, Target};
 use super::request::{ModelSettings, Schemas};
 use super::retry_after::Headers;
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Completion, LanguageModel, Prompt, Sink};
+use crate::seams::{Completion, Egress, LanguageModel, Prompt, Sink, host_of};
 
 /// The largest answer taken in, bytes.
 const LARGEST: usize = 32 << 20;
@@ -55,6 +55,7 @@ pub struct HttpModel {
     settings: ModelSettings,
     client: Client,
     deadlines: Deadlines,
+    egress: Egress,
 }
 
 impl HttpModel {
@@ -69,7 +70,15 @@ impl HttpModel {
             client: client(&target.base_url, &target.name(), deadlines.connect)?,
             target,
             deadlines,
+            egress: Egress::default(),
         })
+    }
+
+    /// The same model, with what leaves the machine noted in `egress`.
+    #[must_use]
+    pub fn noted(mut self, egress: Egress) -> HttpModel {
+        self.egress = egress;
+        self
     }
 
     /// The same model, with another way of asking it.
@@ -83,11 +92,14 @@ impl HttpModel {
         let dialect = self.target.provider.dialect;
         let outgoing = dialect.request(prompt, &self.settings, stream);
         let url = format!("{}{}", self.target.base_url, outgoing.path);
+        let body = outgoing.body.to_string();
+        self.egress
+            .sent(&host_of(&self.target.base_url), body.len());
         let mut request = self
             .client
             .post(url)
             .header("content-type", "application/json")
-            .body(outgoing.body.to_string());
+            .body(body);
         for (name, value) in outgoing.headers {
             request = request.header(name, value);
         }
@@ -137,6 +149,8 @@ impl HttpModel {
         let response = self.send(prompt, false).await?;
         let (status, headers) = (response.status().as_u16(), headers(&response));
         let body = whole(response, LARGEST).await?;
+        self.egress
+            .received(&host_of(&self.target.base_url), body.len());
         let dialect = self.target.provider.dialect;
         dialect.parse(status, &headers, &body, self.answer_tool(prompt))
     }

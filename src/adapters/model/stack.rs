@@ -14,7 +14,7 @@ use super::providers::Target;
 use super::purse::Purse;
 use super::retried::{Patience, Retried};
 use crate::error::Result;
-use crate::seams::{Chance, LanguageModel};
+use crate::seams::{Chance, Egress, LanguageModel};
 
 /// The bound on an answer where neither the prompt nor the model gives one, tokens: what most models of today can write.
 pub const MOST_OUTPUT: u32 = 16_384;
@@ -59,6 +59,8 @@ pub struct Shared {
     pub deadlines: Deadlines,
     /// Where waits between tries are drawn from.
     pub chance: Arc<dyn Chance>,
+    /// Where what leaves the machine is noted.
+    pub egress: Egress,
 }
 
 /// Opens the models of one role, in order of preference, with all wrappers around them. Nothing is sent yet.
@@ -68,7 +70,9 @@ pub struct Shared {
 pub fn open(models: Vec<Chosen>, shared: &Shared) -> Result<Failover> {
     let opened = models.into_iter().map(|it| {
         let window = it.window;
-        let live = Arc::new(HttpModel::open(it.target.clone(), shared.deadlines)?);
+        let live = Arc::new(
+            HttpModel::open(it.target.clone(), shared.deadlines)?.noted(shared.egress.clone()),
+        );
         let model = wrapped(live, &it, shared);
         Ok(Choice { model, window })
     });

@@ -21,11 +21,11 @@ use async_trait::async_trait;
 use url::Url;
 
 use crate::adapters::model::providers::Secret;
-use crate::adapters::service::{Access, Egress, Paces, Service};
+use crate::adapters::service::{Access, Paces, Service};
 use crate::domain::work::canonical;
 use crate::domain::{Hit, Hits, Query, Vertical};
 use crate::error::{Error, Kind, Result};
-use crate::seams::SearchProvider;
+use crate::seams::{Egress, SearchProvider};
 
 pub use answer::{Read, reading_of};
 pub use rows::{ENGINES, Key, Row, named};

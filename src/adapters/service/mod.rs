@@ -2,7 +2,6 @@
 //!
 //! Embedders, rerankers, search engines and page readers over HTTP all ask through here: one place for keys, deadlines,
 //! repeated tries, pace and the book of what leaves the machine. Redirects are not followed, for the key would follow too.
-mod egress;
 mod pace;
 
 use std::sync::Arc;
@@ -16,8 +15,8 @@ use crate::adapters::model::http::{client, headers, lost, whole};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Deadlines, Headers, ModelFault};
 use crate::error::{Error, Kind, Result};
+use crate::seams::{Egress, host_of};
 
-pub use egress::{Egress, Traffic, host_of};
 pub use pace::{Pace, Paces};
 
 /// The largest answer taken in, bytes.

@@ -7,6 +7,7 @@ mod fault;
 mod open;
 mod write;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -15,7 +16,7 @@ use sqlx::{Row, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::domain::{Page, PageHash, RunId};
+use crate::domain::{Page, PageHash, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;
 use crate::seams::{Answered, Order, RunRow, Step, StepState, Store};
@@ -306,6 +307,31 @@ impl Store for SqliteStore {
             .map_err(|it| self.unread(&it))?;
         body.map(|it| serde_json::from_str(&it).map_err(self.damaged(format!("page {hash}"))))
             .transpose()
+    }
+
+    async fn note_traffic(&self, run: &RunId, traffic: &BTreeMap<String, Traffic>) -> Result<()> {
+        self.write(Write::Traffic(run.clone(), traffic.clone()))
+            .await
+    }
+
+    async fn traffic(&self, run: &RunId) -> Result<BTreeMap<String, Traffic>> {
+        let rows: Vec<(String, i64, i64, i64)> = sqlx::query_as(
+            "select host, requests, sent, received from egress where run = $1 order by host",
+        )
+        .bind(run.as_str())
+        .fetch_all(&self.readers)
+        .await
+        .map_err(|it| self.unread(&it))?;
+        let count = |it: i64| u64::try_from(it).unwrap_or(0);
+        let told = rows.into_iter().map(|(host, requests, sent, received)| {
+            let traffic = Traffic {
+                requests: count(requests),
+                sent: count(sent),
+                received: count(received),
+            };
+            (host, traffic)
+        });
+        Ok(told.collect())
     }
 
     async fn order(&self, run: &RunId, order: Order) -> Result<()> {

@@ -10,7 +10,7 @@ use super::fault::{Fault, busy};
 use crate::error::{Error, Kind, Result};
 
 /// What raises the schema from each version to the next; the first starts from nothing.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("egress.sql")];
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);

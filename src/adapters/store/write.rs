@@ -2,10 +2,12 @@
 //!
 //! Each looks before it writes: a refusal leaves nothing half done, so that the other writes of the
 //! same commit need no savepoint.
+use std::collections::BTreeMap;
+
 use sqlx::{Row, SqliteConnection};
 
 use super::fault::Fault;
-use crate::domain::{PageHash, RunId};
+use crate::domain::{PageHash, RunId, Traffic};
 use crate::error::Kind;
 use crate::record::{Envelope, Run};
 use crate::seams::{Order, RunRow, Step, StepState};
@@ -21,6 +23,7 @@ pub(super) enum Write {
     Settle(RunId, String, StepState, Option<Kept>),
     Keep(RunId, Kept),
     Order(RunId, Order),
+    Traffic(RunId, BTreeMap<String, Traffic>),
     Remove(RunId),
     /// Nothing: done when all that was asked before it is done.
     Nothing,
@@ -69,6 +72,25 @@ pub(super) async fn apply(db: &mut SqliteConnection, write: &Write) -> Result<()
                 .bind(order_text(order))
                 .execute(db)
                 .await?;
+            Ok(())
+        }
+        Write::Traffic(run, traffic) => {
+            known(db, run).await?;
+            for (host, it) in traffic {
+                let count = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
+                sqlx::query(
+                    "insert into egress (run, host, requests, sent, received) values ($1, $2, $3, $4, $5)
+                     on conflict (run, host) do update set requests = requests + excluded.requests,
+                     sent = sent + excluded.sent, received = received + excluded.received",
+                )
+                .bind(run.as_str())
+                .bind(host)
+                .bind(count(it.requests))
+                .bind(count(it.sent))
+                .bind(count(it.received))
+                .execute(&mut *db)
+                .await?;
+            }
             Ok(())
         }
         Write::Remove(run) => remove(db, run).await,

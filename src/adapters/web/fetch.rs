@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::guard::{Blocked, Guard, Target};
 use super::unpack::{ACCEPTED, Unpacking};
 use crate::adapters::model::http::install_tls;
-use crate::adapters::service::{Egress, host_of};
 use crate::record::FailReason;
+use crate::seams::{Egress, host_of};
 
 /// Clients kept, each for a name and the addresses that were checked for it.
 const MOST_CLIENTS: usize = 64;

@@ -207,6 +207,9 @@ pub enum Command {
         /// The newest run; the same as `last`
         #[arg(short = 'r', long, conflicts_with = "run")]
         last: bool,
+        /// Which hosts were contacted for it, how often, and with how many bytes
+        #[arg(long, conflicts_with_all = ["format", "no_quotes"])]
+        egress: bool,
         /// How.
         #[command(flatten)]
         shape: Shape,
@@ -276,6 +279,15 @@ pub enum Command {
     Search(Search),
     /// Check a text's claims against the sources it cites
     Check(Check),
+    /// List the search engines, and what each still needs
+    Engines {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        /// Send each that is ready a small search
+        #[arg(long = "try")]
+        try_them: bool,
+    },
     /// See and tend the folder indexes
     Index {
         /// What to do with them.

@@ -9,6 +9,7 @@ use super::console::Console;
 use super::exit::{Done, Exit};
 use super::wait;
 use crate::app::App;
+use crate::app::engines;
 use crate::app::meaning;
 use crate::app::models;
 use crate::app::reading::{self, PdfReader};
@@ -141,6 +142,36 @@ fn examine(loaded: &Loaded) -> Vec<Finding> {
     found.push(pdf(settings));
     found.extend(minds(settings));
     found.push(ranking(settings));
+    found.extend(outside(settings));
+    found
+}
+
+/// The search engines: each that somebody has set up is sent one small search; those that need nothing are only counted.
+fn outside(settings: &Settings) -> Vec<Finding> {
+    let all = engines::standing(settings);
+    let mut found = Vec::new();
+    for it in all.iter().filter(|it| it.configured && it.ready) {
+        found.push(match wait(engines::try_out(settings, it.name)) {
+            Ok(Ok(())) => good("engines", format!("{} answers", it.name)),
+            Ok(Err(fault)) | Err(fault) => of_error("engines", &fault, "see `ibid engines`"),
+        });
+    }
+    let free: Vec<&str> = all
+        .iter()
+        .filter(|it| it.ready && !it.configured && it.by_itself)
+        .map(|it| it.name)
+        .collect();
+    found.push(good(
+        "engines",
+        format!(
+            "{} need no key; `ibid engines --try` asks them",
+            free.join(", ")
+        ),
+    ));
+    match engines::resolve(settings, &settings.engines) {
+        Ok(_) => {}
+        Err(fault) => found.push(of_error("engines", &fault, "mend the setting `engines`")),
+    }
     found
 }
 

@@ -11,6 +11,7 @@ mod follow;
 mod guard;
 mod help;
 mod indexing;
+mod outside;
 pub mod progress;
 mod replay;
 mod runs;
@@ -106,12 +107,18 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         Command::Answer(it) => ask::answer(&it, &load(&it.work.flags()?)?, surroundings, console),
         Command::Plan(it) => ask::plan(&it, &load(&it.work.flags()?)?, surroundings, console),
         Command::Ls { json } => runs::ls(&load(&[])?, json, console),
-        Command::Show { run, shape, .. } => runs::show(
-            &load(&[])?,
-            run.as_deref().unwrap_or("last"),
-            &shape,
-            console,
-        ),
+        Command::Show {
+            run, shape, egress, ..
+        } => {
+            let run = run.as_deref().unwrap_or("last");
+            match egress {
+                true => outside::egress(&load(&[])?, run, shape.json, console),
+                false => runs::show(&load(&[])?, run, &shape, console),
+            }
+        }
+        Command::Engines { json, try_them } => {
+            outside::engines(&load(&[])?, json, try_them, console)
+        }
         Command::Open { run } => runs::open(&load(&[])?, &run, console),
         Command::Resume { run, output } => {
             runs::resume(&load(&[])?, &run, &output, surroundings, console)

@@ -18,6 +18,7 @@ fn shared() -> Shared {
         ..Caps::default()
     };
     Shared {
+        egress: Default::default(),
         purse: Purse::new(caps, Spent::default()),
         limiters: Arc::default(),
         limits: Limits::default(),

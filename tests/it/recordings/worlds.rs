@@ -70,6 +70,7 @@ pub(super) fn parts(pages: &Arc<Pages>, model: Option<Arc<Scripted>>) -> Parts {
             }
             Box::pin(async move {
                 Ok(Doors {
+                    egress: Default::default(),
                     search: vec![Arc::clone(&pages) as _],
                     readers: vec![pages as _],
                     ranker: Arc::new(Lexical),

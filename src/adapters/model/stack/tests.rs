@@ -15,6 +15,7 @@ fn shared(usd: f64, seed: u64) -> Shared {
         ..Caps::default()
     };
     Shared {
+        egress: Default::default(),
         purse: Purse::new(caps, Spent::default()),
         limiters: Arc::default(),
         limits: Limits::default(),

@@ -2,18 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-/// What went to one host and came from it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Requests begun.
-    pub requests: u64,
-    /// Bytes of bodies sent.
-    pub sent: u64,
-    /// Bytes of bodies received, as they came over the wire.
-    pub received: u64,
-}
+use crate::domain::Traffic;
 
 /// The book of what leaves the machine. Clones write into the same book.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +20,13 @@ impl Egress {
     /// Notes bytes that came from `host`.
     pub fn received(&self, host: &str, bytes: usize) {
         self.with(host, |it| it.received += bytes as u64);
+    }
+
+    /// Writes `traffic` in again that could not be kept.
+    pub fn put_back(&self, traffic: BTreeMap<String, Traffic>) {
+        for (host, it) in traffic {
+            self.with(&host, |had| had.add(it));
+        }
     }
 
     /// Everything since the last time, by host.

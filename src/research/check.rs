@@ -22,23 +22,24 @@ pub(crate) fn hold(
     run: &RunId,
     question: &Question,
     brief: &Brief,
-    draft: Draft,
+    mut draft: Draft,
     gathered: &Gathered,
     aid: &Aid<'_>,
 ) -> Report {
+    tell_the_heavier(&mut draft, gathered, question);
     let mut desk = Desk::new(&gathered.notes, gathered.shelf.pages());
     desk.checks.removed += draft.reworded;
     let short: Vec<Claim> = draft
         .short
         .iter()
-        .filter_map(|it| desk.hold(log, it))
+        .filter_map(|it| desk.hold(Some(log), it))
         .collect();
     let findings: Vec<Finding> = draft
         .findings
         .iter()
         .filter_map(|(line, mark)| {
             Some(Finding {
-                claim: desk.hold(log, line)?,
+                claim: desk.hold(Some(log), line)?,
                 confidence: mark.clone(),
             })
         })
@@ -51,7 +52,7 @@ pub(crate) fn hold(
             .map(|lines| {
                 lines
                     .iter()
-                    .filter_map(|line| desk.hold(log, line))
+                    .filter_map(|line| desk.hold(Some(log), line))
                     .collect::<Vec<_>>()
             })
             .filter(|it| !it.is_empty())
@@ -69,13 +70,7 @@ pub(crate) fn hold(
         let sides: Vec<Side> = it
             .sides
             .into_iter()
-            .filter_map(|(says, line)| {
-                Some(Side {
-                    says,
-                    claim: desk.hold(log, &line)?,
-                    weight: 0.0,
-                })
-            })
+            .filter_map(|(says, line)| side(&mut desk, says, &line, Some(log)))
             .collect();
         if sides.len() >= 2 {
             conflicts.push(Conflict {
@@ -141,6 +136,70 @@ pub(crate) fn hold(
     }
 }
 
+fn side(desk: &mut Desk<'_>, says: String, line: &Line, log: Option<&Log>) -> Option<Side> {
+    let claim = desk.hold(log, line)?;
+    Some(Side {
+        says,
+        claim,
+        weight: 0.0,
+    })
+}
+
+/// A side of a conflict that weighs less than this share of the heaviest does not speak for it in the short answer.
+const SPEAKS: f32 = 0.6;
+
+/// Where the short answer tells a light side of a conflict, lets it tell the heaviest instead: the light one stands in the
+/// conflict's box.
+fn tell_the_heavier(draft: &mut Draft, gathered: &Gathered, question: &Question) {
+    for at in 0..draft.conflicts.len() {
+        let sides = &draft.conflicts[at].sides;
+        let weights = weights(sides, gathered, question);
+        let Some(heaviest) = (0..weights.len()).max_by(|a, b| weights[*a].total_cmp(&weights[*b]))
+        else {
+            continue;
+        };
+        let tells = |line: &Line, of: usize| {
+            let other = &sides[of].1.evidence;
+            line.evidence.iter().any(|it| other.contains(it))
+        };
+        let light = |line: &Line| {
+            (0..sides.len()).any(|it| tells(line, it) && weights[it] < SPEAKS * weights[heaviest])
+        };
+        let best = sides[heaviest].1.clone();
+        let told = draft.short.iter().any(|it| tells(it, heaviest));
+        match draft.short.iter().position(light) {
+            Some(at) if told => drop(draft.short.remove(at)),
+            Some(at) => {
+                draft.findings.retain(|it| it.0.evidence != best.evidence);
+                draft.short[at] = best;
+            }
+            None => {}
+        }
+    }
+}
+
+/// The weights that the sides of one conflict have by themselves.
+fn weights(sides: &[(String, Line)], gathered: &Gathered, question: &Question) -> Vec<f32> {
+    let mut desk = Desk::new(&gathered.notes, gathered.shelf.pages());
+    let held: Vec<Option<Side>> = sides
+        .iter()
+        .map(|(says, line)| side(&mut desk, says.clone(), line, None))
+        .collect();
+    let (mut sources, _) = desk.close();
+    let mut conflicts = [Conflict {
+        about: String::new(),
+        item: crate::domain::ItemId::new(1),
+        sides: held.iter().flatten().cloned().collect(),
+        likely: None,
+    }];
+    trust::tell(&mut sources, gathered, &conflicts, &question.asked_on);
+    trust::weigh(&mut conflicts, &sources);
+    let mut weighed = conflicts[0].sides.iter().map(|it| it.weight);
+    held.iter()
+        .map(|it| it.as_ref().and_then(|_| weighed.next()).unwrap_or(0.0))
+        .collect()
+}
+
 /// What the person was asked back, as far as they answered.
 fn answered(brief: &Brief) -> Vec<Clarified> {
     let all = brief.clarified.iter();
@@ -198,7 +257,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The claim with those citations that hold; `None`, and counted as removed, when none does.
-    fn hold(&mut self, log: &Log, line: &Line) -> Option<Claim> {
+    fn hold(&mut self, log: Option<&Log>, line: &Line) -> Option<Claim> {
         let quotes: Vec<&Evidence> = line
             .evidence
             .iter()
@@ -225,11 +284,13 @@ impl<'a> Desk<'a> {
         let claim = Claim::new(ClaimId::new(self.claims), line.text.clone(), citations);
         add(&mut self.checks.claims, claim.is_some());
         let claim = claim?;
-        log.emit(Event::ClaimChecked {
-            claim: claim.clone(),
-            quotes_hold,
-            numbers_hold,
-        });
+        if let Some(log) = log {
+            log.emit(Event::ClaimChecked {
+                claim: claim.clone(),
+                quotes_hold,
+                numbers_hold,
+            });
+        }
         Some(claim)
     }
 

@@ -157,7 +157,21 @@ pub(crate) async fn read(
                     warnings: page.warnings.clone(),
                     ms,
                 });
-                if let Some(into) = shelf.twin(&page) {
+                let doubted = source
+                    .work
+                    .retracted
+                    .clone()
+                    .filter(|_| !about_retraction(question));
+                if let Some(why) = doubted {
+                    // What was taken back is named, and carries nothing.
+                    shelf
+                        .failed
+                        .insert(page.url.clone(), format!("left out: {why}"));
+                    log.emit(Event::Log {
+                        level: "warn".to_owned(),
+                        message: format!("left out {}: {why}", page.url),
+                    });
+                } else if let Some(into) = shelf.twin(&page) {
                     log.emit(Event::EvidenceMerged {
                         url: page.url.clone(),
                         into,
@@ -202,6 +216,19 @@ fn is_final(fault: &Error) -> bool {
             FailReason::told_in(&fault.chain()),
             Some(FailReason::BlockedAddress | FailReason::Robots)
         )
+}
+
+/// Whether the question is about works that were taken back.
+fn about_retraction(question: &Question) -> bool {
+    let words = question.text.to_lowercase();
+    [
+        "retract",
+        "withdrawn",
+        "expression of concern",
+        "misconduct",
+    ]
+    .iter()
+    .any(|it| words.contains(it))
 }
 
 /// Who speaks in a page: a scholarly work for itself, wherever it is kept; else its site.

@@ -13,6 +13,14 @@ pub(crate) fn synonyms(stem: &str) -> impl Iterator<Item = &'static str> {
 }
 
 const GROUPS: &[&[&str]] = &[
+    // What is measured, and the word that asks for it.
+    &["deep", "depth", "thick"],
+    &["tall", "height"],
+    &["wide", "width", "breadth"],
+    &["heavi", "weigh", "weight", "mass"],
+    &["fast", "speed", "veloc"],
+    &["strong", "strength"],
+    &["old", "age"],
     &[
         "begin", "began", "begun", "start", "commenc", "launch", "initi",
     ],

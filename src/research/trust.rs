@@ -9,7 +9,7 @@ use super::gathered::Gathered;
 use super::unaided::choose::{TELLING_TITLE, same_work, voice};
 use super::unaided::lexicon::jaccard;
 use crate::domain::words::{content_stems, numbers, tokens};
-use crate::domain::{Conflict, Evidence, Side, Source, SourceId, SourceKind, Trust};
+use crate::domain::{Conflict, Evidence, Side, Source, SourceId, SourceKind, Trust, Work};
 
 /// The shares of the parts (row D11).
 const AUTHORITY: f32 = 0.4;
@@ -103,13 +103,17 @@ fn rounded(it: f32) -> f32 {
     (it.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }
 
+/// Authority of a work that nobody has reviewed.
+const PREPRINT: f32 = 0.6;
+
 /// What kind of place it was published in: reviewed collections first, then public bodies and
 /// universities, then news and associations; a shop, a forum or a diary last. What independent voices
 /// name gains.
 fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
-        SourceKind::Pubmed => 0.9,
-        SourceKind::Scholar => 0.85,
+        SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT,
+        SourceKind::Pubmed => 0.85 + of_work(&source.work),
+        SourceKind::Scholar => 0.8 + of_work(&source.work),
         SourceKind::News => 0.6,
         SourceKind::Web | SourceKind::Local => 0.5,
     };
@@ -117,6 +121,24 @@ fn authority(source: &Source, named: usize) -> f32 {
         .max(of_host(source).unwrap_or(0.0))
         .min(ceiling(source))
         + NAMED * named.min(NAMED_MOST) as f32
+}
+
+/// What a work gains by its kind (a synthesis of studies, a trial) and by how often it is cited: one digit of the count for a
+/// thirtieth, so that 1,000 citations are worth what a review is.
+fn of_work(work: &Work) -> f32 {
+    let kinds = work.kinds.join(" ").to_lowercase();
+    let named = |all: &[&str]| all.iter().any(|it| kinds.contains(it));
+    let by_kind = if named(&["meta-analysis", "systematic review", "practice guideline"]) {
+        0.1
+    } else if named(&["randomized", "clinical trial", "review"]) {
+        0.05
+    } else if named(&["editorial", "letter", "comment", "news"]) {
+        -0.2
+    } else {
+        0.0
+    };
+    let cited = work.cited_by.unwrap_or(0) as f32;
+    (by_kind + (1.0 + cited).log10() / 30.0).min(0.15)
 }
 
 /// Labels of host names that tell what stands there.

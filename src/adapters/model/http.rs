@@ -372,7 +372,11 @@ pub(in crate::adapters) fn lost(fault: reqwest::Error) -> ModelFault {
         said = format!("{said}: {cause}");
         next = cause.source();
     }
-    let said = cut(&said, 300);
+    // What a resolver says is long and says little.
+    let said = match said.contains("dns error") {
+        true => "its name cannot be looked up; is this machine online?".to_owned(),
+        false => cut(&said, 300),
+    };
     let unsent = fault.is_builder() || fault.is_connect();
     let fault = if fault.is_builder() {
         ModelFault::setup(said)

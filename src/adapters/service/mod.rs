@@ -4,12 +4,12 @@
 //! repeated tries, pace and the book of what leaves the machine. Redirects are not followed, for the key would follow too.
 mod pace;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::Value;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::adapters::model::http::{client, headers, lost, whole};
 use crate::adapters::model::providers::Secret;
@@ -25,6 +25,8 @@ const LARGEST: usize = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Waits before a request is sent again after a transient fault, where the server asks for no other.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// How long a server that could not be reached, after all tries, is left alone.
+const DOWN: Duration = Duration::from_secs(30);
 /// The longest wait that a server may ask for.
 const LONGEST: Duration = Duration::from_secs(30);
 
@@ -100,6 +102,8 @@ pub struct Service {
     egress: Egress,
     largest: usize,
     patience: Duration,
+    /// Until when nobody asks again, because nothing could be sent.
+    down: Mutex<Option<Instant>>,
 }
 
 impl Service {
@@ -117,6 +121,7 @@ impl Service {
             egress: Egress::default(),
             largest: LARGEST,
             patience: PATIENCE,
+            down: Mutex::default(),
         })
     }
 
@@ -180,6 +185,11 @@ impl Service {
         read: impl Fn(u16, &Headers, &[u8]) -> std::result::Result<T, ModelFault>,
     ) -> Result<T> {
         let mut waits = WAITS.iter();
+        if self.is_down() {
+            return Err(self.error(ModelFault::transient(
+                "it could not be reached a moment ago",
+            )));
+        }
         loop {
             if let Some(pace) = &self.pace
                 && let Err(wait) = pace.turn().await
@@ -204,9 +214,20 @@ impl Service {
             match waits.next().filter(|_| fault.kind == Kind::Transient) {
                 // Who is asked to wait for long goes on without.
                 Some(it) if wait(it) <= LONGEST => sleep(wait(it)).await,
-                _ => return Err(self.error(fault)),
+                _ => {
+                    if fault.unsent && fault.kind == Kind::Transient {
+                        *self.down.lock().unwrap_or_else(PoisonError::into_inner) =
+                            Some(Instant::now() + DOWN);
+                    }
+                    return Err(self.error(fault));
+                }
             }
         }
+    }
+
+    fn is_down(&self) -> bool {
+        let until = *self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|it| it > Instant::now())
     }
 
     async fn send(&self, ask: &Ask) -> std::result::Result<Answer, ModelFault> {

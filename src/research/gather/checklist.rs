@@ -207,7 +207,7 @@ impl<'a> Gathering<'a> {
             items: items.clone(),
             queries: next.len() as u32,
         });
-        got.queries.extend(next.iter().map(|it| it.text.clone()));
+        note(&mut got.queries, &next);
         let found = &mut self.found;
         let fault = search::search(world, log, &next, found, &mut got.usage).await?;
         log.flush().await?;
@@ -289,7 +289,7 @@ impl<'a> Gathering<'a> {
         if next.is_empty() {
             return Ok(());
         }
-        got.queries.extend(next.iter().map(|it| it.text.clone()));
+        note(&mut got.queries, &next);
         search::search(self.world, self.log, &next, &mut self.found, &mut got.usage).await?;
         self.log.flush().await
     }
@@ -360,6 +360,15 @@ impl<'a> Gathering<'a> {
             next.extend(by_model);
         }
         Ok(next)
+    }
+}
+
+/// Adds the words of `queries` to those asked so far, each once.
+fn note(asked: &mut Vec<String>, queries: &[Query]) {
+    for it in queries {
+        if !asked.contains(&it.text) {
+            asked.push(it.text.clone());
+        }
     }
 }
 

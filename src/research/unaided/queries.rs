@@ -26,7 +26,7 @@ impl Places {
             // News are asked for by questions that say so; a general search finds them too.
             outside: [Vertical::Web, Vertical::Scholar, Vertical::Pubmed]
                 .into_iter()
-                .filter(|it| serves(*it))
+                .filter(|it| serves(*it) && !again(search, *it))
                 .collect(),
         }
     }
@@ -42,6 +42,15 @@ impl Places {
         };
         local.into_iter().chain(outside.iter().copied()).collect()
     }
+}
+
+/// Whether a vertical would only be asked of those who are asked for the web anyway.
+fn again(search: &[Arc<dyn SearchProvider>], vertical: Vertical) -> bool {
+    vertical != Vertical::Web
+        && search
+            .iter()
+            .filter(|it| it.verticals().contains(&vertical))
+            .all(|it| it.verticals().contains(&Vertical::Web))
 }
 
 /// Queries for `items`, at most `breadth` for each, in the order of the plan; no two that would
@@ -112,7 +121,14 @@ pub(crate) fn given(
 /// Each query of an item where it is to be asked.
 fn placed(places: &Places, queries: Vec<Query>) -> Vec<Query> {
     let mut found = Vec::new();
-    for (nth, query) in queries.into_iter().enumerate() {
+    let mut nth_outside = 0;
+    let is_telling = |it: &Query| content_stems(&it.text).len() > 1;
+    let any_telling = queries.iter().any(is_telling);
+    for query in queries {
+        // One word finds everything there is outside.
+        let telling = !any_telling || is_telling(&query);
+        let nth = if telling { nth_outside } else { usize::MAX };
+        nth_outside += usize::from(telling);
         let verticals = places.of_nth(nth).into_iter();
         found.extend(verticals.map(|vertical| Query {
             vertical,

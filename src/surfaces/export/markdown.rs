@@ -452,8 +452,9 @@ fn sources(out: &mut String, it: &Report) {
             }
             None => out.push_str(&escape::markdown(&path(source))),
         }
-        if let Some(id) = &source.doc_id {
-            let _ = write!(out, " · {}", escape::markdown(id));
+        let ids = ids(source);
+        if !ids.is_empty() {
+            let _ = write!(out, " · {}", escape::markdown(&ids));
         }
         let _ = write!(out, " · {}", kind(source.kind));
         if let Some(trust) = &source.trust {
@@ -463,6 +464,25 @@ fn sources(out: &mut String, it: &Report) {
             }
         }
         out.push('\n');
+    }
+}
+
+/// The ids a source is known by, as people write them: `DOI 10.1000/182 · PMID 123`; of a document its id in its collection.
+pub fn ids(source: &Source) -> String {
+    let work = &source.work;
+    let named = [
+        ("DOI ", &work.doi),
+        ("PMID ", &work.pmid),
+        ("", &work.pmcid),
+        ("arXiv ", &work.arxiv),
+    ];
+    let all: Vec<String> = named
+        .into_iter()
+        .filter_map(|(name, id)| Some(format!("{name}{}", id.as_ref()?)))
+        .collect();
+    match all.is_empty() {
+        true => source.doc_id.clone().unwrap_or_default(),
+        false => all.join(" · "),
     }
 }
 

@@ -227,6 +227,9 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
         return 0.0;
     }
     let lower = asked.to_lowercase();
+    if let Some(dimension) = Dimension::asked(&lower) {
+        return dimension.fit(text);
+    }
     let share = [
         "percent",
         "proportion",
@@ -257,6 +260,111 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
     }
 }
 
+/// What "how deep", "how heavy", "how fast" ask for.
+struct Dimension {
+    /// The words that ask.
+    asks: &'static [&'static str],
+    /// Stems of the words that say that it is told.
+    tells: &'static [&'static str],
+    /// The units it is told in.
+    units: &'static [&'static str],
+}
+
+const LENGTHS: &[&str] = &[
+    "mm",
+    "cm",
+    "m",
+    "km",
+    "µm",
+    "nm",
+    "metre",
+    "meter",
+    "centimetre",
+    "centimeter",
+    "millimetre",
+    "millimeter",
+    "kilometre",
+    "kilomet",
+    "inch",
+    "foot",
+    "feet",
+    "ft",
+    "mile",
+    "yard",
+];
+
+const DIMENSIONS: &[Dimension] = &[
+    Dimension {
+        asks: &["how deep", "how thick"],
+        tells: &["deep", "depth", "thick"],
+        units: LENGTHS,
+    },
+    Dimension {
+        asks: &["how high", "how tall"],
+        tells: &["high", "height", "tall", "elev", "altitud"],
+        units: LENGTHS,
+    },
+    Dimension {
+        asks: &["how wide", "how broad"],
+        tells: &["wide", "width", "broad", "diamet", "across"],
+        units: LENGTHS,
+    },
+    Dimension {
+        asks: &["how far"],
+        tells: &["far", "distanc", "away", "from"],
+        units: LENGTHS,
+    },
+    Dimension {
+        asks: &["how heavy", "how much does it weigh"],
+        tells: &["heavi", "weigh", "weight", "mass", "load"],
+        units: &[
+            "mg", "g", "kg", "t", "tonn", "ton", "pound", "lb", "ounc", "gram", "kilogram",
+        ],
+    },
+    Dimension {
+        asks: &["how hot", "how cold", "how warm"],
+        tells: &["temperatur", "hot", "warm", "cold"],
+        units: &["°c", "°f", "°", "k", "degre", "celsiu"],
+    },
+    Dimension {
+        asks: &["how old"],
+        tells: &["old", "age"],
+        units: &["year", "month", "dai", "day", "week", "centuri"],
+    },
+    Dimension {
+        asks: &["how fast"],
+        tells: &["speed", "fast", "veloc", "rate"],
+        units: &["km/h", "m/s", "mph", "knot", "kmh"],
+    },
+];
+
+impl Dimension {
+    fn asked(lower: &str) -> Option<&'static Dimension> {
+        let padded = format!("{lower} ");
+        DIMENSIONS.iter().find(|it| {
+            it.asks
+                .iter()
+                .any(|ask| padded.contains(&format!("{ask} ")))
+        })
+    }
+
+    /// Best where a number has such a unit and the dimension is named; a number of another kind is no answer.
+    fn fit(&self, text: &str) -> f32 {
+        let found = measures(text);
+        let of_it = |unit: &String| self.units.contains(&unit.to_lowercase().as_str());
+        let measured = found.iter().any(|it| it.unit.as_ref().is_some_and(of_it));
+        let named = tokens(text)
+            .iter()
+            .any(|it| self.tells.contains(&stem(&it.text).as_str()));
+        match (measured, named) {
+            (true, true) => 1.0,
+            (true, false) => 0.55,
+            (false, true) => 0.3,
+            (false, false) => 0.15,
+        }
+    }
+}
+
 fn figure_fit(text: &str) -> f32 {
     let found = measures(text);
     let with_unit = found.iter().filter(|it| it.unit.is_some()).count();
@@ -280,4 +388,20 @@ fn novelty(asked: &str, text: &str) -> f32 {
     }
     let fresh = said.iter().filter(|it| !asked.contains(it)).count();
     (fresh as f32 / said.len() as f32 * 1.4).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_of_depth_is_answered_by_a_depth() {
+        let fit = |text| quantity_fit("How deep must the substrate be?", text);
+        let depth = fit("The minimum substrate depth is 6 cm.");
+        assert!(depth > fit("A roof with 10 cm of substrate keeps 56 % of the rain."));
+        assert!(
+            fit("A roof with 10 cm of substrate keeps rain.")
+                > fit("It retains 70 % of annual rainfall, whatever its depth.")
+        );
+    }
 }

@@ -31,7 +31,7 @@ pub use answer::{Read, reading_of};
 pub use rows::{ENGINES, Key, Row, named};
 
 /// The longest wait for one answer of an engine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(12);
 /// The largest answer of an engine, bytes.
 const LARGEST: usize = 16 << 20;
 

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::adapters::documents::dates;
 use crate::adapters::model::{Headers, ModelFault};
-use crate::domain::{Hit, Hits, Untrusted};
+use crate::domain::{Hit, Untrusted};
 
 /// The most characters kept of a title, a snippet and a text.
 const TITLE: usize = 300;
@@ -12,6 +12,15 @@ const TEXT: usize = 200_000;
 
 /// What an answer comes to.
 pub type Read<T> = std::result::Result<T, ModelFault>;
+
+/// What an interface names that is no work: a person, a journal, a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// What it goes by in calls; empty where it has nothing.
+    pub id: String,
+    /// What people call it; empty where that is not told.
+    pub name: String,
+}
 
 /// The JSON of an answer, or the fault that it tells.
 pub(super) fn json(status: u16, headers: &Headers, body: &[u8]) -> Read<Value> {
@@ -220,34 +229,22 @@ fn is_day(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok() && text.as_bytes()[4] == b'-'
 }
 
+/// The number of a month: in digits, or by its name or the first three letters of it.
+pub(super) fn month(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let lower = text.trim().to_lowercase();
+    let named = MONTHS.iter().position(|it| lower.starts_with(it));
+    named.map(|it| it as i64 + 1).or_else(|| lower.parse().ok())
+}
+
 /// Numbers of a date, of which only the year must be there; the first day of what is not told.
 pub(super) fn parts(year: Option<i64>, month: Option<i64>, day: Option<i64>) -> Option<String> {
     let year = year.filter(|it| (1000..3000).contains(it))?;
     let month = month.filter(|it| (1..=12).contains(it)).unwrap_or(1);
     let day = day.filter(|it| (1..=31).contains(it)).unwrap_or(1);
     Some(format!("{year:04}-{month:02}-{day:02}"))
-}
-
-/// What a recorded answer of an engine comes to, for `evals recordings`; `None` for an engine that is not known. `request` is the
-/// address that was asked.
-#[doc(hidden)]
-pub fn reading_of(
-    engine: &str,
-    request: &str,
-    status: u16,
-    headers: &Headers,
-    body: &[u8],
-) -> Option<Read<Hits>> {
-    super::rows::named(engine)?;
-    Some(match engine {
-        "searxng" => super::searxng::read(status, headers, body),
-        "serper" => super::serper::read(status, headers, body),
-        "tavily" => super::tavily::read(status, headers, body),
-        "pubmed" => super::pubmed::records(status, headers, body).map(Hits::from),
-        "openalex" => super::openalex::read(status, headers, body),
-        "wikipedia" => super::wikipedia::read("https://en.wikipedia.org", status, headers, body),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

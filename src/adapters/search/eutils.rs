@@ -1,8 +1,9 @@
 //! The E-utilities of the NCBI besides the records of PubMed: searches for ids, summaries, links between records, and what the
 //! service says of itself. Whichever database is asked, an answer is of these forms.
-use super::answer::{Read, count, cut, json, refused, taken_back, text, title, word};
+use super::answer::{
+    Named, Read, count, cut, json, month, parts, refused, taken_back, text, title, word,
+};
 use super::xml::Element;
-use crate::adapters::documents::dates;
 use crate::adapters::model::{Headers, ModelFault};
 use crate::domain::work::{doi, pmcid, pmid};
 use crate::domain::{Hit, Work};
@@ -29,15 +30,6 @@ pub struct Links {
     pub from: Vec<String>,
     /// To which ids.
     pub to: Vec<String>,
-}
-
-/// A database of the service, or one of its fields or links.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Described {
-    /// Its name in calls.
-    pub name: String,
-    /// What it is called.
-    pub about: String,
 }
 
 /// The XML of an answer, or the fault that it tells under 200: `<ERROR>` somewhere near its root.
@@ -248,9 +240,9 @@ fn summary(it: &Element) -> Option<Hit> {
             ..Work::default()
         };
     }
-    let date = item("EPubDate")
-        .or_else(|| item("PubDate"))
-        .and_then(|it| dates::normalise(&it));
+    let date = ["EPubDate", "PubDate"]
+        .iter()
+        .find_map(|name| spelt(&item(name)?));
     Some(shown(&id, is_pubmed, &name, date, work))
 }
 
@@ -304,10 +296,18 @@ fn in_json(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<Hit>> {
                 .collect();
             let date = ["epubdate", "pubdate"]
                 .iter()
-                .find_map(|name| dates::normalise(word(it, name)?));
+                .find_map(|name| spelt(word(it, name)?));
             Some(shown(id, is_pubmed, name, date, work))
         });
     Ok(each.collect())
+}
+
+/// A date as PubMed spells it: `2001 Jun 5`, `2001 Jun-Jul`, `2001 Spring`, `2001`.
+fn spelt(text: &str) -> Option<String> {
+    let mut words = text.split([' ', '-', '/']).filter(|it| !it.is_empty());
+    let year = words.next()?.parse().ok();
+    let month = words.next().and_then(month);
+    parts(year, month, words.next().and_then(|it| it.parse().ok()))
 }
 
 fn shown(id: &str, is_pubmed: bool, name: &str, date: Option<String>, mut work: Work) -> Hit {
@@ -331,14 +331,14 @@ pub(super) fn posted(status: u16, headers: &Headers, body: &[u8]) -> Read<(Strin
 }
 
 /// The databases there are, or what one has to search in and to follow, in an answer of `einfo`.
-pub(super) fn described(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<Described>> {
+pub(super) fn described(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<Named>> {
     let tree = tree(status, headers, body)?;
     let found = part(&tree, "eInfoResult")?;
     let names = found.all("DbList").flat_map(|it| it.all("DbName"));
-    let mut all: Vec<Described> = names
-        .map(|it| Described {
-            name: it.text(),
-            about: String::new(),
+    let mut all: Vec<Named> = names
+        .map(|it| Named {
+            id: it.text(),
+            name: String::new(),
         })
         .collect();
     for one in found.all("DbInfo") {
@@ -347,12 +347,12 @@ pub(super) fn described(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec
             .flat_map(|name| one.all(name));
         let rows = std::iter::once(one).chain(lists.flat_map(Element::children));
         all.extend(rows.map(|it| {
-            Described {
-                name: it
+            Named {
+                id: it
                     .word("DbName")
                     .or_else(|| it.word("Name"))
                     .unwrap_or_default(),
-                about: it.word("Description").unwrap_or_default(),
+                name: it.word("Description").unwrap_or_default(),
             }
         }));
     }

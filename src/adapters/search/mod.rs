@@ -5,6 +5,7 @@
 //! and filters that an interface does not know are done here, for all alike.
 mod answer;
 mod arxiv;
+mod bibtex;
 mod brave;
 mod crossref;
 mod duckduckgo;
@@ -16,8 +17,10 @@ mod github;
 mod hackernews;
 mod jina;
 mod kagi;
+pub mod lookups;
 mod openalex;
 mod pubmed;
+mod recorded;
 mod rows;
 mod searxng;
 mod semanticscholar;
@@ -41,7 +44,10 @@ use crate::domain::{Hit, Hits, Query, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::seams::SearchProvider;
 
-pub use answer::{Read, reading_of};
+pub use answer::{Named, Read};
+pub use eutils::{Ids, Links};
+pub use lookups::Lookups;
+pub use recorded::{Reading, reading_of};
 pub use rows::{ENGINES, Key, Row, named};
 
 /// The longest wait for one answer of an engine.

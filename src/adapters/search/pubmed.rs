@@ -1,7 +1,7 @@
 //! PubMed, through the E-utilities of the NCBI: search for ids, then fetch the records with their abstracts.
 use async_trait::async_trait;
 
-use super::answer::{Read, cut, parts, taken_back, title, whole};
+use super::answer::{Read, cut, month, parts, taken_back, title, whole};
 use super::eutils::{self, Ids, ids};
 use super::words::terms;
 use super::xml::Element;
@@ -267,18 +267,15 @@ fn retracted(cited: &Element, kinds: &[String]) -> Option<String> {
     None
 }
 
-pub(super) fn date(it: Option<&Element>) -> Option<String> {
-    const MONTHS: [&str; 12] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
+fn date(it: Option<&Element>) -> Option<String> {
     let it = it?;
     let number = |name: &str| it.word(name)?.parse().ok();
-    let month = it.word("Month").and_then(|name| {
-        let spelt = name.to_lowercase();
-        let named = MONTHS.iter().position(|it| spelt.starts_with(it));
-        name.parse().ok().or(named.map(|at| at as i64 + 1))
-    });
     // "1998 Dec-1999 Jan": the year it began.
     let loose = || it.word("MedlineDate")?.get(..4)?.parse().ok();
-    parts(number("Year").or_else(loose), month, number("Day"))
+    let named = it.word("Month");
+    parts(
+        number("Year").or_else(loose),
+        named.as_deref().and_then(month),
+        number("Day"),
+    )
 }

@@ -62,6 +62,16 @@ pub(super) fn of(api: &str, url: &str, status: u16, row: &Value, body: &str) -> 
         "semanticscholar" => semantic(path, &value),
         "unpaywall" => unpaywall(&value),
         "wikipedia" => wikipedia(&value),
+        "pubmed-eutils" => match (
+            value.pointer("/esearchresult/idlist"),
+            value.pointer("/result"),
+        ) {
+            (Some(Value::Array(ids)), _) => Facts::Count(ids.len()),
+            (_, Some(Value::Object(all))) => {
+                Facts::Count(all.values().filter(|it| it.get("title").is_some()).count())
+            }
+            _ => Facts::Fault,
+        },
         "serper" => rows(&value, &["/organic", "/news"], "link"),
         "tavily" => rows(&value, &["/results"], "url"),
         _ => Facts::Fault,
@@ -103,9 +113,10 @@ fn crossref(value: &Value) -> Facts {
     }
     let items = all(message, "/items");
     let is_list = message.get("items").is_some();
-    if is_list && items.iter().any(|it| it.get("DOI").is_none())
-        || !is_list && message.get("DOI").is_none()
-    {
+    let of_works = value
+        .get("message-type")
+        .is_none_or(|it| it == "work-list" || it == "work");
+    if !of_works {
         return Facts::Count(if is_list { items.len() } else { 1 });
     }
     let fact = |it: &Value| {
@@ -126,7 +137,15 @@ fn crossref(value: &Value) -> Facts {
         }
     };
     match is_list {
-        true => Facts::Found(items.iter().map(fact).collect()),
+        // What was asked for without its DOI leads nowhere.
+        true => Facts::Found(
+            items
+                .iter()
+                .filter(|it| it.get("DOI").is_some())
+                .map(fact)
+                .collect(),
+        ),
+        false if message.get("DOI").is_none() => Facts::Fault,
         false => Facts::Found(vec![fact(message)]),
     }
 }
@@ -161,13 +180,17 @@ fn openalex(value: &Value) -> Facts {
 
 fn semantic(path: &str, value: &Value) -> Facts {
     if path.contains("/author") && !path.ends_with("/papers") || path.contains("/datasets/") {
-        let bare = value.as_array().map(Vec::len);
-        let listed = ["data", "datasets"]
+        let listed = ["data", "datasets", "diffs"]
             .iter()
             .find_map(|it| value.get(it)?.as_array());
-        return Facts::Count(bare.or(listed.map(Vec::len)).unwrap_or(1));
+        let rows = value
+            .as_array()
+            .or(listed)
+            .map(|it| it.iter().filter(|it| !it.is_null()).count());
+        let none = value.get("total") == Some(&Value::from(0));
+        return Facts::Count(rows.unwrap_or(usize::from(!none)));
     }
-    let list: Vec<Value> = match (value, value.get("data")) {
+    let list: Vec<Value> = match (value, value.get("data").or(value.get("recommendedPapers"))) {
         (Value::Array(rows), _) => rows.clone(),
         (_, Some(Value::Array(rows))) => rows.clone(),
         _ if value.get("paperId").is_some() => vec![value.clone()],
@@ -204,8 +227,20 @@ fn semantic(path: &str, value: &Value) -> Facts {
     };
     // What has neither an id of its own nor another's leads nowhere.
     let leads = |it: &Value| {
-        let all = it.to_string();
-        !it.is_null() && (!all.contains("\"paperId\":null") || all.contains("\"DOI\":\""))
+        let inner = ["citedPaper", "citingPaper", "paper"]
+            .iter()
+            .find_map(|name| it.get(*name));
+        let it = inner.unwrap_or(it);
+        let told = [
+            "/paperId",
+            "/externalIds/DOI",
+            "/externalIds/ArXiv",
+            "/externalIds/CorpusId",
+            "/corpusId",
+            "/url",
+        ];
+        told.iter()
+            .any(|path| it.pointer(path).is_some_and(|it| !it.is_null()))
     };
     Facts::Found(list.iter().filter(|it| leads(it)).map(fact).collect())
 }
@@ -226,6 +261,12 @@ fn unpaywall(value: &Value) -> Facts {
 
 fn wikipedia(value: &Value) -> Facts {
     let Some(query) = value.get("query").and_then(Value::as_object) else {
+        if value.pointer("/parse/title").is_some() {
+            return Facts::Found(vec![Fact {
+                title: text(value, "/parse/title"),
+                ..Fact::default()
+            }]);
+        }
         return match value.get("batchcomplete") {
             Some(_) => Facts::Found(Vec::new()),
             None => Facts::Fault,
@@ -242,7 +283,9 @@ fn wikipedia(value: &Value) -> Facts {
             _ => Vec::new(),
         };
         for it in rows.into_iter().filter(|it| it.get("title").is_some()) {
-            if it.get("missing").is_none() && it.get("invalid").is_none() {
+            if (it.get("missing").is_none() || it.get("known").is_some())
+                && it.get("invalid").is_none()
+            {
                 found.push(Fact {
                     title: text(it, "/title"),
                     ids: vec![text(it, "/fullurl")]
@@ -320,6 +363,19 @@ fn eutils(path: &str, body: &str) -> Facts {
             Facts::Count(1 + insides(body, "Field").len() + insides(body, "Link").len())
         }
         "einfo" => Facts::Count(insides(body, "DbName").len()),
+        "esummary" if body.contains("<DocumentSummary ") => {
+            let titled = |it: &&str| {
+                ["Title", "Name", "Description", "Caption"]
+                    .iter()
+                    .any(|name| insides(it, name).iter().any(|it| !it.trim().is_empty()))
+            };
+            Facts::Count(
+                body.split("<DocumentSummary ")
+                    .skip(1)
+                    .filter(titled)
+                    .count(),
+            )
+        }
         "esummary" if body.contains("<eSummaryResult") => Facts::Found(
             insides(body, "DocSum")
                 .iter()
@@ -447,15 +503,13 @@ fn page(body: &str) -> Facts {
 }
 
 fn duckduckgo(body: &str) -> Facts {
-    let pattern = Regex::new(
-        r#"(?s)<a[^>]*class="[^"]*(?:result__a|result-link)[^"]*"[^>]*href="([^"]*)"[^>]*>(.*?)</a>"#,
-    );
-    let Ok(pattern) = pattern else {
+    let Ok(pattern) = Regex::new(r"(?s)<a\s([^>]*)>(.*?)</a>") else {
         return Facts::Fault;
     };
-    let found = pattern
-        .captures_iter(body)
-        .filter(|it| !it[1].contains("duckduckgo.com/y.js"));
+    let found = pattern.captures_iter(body).filter(|it| {
+        let of_result = it[1].contains("result__a") || it[1].contains("result-link");
+        of_result && !it[1].contains("duckduckgo.com/y.js")
+    });
     let found: Vec<Fact> = found
         .map(|it| Fact {
             title: it[2].to_owned(),

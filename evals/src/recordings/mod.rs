@@ -25,6 +25,8 @@ struct Tally {
     parsed: u32,
     mismatches: u32,
     panics: u32,
+    /// Rows of searches and catalogues that are faults, by the second reader's word.
+    faults: u32,
     /// Damaged copies of its rows that were read as well.
     damaged: u32,
 }
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         good &= it.parsed == it.rows && it.mismatches == 0 && it.panics == 0;
         println!(
             "{}",
-            json!({"api": api, "rows": it.rows, "parsed": it.parsed, "mismatches": it.mismatches, "panics": it.panics, "damaged": it.damaged})
+            json!({"api": api, "rows": it.rows, "parsed": it.parsed, "mismatches": it.mismatches, "panics": it.panics, "faults": it.faults, "damaged": it.damaged})
         );
     }
     for (route, rows) in &routes {
@@ -83,13 +85,20 @@ fn one(
     let tally = tallies.entry(api.to_owned()).or_default();
     tally.rows += 1;
     let verdict = std::panic::catch_unwind(|| match sources::row(row) {
-        Some(told) => (told.verdict, "searches and catalogues", told.damaged),
+        Some(told) => (
+            told.verdict,
+            "searches and catalogues",
+            told.damaged,
+            u32::from(told.is_fault),
+        ),
         None => {
             let (verdict, route) = replay::row(row);
-            (verdict, route, 0)
+            (verdict, route, 0, 0)
         }
     });
-    let (verdict, route, damaged) = verdict.unwrap_or((Verdict::Panicked, "panicked", 0));
+    let (verdict, route, damaged, faults) =
+        verdict.unwrap_or((Verdict::Panicked, "panicked", 0, 0));
+    tally.faults += faults;
     tally.damaged += damaged;
     *routes.entry(route).or_default() += 1;
     match verdict {

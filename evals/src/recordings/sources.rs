@@ -15,6 +15,8 @@ use super::{bytes, damage};
 pub(super) struct Told {
     pub(super) verdict: Verdict,
     pub(super) damaged: u32,
+    /// Whether the row is a fault.
+    pub(super) is_fault: bool,
 }
 
 /// Replays `row`; `None` where it is of another kind of interface.
@@ -36,6 +38,7 @@ pub(super) fn row(row: &Value) -> Option<Told> {
     let facts = facts::of(api, url, status, row, &text);
     let most = found.as_ref().map_or(0, size);
     let verdict = compared(found, &facts, status);
+    let is_fault = matches!(facts, Facts::Fault);
     let mut damaged = 0;
     for it in damage::copies(&body) {
         damaged += 1;
@@ -43,6 +46,7 @@ pub(super) fn row(row: &Value) -> Option<Told> {
             return Some(Told {
                 verdict: Verdict::Panicked,
                 damaged,
+                is_fault,
             });
         };
         let bad = match read {
@@ -60,10 +64,15 @@ pub(super) fn row(row: &Value) -> Option<Told> {
             return Some(Told {
                 verdict: Verdict::Differs(format!("{}: {why}", it.what)),
                 damaged,
+                is_fault,
             });
         }
     }
-    Some(Told { verdict, damaged })
+    Some(Told {
+        verdict,
+        damaged,
+        is_fault,
+    })
 }
 
 /// How much was read.

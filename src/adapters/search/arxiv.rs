@@ -1,5 +1,6 @@
 //! arXiv, preprints of physics, mathematics and computing, whose text is open.
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 
 use super::answer::{Read, cut, day, refused, taken_back, text, title, whole};
 use super::words::keywords;
@@ -12,15 +13,20 @@ use crate::domain::{Hit, Hits, Query, Work};
 use crate::error::Result;
 
 /// `GET /api/query`, an Atom feed.
-struct Arxiv;
+#[derive(Default)]
+struct Arxiv {
+    /// Held while it is asked: it wants one connection at a time.
+    alone: Mutex<()>,
+}
 
 pub(super) fn api(_: &Given) -> Box<dyn Api> {
-    Box::new(Arxiv)
+    Box::new(Arxiv::default())
 }
 
 #[async_trait]
 impl Api for Arxiv {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
+        let _alone = self.alone.lock().await;
         let limit = query.limit.min(200).to_string();
         let mut found = Hits::default();
         for term in terms(query) {

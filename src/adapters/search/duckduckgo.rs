@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 use url::Url;
 
 use super::answer::{Read, plain, text, title};
@@ -22,15 +23,20 @@ const LINKS: usize = 2_000;
 const AFTER_PUZZLE: Duration = Duration::from_secs(600);
 
 /// `GET /html/`.
-struct DuckDuckGo;
+#[derive(Default)]
+struct DuckDuckGo {
+    /// Held while it is asked: one call at a time.
+    alone: Mutex<()>,
+}
 
 pub(super) fn api(_: &Given) -> Box<dyn Api> {
-    Box::new(DuckDuckGo)
+    Box::new(DuckDuckGo::default())
 }
 
 #[async_trait]
 impl Api for DuckDuckGo {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
+        let _alone = self.alone.lock().await;
         let words = with_sites(query, LONGEST);
         let range = query.since.as_ref().zip(query.until.as_ref());
         let range = range.map(|(since, until)| format!("{since}..{until}"));
@@ -40,7 +46,7 @@ impl Api for DuckDuckGo {
     }
 }
 
-/// The hits of a page of results.
+/// The hits of a page of results, also of the still plainer one of `lite.duckduckgo.com`.
 pub(super) fn read(status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
     let page = text(status, headers, body)?;
     // Whom it takes for a machine gets a puzzle, under status 202.
@@ -54,18 +60,20 @@ pub(super) fn read(status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
     let mut named = false;
     for it in links(&page, LINKS) {
         let is = |class: &str| it.class.split_ascii_whitespace().any(|had| had == class);
-        if is("result__a") {
+        if is("result__a") || is("result-link") {
             let url = target(&it.href);
             named = url.is_some();
             found.extend(url.map(|url| Hit::new("duckduckgo", &url, &title(&it.text), "")));
-        } else if is("result__snippet")
+        } else if (is("result__snippet") || is("result-snippet"))
             && named
             && let Some(hit) = found.last_mut()
         {
             hit.snippet = Untrusted::new(plain(&it.text, 2_000));
         }
     }
-    let is_results = page.contains("result__") || page.contains("no-results");
+    let is_results = ["result__", "result-", "no-results"]
+        .iter()
+        .any(|it| page.contains(it));
     match found.is_empty() && !is_results {
         true => Err(ModelFault::malformed(
             "it answered with another page than one of results",
@@ -110,6 +118,17 @@ mod tests {
         assert_eq!(hits.hits[0].url, "https://a.example/cork?x=1");
         assert_eq!(hits.hits[0].title, "Cork & bark");
         assert_eq!(hits.hits[0].snippet.expose(), "Cork floats on water.");
+    }
+
+    #[test]
+    fn the_plainer_page_has_cells_for_snippets() {
+        let page = br#"<table><tr><td>1.&nbsp;</td><td><a rel="nofollow" href="https://a.example/cork" class='result-link'>Cork</a></td></tr>
+            <tr><td>&nbsp;</td><td class='result-snippet'>It <b>floats</b>.</td></tr></table>"#;
+        let hits = read(200, &Headers::default(), page).unwrap().hits;
+        assert_eq!(
+            (hits[0].url.as_str(), hits[0].snippet.expose()),
+            ("https://a.example/cork", "It floats.")
+        );
     }
 
     #[test]

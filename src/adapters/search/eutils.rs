@@ -186,14 +186,54 @@ pub(super) fn cited_by(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<
         .collect())
 }
 
-/// The records in an answer of `esummary`, without their abstracts: in XML of version 1, or in JSON. What has no title is none.
+/// The records in an answer of `esummary`, without their abstracts: in XML of either version, or in JSON. What has no title is none.
 pub(super) fn summaries(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<Hit>> {
     if body.trim_ascii_start().starts_with(b"{") {
         return in_json(status, headers, body);
     }
     let tree = tree(status, headers, body)?;
     let found = part(&tree, "eSummaryResult")?;
-    Ok(found.all("DocSum").filter_map(summary).collect())
+    let newer = found
+        .all("DocumentSummarySet")
+        .flat_map(|it| it.all("DocumentSummary"));
+    let newer = newer.filter_map(summary_2);
+    Ok(found
+        .all("DocSum")
+        .filter_map(summary)
+        .chain(newer)
+        .collect())
+}
+
+/// A summary of version 2, whose fields are elements.
+fn summary_2(it: &Element) -> Option<Hit> {
+    let id = it.attribute("uid").filter(|it| is_id(it))?;
+    let name = ["Title", "Name", "Description", "Caption"]
+        .iter()
+        .find_map(|name| it.word(name))?;
+    let is_pubmed = it.word("PubDate").is_some() && it.at("FullJournalName").is_some();
+    let ids = it.at("ArticleIds");
+    let id_of = |kind: &str| {
+        let mut all = ids.into_iter().flat_map(|it| it.all("ArticleId"));
+        let found = all.find(|it| it.word("IdType").as_deref() == Some(kind));
+        found.and_then(|it| it.word("Value"))
+    };
+    let people = it.at("Authors").into_iter().flat_map(|it| it.all("Author"));
+    let work = Work {
+        pmid: pmid(id).filter(|_| is_pubmed),
+        doi: id_of("doi").as_deref().and_then(doi),
+        pmcid: id_of("pmc").as_deref().and_then(pmcid),
+        authors: people
+            .filter_map(|it| it.word("Name"))
+            .map(|it| cut(&it, 100))
+            .take(50)
+            .collect(),
+        venue: it.word("FullJournalName").map(|it| cut(&it, 200)),
+        ..Work::default()
+    };
+    let date = ["EPubDate", "PubDate"]
+        .iter()
+        .find_map(|name| spelt(&it.word(name)?));
+    Some(shown(id, is_pubmed, &name, date, work))
 }
 
 fn summary(it: &Element) -> Option<Hit> {
@@ -359,5 +399,90 @@ pub(super) fn described(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec
     match all.is_empty() {
         true => Err(ModelFault::malformed("its answer names no database")),
         false => Ok(all),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn xml(inner: &str) -> Vec<u8> {
+        format!("<?xml version=\"1.0\"?><!DOCTYPE x>\n{inner}").into_bytes()
+    }
+
+    #[test]
+    fn a_fault_under_200_is_of_its_kind() {
+        let of = |it: &str| ids(200, &Headers::default(), &xml(it)).unwrap_err().kind;
+        let gone = "<eSearchResult><ERROR>Search Backend failed: timed out</ERROR></eSearchResult>";
+        assert_eq!(of(gone), crate::Kind::Transient);
+        let bad =
+            "<eSearchResult><ERROR>Invalid db name specified: nothing</ERROR></eSearchResult>";
+        assert_eq!(of(bad), crate::Kind::Malformed);
+        let json = br#"{"error":"API rate limit exceeded","count":"11"}"#;
+        assert!(links(200, &Headers::default(), json).is_err());
+        assert_eq!(
+            posted(200, &Headers::default(), b"").unwrap_err().kind,
+            crate::Kind::Transient
+        );
+    }
+
+    #[test]
+    fn what_cites_a_work_is_among_its_links() {
+        let body = xml(
+            "<eLinkResult><LinkSet><DbFrom>pubmed</DbFrom><IdList><Id>1</Id></IdList>\
+             <LinkSetDb><LinkName>pubmed_pubmed</LinkName><Link><Id>2</Id></Link></LinkSetDb>\
+             <LinkSetDb><LinkName>pubmed_pubmed_citedin</LinkName><Link><Id>3</Id></Link><Link><Id>4</Id></Link></LinkSetDb>\
+             </LinkSet></eLinkResult>",
+        );
+        let all = links(200, &Headers::default(), &body).unwrap();
+        assert_eq!(
+            (all.len(), all[0].from.as_slice()),
+            (2, ["1".to_owned()].as_slice())
+        );
+        assert_eq!(
+            cited_by(200, &Headers::default(), &body).unwrap(),
+            ["3", "4"]
+        );
+    }
+
+    #[test]
+    fn a_summary_has_its_ids_and_its_day() {
+        let body = xml(
+            "<eSummaryResult><DocSum><Id>7</Id><Item Name=\"PubDate\" Type=\"Date\">2001 Jun-Jul</Item>\
+             <Item Name=\"Title\" Type=\"String\">Cork floats.</Item><Item Name=\"DOI\" Type=\"String\">10.1000/A</Item>\
+             <Item Name=\"AuthorList\" Type=\"List\"><Item Name=\"Author\" Type=\"String\">Quill A</Item></Item></DocSum>\
+             <DocSum><Id>8</Id></DocSum></eSummaryResult>",
+        );
+        let hits = summaries(200, &Headers::default(), &body).unwrap();
+        assert_eq!(hits.len(), 1);
+        assert_eq!(hits[0].work.keys(), ["doi:10.1000/a", "pmid:7"]);
+        assert_eq!(hits[0].date.as_deref(), Some("2001-06-01"));
+        let json = br#"{"result":{"uids":["7"],"7":{"uid":"7","title":"Cork floats.","pubdate":"2001 Jun","authors":[{"name":"Quill A"}],
+            "articleids":[{"idtype":"doi","value":"10.1000/A"}],"pmcrefcount":3}}}"#;
+        let hits = summaries(200, &Headers::default(), json).unwrap();
+        assert_eq!(hits[0].work.cited_by, Some(3));
+        assert_eq!(hits[0].work.doi.as_deref(), Some("10.1000/a"));
+    }
+
+    #[test]
+    fn databases_fields_and_what_was_kept_are_named() {
+        let list = xml("<eInfoResult><DbList><DbName>pubmed</DbName></DbList></eInfoResult>");
+        assert_eq!(
+            described(200, &Headers::default(), &list).unwrap()[0].id,
+            "pubmed"
+        );
+        let one = xml(
+            "<eInfoResult><DbInfo><DbName>pubmed</DbName><Description>papers</Description>\
+             <FieldList><Field><Name>TITL</Name></Field></FieldList></DbInfo></eInfoResult>",
+        );
+        assert_eq!(
+            described(200, &Headers::default(), &one).unwrap()[1].id,
+            "TITL"
+        );
+        let kept = xml("<ePostResult><QueryKey>1</QueryKey><WebEnv>abc</WebEnv></ePostResult>");
+        assert_eq!(
+            posted(200, &Headers::default(), &kept).unwrap(),
+            ("abc".to_owned(), "1".to_owned())
+        );
     }
 }

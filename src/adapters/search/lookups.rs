@@ -469,3 +469,91 @@ pub(super) fn negotiated(status: u16, headers: &Headers, body: &[u8]) -> Read<Ne
     };
     Ok(Negotiated::Record(Box::new(hit)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn open_addresses_are_the_best_first() {
+        let body = json!({"doi": "10.1000/A", "title": "Cork", "published_date": "2024-05-06", "genre": "journal-article",
+            "best_oa_location": {"url": "https://a.example/", "url_for_pdf": "https://a.example/a.pdf"},
+            "oa_locations": [{"url": "https://www.ncbi.nlm.nih.gov/pmc/articles/123", "url_for_pdf": null}]});
+        let hit = unpaywall(200, &Headers::default(), body.to_string().as_bytes())
+            .unwrap()
+            .hits
+            .remove(0);
+        assert_eq!(hit.work.full_text[0], "https://a.example/a.pdf");
+        assert_eq!(hit.work.pmcid.as_deref(), Some("PMC123"));
+        assert!(unpaywall(200, &Headers::default(), b"{}").is_err());
+    }
+
+    #[test]
+    fn a_wrong_pmid_is_seen_and_a_preprint_s_doi_is_none() {
+        let of = |doi: &str, pmid: &str| Work {
+            doi: Some(doi.to_owned()),
+            pmid: Some(pmid.to_owned()),
+            ..Work::default()
+        };
+        let body = json!({"records": [{"doi": "10.1000/a", "pmid": 77, "pmcid": "PMC5"}, {"pmid": "1", "status": "error", "errmsg": "none"}]});
+        let found = converted(200, &Headers::default(), body.to_string().as_bytes()).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(ids_agree(&of("10.1000/a", "77"), &found[0]));
+        assert_eq!(
+            disagreements(&of("10.1000/a", "78"), &found[0]),
+            ["PMID: 78 here, 77 there"]
+        );
+        assert!(!ids_agree(&of("10.1000/b", "77"), &found[0]));
+        assert!(ids_agree(&of("10.1101/b", "77"), &found[0]));
+    }
+
+    #[test]
+    fn a_record_of_another_work_teaches_nothing() {
+        let mut work = Work {
+            doi: doi("10.1000/a"),
+            pmid: pmid("78"),
+            ..Work::default()
+        };
+        let record = Work {
+            doi: doi("10.1000/a"),
+            pmid: pmid("77"),
+            retracted: Some("retracted".to_owned()),
+            ..Work::default()
+        };
+        let mut remarks = Vec::new();
+        take(
+            &mut work,
+            Ok(Some((record, "PubMed Central"))),
+            &mut remarks,
+        );
+        assert_eq!(
+            remarks,
+            ["PubMed Central has another PMID: 78 here, 77 there"]
+        );
+        assert_eq!(work.retracted, None);
+    }
+
+    #[test]
+    fn a_resolver_leads_on_or_answers() {
+        let headers = Headers(vec![(
+            "Location".to_owned(),
+            "https://api.crossref.org/v1/works/x".to_owned(),
+        )]);
+        assert!(
+            matches!(negotiated(302, &headers, b"").unwrap(), Negotiated::Elsewhere(it) if it.contains("/v1/works/"))
+        );
+        let csl = br#"{"DOI": "10.1000/A", "title": "Cork", "issued": {"date-parts": [[2024]]}, "container-title": "J Cork"}"#;
+        let Negotiated::Record(hit) = negotiated(200, &Headers::default(), csl).unwrap() else {
+            panic!("no record")
+        };
+        assert_eq!(
+            (hit.title.as_str(), hit.date.as_deref()),
+            ("Cork", Some("2024-01-01"))
+        );
+        assert_eq!(hit.work.venue.as_deref(), Some("J Cork"));
+        assert!(negotiated(200, &Headers::default(), b"<html>").is_err());
+        assert_eq!(coded("10.1000/a b?c#d"), "10.1000/a%20b%3Fc%23d");
+    }
+}

@@ -243,3 +243,6 @@ fn tidied(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
     let numbered = kept.take(query.limit as usize).zip(1..);
     numbered.map(|(it, rank)| Hit { rank, ..it }).collect()
 }
+
+#[cfg(test)]
+mod tests;

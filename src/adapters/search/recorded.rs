@@ -125,7 +125,7 @@ fn of_crossref(path: &str, status: u16, headers: &Headers, body: &[u8]) -> Read<
     let names = ["primary-name", "title", "label", "name"];
     named(
         rows.map_or(one, Vec::as_slice),
-        &["id", "prefix", "ISSN"],
+        &["id", "prefix", "ISSN", "URL"],
         &names,
     )
 }
@@ -148,14 +148,27 @@ fn of_semantic(path: &str, status: u16, headers: &Headers, body: &[u8]) -> Read<
         return semanticscholar::read(status, headers, body).map(Reading::Hits);
     }
     let value = answer::json(status, headers, body)?;
-    let lists = ["data", "matches", "datasets"];
+    let lists = ["data", "matches", "datasets", "diffs"];
     let rows = value
         .as_array()
         .or_else(|| lists.iter().find_map(|it| value.get(it)?.as_array()));
-    let one = std::slice::from_ref(&value);
+    // What finds nobody has no list.
+    let is_none = answer::count(&value, "total") == Some(0);
+    let one = if is_none {
+        &[][..]
+    } else {
+        std::slice::from_ref(&value)
+    };
     named(
         rows.map_or(one, Vec::as_slice),
-        &["authorId", "id", "release_id", "name"],
+        &[
+            "authorId",
+            "id",
+            "release_id",
+            "dataset",
+            "name",
+            "from_release",
+        ],
         &["name", "title", "description"],
     )
 }

@@ -50,7 +50,8 @@ impl Api for SemanticScholar {
 /// field, beside what leads to it.
 pub(super) fn read(status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
     let value = answer::json(status, headers, body)?;
-    let rows: &[Value] = match (&value, value.get("data")) {
+    let listed = value.get("data").or(value.get("recommendedPapers"));
+    let rows: &[Value] = match (&value, listed) {
         (Value::Array(rows), _) | (_, Some(Value::Array(rows))) => rows,
         (_, None) if word(&value, "paperId").is_some() => std::slice::from_ref(&value),
         // What finds nothing has no list.

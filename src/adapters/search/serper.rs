@@ -112,7 +112,7 @@ impl Serper {
         }
         let (answer, mine) = oneshot::channel();
         group.push((query.clone(), answer));
-        let first = (group.len() == 1).then_some(Group { of: self, path });
+        let first = (group.len() == 1).then(|| Group { of: self, path });
         Some((mine, first))
     }
 }

@@ -102,9 +102,9 @@ fn told(body: &[u8]) -> Option<ModelFault> {
 }
 
 fn hit(at: &str, it: &Value) -> Option<Hit> {
-    let is_absent = ["missing", "invalid"]
-        .iter()
-        .any(|name| it.get(name).is_some_and(|it| *it != Value::Bool(false)));
+    let is = |name: &str| it.get(name).is_some_and(|it| *it != Value::Bool(false));
+    // A file of the commons is missing here and known all the same.
+    let is_absent = is("invalid") || is("missing") && !is("known");
     let name = word(it, "title").filter(|_| !is_absent)?;
     let url = match word(it, "fullurl") {
         Some(url) => url.to_owned(),

@@ -3,3 +3,5 @@ pub mod address;
 pub mod fetch;
 pub mod guard;
 mod unpack;
+
+pub(in crate::adapters) use unpack::unpacked;

@@ -10,7 +10,7 @@ const SMALL: usize = 1 << 20;
 
 /// What is wrong with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Amiss {
+pub(in crate::adapters) enum Amiss {
     /// It is larger than what is taken.
     TooLarge,
     /// It swells like a bomb.
@@ -22,7 +22,7 @@ pub(super) enum Amiss {
 }
 
 impl Amiss {
-    pub(super) fn why(self) -> &'static str {
+    pub(in crate::adapters) fn why(self) -> &'static str {
         match self {
             Amiss::TooLarge => "it is larger than what is read",
             Amiss::Swells => "it unpacks to far more than it is",
@@ -137,6 +137,17 @@ impl Unpacking {
     }
 }
 
+/// A whole body that was packed as `encoding` says, of which at most `most` bytes are taken.
+pub(in crate::adapters) fn unpacked(
+    encoding: &str,
+    body: &[u8],
+    most: usize,
+) -> Result<Vec<u8>, Amiss> {
+    let mut unpacking = Unpacking::of(Some(encoding), most)?;
+    unpacking.take(body)?;
+    unpacking.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use flate2::Compression;
@@ -148,14 +159,6 @@ mod tests {
         let mut it = GzEncoder::new(Vec::new(), Compression::best());
         it.write_all(bytes).unwrap();
         it.finish().unwrap()
-    }
-
-    fn unpacked(encoding: &str, bytes: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
-        let mut it = Unpacking::of(Some(encoding), most)?;
-        for piece in bytes.chunks(1000) {
-            it.take(piece)?;
-        }
-        it.finish()
     }
 
     #[test]

@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::answer::{self, Read, cut, day, parts, taken_back, title, word};
 use super::{LARGEST, PATIENCE, bibtex, crossref, eutils, openalex, semanticscholar};
 use crate::adapters::model::{Headers, ModelFault};
-use crate::adapters::service::{Access, Ask, Egress, Paces, Service};
+use crate::adapters::service::{Access, Ask, Paces, Service};
 use crate::domain::work::{arxiv, doi, pmcid, pmid};
 use crate::domain::{Hit, Hits, Work};
 use crate::error::Result;
+use crate::seams::Egress;
 
 /// Who is asked, where, how often, and in which form where there are several.
 const CROSSREF: (&str, &str, u64) = ("crossref", "https://api.crossref.org", 200);

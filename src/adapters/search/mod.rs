@@ -4,6 +4,7 @@
 //! book of what leaves the machine are the [service](super::service)'s; cutting long queries, dropping what has no address,
 //! and filters that an interface does not know are done here, for all alike.
 mod answer;
+mod cached;
 mod openalex;
 mod pubmed;
 mod rows;
@@ -28,6 +29,7 @@ use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, SearchProvider};
 
 pub use answer::{Read, reading_of};
+pub use cached::CachedSearch;
 pub use rows::{ENGINES, Key, Row, named};
 
 /// The longest wait for one answer of an engine.

@@ -275,9 +275,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = cache(dir.path(), 20_000).await;
         // Bytes that cannot be packed.
-        let body: Vec<u8> = (0..2_000_u32)
-            .map(|it| (it.wrapping_mul(2_654_435_761) >> 13) as u8)
-            .collect();
+        let mut state = 1_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as u8
+        };
+        let body: Vec<u8> = (0..2_000).map(|_| random()).collect();
         let wait = || tokio::time::sleep(Duration::from_millis(3));
         for nth in 0..20 {
             cache.put(What::Page, &format!("{nth}"), &nth, &body).await;
@@ -288,9 +293,7 @@ mod tests {
         }
         assert!(cache.get::<i32>(What::Page, "1").await.is_none());
         assert!(cache.get::<i32>(What::Page, "19").await.is_some());
-        cache
-            .put(What::Page, "huge", &0, &[body; 20].concat())
-            .await;
+        cache.put(What::Page, "huge", &0, &body.repeat(20)).await;
         assert!(cache.size().await <= 20_000);
     }
 

@@ -131,6 +131,11 @@ impl Fetcher {
         self
     }
 
+    /// What we call ourselves.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
     /// What judges addresses.
     pub fn guard(&self) -> &Guard {
         &self.guard

@@ -93,3 +93,7 @@ impl Keeping {
         cache.put(What::Page, &key, &head, &page.bytes).await;
     }
 }
+
+#[cfg(test)]
+#[path = "kept_tests.rs"]
+mod tests;

@@ -9,6 +9,8 @@ use crate::record::FailReason;
 
 /// What lies deeper is left out. No paper has half of it.
 const DEEPEST: usize = 128;
+/// Blocks that are taken. No paper has a tenth of it.
+const MOST_BLOCKS: usize = 20_000;
 /// Authors that are named.
 const MOST_AUTHORS: usize = 50;
 
@@ -119,6 +121,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
         let told = "several papers: only the first was read";
         draft.warnings.push(told.to_owned());
     }
+    if paper.cut {
+        draft.warnings.push(format!(
+            "it has more than {MOST_BLOCKS} paragraphs: read in part"
+        ));
+    }
     if !paper.has_body {
         draft.warnings.push("it has no full text".to_owned());
     }
@@ -167,6 +174,8 @@ struct Paper {
     ids: Ids,
     articles: u32,
     has_body: bool,
+    /// Whether there was more than is taken.
+    cut: bool,
     /// Names of the open elements, down to [`DEEPEST`].
     open: Vec<String>,
     /// Elements open below them.
@@ -431,7 +440,9 @@ impl Paper {
     }
 
     fn push(&mut self, kind: BlockKind, level: u8, said: &str) {
-        if said.chars().any(char::is_alphanumeric) {
+        if self.out.len() >= MOST_BLOCKS {
+            self.cut = true;
+        } else if said.chars().any(char::is_alphanumeric) {
             let block = Block::new(kind, said);
             self.out.push(Block { level, ..block });
         }

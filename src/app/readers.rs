@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use super::{reading, web};
-use crate::adapters::reader::{Chromium, Embedded, Given, Remote, Row, SERVERS};
+use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, Remote, Row, SERVERS};
 use crate::adapters::web::cache::WebCache;
 use crate::adapters::web::kept::Keeping;
 use crate::adapters::web::manners::Manners;
@@ -44,6 +44,7 @@ pub(super) fn open(
         .remembering(cache.clone());
     let fetcher = Arc::new(fetcher);
     let limits = reading::limits(settings);
+    let drafts = Drafts::new(cache.clone(), settings.web.page_cache, settings.web.fresh);
     let mut opened: Vec<Arc<dyn PageReader>> = Vec::new();
     for name in resolve(settings)? {
         opened.push(match name {
@@ -54,23 +55,18 @@ pub(super) fn open(
                 Arc::new(Embedded::new(keeping, limits.clone()))
             }
             GIVEN => Arc::new(Given),
-            CHROMIUM => Arc::new(Chromium::open(
-                &settings.web.chromium,
-                Arc::clone(&fetcher),
-                limits.clone(),
-                egress,
-            )?),
+            CHROMIUM => {
+                let program = &settings.web.chromium;
+                let (gate, limits) = (Arc::clone(&fetcher), limits.clone());
+                let browser = Chromium::open(program, gate, limits, egress)?;
+                Arc::new(browser.keeping(drafts.clone()))
+            }
             name => {
                 let row = server(name).ok_or_else(|| unknown(name))?;
                 let (key, base_url) = given(settings, row);
-                Arc::new(Remote::open(
-                    row,
-                    key,
-                    base_url,
-                    Arc::clone(&fetcher),
-                    limits.clone(),
-                    egress,
-                )?)
+                let (gate, limits) = (Arc::clone(&fetcher), limits.clone());
+                let remote = Remote::open(row, key, base_url, gate, limits, egress)?;
+                Arc::new(remote.keeping(drafts.clone()))
             }
         });
     }

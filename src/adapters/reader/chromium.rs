@@ -19,9 +19,9 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::{addresses, is_outside, soft, unread};
+use super::{Drafts, addresses, is_outside, soft, unread};
 use crate::adapters::documents::{Limits, Origin, read_bytes};
-use crate::adapters::web::fetch::Fetcher;
+use crate::adapters::web::fetch::{Fetcher, Unfetched};
 use crate::domain::{Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
 use crate::record::FailReason;
@@ -47,6 +47,7 @@ pub struct Chromium {
     program: PathBuf,
     gate: Arc<Fetcher>,
     limits: Limits,
+    drafts: Drafts,
     egress: Egress,
     places: Semaphore,
     patience: Duration,
@@ -76,14 +77,27 @@ impl Chromium {
             program,
             gate,
             limits,
+            drafts: Drafts::default(),
             egress: egress.clone(),
             places: Semaphore::new(AT_ONCE),
             patience: PATIENCE,
         })
     }
 
+    /// The same, that keeps what it reads in `drafts` and uses it again.
+    #[must_use]
+    pub fn keeping(mut self, drafts: Drafts) -> Chromium {
+        self.drafts = drafts;
+        self
+    }
+
     async fn at(&self, url: &str) -> Result<PageDraft> {
         let fault = |reason, why: &str| unread(url, reason, why);
+        let judged = self.gate.guard().target(url).map_err(Unfetched::from);
+        judged.map_err(|it| fault(it.reason, &it.why))?;
+        if let Some(draft) = self.drafts.get(self.name(), url).await {
+            return Ok(draft);
+        }
         let leave = self.gate.may_ask(url).await;
         let (target, addresses) = leave.map_err(|it| fault(it.reason, &it.why))?;
         let rules = rules(&target, &addresses)
@@ -118,10 +132,11 @@ impl Chromium {
         draft
             .warnings
             .push("read after its scripts had run".to_owned());
-        match soft::amiss(&draft) {
-            Some((reason, said)) => Err(fault(reason, &format!("the page says `{said}`"))),
-            None => Ok(draft),
+        if let Some((reason, said)) = soft::amiss(&draft) {
+            return Err(fault(reason, &format!("the page says `{said}`")));
         }
+        self.drafts.put(self.name(), url, &draft).await;
+        Ok(draft)
     }
 
     /// The page's elements when its scripts have run, as HTML; a byte more than [`LARGEST`] of them at most.

@@ -4,6 +4,7 @@
 //! engine itself gave, which is an abstract or the words of the page.
 mod chromium;
 mod crawl4ai;
+mod drafts;
 mod embedded;
 mod firecrawl;
 mod given;
@@ -17,6 +18,7 @@ use crate::error::{Error, Kind};
 use crate::record::FailReason;
 
 pub use chromium::Chromium;
+pub use drafts::Drafts;
 pub use embedded::Embedded;
 pub use given::Given;
 pub use remote::{Remote, Row, SERVERS};

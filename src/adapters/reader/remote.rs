@@ -10,12 +10,12 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
+use super::{Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
 use crate::adapters::documents::{Limits, Origin, dates, read_bytes};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Headers, ModelFault};
 use crate::adapters::service::{Access, Pace, Service};
-use crate::adapters::web::fetch::Fetcher;
+use crate::adapters::web::fetch::{Fetcher, Unfetched};
 use crate::adapters::web::outcome::refused;
 use crate::domain::{Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
@@ -96,6 +96,7 @@ pub struct Remote {
     service: Service,
     gate: Arc<Fetcher>,
     limits: Limits,
+    drafts: Drafts,
 }
 
 impl Remote {
@@ -139,11 +140,24 @@ impl Remote {
             service,
             gate,
             limits,
+            drafts: Drafts::default(),
         })
+    }
+
+    /// The same, that keeps what it reads in `drafts` and uses it again.
+    #[must_use]
+    pub fn keeping(mut self, drafts: Drafts) -> Remote {
+        self.drafts = drafts;
+        self
     }
 
     async fn at(&self, url: &str) -> Result<PageDraft> {
         let fault = |reason, why: &str| unread(url, reason, why);
+        let judged = self.gate.guard().target(url).map_err(Unfetched::from);
+        judged.map_err(|it| fault(it.reason, &it.why))?;
+        if let Some(draft) = self.drafts.get(self.row.name, url).await {
+            return Ok(draft);
+        }
         let leave = self.gate.may_ask(url).await;
         let (mut target, _) = leave.map_err(|it| fault(it.reason, &it.why))?;
         target.set_fragment(None);
@@ -193,10 +207,11 @@ impl Remote {
         draft
             .warnings
             .push(format!("read by {}, not by Ibid itself", self.row.name));
-        match soft::amiss(&draft) {
-            Some((reason, said)) => Err(fault(reason, &format!("the page says `{said}`"))),
-            None => Ok(draft),
+        if let Some((reason, said)) = soft::amiss(&draft) {
+            return Err(fault(reason, &format!("the page says `{said}`")));
         }
+        self.drafts.put(self.row.name, url, &draft).await;
+        Ok(draft)
     }
 }
 

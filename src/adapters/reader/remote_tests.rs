@@ -165,6 +165,32 @@ async fn no_server_is_sent_to_an_address_that_is_closed_or_that_robots_txt_close
 }
 
 #[tokio::test]
+async fn what_a_server_has_read_it_is_not_asked_for_again() {
+    let (base, heard) = server(&[(
+        "/md",
+        200,
+        r#"{"markdown":"Cork floats on water because its cells hold air."}"#,
+    )])
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    let cache = crate::adapters::web::cache::WebCache::open(&dir.path().join("web.db"), 1 << 20);
+    let cache = Arc::new(cache.await.unwrap());
+    let hour = Duration::from_secs(3600);
+    let open = |fresh| {
+        let drafts = Drafts::new(Some(Arc::clone(&cache)), hour, fresh);
+        reader("crawl4ai", &base, false).keeping(drafts)
+    };
+    let first = read(&open(false), PAGE).await.unwrap();
+    let second = read(&open(false), PAGE).await.unwrap();
+    assert_eq!(
+        (first.hash(), heard.lock().unwrap().len()),
+        (second.hash(), 1)
+    );
+    read(&open(true), PAGE).await.unwrap();
+    assert_eq!(heard.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn what_a_server_could_not_read_has_the_pages_reason() {
     let (base, _) = server(&[
         ("/v1/scrape", 200, r#"{"content":{"markdown":"Cork floats."},"metadata":{"statusCode":403}}"#),

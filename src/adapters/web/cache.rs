@@ -31,6 +31,8 @@ const LARGEST: usize = 32 << 20;
 pub enum What {
     /// A page, by its canonical address.
     Page,
+    /// What a reader made of a page, by its name and the page's canonical address.
+    Draft,
     /// What a search engine answered, by what it was asked.
     Answer,
     /// What a host's robots.txt said, by its origin.
@@ -41,6 +43,7 @@ impl What {
     fn word(self) -> &'static str {
         match self {
             What::Page => "page",
+            What::Draft => "draft",
             What::Answer => "answer",
             What::Robots => "robots",
         }

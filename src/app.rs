@@ -1,5 +1,6 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
 mod check;
+pub mod discover;
 pub mod engines;
 mod folders;
 mod lock;

@@ -147,7 +147,7 @@ async fn search(folder: &Folder, it: &Judged, limit: usize, way: Way) -> Result<
         until: None,
     };
     let found = match way {
-        Way::Once => folder.search(&query).await,
+        Way::Once => folder.search(&query).await.map(|it| it.hits),
         Way::Steps => steps::find(folder, &query).await,
     };
     found.map_err(|it| it.chain())

@@ -132,6 +132,8 @@ pub struct Files {
     pub project: Option<PathBuf>,
     /// The `.env` in force.
     pub env: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME/ibid/keys.env`: variables that `ibid init` has kept, whether it exists or not.
+    pub keys: PathBuf,
     /// `$XDG_STATE_HOME/ibid`: logs.
     pub state: PathBuf,
 }
@@ -168,10 +170,14 @@ const OTHER_VARIABLES: &[&str] = &[
 /// or flag, and what is allowed; kind `Setup` for a file that cannot be read.
 pub fn load(surroundings: &Surroundings, flags: &[Flag]) -> Result<Loaded> {
     let files = files(surroundings)?;
-    let dotenv = match &files.env {
-        Some(path) => read_dotenv(path)?,
-        None => BTreeMap::new(),
+    // Keys that `ibid init` has kept count least; the `.env` of a project beats them.
+    let mut dotenv = match files.keys.exists() {
+        true => read_dotenv(&files.keys)?,
+        false => BTreeMap::new(),
     };
+    if let Some(path) = &files.env {
+        dotenv.extend(read_dotenv(path)?);
+    }
     let mut all = Layers {
         rows: SETTINGS
             .iter()
@@ -281,7 +287,7 @@ fn from_env(
         let written = || {
             names().find_map(|name| {
                 let value = dotenv.get(name).filter(|it| !it.is_empty())?;
-                let path = files.env.clone().unwrap_or_default();
+                let path = files.env.clone().unwrap_or_else(|| files.keys.clone());
                 Some((value.as_str(), Origin::DotEnv(name.to_owned(), path)))
             })
         };
@@ -361,6 +367,9 @@ pub fn files(surroundings: &Surroundings) -> Result<Files> {
             .join("config.toml"),
         project: upwards("ibid.toml"),
         env,
+        keys: surroundings
+            .xdg("XDG_CONFIG_HOME", ".config")
+            .join("keys.env"),
         state: surroundings.xdg("XDG_STATE_HOME", ".local/state"),
     })
 }

@@ -197,7 +197,7 @@ pub static SETTINGS: &[Setting] = &[
         "Tokens that models may take and give in a run, together"),
     setting("price", Kind::Text, "", &[],
         "Price of the models in US dollars a million tokens, sent and received, as `0.5/1.5`; the list price unless set"),
-    setting("concurrency", Kind::Whole(1, 256), "4", &["FIRECRAWL_CONCURRENCY"],
+    setting("concurrency", Kind::Whole(1, 256), "8", &["FIRECRAWL_CONCURRENCY"],
         "Searches and reads at once"),
     setting("max_document_bytes", Kind::Whole(1024, 1 << 32), "33554432", &[],
         "Largest document taken in, bytes"),

@@ -19,10 +19,8 @@ pub mod work;
 pub use budget::{Budget, StopReason, Traffic, Usage};
 pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
-pub use page::{Block, BlockKind, Hit, Page, PageDraft, Passage, Sentence};
-pub use plan::{
-    Complexity, Hits, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan,
-};
+pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
+pub use plan::{Complexity, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan};
 pub use question::{
     Brief, Clarified, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn,
 };

@@ -61,6 +61,61 @@ impl Hit {
     }
 }
 
+/// What a search came back with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "AsKept")]
+pub struct Hits {
+    /// What was found, best first.
+    pub hits: Vec<Hit>,
+    /// What the provider says of the search that a person should know: engines behind it that did not answer, a query that
+    /// was cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// What it cost, US dollars, where the provider charges and says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// Hits as a record holds them: journals of earlier versions have the list alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AsKept {
+    Alone(Vec<Hit>),
+    Whole {
+        hits: Vec<Hit>,
+        #[serde(default)]
+        remarks: Vec<String>,
+        #[serde(default)]
+        cost_usd: Option<f64>,
+    },
+}
+
+impl From<AsKept> for Hits {
+    fn from(kept: AsKept) -> Hits {
+        match kept {
+            AsKept::Alone(hits) => hits.into(),
+            AsKept::Whole {
+                hits,
+                remarks,
+                cost_usd,
+            } => Hits {
+                hits,
+                remarks,
+                cost_usd,
+            },
+        }
+    }
+}
+
+impl From<Vec<Hit>> for Hits {
+    fn from(hits: Vec<Hit>) -> Hits {
+        Hits {
+            hits,
+            ..Hits::default()
+        }
+    }
+}
+
 pub(super) fn key<'a>(id: &'a Option<String>, file: &'a Option<String>, url: &'a str) -> &'a str {
     id.as_deref().or(file.as_deref()).unwrap_or(url)
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Hit, ItemId};
+use super::ItemId;
 
 /// Where a query is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,61 +55,6 @@ pub struct Query {
     pub since: Option<String>,
     /// Published on or before, `YYYY-MM-DD`.
     pub until: Option<String>,
-}
-
-/// What a search came back with.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "AsKept")]
-pub struct Hits {
-    /// What was found, best first.
-    pub hits: Vec<Hit>,
-    /// What the provider says of the search that a person should know: engines behind it that did not answer, a query that
-    /// was cut.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
-    /// What it cost, US dollars, where the provider charges and says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-}
-
-/// Hits as a record holds them: journals of earlier versions have the list alone.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum AsKept {
-    Alone(Vec<Hit>),
-    Whole {
-        hits: Vec<Hit>,
-        #[serde(default)]
-        remarks: Vec<String>,
-        #[serde(default)]
-        cost_usd: Option<f64>,
-    },
-}
-
-impl From<AsKept> for Hits {
-    fn from(kept: AsKept) -> Hits {
-        match kept {
-            AsKept::Alone(hits) => hits.into(),
-            AsKept::Whole {
-                hits,
-                remarks,
-                cost_usd,
-            } => Hits {
-                hits,
-                remarks,
-                cost_usd,
-            },
-        }
-    }
-}
-
-impl From<Vec<Hit>> for Hits {
-    fn from(hits: Vec<Hit>) -> Hits {
-        Hits {
-            hits,
-            ..Hits::default()
-        }
-    }
 }
 
 /// One thing that a complete answer must say (rows B3, D2).

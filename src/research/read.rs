@@ -282,6 +282,10 @@ pub(crate) fn registrable_domain(url: &str) -> Option<String> {
         return None;
     }
     let host = url.host_str()?;
+    // An address has no name to register.
+    if !matches!(url.host(), Some(url::Host::Domain(_))) {
+        return Some(host.to_owned());
+    }
     let domain = psl::List
         .domain(host.as_bytes())
         .and_then(|it| std::str::from_utf8(it.as_bytes()).ok().map(str::to_owned));
@@ -348,5 +352,9 @@ mod tests {
             Some("bbc.co.uk".to_owned())
         );
         assert_eq!(registrable_domain("file:///tmp/a.html"), None);
+        assert_eq!(
+            registrable_domain("http://192.0.2.7/a"),
+            Some("192.0.2.7".to_owned())
+        );
     }
 }

@@ -112,8 +112,8 @@ const PREPRINT: f32 = 0.6;
 fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
         SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT,
-        SourceKind::Pubmed => 0.85 + of_work(&source.work),
-        SourceKind::Scholar => 0.8 + of_work(&source.work),
+        SourceKind::Pubmed => 0.88 + of_work(&source.work),
+        SourceKind::Scholar => 0.83 + of_work(&source.work),
         SourceKind::News => 0.6,
         SourceKind::Web | SourceKind::Local => 0.5,
     };
@@ -138,7 +138,7 @@ fn of_work(work: &Work) -> f32 {
         0.0
     };
     let cited = work.cited_by.unwrap_or(0) as f32;
-    (by_kind + (1.0 + cited).log10() / 30.0).min(0.15)
+    (by_kind + (1.0 + cited).log10() / 30.0).min(0.12)
 }
 
 /// Labels of host names that tell what stands there.

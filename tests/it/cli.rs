@@ -262,7 +262,7 @@ fn with_json_an_error_is_an_object_too() {
 #[test]
 fn without_anything_to_search_setup_is_missing() {
     let desk = Desk::new();
-    let it = desk.ibid(&[ASKED]);
+    let it = desk.ibid(&[ASKED, "--only-local"]);
     assert_eq!(it.code, 4);
     assert!(
         it.err

@@ -15,47 +15,69 @@ use tokio::net::TcpListener;
 use crate::cli::{Desk, Outcome};
 
 /// A server that answers every request by its path, and counts them.
-struct Site {
-    port: u16,
+pub(crate) struct Site {
+    pub(crate) port: u16,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
     async fn open(answer: fn(&str) -> Vec<u8>) -> Site {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        Site::open_with(move |_, path| answer(path)).await
+    }
+
+    /// A server whose answers know its port.
+    pub(crate) async fn open_with(
+        answer: impl Fn(u16, &str) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Site {
+        let first = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = first.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&heard);
-        tokio::spawn(async move {
-            loop {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let mut request = Vec::new();
-                let mut buffer = [0; 4096];
-                while !request.windows(4).any(|it| it == b"\r\n\r\n") {
-                    match socket.read(&mut buffer).await {
-                        Ok(read) if read > 0 => request.extend_from_slice(&buffer[..read]),
-                        _ => break,
+        let answer = Arc::new(answer);
+        let mut listeners = vec![first];
+        for host in ["127.0.0.2", "127.0.0.3"] {
+            // Only Linux has all of 127.0.0.0/8 by itself.
+            listeners.extend(TcpListener::bind((host, port)).await.ok());
+        }
+        for listener in listeners {
+            let (kept, answer) = (Arc::clone(&heard), Arc::clone(&answer));
+            tokio::spawn(async move {
+                loop {
+                    let (mut socket, _) = listener.accept().await.unwrap();
+                    let mut request = Vec::new();
+                    let mut buffer = [0; 4096];
+                    while !request.windows(4).any(|it| it == b"\r\n\r\n") {
+                        match socket.read(&mut buffer).await {
+                            Ok(read) if read > 0 => request.extend_from_slice(&buffer[..read]),
+                            _ => break,
+                        }
                     }
+                    let request = String::from_utf8_lossy(&request).into_owned();
+                    let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
+                    kept.lock().unwrap().push(request);
+                    let _ = socket.write_all(&answer(port, &path)).await;
                 }
-                let request = String::from_utf8_lossy(&request).into_owned();
-                let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
-                kept.lock().unwrap().push(request);
-                let _ = socket.write_all(&answer(&path)).await;
-            }
-        });
+            });
+        }
         Site { port, heard }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    fn asked(&self) -> usize {
+    /// The paths that were asked for.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let heard = self.heard.lock().unwrap();
+        let path = |it: &String| it.split(' ').nth(1).unwrap_or_default().to_owned();
+        heard.iter().map(path).collect()
+    }
+
+    pub(crate) fn asked(&self) -> usize {
         self.heard.lock().unwrap().len()
     }
 }
 
-fn page(headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn page(headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n"
@@ -84,7 +106,7 @@ fn answer(path: &str) -> Vec<u8> {
         "/packed" => packed(b"<p>Cork floats.</p>"),
         "/bomb" => packed(&vec![b' '; 64 << 20]),
         "/large" => page("content-type: text/html\r\n", &vec![b' '; 9 << 20]),
-        "/brotli" => page("content-encoding: br\r\n", b"whatever"),
+        "/compress" => page("content-encoding: compress\r\n", b"whatever"),
         "/gone" => {
             b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone".to_vec()
         }
@@ -167,7 +189,7 @@ async fn what_is_no_page_is_told_by_its_reason() {
         ("/round", FailReason::BlockedAddress),
         ("/bomb", FailReason::TooLarge),
         ("/large", FailReason::TooLarge),
-        ("/brotli", FailReason::Unsupported),
+        ("/compress", FailReason::Unsupported),
         ("/gone", FailReason::NotFound),
         ("/silent", FailReason::Broken),
     ] {

@@ -481,7 +481,7 @@ async fn a_page_is_read_as_it_was_indexed_even_when_its_file_is_gone() {
     place.write("beans.txt", text);
     let folder = place.opened();
     fs::remove_file(place.docs().join("beans.txt")).unwrap();
-    let hits = folder.search(&query("boil beans")).await.unwrap();
+    let hits = folder.search(&query("boil beans")).await.unwrap().hits;
     assert_eq!(hits.len(), 1);
     assert_eq!((hits[0].rank, hits[0].provider.as_str()), (1, "local"));
     assert!(folder.reads(&hits[0]));

@@ -27,6 +27,7 @@ mod meaning;
 mod memory;
 mod model;
 mod newcomer;
+mod outside;
 mod peers;
 mod progress;
 mod read_command;

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ibid::adapters::documents::Limits;
 use ibid::adapters::folder::{Filter, Folder, FolderOptions, Meaning};
-use ibid::adapters::meaning::{
-    Access, HttpEmbedder, HttpReranker, Hybrid, Qdrant, Shape, SqliteVectors,
-};
+use ibid::adapters::meaning::{HttpEmbedder, HttpReranker, Hybrid, Qdrant, Shape, SqliteVectors};
 use ibid::adapters::model::Target;
+use ibid::adapters::service::Access;
 use ibid::seams::{Embedder, Ranker, Vector, VectorIndex};
 use ibid::{Error, Kind, Result};
 use serde_json::{Value, json};

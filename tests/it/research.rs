@@ -216,11 +216,49 @@ impl PageReader for Torn {
     }
 }
 
+/// All readers, for what is not about oaks.
+struct ButOaks(Vec<Arc<dyn PageReader>>);
+
+#[async_trait]
+impl PageReader for ButOaks {
+    fn name(&self) -> &str {
+        self.0[0].name()
+    }
+    fn reads(&self, hit: &Hit) -> bool {
+        !hit.url.contains("oak") && self.0[0].reads(hit)
+    }
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        self.0[0].read(hit).await
+    }
+}
+
+#[tokio::test]
+async fn what_one_reader_cannot_read_the_next_one_does() {
+    let events = Arc::new(Events::default());
+    let mut world = world(Arc::new(Pages::new(shelf())));
+    world.readers.insert(0, Arc::new(Torn));
+    let report = research(
+        &world,
+        &log(events.clone()),
+        &run_id(),
+        &question("How is cork stripped?"),
+    )
+    .await
+    .unwrap();
+    assert!(report.method.pages_failed.is_empty());
+    let told = events.0.lock().unwrap().iter().any(|it| {
+        matches!(&it.event, Event::Log { message, .. } if message.starts_with("torn could not read"))
+    });
+    assert!(told);
+}
+
 #[tokio::test]
 async fn a_page_that_cannot_be_read_is_an_event_and_not_the_end() {
     let events = Arc::new(Events::default());
     let mut world = world(Arc::new(Pages::new(shelf())));
-    world.readers.insert(0, Arc::new(Torn));
+    // Nobody else reads what the torn one cannot.
+    let rest = std::mem::take(&mut world.readers);
+    world.readers = vec![Arc::new(Torn), Arc::new(ButOaks(rest))];
     let report = research(
         &world,
         &log(events.clone()),

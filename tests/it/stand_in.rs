@@ -163,7 +163,7 @@ pub(crate) async fn research(
             usage.searches += 1;
             log.emit(searched(query, &answer));
             match answer {
-                Ok(it) => hits.extend(it),
+                Ok(it) => hits.extend(it.hits),
                 Err(fault) => failed.push((query.text.clone(), fault.chain())),
             }
         }
@@ -220,12 +220,12 @@ pub(crate) fn query(text: &str) -> Query {
     }
 }
 
-fn searched(query: &Query, answer: &Result<Vec<Hit>>) -> Event {
+fn searched(query: &Query, answer: &Result<Hits>) -> Event {
     Event::SearchCompleted {
         engine: "shelf".to_owned(),
         query: query.text.clone(),
         item: query.item,
-        hits: answer.as_ref().map_or(0, |it| it.len() as u32),
+        hits: answer.as_ref().map_or(0, |it| it.hits.len() as u32),
         new: 0,
         ms: 0,
         cost_usd: 0.0,
@@ -318,6 +318,8 @@ fn method() -> Method {
 
 pub(crate) fn settings(data_dir: &Path) -> Settings {
     Settings {
+        engines: Vec::new(),
+        contact: String::new(),
         models_by_key: None,
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),

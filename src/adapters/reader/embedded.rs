@@ -1,4 +1,6 @@
 //! The embedded reader: fetches through the guard and reads with the readers of documents.
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::{addresses, is_outside, soft, unread};
@@ -9,6 +11,8 @@ use crate::error::{Error, Kind, Result};
 use crate::record::FailReason;
 use crate::seams::PageReader;
 
+/// The wait before a page whose answer broke is asked for again.
+const AGAIN: Duration = Duration::from_millis(500);
 /// Words of a full text below which it is a notice about one.
 const FULL: usize = 400;
 
@@ -26,7 +30,12 @@ impl Embedded {
 
     /// The page at one address.
     async fn at(&self, url: &str) -> Result<PageDraft> {
-        let fetched = self.fetcher.fetch(url).await;
+        let mut fetched = self.fetcher.fetch(url).await;
+        // What broke on the way mostly comes whole the second time.
+        if matches!(&fetched, Err(it) if it.reason == FailReason::Broken) {
+            tokio::time::sleep(AGAIN).await;
+            fetched = self.fetcher.fetch(url).await;
+        }
         let fetched = fetched.map_err(|it| unread(url, it.reason, &it.why))?;
         let limits = self.limits.clone();
         let read = tokio::task::spawn_blocking(move || {

@@ -173,8 +173,9 @@ async fn what_a_server_has_read_it_is_not_asked_for_again() {
     )])
     .await;
     let dir = tempfile::tempdir().unwrap();
-    let cache = crate::adapters::web::cache::WebCache::open(&dir.path().join("web.db"), 1 << 20);
-    let cache = Arc::new(cache.await.unwrap());
+    let path = dir.path().join("web.db");
+    let cache = crate::adapters::web::cache::WebCache::open(&path, 1 << 20).await;
+    let cache = Arc::new(cache.unwrap());
     let hour = Duration::from_secs(3600);
     let open = |fresh| {
         let drafts = Drafts::new(Some(Arc::clone(&cache)), hour, fresh);

@@ -33,7 +33,7 @@ pub use cached::CachedSearch;
 pub use rows::{ENGINES, Key, Row, named};
 
 /// The longest wait for one answer of an engine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(12);
 /// The largest answer of an engine, bytes.
 const LARGEST: usize = 16 << 20;
 

@@ -200,6 +200,7 @@ impl Service {
                 ))));
             }
             let sent = timeout(self.patience, self.send(ask)).await;
+            let late = sent.is_err();
             let answer = sent
                 .unwrap_or_else(|_| Err(ModelFault::transient("the answer did not come in time")))
                 .and_then(|(status, headers, body)| read(status, &headers, &body));
@@ -211,7 +212,9 @@ impl Service {
                 pace.rest(wait);
             }
             let wait = |it: &Duration| fault.retry_after.unwrap_or(*it);
-            match waits.next().filter(|_| fault.kind == Kind::Transient) {
+            // Who was late once is mostly late again, and whoever waits has somebody else to ask.
+            let again = fault.kind == Kind::Transient && !late;
+            match waits.next().filter(|_| again) {
                 // Who is asked to wait for long goes on without.
                 Some(it) if wait(it) <= LONGEST => sleep(wait(it)).await,
                 _ => {

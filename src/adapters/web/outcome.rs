@@ -24,13 +24,13 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// 5 s for a name, 10 s to connect, 15 s of silence, 30 s in all; 8 MiB of a page, 32 MiB of a document.
+    /// 5 s for a name, 8 s to connect, 10 s of silence, 25 s in all; 8 MiB of a page, 32 MiB of a document.
     fn default() -> Bounds {
         Bounds {
             lookup: Duration::from_secs(5),
-            connect: Duration::from_secs(10),
-            silence: Duration::from_secs(15),
-            whole: Duration::from_secs(30),
+            connect: Duration::from_secs(8),
+            silence: Duration::from_secs(10),
+            whole: Duration::from_secs(25),
             page_bytes: 8 << 20,
             document_bytes: 32 << 20,
         }

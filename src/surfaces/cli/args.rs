@@ -1,10 +1,9 @@
 //! The words of the command line.
+mod flags;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-
-use crate::config::Flag;
-use crate::error::{Error, Kind, Result};
 
 /// Deep research whose every quote is checked against the page.
 #[derive(Debug, Parser)]
@@ -282,6 +281,12 @@ pub enum Command {
     Search(Search),
     /// Check a text's claims against the sources it cites
     Check(Check),
+    /// Set everything up in a few questions
+    Init {
+        /// Ask nothing; take what is found
+        #[arg(short, long)]
+        yes: bool,
+    },
     /// List the search engines, and what each still needs
     Engines {
         /// One JSON object a line
@@ -450,16 +455,6 @@ pub struct Check {
     pub strict: bool,
 }
 
-impl Check {
-    /// The settings that its flags set.
-    ///
-    /// # Errors
-    /// Kind `Usage` for a role that is none.
-    pub fn flags(&self) -> Result<Vec<Flag>> {
-        self.model.iter().map(|it| model_flag(it)).collect()
-    }
-}
-
 /// What to do with folder indexes.
 #[derive(Debug, Subcommand)]
 pub enum IndexAction {
@@ -535,75 +530,4 @@ impl Replay {
             || self.work != Work::default()
             || self.output.lang.is_some()
     }
-}
-
-impl Work {
-    /// The settings that its flags set.
-    ///
-    /// # Errors
-    /// Kind `Usage` for a budget that means nothing.
-    pub fn flags(&self) -> Result<Vec<Flag>> {
-        let mut flags = Vec::new();
-        let single = [
-            ("effort", "--effort", &self.effort),
-            ("breadth", "--breadth", &self.breadth),
-            ("depth", "--depth", &self.depth),
-            ("max_iterations", "--max-iterations", &self.max_iterations),
-            ("summary_tokens", "--summary-tokens", &self.summary_tokens),
-        ];
-        for (name, flag, value) in single {
-            if let Some(value) = value {
-                flags.push(Flag {
-                    name,
-                    flag,
-                    value: value.clone(),
-                });
-            }
-        }
-        if self.fresh {
-            flags.push(Flag {
-                name: "fresh",
-                flag: "--fresh",
-                value: "true".to_owned(),
-            });
-        }
-        for model in &self.model {
-            flags.push(model_flag(model)?);
-        }
-        for budget in &self.budget {
-            for (name, value) in crate::config::amounts::parse(budget)? {
-                flags.push(Flag {
-                    name,
-                    flag: "--budget",
-                    value,
-                });
-            }
-        }
-        Ok(flags)
-    }
-}
-
-/// `provider:model` or `role=provider:model` as a setting.
-fn model_flag(model: &str) -> Result<Flag> {
-    let (name, value) = match model.split_once('=') {
-        None => ("model", model),
-        Some((role, value)) => (role_setting(role)?, value),
-    };
-    Ok(Flag {
-        name,
-        flag: "--model",
-        value: value.to_owned(),
-    })
-}
-
-/// The setting of a role's model.
-fn role_setting(role: &str) -> Result<&'static str> {
-    let found = crate::config::SETTINGS
-        .iter()
-        .map(|it| it.name)
-        .find(|it| it.strip_prefix("models.") == Some(role));
-    found.ok_or_else(|| {
-        Error::new(Kind::Usage, format!("--model: there is no role `{role}`"))
-            .hint("write planner, researcher, summarizer, writer or verifier before the `=`")
-    })
 }

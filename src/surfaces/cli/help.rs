@@ -20,7 +20,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),
-    ("Setup", &["config", "doctor", "completions", "man"]),
+    (
+        "Setup",
+        &["init", "engines", "config", "doctor", "completions", "man"],
+    ),
 ];
 
 const EXAMPLES: [(&str, &str); 4] = [

@@ -11,6 +11,7 @@ mod follow;
 mod guard;
 mod help;
 mod indexing;
+mod init;
 mod outside;
 pub mod progress;
 mod replay;
@@ -116,6 +117,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
                 false => runs::show(&load(&[])?, run, &shape, console),
             }
         }
+        Command::Init { yes } => init::init(surroundings, yes, console),
         Command::Engines { json, try_them } => {
             outside::engines(&load(&[])?, json, try_them, console)
         }

@@ -196,6 +196,7 @@ fn ending() -> Vec<Event> {
 
 fn question() -> Question {
     Question {
+        engines: Vec::new(),
         text: "What is a green roof?".to_owned(),
         mode: Mode::Report,
         asked_on: "2026-11-21".to_owned(),

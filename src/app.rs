@@ -8,6 +8,7 @@ mod machine;
 pub mod meaning;
 pub mod models;
 mod parts;
+mod readers;
 pub mod reading;
 mod replay;
 mod sitting;

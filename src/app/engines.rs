@@ -2,13 +2,13 @@
 use std::sync::Arc;
 
 use super::web;
-use crate::adapters::reader::{Embedded, Given as AsGiven};
-use crate::adapters::search::{ENGINES, Engine, Given, Key, Row, named};
+use crate::adapters::search::{CachedSearch, ENGINES, Engine, Given, Key, Row, named};
 use crate::adapters::service::Paces;
+use crate::adapters::web::cache::WebCache;
 use crate::config::Settings;
 use crate::domain::Vertical;
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Egress, PageReader, SearchProvider};
+use crate::seams::{Egress, SearchProvider};
 
 /// Words that name more than one engine, with what they stand for.
 pub const GROUPS: &[(&str, Vertical)] = &[
@@ -90,6 +90,7 @@ pub(super) fn open(
     settings: &Settings,
     names: &[String],
     paces: &Paces,
+    cache: Option<&Arc<WebCache>>,
     egress: &Egress,
 ) -> Result<Vec<Arc<dyn SearchProvider>>> {
     let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
@@ -97,28 +98,21 @@ pub(super) fn open(
         let row = named(name).ok_or_else(|| {
             Error::new(Kind::Usage, format!("there is no search engine `{name}`"))
         })?;
-        opened.push(Arc::new(Engine::open(
-            row,
-            &given(settings, row),
-            &web::agent(settings),
-            paces,
-            egress,
-        )?));
+        let given = given(settings, row);
+        let engine = Engine::open(row, &given, &web::agent(settings), paces, egress)?;
+        let engine: Arc<dyn SearchProvider> = Arc::new(engine);
+        let web = &settings.web;
+        opened.push(match cache.filter(|_| !web.search_cache.is_zero()) {
+            Some(cache) => Arc::new(CachedSearch::new(
+                engine,
+                Arc::clone(cache),
+                web.search_cache,
+                web.fresh,
+            )),
+            None => engine,
+        });
     }
     Ok(opened)
-}
-
-/// Who reads what the engines find, in the order in which they try.
-///
-/// # Errors
-/// `Usage` for a wrong `allow_net`.
-pub(super) fn readers(settings: &Settings, egress: &Egress) -> Result<Vec<Arc<dyn PageReader>>> {
-    let fetcher = Arc::new(web::fetcher(settings)?.noted(egress.clone()));
-    let limits = super::reading::limits(settings);
-    Ok(vec![
-        Arc::new(Embedded::new(fetcher, limits)),
-        Arc::new(AsGiven),
-    ])
 }
 
 /// One engine as things stand.

@@ -3,10 +3,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
-use super::{engines, folders, meaning, models};
+use super::{engines, folders, meaning, models, readers};
 use crate::adapters::model::Limiters;
 use crate::adapters::service::Paces;
 use crate::adapters::system;
+use crate::adapters::web::manners::Manners;
 use crate::config::Settings;
 use crate::domain::Question;
 use crate::error::Result;
@@ -19,12 +20,15 @@ impl Parts {
         // One key bears so many calls, whichever run they are of.
         let limiters = Arc::new(Limiters::default());
         let paces = Arc::new(Paces::default());
+        // Nor does a host care which run it is asked for.
+        let manners = Arc::new(Manners::default());
         Parts {
             clock: system::clock(),
             chance: system::chance(),
             open: Arc::new(move |settings, question| {
                 let (limiters, paces) = (Arc::clone(&limiters), Arc::clone(&paces));
-                Box::pin(async move { open(settings, question, limiters, &paces).await })
+                let manners = Arc::clone(&manners);
+                Box::pin(async move { open(settings, question, limiters, &paces, manners).await })
             }),
             research: Arc::new(|world, log, run, question| {
                 Box::pin(research::research(world, log, run, question))
@@ -40,12 +44,17 @@ async fn open(
     question: &Question,
     limiters: Arc<Limiters>,
     paces: &Paces,
+    manners: Arc<Manners>,
 ) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
     let egress = Egress::default();
     let embedder = meaning::embedder(settings)?;
     let ranker = meaning::ranker(settings, embedder.clone())?;
-    let outside = engines::open(settings, &question.engines, paces, &egress)?;
+    let cache = match question.engines.is_empty() {
+        true => None,
+        false => readers::cache(settings).await?,
+    };
+    let outside = engines::open(settings, &question.engines, paces, cache.as_ref(), &egress)?;
     let opened = folders::open(settings, &paths, embedder).await?;
     let (models, spent_before) = models::open(
         settings,
@@ -62,7 +71,8 @@ async fn open(
     };
     if !outside.is_empty() {
         doors.search.extend(outside);
-        doors.readers.extend(engines::readers(settings, &egress)?);
+        let readers = readers::open(settings, manners, cache, &egress)?;
+        doors.readers.extend(readers);
     }
     Ok(doors)
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::adapters::web::address::Cidr;
 use crate::adapters::web::fetch::{Bounds, Fetcher, SystemNames};
 use crate::adapters::web::guard::{Blocked, Guard, Target};
+use crate::adapters::web::manners::{Courtesy, Manners};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
 
@@ -44,13 +45,22 @@ pub fn agent(settings: &Settings) -> String {
 /// # Errors
 /// `Usage` when `allow_net` holds what is no block of addresses.
 pub fn fetcher(settings: &Settings) -> Result<Fetcher> {
-    let guard = guard(settings)?;
-    Ok(Fetcher::new(
-        guard,
-        Arc::new(SystemNames),
-        Bounds::default(),
-        &agent(settings),
-    ))
+    fetcher_among(settings, Arc::default())
+}
+
+/// The same, beside others that know the same hosts.
+///
+/// # Errors
+/// `Usage` when `allow_net` holds what is no block of addresses.
+pub(super) fn fetcher_among(settings: &Settings, manners: Arc<Manners>) -> Result<Fetcher> {
+    let (names, bounds) = (Arc::new(SystemNames), Bounds::default());
+    let courtesy = Courtesy {
+        robots: settings.web.robots,
+        at_once: settings.web.host_requests,
+        distance: settings.web.host_pace,
+    };
+    let fetcher = Fetcher::new(guard(settings)?, names, bounds, &agent(settings));
+    Ok(fetcher.with_manners(manners, courtesy))
 }
 
 /// What is known of the web where nothing may be asked of it.

@@ -102,7 +102,7 @@ fn given(item: &Item) -> Given {
         Some(Toml::String(it)) => Given::Text(it.value().clone()),
         Some(Toml::Integer(it)) => Given::Whole(*it.value()),
         Some(Toml::Float(it)) => Given::Real(*it.value()),
-        Some(Toml::Boolean(_)) => Given::Other("true or false"),
+        Some(Toml::Boolean(it)) => Given::Bool(*it.value()),
         Some(Toml::Datetime(_)) => Given::Other("a date"),
         Some(Toml::Array(items)) => items
             .iter()
@@ -155,6 +155,7 @@ fn put(document: &mut DocumentMut, name: &str, value: &Value) {
         Value::None => Toml::from("none"),
         Value::Whole(it) => Toml::from(i64::try_from(*it).unwrap_or(i64::MAX)),
         Value::Real(it) => Toml::from(*it),
+        Value::Bool(it) => Toml::from(*it),
         Value::Text(it) | Value::Secret(it) => Toml::from(it.as_str()),
         Value::List(items) => Toml::from_iter(items.iter().map(String::as_str)),
     };

@@ -100,6 +100,10 @@ impl Resolved {
         }
     }
 
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        *self.get(name) == Value::Bool(true)
+    }
+
     pub(super) fn word(&self, name: &str) -> &str {
         match self.get(name) {
             Value::Text(it) => it,

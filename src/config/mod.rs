@@ -14,6 +14,7 @@ pub mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::{Budget, Method, ModelRole};
 use crate::error::Result;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub allow_net: Vec<String>,
     /// Search engines outside, in the order they are asked, as written: `auto`, `web`, `pubmed`, …
     pub engines: Vec<String>,
+    /// How the web is read and what is kept of it.
+    pub web: Web,
     /// How services can reach whoever runs this; empty where nobody says.
     pub contact: String,
     /// The model of each role that has one, `provider:model`.
@@ -69,6 +72,46 @@ pub struct Settings {
     pub pdf_memory_bytes: u64,
     /// Searches and reads at once, over all runs of the process.
     pub concurrency: usize,
+}
+
+/// How the web is read and what is kept of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Web {
+    /// Who reads what engines find, in the order they try, as written: `auto`, `embedded`, `jina`, …
+    pub readers: Vec<String>,
+    /// The program of the reader `chromium`; empty for what is on the search path.
+    pub chromium: String,
+    /// Whether robots.txt is heeded.
+    pub robots: bool,
+    /// Requests to one host at once.
+    pub host_requests: usize,
+    /// The least time between two requests to one host.
+    pub host_pace: Duration,
+    /// How long a page is used without asking for it again.
+    pub page_cache: Duration,
+    /// How long an engine's answer is used again.
+    pub search_cache: Duration,
+    /// Most that is kept, bytes.
+    pub cache_bytes: u64,
+    /// Whether all is asked for anew.
+    pub fresh: bool,
+}
+
+impl Web {
+    fn of(values: &Resolved) -> Web {
+        let hours = |name| Duration::from_secs(3600 * values.whole(name).unwrap_or(0));
+        Web {
+            readers: values.list("readers").to_vec(),
+            chromium: values.word("chromium").to_owned(),
+            robots: values.is_set("robots"),
+            host_requests: values.whole("host_requests").unwrap_or(1) as usize,
+            host_pace: Duration::from_millis(values.whole("host_pace_ms").unwrap_or(0)),
+            page_cache: hours("page_cache_hours"),
+            search_cache: hours("search_cache_hours"),
+            cache_bytes: values.whole("web_cache_bytes").unwrap_or(0),
+            fresh: values.is_set("fresh"),
+        }
+    }
 }
 
 /// What the model of one role has of its own; what is empty is as for the other roles.
@@ -174,6 +217,7 @@ impl Settings {
             globs: values.list("globs").to_vec(),
             allow_net: values.list("allow_net").to_vec(),
             engines: values.list("engines").to_vec(),
+            web: Web::of(values),
             contact: values.word("contact").to_owned(),
             models: match by_key {
                 Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),

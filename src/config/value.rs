@@ -13,6 +13,8 @@ pub enum Kind {
     Real(f64, f64),
     /// The same, or `none`.
     MaybeReal(f64, f64),
+    /// `true` or `false`.
+    Bool,
     /// One of these words; the second of a pair is what the first stands for.
     OneOf(&'static [(&'static str, &'static str)]),
     /// Any words, or none.
@@ -36,6 +38,8 @@ pub enum Value {
     Whole(u64),
     /// A number.
     Real(f64),
+    /// Whether or not.
+    Bool(bool),
     /// A word or path.
     Text(String),
     /// Words or paths.
@@ -53,6 +57,8 @@ pub enum Given {
     Whole(i64),
     /// From a file.
     Real(f64),
+    /// From a file.
+    Bool(bool),
     /// From a file.
     List(Vec<String>),
     /// From a file: something no setting takes.
@@ -76,6 +82,12 @@ impl Kind {
             },
             (Kind::Real(min, max) | Kind::MaybeReal(min, max), _) => match real(given) {
                 Some(it) if (min..=max).contains(&it) => Ok(Value::Real(it)),
+                _ => wrong(),
+            },
+            (Kind::Bool, Given::Bool(it)) => Ok(Value::Bool(*it)),
+            (Kind::Bool, Given::Text(text)) => match text.trim().to_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Ok(Value::Bool(true)),
+                "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
                 _ => wrong(),
             },
             (Kind::OneOf(words), Given::Text(text)) => words
@@ -110,6 +122,7 @@ impl Kind {
             Kind::MaybeWhole(min, max) => format!("{min}–{max} or `none`"),
             Kind::Real(min, max) => format!("{min}–{max}"),
             Kind::MaybeReal(min, max) => format!("{min}–{max} or `none`"),
+            Kind::Bool => "`true` or `false`".to_owned(),
             Kind::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.0)).collect();
                 words.join(", ")
@@ -133,6 +146,7 @@ impl fmt::Display for Kind {
             }
             Kind::Real(min, max) => write!(f, "a number from {min} to {max}"),
             Kind::MaybeReal(min, max) => write!(f, "a number from {min} to {max}, or `none`"),
+            Kind::Bool => f.write_str("true or false"),
             Kind::OneOf(words) => {
                 let words: Vec<&str> = words.iter().map(|it| it.0).collect();
                 write!(f, "one of {}", words.join(", "))
@@ -170,6 +184,7 @@ impl fmt::Display for Given {
             Given::Text(it) => write!(f, "`{}`", shortened(it)),
             Given::Whole(it) => write!(f, "`{it}`"),
             Given::Real(it) => write!(f, "`{it}`"),
+            Given::Bool(it) => write!(f, "`{it}`"),
             Given::List(it) => write!(f, "a list of {}", it.len()),
             Given::Other(it) => f.write_str(it),
         }
@@ -196,6 +211,7 @@ impl Value {
             Value::None => "none".to_owned(),
             Value::Whole(it) => it.to_string(),
             Value::Real(it) => it.to_string(),
+            Value::Bool(it) => it.to_string(),
             Value::Text(it) => it.clone(),
             Value::List(items) => items.join(", "),
             Value::Secret(_) => "set".to_owned(),
@@ -208,6 +224,7 @@ impl Value {
             Value::None => serde_json::Value::Null,
             Value::Whole(it) => (*it).into(),
             Value::Real(it) => (*it).into(),
+            Value::Bool(it) => (*it).into(),
             Value::Text(it) => it.clone().into(),
             Value::List(items) => items.clone().into(),
             Value::Secret(_) => "set".into(),

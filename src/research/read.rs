@@ -191,6 +191,12 @@ pub(crate) async fn read(
 async fn by_any(world: &World, hit: &Hit) -> (Result<Page>, Vec<(String, Error)>) {
     let mut before: Vec<(String, Error)> = Vec::new();
     for reader in world.readers.iter().filter(|it| it.reads(hit)) {
+        // The first one's reason is the page's: those after it may have reasons of their own.
+        if let Some((_, fault)) = before.first()
+            && !reader.reads_after(hit, reason_of(fault))
+        {
+            continue;
+        }
         match reader.read(hit).await {
             Ok(page) => return (Ok(page), before),
             // What may not be asked may not be asked by another either.

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 
 use crate::domain::{Hit, Hits, Page, Query, StopReason, Vertical};
 use crate::error::Result;
+use crate::record::FailReason;
 
 pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
@@ -59,6 +60,10 @@ pub trait PageReader: Send + Sync {
     fn name(&self) -> &str;
     /// Whether this reader is the one for `hit`.
     fn reads(&self, hit: &Hit) -> bool;
+    /// Whether it is worth a try after another reader failed on `hit` for this reason.
+    fn reads_after(&self, _hit: &Hit, _reason: FailReason) -> bool {
+        true
+    }
     /// The page behind `hit`.
     async fn read(&self, hit: &Hit) -> Result<Page>;
 }

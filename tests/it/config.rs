@@ -237,6 +237,7 @@ fn every_setting_reaches_the_program() {
                 }
             }
             Takes::Real(..) | Takes::MaybeReal(..) => "0.25".to_owned(),
+            Takes::Bool => (row.default != "true").to_string(),
             Takes::OneOf(_) => "max".to_owned(),
             Takes::Path | Takes::Paths => "/somewhere/else".to_owned(),
             Takes::Words | Takes::Secret | Takes::Text => "one,two".to_owned(),

@@ -106,7 +106,7 @@ fn answer(path: &str) -> Vec<u8> {
         "/packed" => packed(b"<p>Cork floats.</p>"),
         "/bomb" => packed(&vec![b' '; 64 << 20]),
         "/large" => page("content-type: text/html\r\n", &vec![b' '; 9 << 20]),
-        "/brotli" => page("content-encoding: br\r\n", b"whatever"),
+        "/compress" => page("content-encoding: compress\r\n", b"whatever"),
         "/gone" => {
             b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\nconnection: close\r\n\r\ngone".to_vec()
         }
@@ -189,7 +189,7 @@ async fn what_is_no_page_is_told_by_its_reason() {
         ("/round", FailReason::BlockedAddress),
         ("/bomb", FailReason::TooLarge),
         ("/large", FailReason::TooLarge),
-        ("/brotli", FailReason::Unsupported),
+        ("/compress", FailReason::Unsupported),
         ("/gone", FailReason::NotFound),
         ("/silent", FailReason::Broken),
     ] {

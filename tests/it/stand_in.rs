@@ -326,6 +326,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         cache_dir: data_dir.join("cache"),
         folders: Vec::new(),
         allow_net: Vec::new(),
+        web: Default::default(),
         globs: Vec::new(),
         method: method(),
         budget: Budget::default(),

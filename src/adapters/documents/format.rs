@@ -16,6 +16,8 @@ pub enum Format {
     Json,
     /// JSON objects, one a line.
     Lines,
+    /// The XML of papers.
+    Jats,
     /// PDF.
     Pdf,
     /// Word.
@@ -55,6 +57,14 @@ impl Format {
 pub(super) fn detect(bytes: &[u8], origin: &Origin) -> Format {
     if let Some(found) = by_magic(bytes) {
         return found;
+    }
+    // A page that a server calls HTML may well begin with an `article`.
+    let html = origin
+        .content_type
+        .as_deref()
+        .is_some_and(|it| it.contains("html"));
+    if !html && super::jats::is_one(bytes) {
+        return Format::Jats;
     }
     let name = origin.name.split(['?', '#']).next().unwrap_or_default();
     let named = Format::of_name(Path::new(name));

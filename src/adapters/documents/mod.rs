@@ -1,7 +1,7 @@
 //! Files to clean text: one reader a format, and the child process for those that may be hostile.
 //!
 //! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document from memory.
-//! Formats: HTML, Markdown, plain text, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
+//! Formats: HTML, Markdown, plain text, JATS, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
 //! is told by its first bytes, then by its content type, then by its name.
 mod address;
 mod archive;
@@ -13,6 +13,7 @@ mod docx;
 mod epub;
 mod format;
 mod html;
+mod jats;
 mod language;
 mod markdown;
 mod office;
@@ -315,6 +316,7 @@ fn one(
             draft.warnings.extend(note);
             draft
         }
+        Format::Jats => jats::read(bytes)?,
         Format::Pdf => pdf::read(bytes, limits)?,
         Format::Docx => office::read(child::Task::Docx, bytes, limits)?,
         Format::Epub => office::read(child::Task::Epub, bytes, limits)?,

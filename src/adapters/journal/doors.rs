@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Door, Journal, MODEL, RANK, READ, SEARCH, encode};
 use crate::domain::{Hit, Hits, Page, PageHash, Query, Vertical};
 use crate::error::Result;
+use crate::record::FailReason;
 use crate::seams::{Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, Sink};
 
 /// A search provider whose calls are journaled.
@@ -173,6 +174,10 @@ impl PageReader for JournaledReader {
     fn reads(&self, hit: &Hit) -> bool {
         // What it has read it still reads, though the document may be gone since.
         self.journal.has(&self.door, &document(hit)) || self.inner.reads(hit)
+    }
+
+    fn reads_after(&self, hit: &Hit, reason: FailReason) -> bool {
+        self.journal.has(&self.door, &document(hit)) || self.inner.reads_after(hit, reason)
     }
 
     async fn read(&self, hit: &Hit) -> Result<Page> {

@@ -1,33 +1,30 @@
 //! The embedded reader: fetches through the guard and reads with the readers of documents.
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{is_outside, soft, unread};
+use super::{addresses, is_outside, soft, unread};
 use crate::adapters::documents::{Limits, Origin, read_bytes};
-use crate::adapters::web::fetch::Fetcher;
-use crate::domain::{BlockKind, Hit, Page, PageDraft, Vertical};
+use crate::adapters::web::kept::Keeping;
+use crate::domain::{BlockKind, Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
 use crate::record::FailReason;
 use crate::seams::PageReader;
 
 /// The wait before a page whose answer broke is asked for again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Addresses of full text that are tried for one work.
-const FULL_TEXTS: usize = 2;
 /// Words of a full text below which it is a notice about one.
 const FULL: usize = 400;
 
 /// Reads pages of the web.
 pub struct Embedded {
-    fetcher: Arc<Fetcher>,
+    fetcher: Keeping,
     limits: Limits,
 }
 
 impl Embedded {
     /// One that fetches with `fetcher` and reads documents within `limits`.
-    pub fn new(fetcher: Arc<Fetcher>, limits: Limits) -> Embedded {
+    pub fn new(fetcher: Keeping, limits: Limits) -> Embedded {
         Embedded { fetcher, limits }
     }
 
@@ -40,28 +37,34 @@ impl Embedded {
             fetched = self.fetcher.fetch(url).await;
         }
         let fetched = fetched.map_err(|it| unread(url, it.reason, &it.why))?;
-        let origin = Origin {
-            name: fetched.url,
-            content_type: fetched.content_type,
-        };
         let limits = self.limits.clone();
-        let bytes = fetched.bytes;
-        let read = tokio::task::spawn_blocking(move || read_bytes(&bytes, &origin, &limits));
-        let draft = read
+        let read = tokio::task::spawn_blocking(move || {
+            let origin = Origin {
+                name: fetched.url.clone(),
+                content_type: fetched.content_type.clone(),
+            };
+            (read_bytes(&fetched.bytes, &origin, &limits), fetched)
+        });
+        let (draft, fetched) = read
             .await
-            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?
-            .map_err(|it| unread(url, FailReason::Empty, &it.chain()))?;
-        match soft::amiss(&draft) {
-            Some((reason, said)) => Err(unread(url, reason, &format!("the page says `{said}`"))),
-            None => Ok(draft),
+            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?;
+        let draft = draft.map_err(|it| unread(url, FailReason::Empty, &it.chain()))?;
+        if let Some((reason, said)) = soft::amiss(&draft) {
+            return Err(unread(url, reason, &format!("the page says `{said}`")));
         }
+        if let Some((reason, why)) = soft::amiss_by_signs(&draft, url, &fetched.bytes) {
+            return Err(unread(url, reason, why));
+        }
+        // What is no page is not kept: the next run may find one.
+        self.fetcher.keep(url, &fetched).await;
+        Ok(draft)
     }
 }
 
 #[async_trait]
 impl PageReader for Embedded {
     fn name(&self) -> &str {
-        "web"
+        "embedded"
     }
 
     fn reads(&self, hit: &Hit) -> bool {
@@ -94,24 +97,6 @@ impl PageReader for Embedded {
             )
         }))
     }
-}
-
-/// Where the words of a hit may be, best first, and whether an address is one of full text. A work whose abstract came with it
-/// is not looked for on the publisher's page, which has no more.
-fn addresses(hit: &Hit) -> Vec<(&str, bool)> {
-    let full = hit
-        .work
-        .full_text
-        .iter()
-        .map(|it| (it.as_str(), true))
-        .take(FULL_TEXTS);
-    let mut all: Vec<(&str, bool)> = full.collect();
-    let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
-    if !scholarly || hit.text.is_none() {
-        all.retain(|it| it.0 != hit.url);
-        all.push((&hit.url, false));
-    }
-    all
 }
 
 fn words(draft: &PageDraft) -> usize {

@@ -1,17 +1,48 @@
-//! Readers of pages that were found outside: the embedded one, and what an engine gave itself.
+//! Readers of pages that were found outside: the embedded one, servers that read pages, a browser, and what an engine gave itself.
 //!
 //! The embedded reader asks through the guard. What it could not read, the next reader tries; the last is the text that the
 //! engine itself gave, which is an abstract or the words of the page.
+mod chromium;
+mod crawl4ai;
+mod drafts;
 mod embedded;
+mod firecrawl;
 mod given;
+mod jina;
+mod remote;
 mod soft;
+mod steel;
 
-use crate::domain::Hit;
+use crate::domain::{Hit, Vertical};
 use crate::error::{Error, Kind};
 use crate::record::FailReason;
 
+pub use chromium::Chromium;
+pub use drafts::Drafts;
 pub use embedded::Embedded;
 pub use given::Given;
+pub use remote::{Remote, Row, SERVERS};
+
+/// Addresses of full text that are tried for one work.
+const FULL_TEXTS: usize = 2;
+
+/// Where the words of a hit may be, best first, and whether an address is one of full text. A work whose abstract came with it
+/// is not looked for on the publisher's page, which has no more.
+fn addresses(hit: &Hit) -> Vec<(&str, bool)> {
+    let full = hit
+        .work
+        .full_text
+        .iter()
+        .map(|it| (it.as_str(), true))
+        .take(FULL_TEXTS);
+    let mut all: Vec<(&str, bool)> = full.collect();
+    let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
+    if !scholarly || hit.text.is_none() {
+        all.retain(|it| it.0 != hit.url);
+        all.push((&hit.url, false));
+    }
+    all
+}
 
 /// A failure to read `url`, in words from which its reason can be told again: `reading …: robots: …`.
 pub(in crate::adapters) fn unread(url: &str, reason: FailReason, why: &str) -> Error {

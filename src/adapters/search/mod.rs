@@ -7,6 +7,7 @@ mod answer;
 mod arxiv;
 mod bibtex;
 mod brave;
+mod cached;
 mod crossref;
 mod duckduckgo;
 mod europepmc;
@@ -45,6 +46,7 @@ use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, SearchProvider};
 
 pub use answer::{Named, Read};
+pub use cached::CachedSearch;
 pub use eutils::{Ids, Links};
 pub use lookups::Lookups;
 pub use recorded::{Reading, reading_of};

@@ -42,15 +42,23 @@ impl Pace {
     /// # Errors
     /// The wait that is left.
     pub async fn turn(&self) -> Result<(), Duration> {
+        self.turn_apart(self.distance, PATIENCE).await
+    }
+
+    /// Waits for a turn at most `patience`; the next one comes `distance` later.
+    ///
+    /// # Errors
+    /// The wait that is left.
+    pub async fn turn_apart(&self, distance: Duration, patience: Duration) -> Result<(), Duration> {
         let at = {
             let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
             let now = Instant::now();
             let at = next.map_or(now, |it| it.max(now));
             let wait = at.saturating_duration_since(now);
-            if wait > PATIENCE {
+            if wait > patience {
                 return Err(wait);
             }
-            *next = Some(at + self.distance);
+            *next = Some(at + distance);
             at
         };
         sleep_until(at).await;
@@ -62,6 +70,12 @@ impl Pace {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let until = Instant::now() + wait;
         *next = Some(next.map_or(until, |it| it.max(until)));
+    }
+
+    /// Whether nobody need wait.
+    pub fn is_free(&self) -> bool {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        next.is_none_or(|it| it <= Instant::now())
     }
 }
 

@@ -7,13 +7,30 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use reqwest::{Client, Response, redirect};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, timeout};
+use url::Url;
 
-use super::guard::{Blocked, Guard, Target};
+use super::cache::{WebCache, What};
+use super::guard::{Guard, Target};
+use super::manners::{Courtesy, Host, Manners, Told};
+use super::outcome::refused;
+pub use super::outcome::{Bounds, Fetched, Unfetched, Validators};
+use super::robots::{Robots, TOKEN};
 use super::unpack::{ACCEPTED, Unpacking};
-use crate::adapters::model::http::install_tls;
+use crate::adapters::model::ModelFault;
+use crate::adapters::model::http::{headers, install_tls};
 use crate::record::FailReason;
 use crate::seams::{Egress, host_of};
+
+/// The longest rest that a host may ask for and is asked again after it, for the same page.
+const SHORT_REST: Duration = Duration::from_secs(10);
+/// For a robots.txt.
+const ROBOTS_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a robots.txt is believed, at most: RFC 9309, 2.4.
+const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
+/// How long a server that could not give its robots.txt is not asked again.
+const ROBOTS_REST: Duration = Duration::from_secs(600);
 
 /// Clients kept, each for a name and the addresses that were checked for it.
 const MOST_CLIENTS: usize = 64;
@@ -51,71 +68,16 @@ impl Names for SystemNames {
     }
 }
 
-/// How long is waited and how much is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// For a name's addresses.
-    pub lookup: Duration,
-    /// For a connection.
-    pub connect: Duration,
-    /// Between two pieces of an answer, and before the first.
-    pub silence: Duration,
-    /// For the page, with all redirects.
-    pub whole: Duration,
-    /// Of a page, bytes after unpacking.
-    pub page_bytes: usize,
-    /// Of a PDF or another document, bytes.
-    pub document_bytes: usize,
-}
-
-impl Default for Bounds {
-    /// 5 s for a name, 8 s to connect, 10 s of silence, 25 s in all; 8 MiB of a page, 32 MiB of a document.
-    fn default() -> Bounds {
-        Bounds {
-            lookup: Duration::from_secs(5),
-            connect: Duration::from_secs(8),
-            silence: Duration::from_secs(10),
-            whole: Duration::from_secs(25),
-            page_bytes: 8 << 20,
-            document_bytes: 32 << 20,
-        }
-    }
-}
-
-/// What came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
-    /// Where it came from in the end.
-    pub url: String,
-    /// What the server says it is.
-    pub content_type: Option<String>,
-    /// The body, unpacked.
-    pub bytes: Vec<u8>,
-    /// Redirects followed.
-    pub redirects: usize,
-}
-
-/// Why nothing came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfetched {
-    /// What a reader of events is told.
-    pub reason: FailReason,
-    /// What happened, for the operator. Of a blocked address strangers are told no more than that it is blocked.
-    pub why: String,
-}
-
-impl Unfetched {
-    fn new(reason: FailReason, why: impl Into<String>) -> Unfetched {
-        let why = why.into();
-        Unfetched { reason, why }
-    }
-}
-
-impl From<Blocked> for Unfetched {
-    fn from(it: Blocked) -> Unfetched {
-        let why = format!("{}: {}", it.at.word(), it.why);
-        Unfetched::new(FailReason::BlockedAddress, why)
-    }
+/// What one question to a server came to.
+enum Step {
+    /// It leads elsewhere.
+    To(Target),
+    /// What is there.
+    Page(Fetched),
+    /// What was there before.
+    Unchanged,
+    /// A refusal, with how long the server wants to be left alone where it says so.
+    Refused(u16, Option<Duration>),
 }
 
 /// Fetches pages. No cookies, no Referer, no proxy of the environment, no redirect that was not judged.
@@ -125,6 +87,8 @@ pub struct Fetcher {
     bounds: Bounds,
     agent: String,
     egress: Egress,
+    manners: Option<(Arc<Manners>, Courtesy)>,
+    cache: Option<Arc<WebCache>>,
     clients: Mutex<VecDeque<(Key, Client)>>,
 }
 
@@ -140,6 +104,8 @@ impl Fetcher {
             bounds,
             agent: agent.to_owned(),
             egress: Egress::default(),
+            manners: None,
+            cache: None,
             clients: Mutex::default(),
         }
     }
@@ -151,78 +117,274 @@ impl Fetcher {
         self
     }
 
+    /// The same, that treats hosts with `courtesy`; without it every host is asked at once.
+    #[must_use]
+    pub fn with_manners(mut self, manners: Arc<Manners>, courtesy: Courtesy) -> Fetcher {
+        self.manners = Some((manners, courtesy));
+        self
+    }
+
+    /// The same, that keeps what robots.txt says in `cache`.
+    #[must_use]
+    pub fn remembering(mut self, cache: Option<Arc<WebCache>>) -> Fetcher {
+        self.cache = cache;
+        self
+    }
+
+    /// What we call ourselves.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// What judges addresses.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
     /// What is at `url`.
     ///
     /// # Errors
     /// Why nothing came: a blocked address, an answer that is no page, too much, too late.
     pub async fn fetch(&self, url: &str) -> Result<Fetched, Unfetched> {
-        let until = Instant::now() + self.bounds.whole;
-        timeout_at(until, self.followed(url))
-            .await
-            .unwrap_or_else(|_| {
-                let seconds = self.bounds.whole.as_secs();
-                Err(Unfetched::new(
-                    FailReason::Timeout,
-                    format!("it took more than {seconds} s"),
-                ))
-            })
+        let fetched = self.followed(url, None, true).await?;
+        fetched.ok_or_else(|| refused(304))
     }
 
-    async fn followed(&self, url: &str) -> Result<Fetched, Unfetched> {
+    /// What is at `url`, or `None` where it is what was at `had` when the server told `validators` of it.
+    ///
+    /// # Errors
+    /// Those of [`Fetcher::fetch`].
+    pub async fn fetch_changed(
+        &self,
+        url: &str,
+        had: &str,
+        validators: &Validators,
+    ) -> Result<Option<Fetched>, Unfetched> {
+        self.followed(url, Some((had, validators)), true).await
+    }
+
+    /// Whether somebody else may be sent to `url`: its address and those of its name are of the open web, robots.txt lets us
+    /// read it, and its host has a turn for us. Gives the address as it was judged, and where its name was found to be.
+    ///
+    /// # Errors
+    /// Why it may not be asked for.
+    pub async fn may_ask(&self, url: &str) -> Result<(Url, Vec<SocketAddr>), Unfetched> {
+        let target = self.guard.target(url)?;
+        let found = self.checked(&target).await?;
+        drop(self.turn(&target).await?);
+        Ok((target.url().clone(), found))
+    }
+
+    async fn followed(
+        &self,
+        url: &str,
+        had: Option<(&str, &Validators)>,
+        politely: bool,
+    ) -> Result<Option<Fetched>, Unfetched> {
         let mut target = self.guard.target(url)?;
         let mut redirects = 0;
+        let mut rested = false;
+        // Waiting for a turn is no fault of the page's.
+        let mut left = self.bounds.whole;
         loop {
-            let answer = self.ask(&target).await?;
-            let location = answer
-                .headers()
-                .get("location")
-                .map(|it| it.as_bytes().to_vec());
-            let status = answer.status().as_u16();
-            if let (3, Some(location)) = (status / 100, location) {
-                let location = String::from_utf8_lossy(&location);
-                if let Some(next) = self
-                    .guard
-                    .redirected(&target, status, &location, redirects)?
-                {
+            let turn = match politely {
+                true => self.turn(&target).await?,
+                false => None,
+            };
+            let begun = Instant::now();
+            let step = timeout(left, self.step(&target, had, redirects)).await;
+            left = left.saturating_sub(begun.elapsed());
+            let step = step.unwrap_or_else(|_| {
+                let why = format!("it took more than {} s", self.bounds.whole.as_secs());
+                Err(Unfetched::new(FailReason::Timeout, why))
+            });
+            match step? {
+                Step::To(next) => {
                     redirects += 1;
                     target = next;
-                    continue;
+                }
+                Step::Page(page) => return Ok(Some(page)),
+                Step::Unchanged => return Ok(None),
+                Step::Refused(status, rest) => {
+                    if let (Some((host, _)), Some(rest)) = (&turn, rest) {
+                        host.rest(rest);
+                        if rest <= SHORT_REST && !rested {
+                            rested = true;
+                            continue;
+                        }
+                    }
+                    return Err(refused(status));
                 }
             }
-            if !answer.status().is_success() {
-                return Err(refused(status));
-            }
-            return self.taken(&target, answer, redirects).await;
         }
     }
 
-    /// One question to one checked address.
-    async fn ask(&self, target: &Target) -> Result<Response, Unfetched> {
-        let client = match target.name() {
-            Some(name) => {
-                let found = timeout(self.bounds.lookup, self.names.addresses(name)).await;
-                let answers = match found {
-                    Ok(Ok(answers)) => answers,
-                    Ok(Err(fault)) => {
-                        let why = format!("looking up {name}: {fault}");
-                        return Err(Unfetched::new(FailReason::NotFound, why));
-                    }
-                    Err(_) => {
-                        let why = format!("looking up {name} took too long");
-                        return Err(Unfetched::new(FailReason::Timeout, why));
-                    }
-                };
-                let checked = self.guard.addresses(target, &answers)?;
-                self.client(name, checked)?
-            }
-            // An address was judged as such.
-            None => self.client("", Vec::new())?,
+    /// Waits until `target` may be asked, and holds its place at its host; an error where robots.txt says no.
+    async fn turn(
+        &self,
+        target: &Target,
+    ) -> Result<Option<(Arc<Host>, OwnedSemaphorePermit)>, Unfetched> {
+        let Some((manners, courtesy)) = &self.manners else {
+            return Ok(None);
         };
+        let name = host_of(target.url().as_str());
+        let host = manners.host(&name, courtesy.at_once);
+        let mut distance = courtesy.distance;
+        if courtesy.robots {
+            let robots = self.robots(target, &host).await?;
+            let path = match target.url().query() {
+                Some(query) => format!("{}?{query}", target.url().path()),
+                None => target.url().path().to_owned(),
+            };
+            if !robots.allows(&path) {
+                let why = "robots.txt of its host does not let us read it".to_owned();
+                return Err(Unfetched::new(FailReason::Robots, why));
+            }
+            distance = distance.max(robots.pace().unwrap_or_default());
+        }
+        match host.turn(distance).await {
+            Ok(place) => Ok(Some((host, place))),
+            Err(wait) => Err(Unfetched::new(
+                FailReason::Timeout,
+                format!("{name} is not to be asked for another {} s", wait.as_secs()),
+            )),
+        }
+    }
+
+    /// What robots.txt of a target's origin says to us.
+    async fn robots(&self, target: &Target, host: &Host) -> Result<Arc<Robots>, Unfetched> {
+        let scheme = target.url().scheme();
+        let mut told = host.told(scheme).lock().await;
+        if let Some(it) = told.as_ref().filter(|it| it.until > Instant::now()) {
+            return Ok(Arc::clone(&it.robots));
+        }
+        let mut url = target.url().clone();
+        url.set_path("/robots.txt");
+        url.set_query(None);
+        url.set_fragment(None);
+        let origin = url.origin().ascii_serialization();
+        if let Some(cache) = &self.cache
+            && let Some(kept) = cache.get::<()>(What::Robots, &origin).await
+            && let Some(left) = ROBOTS_AGE.checked_sub(kept.age)
+        {
+            let robots = Arc::new(Robots::of(&kept.body, TOKEN));
+            let until = Instant::now() + left;
+            *told = Some(Told {
+                robots: Arc::clone(&robots),
+                until,
+            });
+            return Ok(robots);
+        }
+        // It is asked for without its own leave.
+        let asked = Box::pin(self.followed(url.as_str(), None, false));
+        let late = |_| {
+            Err(Unfetched::new(
+                FailReason::Timeout,
+                "it did not come in time",
+            ))
+        };
+        let body = match timeout(ROBOTS_PATIENCE, asked).await.unwrap_or_else(late) {
+            Ok(fetched) => fetched.map(|it| it.bytes).unwrap_or_default(),
+            Err(it) if it.status.is_some_and(|it| it / 100 == 4) => Vec::new(),
+            Err(it) if it.status.is_some() => {
+                let robots = Arc::new(Robots::closed());
+                let until = Instant::now() + ROBOTS_REST;
+                *told = Some(Told {
+                    robots: Arc::clone(&robots),
+                    until,
+                });
+                return Ok(robots);
+            }
+            // A server that does not answer lets nothing be read (RFC 9309, 2.3.1.4), and why says more than that.
+            Err(it) => {
+                let why = format!("asking for robots.txt: {}", it.why);
+                return Err(Unfetched { why, ..it });
+            }
+        };
+        let body = &body[..body.len().min(super::robots::MOST_BYTES)];
+        if let Some(cache) = &self.cache {
+            cache.put(What::Robots, &origin, &(), body).await;
+        }
+        let robots = Arc::new(Robots::of(body, TOKEN));
+        let until = Instant::now() + ROBOTS_AGE;
+        *told = Some(Told {
+            robots: Arc::clone(&robots),
+            until,
+        });
+        Ok(robots)
+    }
+
+    /// One question to one checked address, and what its answer comes to.
+    async fn step(
+        &self,
+        target: &Target,
+        had: Option<(&str, &Validators)>,
+        redirects: usize,
+    ) -> Result<Step, Unfetched> {
+        let had = had.filter(|it| it.0 == target.url().as_str());
+        let answer = self.ask(target, had.map(|it| it.1)).await?;
+        let location = answer.headers().get("location");
+        let location = location.map(|it| it.as_bytes().to_vec());
+        let status = answer.status().as_u16();
+        if status == 304 && had.is_some() {
+            return Ok(Step::Unchanged);
+        }
+        if let (3, Some(location)) = (status / 100, location) {
+            let location = String::from_utf8_lossy(&location);
+            let next = self
+                .guard
+                .redirected(target, status, &location, redirects)?;
+            if let Some(next) = next {
+                return Ok(Step::To(next));
+            }
+        }
+        if !answer.status().is_success() {
+            let rest = ModelFault::of_answer(status, &headers(&answer), b"").retry_after;
+            let rest = rest.filter(|_| matches!(status, 429 | 503));
+            return Ok(Step::Refused(status, rest));
+        }
+        self.taken(target, answer, redirects).await.map(Step::Page)
+    }
+
+    /// Where the name of a target is, each address judged; none for a host that is an address, which was judged as such.
+    async fn checked(&self, target: &Target) -> Result<Vec<SocketAddr>, Unfetched> {
+        let Some(name) = target.name() else {
+            return Ok(Vec::new());
+        };
+        let answers = match timeout(self.bounds.lookup, self.names.addresses(name)).await {
+            Ok(Ok(answers)) => answers,
+            Ok(Err(fault)) => {
+                let why = format!("looking up {name}: {fault}");
+                return Err(Unfetched::new(FailReason::NotFound, why));
+            }
+            Err(_) => {
+                let why = format!("looking up {name} took too long");
+                return Err(Unfetched::new(FailReason::Timeout, why));
+            }
+        };
+        Ok(self.guard.addresses(target, &answers)?)
+    }
+
+    /// One question to one checked address.
+    async fn ask(&self, target: &Target, had: Option<&Validators>) -> Result<Response, Unfetched> {
+        let checked = self.checked(target).await?;
+        let client = self.client(target.name().unwrap_or_default(), checked)?;
         self.egress.sent(&host_of(target.url().as_str()), 0);
-        let request = client
+        let mut request = client
             .get(target.url().clone())
             .header("accept", WANTED)
             .header("accept-encoding", ACCEPTED);
+        if let Some(had) = had {
+            let pairs = [
+                ("if-none-match", &had.etag),
+                ("if-modified-since", &had.modified),
+            ];
+            for (name, value) in pairs {
+                if let Some(value) = value {
+                    request = request.header(name, value);
+                }
+            }
+        }
         match timeout(self.bounds.connect + self.bounds.silence, request.send()).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(fault)) if fault.is_timeout() => {
@@ -268,6 +430,11 @@ impl Fetcher {
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
         let content_type = header("content-type");
+        let validators = Validators {
+            etag: header("etag").filter(|it| it.len() < 1024),
+            modified: header("last-modified").filter(|it| it.len() < 100),
+        };
+        let may_be_kept = !header("cache-control").is_some_and(|it| it.contains("no-store"));
         let kind = content_type.as_deref().unwrap_or("text/html");
         let most = match kind.starts_with("text/") || kind.contains("html") || kind.contains("xml")
         {
@@ -304,27 +471,18 @@ impl Fetcher {
                 }
             }
         }
+        // What is left to unpack takes its time, and a fault of the unpacker is a fault of this page alone.
+        let whole = tokio::task::spawn_blocking(move || body.finish()).await;
+        let bytes = whole.unwrap_or(Err(super::unpack::Amiss::Torn));
         Ok(Fetched {
             url: target.url().to_string(),
             content_type,
-            bytes: body.finish().map_err(amiss)?,
+            bytes: bytes.map_err(amiss)?,
             redirects,
+            validators,
+            may_be_kept,
         })
     }
-}
-
-/// What an answer that is no page means.
-fn refused(status: u16) -> Unfetched {
-    let reason = match status {
-        401 | 402 | 407 => FailReason::Paywall,
-        403 | 406 | 418 | 429 | 503 => FailReason::BotBlock,
-        404 | 410 => FailReason::NotFound,
-        408 | 504 => FailReason::Timeout,
-        413 => FailReason::TooLarge,
-        451 => FailReason::Unsupported,
-        _ => FailReason::Broken,
-    };
-    Unfetched::new(reason, format!("the server answered {status}"))
 }
 
 /// A fault with its causes, without the address: that is told beside it.

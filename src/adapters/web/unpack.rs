@@ -1,12 +1,19 @@
 //! A body as it comes, unpacked piece by piece within bounds: a small answer that swells is broken off where it swells.
-use std::io::Write;
+use std::io::{Read, Write};
 
+use brotli_decompressor::BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW;
+use brotli_decompressor::Decompressor;
 use flate2::write::{GzDecoder, ZlibDecoder};
+use ruzstd::decoding::StreamingDecoder;
 
 /// What was unpacked may be so many times what came, once it is no longer small.
 const MOST_TIMES: usize = 200;
 /// Up to here no ratio is looked at, bytes.
 const SMALL: usize = 1 << 20;
+/// What a packing with zstd may make us remember, bytes: what RFC 9659 allows on the web.
+const ZSTD_WINDOW: u64 = 8 << 20;
+/// Frames that a body of zstd may be made of.
+const ZSTD_FRAMES: usize = 64;
 
 /// What is wrong with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +40,7 @@ impl Amiss {
 }
 
 /// What a server may be told that we unpack.
-pub(super) const ACCEPTED: &str = "gzip, deflate";
+pub(super) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
 /// Where a body goes piece by piece.
 pub(super) struct Unpacking {
@@ -46,6 +53,10 @@ enum How {
     Plain(Bounded),
     Gzip(Box<GzDecoder<Bounded>>),
     Deflate(Box<ZlibDecoder<Bounded>>),
+    /// Kept as it came, to be unpacked when it is whole.
+    Brotli(Bounded),
+    /// The same.
+    Zstd(Bounded),
 }
 
 /// Bytes up to a bound; beyond it writing fails.
@@ -82,6 +93,8 @@ impl Unpacking {
             None | Some("" | "identity") => How::Plain(sink),
             Some("gzip" | "x-gzip") => How::Gzip(Box::new(GzDecoder::new(sink))),
             Some("deflate") => How::Deflate(Box::new(ZlibDecoder::new(sink))),
+            Some("br") => How::Brotli(sink),
+            Some("zstd") => How::Zstd(sink),
             Some(_) => return Err(Amiss::Packing),
         };
         Ok(Unpacking { how, came: 0, most })
@@ -96,7 +109,7 @@ impl Unpacking {
         // In small steps, so that little is unpacked before it is measured.
         for step in piece.chunks(4096) {
             let written = match &mut self.how {
-                How::Plain(sink) => sink.write_all(step),
+                How::Plain(sink) | How::Brotli(sink) | How::Zstd(sink) => sink.write_all(step),
                 How::Gzip(it) => it.write_all(step),
                 How::Deflate(it) => it.write_all(step),
             };
@@ -116,16 +129,18 @@ impl Unpacking {
 
     fn sink(&self) -> &Bounded {
         match &self.how {
-            How::Plain(sink) => sink,
+            How::Plain(sink) | How::Brotli(sink) | How::Zstd(sink) => sink,
             How::Gzip(it) => it.get_ref(),
             How::Deflate(it) => it.get_ref(),
         }
     }
 
-    /// The whole body.
+    /// The whole body. It may take a tenth of a second.
     pub(super) fn finish(self) -> Result<Vec<u8>, Amiss> {
         let sink = match self.how {
             How::Plain(sink) => Ok(sink),
+            How::Zstd(packed) => return zstd(&packed.bytes, self.most),
+            How::Brotli(packed) => return brotli(&packed.bytes, self.most),
             How::Gzip(it) => it.finish(),
             How::Deflate(it) => it.finish(),
         };
@@ -146,6 +161,48 @@ pub(in crate::adapters) fn unpacked(
     let mut unpacking = Unpacking::of(Some(encoding), most)?;
     unpacking.take(body)?;
     unpacking.finish()
+}
+
+/// Unpacks a whole body of brotli, without the large windows that no browser takes either: they can make us remember a gigabyte.
+fn brotli(packed: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
+    let mut out = Vec::new();
+    let mut it = Decompressor::new(packed, 4096);
+    it.set_parameter(BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
+    drain(&mut it, packed.len(), most, &mut out)?;
+    Ok(out)
+}
+
+/// Unpacks a whole body of zstd.
+fn zstd(packed: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
+    let mut out = Vec::new();
+    let mut left = packed;
+    for _ in 0..ZSTD_FRAMES {
+        if left.is_empty() {
+            return Ok(out);
+        }
+        let mut frame = StreamingDecoder::new_with_max_window_size(&mut left, ZSTD_WINDOW)
+            .map_err(|_| Amiss::Torn)?;
+        drain(&mut frame, packed.len(), most, &mut out)?;
+    }
+    Err(Amiss::Torn)
+}
+
+/// Reads all of `from` into `out`, within the bounds of what `came` bytes may come to.
+fn drain(from: &mut dyn Read, came: usize, most: usize, out: &mut Vec<u8>) -> Result<(), Amiss> {
+    let mut piece = vec![0; 16 << 10];
+    loop {
+        let read = from.read(&mut piece).map_err(|_| Amiss::Torn)?;
+        if read == 0 {
+            return Ok(());
+        }
+        if out.len() + read > most {
+            return Err(Amiss::TooLarge);
+        }
+        out.extend_from_slice(&piece[..read]);
+        if out.len() > SMALL && out.len() / MOST_TIMES > came {
+            return Err(Amiss::Swells);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -190,8 +247,46 @@ mod tests {
             unpacked("gzip", b"no gzip at all", 1 << 20),
             Err(Amiss::Torn)
         );
-        for twice in ["gzip, gzip", "br", "zstd"] {
+        for twice in ["gzip, gzip", "br, br", "compress"] {
             assert_eq!(unpacked(twice, b"", 10), Err(Amiss::Packing));
         }
+    }
+
+    #[test]
+    fn brotli_and_zstd_come_back_whole_within_the_same_bounds() {
+        let text = "cork floats. ".repeat(5_000);
+        let brotli = "1be7fdf8c56d6c5dc7727e113a05421507460357d60338dba889fe08";
+        let brotli = hex::decode(brotli).unwrap();
+        let zstd = ruzstd::encoding::compress_to_vec(
+            text.as_bytes(),
+            ruzstd::encoding::CompressionLevel::Fastest,
+        );
+        for (coding, packed) in [("br", &brotli), ("zstd", &zstd)] {
+            let whole = unpacked(coding, packed, 1 << 20);
+            assert_eq!(whole.unwrap(), text.as_bytes(), "{coding}");
+            assert_eq!(unpacked(coding, packed, 9_999), Err(Amiss::TooLarge));
+            let torn = unpacked(coding, &packed[..packed.len() - 3], 1 << 20);
+            assert_eq!(torn, Err(Amiss::Torn), "{coding}");
+            assert_eq!(unpacked(coding, b"\xff\xffno", 99), Err(Amiss::Torn));
+        }
+        let twice = [zstd.as_slice(), zstd.as_slice()].concat();
+        assert_eq!(
+            unpacked("zstd", &twice, 1 << 20).unwrap().len(),
+            2 * text.len()
+        );
+        // 64 MiB of nothing in 54 bytes.
+        let bomb = "cfffff7ff82700e2b14020f7fe9ffffffff04f00c4610180eefd3fffffffe19f0088c32200ddfb7ffeffffc33f0110870500baf7ff03";
+        let bomb = hex::decode(bomb).unwrap();
+        assert_eq!(unpacked("br", &bomb, 1 << 30), Err(Amiss::Swells));
+    }
+
+    #[test]
+    fn a_window_larger_than_the_webs_is_refused() {
+        let frame =
+            |window: u8| [b"\x28\xb5\x2f\xfd\x00", &[window][..], b"\x11\x00\x00hi"].concat();
+        assert_eq!(unpacked("zstd", &frame(13 << 3), 99).unwrap(), b"hi");
+        assert_eq!(unpacked("zstd", &frame(17 << 3), 99), Err(Amiss::Torn));
+        // The mark of brotli's large windows.
+        assert_eq!(unpacked("br", b"\x11\x1e\x00\x00", 99), Err(Amiss::Torn));
     }
 }

@@ -132,6 +132,9 @@ pub struct Work {
     /// Rounds, 1 to 5
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub depth: Option<String>,
+    /// Ask for every page and search anew, whatever is kept of earlier runs
+    #[arg(long)]
+    pub fresh: bool,
     /// Stop at '$2', 15m or 60calls, joined by | (repeatable)
     #[arg(long, value_name = "AMOUNT")]
     pub budget: Vec<String>,

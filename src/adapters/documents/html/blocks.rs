@@ -61,7 +61,6 @@ fn is_silent(name: &str) -> bool {
             | b"object"
             | b"embed"
             | b"svg"
-            | b"math"
             | b"canvas"
             | b"audio"
             | b"video"
@@ -78,6 +77,15 @@ fn is_silent(name: &str) -> bool {
             | b"rp"
             | b"rt"
     )
+}
+
+/// Whether it is a list of references that says so, as papers of arXiv do: what others wrote is no text of this page.
+fn is_bibliography(dom: &Dom, id: NodeId) -> bool {
+    matches!(dom.name(id).as_bytes(), b"section" | b"div" | b"ul" | b"ol")
+        && (dom.attr(id, "role") == Some("doc-bibliography")
+            || dom
+                .attr(id, "class")
+                .is_some_and(|it| it.contains("ltx_bibliography")))
 }
 
 fn is_block(name: &str) -> bool {
@@ -164,7 +172,12 @@ pub(super) fn flatten(dom: &Dom, top: NodeId, hidden: &Hidden) -> Vec<Flat> {
                 Data::Text(text) => walk.say(text),
                 Data::Other if id != dom.root() => {}
                 _ => {
-                    if is_silent(dom.name(id)) || hidden.hides(dom, id) {
+                    let unread = is_silent(dom.name(id)) || is_bibliography(dom, id);
+                    if unread || hidden.hides(dom, id) {
+                        continue;
+                    }
+                    if dom.name(id) == "math" {
+                        walk.say(&super::formula::shown(dom, id));
                         continue;
                     }
                     walk.enter(id);

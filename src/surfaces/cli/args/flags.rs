@@ -36,6 +36,13 @@ impl Work {
                 });
             }
         }
+        if self.fresh {
+            flags.push(Flag {
+                name: "fresh",
+                flag: "--fresh",
+                value: "true".to_owned(),
+            });
+        }
         for model in &self.model {
             flags.push(model_flag(model)?);
         }

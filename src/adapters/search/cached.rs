@@ -1,0 +1,201 @@
+//! Answers of engines that were given before, while they are fresh: also for a question with the same words of meaning.
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+
+use crate::adapters::web::cache::{WebCache, What};
+use crate::domain::words::content_stems;
+use crate::domain::{Hits, Query, Vertical};
+use crate::error::Result;
+use crate::seams::SearchProvider;
+
+/// A search engine whose answers are kept.
+pub struct CachedSearch {
+    inner: Arc<dyn SearchProvider>,
+    cache: Arc<WebCache>,
+    /// How long an answer is used again.
+    age: Duration,
+    /// Whether nothing that was kept before is used.
+    fresh: bool,
+}
+
+impl CachedSearch {
+    /// `inner`, whose answers are kept in `cache` and used again for `age`; with `fresh` they are only kept.
+    pub fn new(
+        inner: Arc<dyn SearchProvider>,
+        cache: Arc<WebCache>,
+        age: Duration,
+        fresh: bool,
+    ) -> CachedSearch {
+        CachedSearch {
+            inner,
+            cache,
+            age,
+            fresh,
+        }
+    }
+}
+
+#[async_trait]
+impl SearchProvider for CachedSearch {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn verticals(&self) -> &[Vertical] {
+        self.inner.verticals()
+    }
+
+    async fn search(&self, query: &Query) -> Result<Hits> {
+        let key = key(self.inner.name(), query);
+        if !self.fresh
+            && let Some(kept) = self.cache.get::<()>(What::Answer, &key).await
+            && kept.age <= self.age
+            && let Ok(hits) = serde_json::from_slice::<Hits>(&kept.body)
+        {
+            // It was paid for once.
+            return Ok(Hits {
+                cost_usd: None,
+                ..hits
+            });
+        }
+        let hits = self.inner.search(query).await?;
+        // An engine that finds nothing may only have a bad hour.
+        if !hits.hits.is_empty()
+            && let Ok(body) = serde_json::to_vec(&hits)
+        {
+            self.cache.put(What::Answer, &key, &(), &body).await;
+        }
+        Ok(hits)
+    }
+}
+
+/// What an answer is kept under: the engine, the words and the bounds. For which item and by which variation is our own
+/// bookkeeping.
+fn key(engine: &str, query: &Query) -> String {
+    let mut domains = [query.domains.clone(), query.not_domains.clone()];
+    domains.iter_mut().for_each(|it| it.sort());
+    let bounds = (query.vertical, query.limit, &query.since, &query.until);
+    json!([engine, words(&query.text), bounds, domains]).to_string()
+}
+
+/// The words of a query that carry meaning, in alphabetical order; as it is written where its form matters, or where it has
+/// no such words.
+fn words(text: &str) -> String {
+    let text = text.trim().to_lowercase();
+    let operator = |it: &str| {
+        it.starts_with(['-', '+'])
+            || it.contains([':', '"', '(', '*'])
+            || ["or", "not"].contains(&it)
+    };
+    let mut stems = content_stems(&text);
+    // Words of meaning are those of English: of another language, all words count, and their order may.
+    if stems.is_empty() || !text.is_ascii() || text.split_whitespace().any(operator) {
+        return text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    stems.sort();
+    stems.dedup();
+    format!("~ {}", stems.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::domain::{Hit, ItemId, Variation};
+
+    struct Counting(AtomicUsize);
+
+    #[async_trait]
+    impl SearchProvider for Counting {
+        fn name(&self) -> &str {
+            "counting"
+        }
+
+        async fn search(&self, query: &Query) -> Result<Hits> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            if query.text == "nothing" {
+                return Ok(Hits::default());
+            }
+            let hit = Hit::new("counting", "https://example.org/", "Cork", "bark");
+            Ok(Hits {
+                cost_usd: Some(0.01),
+                ..vec![hit].into()
+            })
+        }
+    }
+
+    fn query(text: &str) -> Query {
+        Query {
+            text: text.to_owned(),
+            vertical: Vertical::Web,
+            item: ItemId::new(1),
+            variation: Variation::Original,
+            limit: 10,
+            domains: Vec::new(),
+            not_domains: Vec::new(),
+            since: None,
+            until: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_similar_question_is_answered_from_what_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = WebCache::path(dir.path());
+        let cache = Arc::new(WebCache::open(&file, 1 << 20).await.unwrap());
+        let inner = Arc::new(Counting(AtomicUsize::new(0)));
+        let hours = Duration::from_secs(3600);
+        let open = |age, fresh| {
+            let inner = Arc::clone(&inner) as Arc<dyn SearchProvider>;
+            CachedSearch::new(inner, Arc::clone(&cache), age, fresh)
+        };
+        let search = open(hours, false);
+        let asked = async |search: &CachedSearch, query: &Query| {
+            let before = inner.0.load(Ordering::Relaxed);
+            let hits = search.search(query).await.unwrap();
+            (hits, inner.0.load(Ordering::Relaxed) - before)
+        };
+        let (first, calls) = asked(&search, &query("Why does cork float?")).await;
+        assert_eq!((first.cost_usd, calls), (Some(0.01), 1));
+        let (again, calls) = asked(&search, &query("floating: the cork")).await;
+        assert_eq!(calls, 1, "an operator makes it another: {again:?}");
+        let (again, calls) = asked(&search, &query("how do floating corks float")).await;
+        assert_eq!((again.hits, again.cost_usd, calls), (first.hits, None, 0));
+        // Other bounds, other engines' places and other forms are other questions.
+        for other in [
+            Query {
+                limit: 5,
+                ..query("Why does cork float?")
+            },
+            Query {
+                since: Some("2020-01-01".to_owned()),
+                ..query("Why does cork float?")
+            },
+            Query {
+                domains: vec!["example.org".to_owned()],
+                ..query("Why does cork float?")
+            },
+            query("\"cork floats\""),
+            query("cork -float"),
+            query("warum schwimmt kork über wasser"),
+        ] {
+            assert_eq!(asked(&search, &other).await.1, 1, "{other:?}");
+            assert_eq!(asked(&search, &other).await.1, 0, "{other:?}");
+        }
+        assert_eq!(asked(&open(hours, true), &query("cork float")).await.1, 1);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(
+            asked(&open(Duration::ZERO, false), &query("cork float"))
+                .await
+                .1,
+            1
+        );
+        // What found nothing is asked again.
+        assert_eq!(asked(&search, &query("nothing")).await.1, 1);
+        assert_eq!(asked(&search, &query("nothing")).await.1, 1);
+    }
+}

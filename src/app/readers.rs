@@ -1,0 +1,191 @@
+//! Who reads what the engines find.
+use std::sync::Arc;
+
+use super::{reading, web};
+use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, Remote, Row, SERVERS};
+use crate::adapters::web::cache::WebCache;
+use crate::adapters::web::kept::Keeping;
+use crate::adapters::web::manners::Manners;
+use crate::config::Settings;
+use crate::error::{Error, Kind, Result};
+use crate::seams::{Egress, PageReader};
+
+/// Words of the setting that name no server.
+const EMBEDDED: &str = "embedded";
+const CHROMIUM: &str = "chromium";
+const GIVEN: &str = "given";
+
+/// What is kept of the web; `None` where nothing is to be kept.
+///
+/// # Errors
+/// `Setup` where the file cannot be written.
+pub(super) async fn cache(settings: &Settings) -> Result<Option<Arc<WebCache>>> {
+    let web = &settings.web;
+    if web.page_cache.is_zero() && web.search_cache.is_zero() {
+        return Ok(None);
+    }
+    let path = WebCache::path(&settings.cache_dir);
+    let cache = WebCache::open(&path, web.cache_bytes).await?;
+    Ok(Some(Arc::new(cache)))
+}
+
+/// The readers that the setting `readers` stands for, in the order in which they try.
+///
+/// # Errors
+/// `Usage` for a word that names none, and for a browser that nobody comes before; `Setup` for a server without address or key.
+pub(super) fn open(
+    settings: &Settings,
+    manners: Arc<Manners>,
+    cache: Option<Arc<WebCache>>,
+    egress: &Egress,
+) -> Result<Vec<Arc<dyn PageReader>>> {
+    let fetcher = web::fetcher_among(settings, manners)?
+        .noted(egress.clone())
+        .remembering(cache.clone());
+    let fetcher = Arc::new(fetcher);
+    let limits = reading::limits(settings);
+    let drafts = Drafts::new(cache.clone(), settings.web.page_cache, settings.web.fresh);
+    let mut opened: Vec<Arc<dyn PageReader>> = Vec::new();
+    for name in resolve(settings)? {
+        opened.push(match name {
+            EMBEDDED => {
+                let age = settings.web.page_cache;
+                let keeping = Keeping::new(Arc::clone(&fetcher), cache.clone(), age);
+                let keeping = keeping.fresh(settings.web.fresh);
+                Arc::new(Embedded::new(keeping, limits.clone()))
+            }
+            GIVEN => Arc::new(Given),
+            CHROMIUM => {
+                let program = &settings.web.chromium;
+                let (gate, limits) = (Arc::clone(&fetcher), limits.clone());
+                let browser = Chromium::open(program, gate, limits, egress)?;
+                Arc::new(browser.keeping(drafts.clone()))
+            }
+            name => {
+                let row = server(name).ok_or_else(|| unknown(name))?;
+                let (key, base_url) = given(settings, row);
+                let (gate, limits) = (Arc::clone(&fetcher), limits.clone());
+                let remote = Remote::open(row, key, base_url, gate, limits, egress)?;
+                Arc::new(remote.keeping(drafts.clone()))
+            }
+        });
+    }
+    Ok(opened)
+}
+
+/// The names that the setting stands for, each once.
+fn resolve(settings: &Settings) -> Result<Vec<&'static str>> {
+    let ready = |row: &&Row| {
+        let (key, base_url) = given(settings, row);
+        row.is_ready(key, base_url)
+    };
+    let mut names: Vec<&'static str> = Vec::new();
+    for word in &settings.web.readers {
+        match word.trim().to_lowercase().as_str() {
+            "" => {}
+            "auto" => {
+                names.push(EMBEDDED);
+                names.extend(SERVERS.iter().filter(ready).map(|it| it.name));
+                names.push(GIVEN);
+            }
+            EMBEDDED => names.push(EMBEDDED),
+            CHROMIUM => names.push(CHROMIUM),
+            GIVEN => names.push(GIVEN),
+            word => names.push(server(word).ok_or_else(|| unknown(word))?.name),
+        }
+    }
+    // What is named behind `auto` still comes before what an engine gave, which is the last resort.
+    let last = names.contains(&GIVEN) && settings.web.readers.iter().any(|it| it.trim() == "auto");
+    if last {
+        names.retain(|it| *it != GIVEN);
+        names.push(GIVEN);
+    }
+    let mut once: Vec<&'static str> = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    let place = |name| once.iter().position(|it| *it == name);
+    if let Some(browser) = place(CHROMIUM)
+        && place(EMBEDDED).is_none_or(|it| it > browser)
+    {
+        return Err(Error::new(
+            Kind::Usage,
+            "the reader chromium reads what another found empty, and none comes before it",
+        )
+        .hint("set readers to auto,chromium or embedded,chromium,given"));
+    }
+    Ok(once)
+}
+
+fn server(name: &str) -> Option<&'static Row> {
+    SERVERS.iter().find(|it| it.name == name)
+}
+
+/// The key and the address of a server, as they are set.
+fn given<'a>(settings: &'a Settings, row: &Row) -> (Option<&'a str>, Option<&'a str>) {
+    let variable = |name: &str| settings.variables.get(name);
+    (variable(row.key_var), variable(row.base_var))
+}
+
+fn unknown(name: &str) -> Error {
+    let servers: Vec<&str> = SERVERS.iter().map(|it| it.name).collect();
+    Error::new(Kind::Usage, format!("there is no reader `{name}`")).hint(format!(
+        "name one of embedded, {}, chromium, given, or auto",
+        servers.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(words: &[&str], variables: &[(&str, &str)]) -> Settings {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = Settings::defaults_in(dir.path()).unwrap();
+        settings.web.readers = words.iter().map(|it| (*it).to_owned()).collect();
+        let owned = |it: &(&str, &str)| (it.0.to_owned(), it.1.to_owned());
+        settings.variables = variables.iter().map(owned).collect();
+        settings
+    }
+
+    #[test]
+    fn auto_is_our_own_reader_then_who_is_set_up_then_what_was_given() {
+        let of = |words: &[&str], variables: &[(&str, &str)]| resolve(&settings(words, variables));
+        assert_eq!(of(&["auto"], &[]).unwrap(), [EMBEDDED, GIVEN]);
+        let set = [
+            ("JINA_API_KEY", "k"),
+            ("STEEL_URL", "http://127.0.0.1:3000"),
+        ];
+        assert_eq!(
+            of(&["auto"], &set).unwrap(),
+            [EMBEDDED, "steel", "jina", GIVEN]
+        );
+        let order = of(&["jina", "Embedded", "given"], &[]).unwrap();
+        assert_eq!(order, ["jina", EMBEDDED, GIVEN]);
+        let browser = of(&["auto", "chromium"], &[]).unwrap();
+        assert_eq!(browser, [EMBEDDED, CHROMIUM, GIVEN]);
+        assert_eq!(
+            of(&["chromium", "auto"], &[]).unwrap_err().kind(),
+            Kind::Usage
+        );
+        assert_eq!(of(&["netscape"], &[]).unwrap_err().kind(), Kind::Usage);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_named_and_not_set_up_is_told() {
+        let open = |words: &[&str]| {
+            open(
+                &settings(words, &[]),
+                Arc::default(),
+                None,
+                &Egress::default(),
+            )
+        };
+        let fault = open(&["embedded", "crawl4ai"]).err().unwrap();
+        assert_eq!(fault.kind(), Kind::Setup);
+        assert!(fault.help().unwrap().contains("CRAWL4AI_URL"));
+        assert_eq!(open(&["auto"]).unwrap().len(), 2);
+    }
+}

@@ -71,7 +71,7 @@ async fn open(
     };
     if !outside.is_empty() {
         doors.search.extend(outside);
-        let readers = readers::open(settings, manners, cache, &egress)?;
+        let readers = readers::open(settings, manners, paces, cache, &egress)?;
         doors.readers.extend(readers);
     }
     Ok(doors)

@@ -2,7 +2,9 @@
 use std::sync::Arc;
 
 use super::{reading, web};
-use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, Remote, Row, SERVERS};
+use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, OpenText, Remote, Row, SERVERS};
+use crate::adapters::search::Lookups;
+use crate::adapters::service::Paces;
 use crate::adapters::web::cache::WebCache;
 use crate::adapters::web::kept::Keeping;
 use crate::adapters::web::manners::Manners;
@@ -36,6 +38,7 @@ pub(super) async fn cache(settings: &Settings) -> Result<Option<Arc<WebCache>>> 
 pub(super) fn open(
     settings: &Settings,
     manners: Arc<Manners>,
+    paces: &Paces,
     cache: Option<Arc<WebCache>>,
     egress: &Egress,
 ) -> Result<Vec<Arc<dyn PageReader>>> {
@@ -47,12 +50,18 @@ pub(super) fn open(
     let drafts = Drafts::new(cache.clone(), settings.web.page_cache, settings.web.fresh);
     let mut opened: Vec<Arc<dyn PageReader>> = Vec::new();
     for name in resolve(settings)? {
-        opened.push(match name {
+        let reader: Arc<dyn PageReader> = match name {
             EMBEDDED => {
                 let age = settings.web.page_cache;
                 let keeping = Keeping::new(Arc::clone(&fetcher), cache.clone(), age);
                 let keeping = keeping.fresh(settings.web.fresh);
-                Arc::new(Embedded::new(keeping, limits.clone()))
+                let embedded = Arc::new(Embedded::new(keeping, limits.clone()));
+                if settings.web.lookups {
+                    let contact = Some(settings.contact.as_str()).filter(|it| !it.is_empty());
+                    let lookups = Lookups::open(contact, &web::agent(settings), paces, egress)?;
+                    opened.push(Arc::new(OpenText::new(lookups, Arc::clone(&embedded))));
+                }
+                embedded
             }
             GIVEN => Arc::new(Given),
             CHROMIUM => {
@@ -68,7 +77,8 @@ pub(super) fn open(
                 let remote = Remote::open(row, key, base_url, gate, limits, egress)?;
                 Arc::new(remote.keeping(drafts.clone()))
             }
-        });
+        };
+        opened.push(reader);
     }
     Ok(opened)
 }
@@ -179,6 +189,7 @@ mod tests {
             open(
                 &settings(words, &[]),
                 Arc::default(),
+                &Paces::default(),
                 None,
                 &Egress::default(),
             )

@@ -81,6 +81,8 @@ pub struct Web {
     pub readers: Vec<String>,
     /// The program of the reader `chromium`; empty for what is on the search path.
     pub chromium: String,
+    /// Whether those who know papers by their ids are asked about them.
+    pub lookups: bool,
     /// Whether robots.txt is heeded.
     pub robots: bool,
     /// Requests to one host at once.
@@ -103,6 +105,7 @@ impl Web {
         Web {
             readers: values.list("readers").to_vec(),
             chromium: values.word("chromium").to_owned(),
+            lookups: values.is_set("lookups"),
             robots: values.is_set("robots"),
             host_requests: values.whole("host_requests").unwrap_or(1) as usize,
             host_pace: Duration::from_millis(values.whole("host_pace_ms").unwrap_or(0)),

@@ -65,6 +65,8 @@ pub static SETTINGS: &[Setting] = &[
         "Program of the reader `chromium`; unset, a Chromium or Chrome on the search path"),
     setting("robots", Kind::Bool, "true", &[],
         "Whether robots.txt is asked for and heeded; it speaks to us as `ibid`"),
+    setting("lookups", Kind::Bool, "true", &[],
+        "Whether Crossref, OpenAlex, Unpaywall and PubMed Central are asked about papers that engines find without an open text: where one is, and whether the paper was retracted"),
     setting("host_requests", Kind::Whole(1, 16), "2", &[],
         "Requests to one host of the web at once"),
     setting("host_pace_ms", Kind::Whole(0, 60_000), "200", &[],

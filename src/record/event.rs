@@ -59,6 +59,8 @@ pub enum FailReason {
     BlockedAddress,
     /// There are no words in it.
     Empty,
+    /// It was taken back by its journal, or is doubted by it.
+    Retracted,
     /// Nobody here can read this kind.
     Unsupported,
     /// It is damaged.
@@ -69,13 +71,14 @@ pub enum FailReason {
 
 impl FailReason {
     /// Every reason with its word on the wire.
-    pub const ALL: [(FailReason, &'static str); 10] = [
+    pub const ALL: [(FailReason, &'static str); 11] = [
         (FailReason::BotBlock, "bot_block"),
         (FailReason::Paywall, "paywall"),
         (FailReason::Timeout, "timeout"),
         (FailReason::TooLarge, "too_large"),
         (FailReason::Robots, "robots"),
         (FailReason::BlockedAddress, "blocked_address"),
+        (FailReason::Retracted, "retracted"),
         (FailReason::Empty, "empty"),
         (FailReason::Unsupported, "unsupported"),
         (FailReason::Broken, "broken"),

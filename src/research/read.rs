@@ -220,7 +220,7 @@ fn is_final(fault: &Error) -> bool {
     matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted)
         || matches!(
             FailReason::told_in(&fault.chain()),
-            Some(FailReason::BlockedAddress | FailReason::Robots)
+            Some(FailReason::BlockedAddress | FailReason::Robots | FailReason::Retracted)
         )
 }
 

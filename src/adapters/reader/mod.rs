@@ -9,6 +9,7 @@ mod embedded;
 mod firecrawl;
 mod given;
 mod jina;
+mod open_text;
 mod remote;
 mod soft;
 mod steel;
@@ -21,6 +22,7 @@ pub use chromium::Chromium;
 pub use drafts::Drafts;
 pub use embedded::Embedded;
 pub use given::Given;
+pub use open_text::OpenText;
 pub use remote::{Remote, Row, SERVERS};
 
 /// Addresses of full text that are tried for one work.
@@ -56,6 +58,7 @@ pub(in crate::adapters) fn unread(url: &str, reason: FailReason, why: &str) -> E
         | FailReason::BlockedAddress
         | FailReason::Empty
         | FailReason::Unsupported
+        | FailReason::Retracted
         | FailReason::Broken => Kind::Malformed,
     };
     Error::new(kind, format!("reading {url}: {}: {why}", reason.word()))

@@ -3,8 +3,6 @@
 //! Pseudo-relevance feedback after RM3 (Abdul-Jaleel and others 2004), held back so that a query the
 //! folder does not answer is not led astray: few passages, a small share, and only passages that
 //! have a word of the query itself gain.
-use std::collections::HashMap;
-
 use super::lexicon::{Lexicon, TermId};
 use super::postings::{At, Occurrences};
 use super::view::View;
@@ -29,23 +27,20 @@ pub(super) fn feedback<'a>(
     let Some(top) = best.first().map(|it| it.score) else {
         return Ok(Vec::new());
     };
-    let mut nth: HashMap<TermId, usize> = HashMap::new();
-    let mut words: Vec<(f32, TermId)> = Vec::new();
+    let mut all: Vec<(TermId, f32)> = Vec::new();
     for at in best.iter().take(PASSAGES) {
         let said = lexicon.said(at.row)?;
         let share = (at.score / top).powi(2) / said.words.max(1) as f32;
-        for (term, count) in said.terms.iter() {
-            let nth = *nth.entry(*term).or_insert_with(|| {
-                words.push((0.0, *term));
-                words.len() - 1
-            });
-            words[nth].0 += share * *count as f32;
-        }
+        all.extend(said.terms.iter().map(|it| (it.0, share * it.1 as f32)));
     }
-    let mut telling = Vec::with_capacity(words.len());
-    for (share, term) in words {
+    // Stable: the shares of one term are added in the order of the passages, wherever they are read from.
+    all.sort_by_key(|it| it.0);
+    let mut telling = Vec::with_capacity(all.len());
+    for same in all.chunk_by(|a, b| a.0 == b.0) {
+        let term = same[0].0;
         let having = lexicon.having(term)?;
         if having >= 2 && (having as f32) < COMMON * view.passages {
+            let share: f32 = same.iter().map(|it| it.1).sum();
             telling.push((share * view.idf(having), term));
         }
     }

@@ -338,10 +338,7 @@ fn known<T>(found: Result<T>) -> Result<Option<T>> {
 
 /// Unpaywall's record of a DOI, or those of a search; the open addresses of its text are the best first.
 pub(super) fn unpaywall(status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
-    let value = match answer::json(status, headers, body) {
-        Ok(it) => it,
-        Err(fault) => return Err(fault),
-    };
+    let value = answer::json(status, headers, body)?;
     if let Some(rows) = value.get("results").and_then(Value::as_array) {
         let rows = rows.iter().map(|it| it.get("response").unwrap_or(it));
         return Ok(rows.filter_map(open).collect::<Vec<_>>().into());

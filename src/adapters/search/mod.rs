@@ -247,4 +247,6 @@ fn tidied(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
 }
 
 #[cfg(test)]
+mod listed;
+#[cfg(test)]
 mod tests;

@@ -110,9 +110,7 @@ fn hit(at: &str, it: &Value) -> Option<Hit> {
         Some(url) => url.to_owned(),
         None => address(at, name)?,
     };
-    let text = word(it, "extract")
-        .map(|it| plain_lines(it))
-        .unwrap_or_default();
+    let text = word(it, "extract").map(plain_lines).unwrap_or_default();
     let snippet = plain(word(it, "snippet").unwrap_or(&text), 500);
     let mut hit = Hit::new("wikipedia", &url, &title(name), &snippet);
     hit.text = whole(&text);

@@ -1,12 +1,12 @@
-//! What is known of search engines, and that the documentation says the same.
+//! What is known of engines, and that the documentation says the same.
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use ibid::adapters::search::{ENGINES, Key, Row};
-use ibid::domain::Vertical;
+use super::{ENGINES, Key, Row};
+use crate::domain::Vertical;
 
 #[test]
 fn the_list_of_engines_is_the_table_in_the_documentation() {

@@ -72,42 +72,57 @@ impl Measuring<'_> {
         let collection = self.collection;
         let documents = collection.documents.len();
         let mut out = format!(
-            "{}: {documents} documents, {} questions\n{:24} {}  docs/s   ms/query\n",
+            "{}: {documents} documents, {} questions\n{:24} {}  docs/s   ms/query  ids\n",
             collection.name,
             collection.questions.len(),
             "",
             Measures::HEADER
         );
-        let mut row = |name: &str, it: &Measures, index_s: f64, query_s: f64| {
-            let docs = documents as f64 / index_s;
-            let ms = 1e3 * query_s / collection.questions.len().max(1) as f64;
-            let _ = writeln!(out, "{name:24} {}  {docs:7.0}  {ms:7.2}", it.row());
+        let ms = |seconds: Option<f64>| match seconds {
+            Some(it) => format!("{:.3}", 1e3 * it / collection.questions.len().max(1) as f64),
+            None => "-".to_owned(),
         };
+        let mut row =
+            |name: &str, it: &Measures, index_s: f64, whole: Option<f64>, ids: Option<f64>| {
+                let docs = documents as f64 / index_s;
+                let (whole, ids) = (ms(whole), ms(ids));
+                let _ = writeln!(out, "{name:24} {}  {docs:7.0}  {whole:>8}  {ids}", it.row());
+            };
         let began = Instant::now();
         let mut folder = collection.folder(scratch)?;
         let index_s = began.elapsed().as_secs_f64();
         let (measures, query_s) = self.ours(&folder, Way::Once).await?;
-        row("Ibid", &measures, index_s, query_s);
+        let ids_s = self.ids(&folder)?;
+        row("Ibid", &measures, index_s, Some(query_s), Some(ids_s));
         if self.way == Way::Steps {
             let (measures, query_s) = self.ours(&folder, Way::Steps).await?;
-            row("Ibid, in steps", &measures, index_s, query_s);
+            row("Ibid, in steps", &measures, index_s, Some(query_s), None);
         }
         if let Some(embedder) = self.embedder {
             let began = Instant::now();
             folder = meaning::learnt(folder, embedder, &collection.name).await?;
             let index_s = index_s + began.elapsed().as_secs_f64();
             let (measures, query_s) = self.ours(&folder, self.way).await?;
-            row("Ibid, with vectors", &measures, index_s, query_s);
+            row(
+                "Ibid, with vectors",
+                &measures,
+                index_s,
+                Some(query_s),
+                None,
+            );
         }
-        let mut others = vec![Ok(libraries::floor(collection, TOP))];
+        let mut others = vec![Ok(libraries::floor(collection, TOP, TIMED))];
         let libraries = self
             .python
-            .map(|it| libraries::libraries(it, collection, TOP));
+            .map(|it| libraries::libraries(it, collection, TOP, TIMED));
         others.extend(libraries.into_iter().flatten());
         let mut missing = String::new();
         for other in others {
             match other {
-                Ok(it) => row(&it.name, &judged(collection, &it), it.index_s, it.query_s),
+                Ok(it) => {
+                    let measures = judged(collection, &it);
+                    row(&it.name, &measures, it.index_s, None, Some(it.query_s));
+                }
                 Err(why) => missing = why,
             }
         }
@@ -131,6 +146,17 @@ impl Measuring<'_> {
             measures.take(it, &hits.iter().map(wanted).collect::<Vec<_>>());
         }
         Ok((measures, seconds))
+    }
+}
+
+impl Measuring<'_> {
+    /// Seconds to put the first [`TIMED`] of every question in order, without reading what they say.
+    fn ids(&self, folder: &Folder) -> Result<f64, String> {
+        let began = Instant::now();
+        for it in &self.collection.questions {
+            folder.order(&it.text, TIMED).map_err(|it| it.chain())?;
+        }
+        Ok(began.elapsed().as_secs_f64())
     }
 }
 

@@ -16,25 +16,35 @@ pub struct Token {
 /// and stops between digits stay inside. Each CJK ideograph or syllable is a word of its own.
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
+    each_word(text, |span| {
+        found.push(Token {
+            text: text[span.clone()].to_lowercase(),
+            span,
+        });
+    });
+    found
+}
+
+/// The places of the words of `text`, in order; see [`tokens`].
+pub fn each_word(text: &str, mut each: impl FnMut(Range<usize>)) {
     let mut start: Option<usize> = None;
     let mut chars = text.char_indices().peekable();
     let mut close = |start: &mut Option<usize>, end: usize| {
         if let Some(from) = start.take() {
-            found.push(Token {
-                span: from..end,
-                text: text[from..end].to_lowercase(),
-            });
+            each(from..end);
         }
     };
     let mut before = ' ';
     while let Some((at, c)) = chars.next() {
-        if is_ideograph(c) {
+        if c.is_ascii_alphanumeric() {
+            start.get_or_insert(at);
+        } else if is_ideograph(c) {
             close(&mut start, at);
             start = Some(at);
             close(&mut start, at + c.len_utf8());
         } else if c.is_alphanumeric() {
             start.get_or_insert(at);
-        } else {
+        } else if start.is_some() {
             let next = chars.peek().map_or(' ', |it| it.1);
             let inside = match c {
                 '-' | '\'' | '’' | '‐' | '‑' => {
@@ -50,7 +60,6 @@ pub fn tokens(text: &str) -> Vec<Token> {
         before = c;
     }
     close(&mut start, text.len());
-    found
 }
 
 /// Whether `c` is written without spaces between words.

@@ -17,6 +17,7 @@ mod crash_program;
 mod dependencies;
 mod documents;
 mod domain;
+mod engines;
 mod events;
 mod export;
 mod fetch;

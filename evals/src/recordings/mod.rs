@@ -2,8 +2,11 @@
 //! right kind of error, however its bytes are cut, and agree with what a second, simpler reader finds in it.
 mod bytes;
 mod check;
+mod damage;
+mod facts;
 mod replay;
 mod route;
+mod sources;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -22,6 +25,10 @@ struct Tally {
     parsed: u32,
     mismatches: u32,
     panics: u32,
+    /// Rows of searches and catalogues that are faults, by the second reader's word.
+    faults: u32,
+    /// Damaged copies of its rows that were read as well.
+    damaged: u32,
 }
 
 /// Runs `evals recordings DIR…`.
@@ -56,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         good &= it.parsed == it.rows && it.mismatches == 0 && it.panics == 0;
         println!(
             "{}",
-            json!({"api": api, "rows": it.rows, "parsed": it.parsed, "mismatches": it.mismatches, "panics": it.panics})
+            json!({"api": api, "rows": it.rows, "parsed": it.parsed, "mismatches": it.mismatches, "panics": it.panics, "faults": it.faults, "damaged": it.damaged})
         );
     }
     for (route, rows) in &routes {
@@ -77,8 +84,22 @@ fn one(
     let (api, id) = (word("api"), word("id"));
     let tally = tallies.entry(api.to_owned()).or_default();
     tally.rows += 1;
-    let verdict = std::panic::catch_unwind(|| replay::row(row));
-    let (verdict, route) = verdict.unwrap_or((Verdict::Panicked, "panicked"));
+    let verdict = std::panic::catch_unwind(|| match sources::row(row) {
+        Some(told) => (
+            told.verdict,
+            "searches and catalogues",
+            told.damaged,
+            u32::from(told.is_fault),
+        ),
+        None => {
+            let (verdict, route) = replay::row(row);
+            (verdict, route, 0, 0)
+        }
+    });
+    let (verdict, route, damaged, faults) =
+        verdict.unwrap_or((Verdict::Panicked, "panicked", 0, 0));
+    tally.faults += faults;
+    tally.damaged += damaged;
     *routes.entry(route).or_default() += 1;
     match verdict {
         Verdict::Right => tally.parsed += 1,

@@ -65,7 +65,7 @@ pub(super) fn in_address(url: &str) -> Option<String> {
 }
 
 /// A Unix time in seconds or milliseconds.
-pub(super) fn from_unix(number: i64) -> Option<String> {
+pub(in crate::adapters) fn from_unix(number: i64) -> Option<String> {
     let seconds = if number.abs() > 100_000_000_000 {
         number / 1000
     } else {

@@ -32,6 +32,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 pub use format::Format;
+pub(in crate::adapters) use html::links;
 pub use render::{markdown, row};
 pub use trial::{PdfReader, try_pdf};
 pub use unread::Unread;

@@ -64,6 +64,10 @@ pub(super) fn list_item(line: &str) -> Option<&str> {
 
 /// Appends `words` with runs of white space folded and marks that cannot be seen left out.
 pub(super) fn fold_into(out: &mut String, words: &str) {
+    if is_folded(words.as_bytes()) {
+        out.push_str(words);
+        return;
+    }
     let mut spaced = true;
     for c in words.chars() {
         if c.is_whitespace() || c == '\0' {
@@ -79,6 +83,19 @@ pub(super) fn fold_into(out: &mut String, words: &str) {
     while out.ends_with(' ') {
         out.pop();
     }
+}
+
+/// Whether there is plainly nothing to fold: printed ASCII with single spaces between words, as most texts have it.
+fn is_folded(words: &[u8]) -> bool {
+    let mut spaced = true;
+    for byte in words {
+        let space = *byte == b' ';
+        if !(b' '..=b'~').contains(byte) || (space && spaced) {
+            return false;
+        }
+        spaced = space;
+    }
+    !spaced
 }
 
 #[cfg(test)]

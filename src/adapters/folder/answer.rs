@@ -1,14 +1,13 @@
 //! What is found, as it is shown, and the page behind it.
 use serde::Serialize;
 use tantivy::schema::{IndexRecordOption, Value as _};
-use tantivy::{DocAddress, DocSet as _, Searcher, TERMINATED, TantivyDocument};
+use tantivy::{DocAddress, DocSet as _, TERMINATED, TantivyDocument};
 
-use super::State;
 use super::filter::Filter;
-use super::postings::{column, postings};
+use super::postings::postings;
 use super::rank::{Ranked, rank};
 use super::rows::{Shown, damaged, pages, shown};
-use super::schema::Fields;
+use super::view::{View, column};
 use crate::domain::{Hit, Page, Untrusted, Vertical, Work};
 
 /// Most bytes of a found document's `content`.
@@ -59,7 +58,7 @@ impl Found {
 
 /// The `n` documents that speak best to `query`; `near` are the passages most like it in meaning.
 pub(super) fn find(
-    state: &State,
+    view: &View,
     query: &str,
     n: usize,
     filter: &Filter,
@@ -68,45 +67,50 @@ pub(super) fn find(
     if n == 0 {
         return Ok(Vec::new());
     }
-    let searcher = state.reader.searcher();
-    let ranked = rank(
-        &searcher,
-        state.fields,
-        &state.statistics,
-        query,
-        filter,
-        near,
-    )?;
-    let mut found: Vec<Found> = Vec::new();
-    for it in &ranked {
-        let shown = show(&searcher, state.fields, it)?;
-        // Two files may hold a document of the same id; the better one stands for both.
-        if found.iter().all(|it| it.id != shown.id) {
-            found.push(shown);
+    let mut asked = n;
+    loop {
+        let ranked = rank(view, query, asked, filter, near)?;
+        let mut found: Vec<Found> = Vec::new();
+        for it in &ranked {
+            let shown = show(view, it)?;
+            // Two files may hold a document of the same id; the better one stands for both.
+            if found.iter().all(|it| it.id != shown.id) {
+                found.push(shown);
+            }
+            if found.len() == n {
+                return Ok(found);
+            }
         }
-        if found.len() == n {
-            break;
+        if ranked.len() < asked {
+            return Ok(found);
         }
+        asked = 2 * ranked.len();
     }
-    Ok(found)
+}
+
+/// The numbers of the `n` documents that speak best to `query`.
+pub(super) fn order(view: &View, query: &str, n: usize) -> tantivy::Result<Vec<u64>> {
+    let ranked = rank(view, query, n, &Filter::default(), &[])?;
+    let best = ranked.iter().take(n).filter_map(|it| it.passages.first());
+    Ok(best.filter_map(|it| Some(view.place(it.1)?.0)).collect())
 }
 
 /// What a ranked document shows: its best passages, as many as fit, in the order of the text.
-fn show(searcher: &Searcher, fields: Fields, it: &Ranked) -> tantivy::Result<Found> {
+fn show(view: &View, it: &Ranked) -> tantivy::Result<Found> {
     let best = it.passages.first().map_or(0.0, |it| it.0);
     let mut head = None;
     let mut parts: Vec<(DocAddress, String)> = Vec::new();
     let mut bytes = 0;
-    for (score, at) in it.passages.iter().take(3) {
-        if head.is_some() && *score < best * 0.6 {
+    for (score, at) in it.addresses(view).take(3) {
+        if head.is_some() && score < best * 0.6 {
             break;
         }
-        let shown = shown(searcher, fields, *at)?;
+        let shown = shown(view, at)?;
         if head.is_some() && bytes + shown.text.len() > CONTENT {
             break;
         }
         bytes += shown.text.len();
-        parts.push((*at, shown.text.clone()));
+        parts.push((at, shown.text.clone()));
         head.get_or_insert(shown);
     }
     parts.sort_by_key(|it| it.0);
@@ -131,16 +135,15 @@ fn show(searcher: &Searcher, fields: Fields, it: &Ranked) -> tantivy::Result<Fou
 
 /// The pages of sites at `host` whose address `wanted` accepts, at most `n`, in the order of the index.
 pub(super) fn at_address(
-    state: &State,
+    view: &View,
     host: &str,
     wanted: &dyn Fn(&str) -> bool,
     n: usize,
 ) -> tantivy::Result<Vec<Page>> {
-    let searcher = state.reader.searcher();
     let mut found: Vec<Page> = Vec::new();
-    for (ord, segment) in searcher.segment_readers().iter().enumerate() {
+    for (ord, segment) in view.searcher.segment_readers().iter().enumerate() {
         let option = IndexRecordOption::Basic;
-        let passages = postings(segment, state.fields.host, host, option)?;
+        let passages = postings(segment, view.fields.host, host, option)?;
         let (Some(mut it), Some(nth)) = (passages, column(segment, "nth")?) else {
             continue;
         };
@@ -150,11 +153,11 @@ pub(super) fn at_address(
             if segment.is_deleted(doc) || nth.first(doc) != Some(0) {
                 continue;
             }
-            let shown = shown(&searcher, state.fields, DocAddress::new(ord as u32, doc))?;
+            let shown = shown(view, DocAddress::new(ord as u32, doc))?;
             if !wanted(&shown.url) {
                 continue;
             }
-            let page = read(state, &hit_of(shown))?;
+            let page = read(view, &hit_of(shown))?;
             found.extend(page.filter(|it| found.iter().all(|had| had.hash() != it.hash())));
             if found.len() >= n {
                 return Ok(found);
@@ -183,15 +186,14 @@ fn hit_of(it: Shown) -> Hit {
 }
 
 /// The page behind `hit`. Of several under one key, the one that says what the hit shows.
-pub(super) fn read(state: &State, hit: &Hit) -> tantivy::Result<Option<Page>> {
-    let searcher = state.reader.searcher();
+pub(super) fn read(view: &View, hit: &Hit) -> tantivy::Result<Option<Page>> {
     let mut found = Vec::new();
-    for at in pages(&searcher, state.fields, hit.key())? {
-        let row: TantivyDocument = searcher.doc(at)?;
+    for at in pages(view, hit.key())? {
+        let row: TantivyDocument = view.searcher.doc(at)?;
         let page: Page = row
-            .get_first(state.fields.page)
-            .and_then(|it| it.as_bytes())
-            .and_then(|it| serde_json::from_slice(it).ok())
+            .get_first(view.fields.page)
+            .and_then(|it| it.as_str())
+            .and_then(|it| serde_json::from_str(it).ok())
             .ok_or_else(|| damaged("a page that cannot be read"))?;
         if page.url == hit.url && page.file == hit.file {
             found.push(page);

@@ -2,9 +2,10 @@
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
-use super::postings::{column, postings};
+use super::postings::postings;
 use super::rows::day;
 use super::schema::Fields;
+use super::view::column;
 
 /// What a search leaves out.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -21,8 +21,12 @@ use crate::adapters::documents::{Fault, Format, Taken};
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 
-/// Drafts that may wait between reading and indexing.
-const WAITING: usize = 16;
+/// Bundles of drafts that may wait between reading and indexing.
+const WAITING: usize = 4;
+/// A bundle is handed over once it has so many drafts or bytes: small ones go together, for waking another thread costs
+/// as much as to index one.
+const BUNDLE: usize = 32;
+const BUNDLE_BYTES: usize = 64 << 10;
 /// A file of unknown kind larger than this is hashed by its beginning.
 const HUGE: u64 = 64 << 20;
 const HUGE_HEAD: u64 = 1 << 20;
@@ -148,7 +152,7 @@ fn take(
     known: Option<u64>,
     salt: &str,
     read: &ReadFile,
-    hand: &SyncSender<Draft>,
+    hand: &SyncSender<Vec<Draft>>,
     drafted: &AtomicU64,
 ) -> Outcome {
     let hash = match hash_file(&seen.path, salt) {
@@ -163,13 +167,15 @@ fn take(
     }
     let mut documents = 0;
     let mut faults = Vec::new();
+    let (mut bundle, mut bytes) = (Vec::new(), 0);
     let mut sink = |taken| match taken {
         Taken::Fault(it) => {
             faults.push(it);
             ControlFlow::Continue(())
         }
         Taken::Draft(draft) => {
-            let sent = hand.send(Draft {
+            bytes += draft.blocks.iter().map(|it| it.text.len()).sum::<usize>();
+            bundle.push(Draft {
                 path: seen.path.clone(),
                 from: origin(seen.id, hash),
                 nth: documents,
@@ -177,7 +183,11 @@ fn take(
             });
             documents += 1;
             drafted.fetch_add(1, Ordering::Relaxed);
-            match sent {
+            if bundle.len() < BUNDLE && bytes < BUNDLE_BYTES {
+                return ControlFlow::Continue(());
+            }
+            bytes = 0;
+            match hand.send(std::mem::take(&mut bundle)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             }
@@ -194,6 +204,8 @@ fn take(
             &"the reader broke down",
         )),
     }
+    // Nobody takes it only when the writers have failed, which is told.
+    let _ = hand.send(bundle);
     Outcome::Read {
         nth,
         hash,
@@ -239,12 +251,16 @@ fn hash_file(path: &Path, salt: &str) -> std::io::Result<u64> {
 fn write_rows(
     index: &Index,
     fields: Fields,
-    drafts: &Mutex<Receiver<Draft>>,
+    drafts: &Mutex<Receiver<Vec<Draft>>>,
     tell: &Sender<Message>,
 ) -> tantivy::Result<()> {
-    let next = || {
+    let mut bundle = Vec::new().into_iter();
+    let mut next = || loop {
+        if let Some(it) = bundle.next() {
+            return Some(it);
+        }
         let drafts = drafts.lock().unwrap_or_else(PoisonError::into_inner);
-        drafts.recv().ok()
+        bundle = drafts.recv().ok()?.into_iter();
     };
     let mut ahead = next();
     while ahead.is_some() {

@@ -1,8 +1,10 @@
 //! A folder of documents: found by what they say, read as they were indexed.
 mod answer;
+mod disk;
 mod feedback;
 mod filter;
 mod intake;
+mod lexicon;
 mod meaning;
 mod named;
 mod nearness;
@@ -11,9 +13,11 @@ mod place;
 mod postings;
 mod rank;
 mod refresh;
+mod resident;
 mod rows;
 mod schema;
 mod terms;
+mod view;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -27,11 +31,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy};
 
-use self::answer::{at_address, find, read};
+use self::answer::{at_address, find, order, read};
 use self::place::{Label, Place, failed};
-use self::postings::Statistics;
 use self::rows::pages;
 use self::schema::{Fields, VERSION};
+use self::view::View;
 use crate::adapters::documents::{Fault, Limits, Taken, read_file};
 use crate::domain::{Hit, Hits, Page, Query};
 use crate::error::{Error, Kind, Result};
@@ -108,7 +112,7 @@ struct State {
     index: Index,
     reader: IndexReader,
     fields: Fields,
-    statistics: Statistics,
+    view: Arc<View>,
     rebuilt: Option<String>,
     faults: Arc<Vec<Fault>>,
 }
@@ -120,12 +124,12 @@ impl State {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(BLOCKS)
             .try_into()?;
-        let statistics = Statistics::of(&reader.searcher(), fields)?;
+        let view = Arc::new(View::of(reader.searcher(), fields)?);
         Ok(State {
             index,
             reader,
             fields,
-            statistics,
+            view,
             rebuilt,
             faults: Arc::default(),
         })
@@ -190,6 +194,11 @@ impl Folder {
         }
     }
 
+    #[cfg(test)]
+    fn view(&self) -> Arc<View> {
+        self.shared.state().view
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.shared.path
@@ -197,7 +206,7 @@ impl Folder {
 
     /// Documents that can be found.
     pub fn document_count(&self) -> u64 {
-        lock(&self.shared.state).statistics.documents
+        lock(&self.shared.state).view.documents
     }
 
     /// What the last refresh in this process could not read.
@@ -232,6 +241,15 @@ impl Folder {
         self.shared.find(query, n, filter, &[])
     }
 
+    /// The `n` documents of [`Folder::find`] by the numbers they have here, and nothing read of them: for `evals retrieve`,
+    /// whose peers give numbers too.
+    #[doc(hidden)]
+    pub fn order(&self, query: &str, n: usize) -> Result<Vec<u64>> {
+        self.shared.guarded(|state| {
+            order(&state.view, query, n).map_err(|why| failed("searching the index", why))
+        })
+    }
+
     /// The same by words and, where passages have vectors, by meaning. Words alone count where the embedder fails: less
     /// is found, but a search is never lost for it.
     pub async fn look(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<Found>> {
@@ -239,6 +257,10 @@ impl Folder {
             Some(it) => it.near(query).await.unwrap_or_default(),
             None => Vec::new(),
         };
+        // In memory a search takes less time than to wake another thread.
+        if self.shared.state().view.is_resident() {
+            return self.shared.find(query, n, filter, &near);
+        }
         let (shared, query, filter) = (Arc::clone(&self.shared), query.to_owned(), filter.clone());
         off_thread(move || shared.find(&query, n, &filter, &near)).await?
     }
@@ -251,7 +273,8 @@ impl Folder {
         n: usize,
     ) -> Result<Vec<Page>> {
         self.shared.guarded(|state| {
-            at_address(state, host, wanted, n).map_err(|why| failed("searching the index", why))
+            at_address(&state.view, host, wanted, n)
+                .map_err(|why| failed("searching the index", why))
         })
     }
 
@@ -326,7 +349,7 @@ impl Shared {
         self.reload()?;
         let mut state = lock(&self.state);
         refreshed.rebuilt = state.rebuilt.take();
-        refreshed.documents = state.statistics.documents;
+        refreshed.documents = state.view.documents;
         state.faults = Arc::new(refreshed.faults.clone());
         drop(state);
         self.place.write_label(&Label {
@@ -342,7 +365,7 @@ impl Shared {
     fn busy(&self) -> Result<Refreshed> {
         self.reload()?;
         let state = self.state();
-        if state.statistics.documents == 0 {
+        if state.view.documents == 0 {
             return Err(Error::new(
                 Kind::Transient,
                 format!("reading the folder {}", self.path.display()),
@@ -351,7 +374,7 @@ impl Shared {
             .hint("try again when it has finished"));
         }
         Ok(Refreshed {
-            documents: state.statistics.documents,
+            documents: state.view.documents,
             bytes: self.place.label().map_or(0, |it| it.bytes),
             busy: true,
             ..Refreshed::default()
@@ -362,7 +385,8 @@ impl Shared {
         let doing = |why| failed("opening the index", why);
         let mut state = lock(&self.state);
         state.reader.reload().map_err(doing)?;
-        state.statistics = Statistics::of(&state.reader.searcher(), state.fields).map_err(doing)?;
+        let view = View::of(state.reader.searcher(), state.fields).map_err(doing)?;
+        state.view = Arc::new(view);
         Ok(())
     }
 
@@ -392,28 +416,28 @@ impl Shared {
         near: &[(u64, f32)],
     ) -> Result<Vec<Found>> {
         self.guarded(|state| {
-            find(state, query, n, filter, near).map_err(|why| failed("searching the index", why))
+            find(&state.view, query, n, filter, near)
+                .map_err(|why| failed("searching the index", why))
         })
     }
 
     /// One living passage for each key of a vector.
     fn passages(&self) -> Result<BTreeMap<u64, DocAddress>> {
         self.guarded(|state| {
-            meaning::keys(&state.reader.searcher()).map_err(|why| failed("reading the index", why))
+            meaning::keys(&state.view).map_err(|why| failed("reading the index", why))
         })
     }
 
     /// Key, address and words of each passage.
     fn words(&self, wanted: &[(u64, DocAddress)]) -> Result<Vec<(u64, String, String)>> {
         self.guarded(|state| {
-            meaning::words(&state.reader.searcher(), state.fields, wanted)
-                .map_err(|why| failed("reading the index", why))
+            meaning::words(&state.view, wanted).map_err(|why| failed("reading the index", why))
         })
     }
 
     fn read(&self, hit: &Hit) -> Result<Page> {
         self.guarded(|state| {
-            read(state, hit).map_err(|why| failed("reading a page from the index", why))
+            read(&state.view, hit).map_err(|why| failed("reading a page from the index", why))
         })?
         .ok_or_else(|| {
             Error::new(
@@ -455,7 +479,7 @@ impl PageReader for Folder {
     }
 
     fn reads(&self, hit: &Hit) -> bool {
-        let known = |state: &State| pages(&state.reader.searcher(), state.fields, hit.key());
+        let known = |state: &State| pages(&state.view, hit.key());
         hit.provider == NAME && known(&self.shared.state()).is_ok_and(|it| !it.is_empty())
     }
 

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED};
+use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
-use super::postings::{column, postings};
+use super::postings::postings;
 use super::rank::Ranked;
 use super::rows::day;
-use super::schema::Fields;
 use super::terms::fold;
+use super::view::{Row, View, column};
 use crate::adapters::documents::dates::normalise;
 use crate::domain::words::tokens;
 
@@ -43,25 +43,33 @@ pub(super) struct Named {
 
 impl Named {
     /// The publishers of the index and the days that `query` names.
-    pub(super) fn of(searcher: &Searcher, fields: Fields, query: &str) -> tantivy::Result<Named> {
+    pub(super) fn of(view: &View, query: &str) -> tantivy::Result<Named> {
         Ok(Named {
-            publishers: publishers(searcher, fields, query)?,
+            publishers: publishers(view, query)?,
             days: days(query),
         })
     }
 
-    /// Adds to the scores of passages (per segment, those that match at all) what their publisher and day are worth.
-    pub(super) fn favour(
-        &self,
-        searcher: &Searcher,
-        fields: Fields,
-        scores: &mut [Vec<f32>],
-    ) -> tantivy::Result<()> {
-        let gain = GAIN * scores.iter().flatten().copied().fold(0.0, f32::max);
-        for (segment, sums) in searcher.segment_readers().iter().zip(scores) {
+    /// How many documents are put in another order.
+    pub(super) fn ordered(&self) -> usize {
+        if self.publishers.len() < 2 {
+            0
+        } else {
+            ORDERED
+        }
+    }
+
+    /// Adds to the scores of passages (those that match at all) what their publisher and day are worth.
+    pub(super) fn favour(&self, view: &View, scores: &mut [f32]) -> tantivy::Result<()> {
+        if self.publishers.is_empty() && self.days.is_empty() {
+            return Ok(());
+        }
+        let gain = GAIN * scores.iter().copied().fold(0.0, f32::max);
+        for (base, segment) in view.segments() {
+            let sums = &mut scores[base as usize..][..segment.max_doc() as usize];
             let mut favoured: BTreeSet<DocId> = BTreeSet::new();
             for publisher in &self.publishers {
-                favoured.extend(having(segment, fields.publisher, publisher)?);
+                favoured.extend(having(segment, view.fields.publisher, publisher)?);
             }
             for doc in favoured {
                 add(&mut sums[doc as usize], gain);
@@ -78,20 +86,15 @@ impl Named {
     }
 
     /// Puts the best documents in an order in which the named publishers take turns.
-    pub(super) fn alternate(
-        &self,
-        searcher: &Searcher,
-        fields: Fields,
-        ranked: &mut [Ranked],
-    ) -> tantivy::Result<()> {
-        if self.publishers.len() < 2 {
+    pub(super) fn alternate(&self, view: &View, ranked: &mut [Ranked]) -> tantivy::Result<()> {
+        if self.ordered() == 0 {
             return Ok(());
         }
-        let mut of: BTreeMap<(u32, DocId), usize> = BTreeMap::new();
-        for (ord, segment) in (0..).zip(searcher.segment_readers()) {
+        let mut of: BTreeMap<Row, usize> = BTreeMap::new();
+        for (base, segment) in view.segments() {
             for (nth, publisher) in self.publishers.iter().enumerate() {
-                let docs = having(segment, fields.publisher, publisher)?;
-                of.extend(docs.into_iter().map(|doc| ((ord, doc), nth)));
+                let docs = having(segment, view.fields.publisher, publisher)?;
+                of.extend(docs.into_iter().map(|doc| (base + doc, nth)));
             }
         }
         let mut seen = vec![0; self.publishers.len()];
@@ -99,7 +102,7 @@ impl Named {
         for at in 0..most {
             let publisher = |it: &Ranked| {
                 let (_, best) = it.passages.first()?;
-                of.get(&(best.segment_ord, best.doc_id)).copied()
+                of.get(best).copied()
             };
             let worth = |it: &Ranked| {
                 let before = publisher(it).map_or(0, |nth| seen[nth]);
@@ -141,16 +144,19 @@ fn having(segment: &SegmentReader, field: Field, text: &str) -> tantivy::Result<
 
 /// The publishers of the index that `query` names, the longest name at each place. A name of one word counts where it is
 /// written with a capital.
-fn publishers(searcher: &Searcher, fields: Fields, query: &str) -> tantivy::Result<Vec<String>> {
+fn publishers(view: &View, query: &str) -> tantivy::Result<Vec<String>> {
     let mut segments = Vec::new();
-    for segment in searcher.segment_readers() {
-        let terms = segment.inverted_index(fields.publisher)?;
+    for (_, segment) in view.segments() {
+        let terms = segment.inverted_index(view.fields.publisher)?;
         if terms.terms().num_terms() > 0 {
             segments.push(terms);
         }
     }
+    if segments.is_empty() {
+        return Ok(Vec::new());
+    }
     let known = |name: &str| -> tantivy::Result<bool> {
-        let term = tantivy::Term::from_field_text(fields.publisher, name);
+        let term = tantivy::Term::from_field_text(view.fields.publisher, name);
         for it in &segments {
             if it.doc_freq(&term)? > 0 {
                 return Ok(true);
@@ -162,7 +168,7 @@ fn publishers(searcher: &Searcher, fields: Fields, query: &str) -> tantivy::Resu
     let written = tokens(query);
     let words: Vec<String> = written.iter().map(|it| bare(it.text.clone())).collect();
     let mut at = 0;
-    while at < words.len() && !segments.is_empty() {
+    while at < words.len() {
         let capital = query[written[at].span.clone()].starts_with(char::is_uppercase);
         let mut taken = 1;
         for many in (1..=LONGEST.min(words.len() - at)).rev() {

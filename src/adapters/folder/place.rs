@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tantivy::Index;
-use tantivy::directory::MmapDirectory;
 
+use super::disk::Disk;
 use super::schema::{Fields, VERSION, register, schema, settings};
 use super::walk::short_hash;
 use crate::error::{Error, Kind, Result};
@@ -120,7 +120,9 @@ impl Place {
             return Err(format!("it is of version {}", label.version));
         }
         let (schema, fields) = schema();
-        let index = Index::open_in_dir(self.rows()).map_err(|why| why.to_string())?;
+        let index = Disk::open(&self.rows())
+            .and_then(Index::open)
+            .map_err(|why| why.to_string())?;
         if index.schema() != schema {
             return Err("its columns are others".to_owned());
         }
@@ -144,8 +146,7 @@ impl Place {
         }
         fs::create_dir_all(self.rows()).map_err(|why| self.unwritable(why))?;
         let (schema, fields) = schema();
-        let index = MmapDirectory::open(self.rows())
-            .map_err(tantivy::TantivyError::from)
+        let index = Disk::open(&self.rows())
             .and_then(|it| Index::create(it, schema, settings()))
             .map_err(|why| failed("beginning an index", why))?;
         register(&index);
@@ -161,11 +162,16 @@ impl Place {
 
 /// An error of the index library in our terms: a full or closed disk is the operator's to mend.
 pub(super) fn failed(doing: &str, why: tantivy::TantivyError) -> Error {
+    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
     use tantivy::TantivyError as T;
-    let of_disk = matches!(
-        why,
-        T::IoError(_) | T::OpenWriteError(_) | T::OpenDirectoryError(_) | T::LockFailure(..)
-    );
+    // A file that ends too early, or cannot be unpacked, is damaged; the disk is well.
+    let damaged =
+        matches!(&why, T::IoError(it) if matches!(it.kind(), InvalidData | UnexpectedEof));
+    let of_disk = !damaged
+        && matches!(
+            why,
+            T::IoError(_) | T::OpenWriteError(_) | T::OpenDirectoryError(_) | T::LockFailure(..)
+        );
     // The library keeps what the disk said beside the chain, not in it.
     let said = match &why {
         T::IoError(it) => disk_advice(&**it),
@@ -324,5 +330,7 @@ mod tests {
         let error = failed("writing the index", thread("index out of bounds"));
         assert_eq!(error.kind(), Kind::Internal);
         assert!(error.help().unwrap().contains("index rm"));
+        let error = failed("reading the index", io(ErrorKind::UnexpectedEof));
+        assert_eq!(error.kind(), Kind::Internal);
     }
 }

@@ -1,13 +1,14 @@
 //! The rows of documents: how they are written and read back.
 use serde::{Deserialize, Serialize};
 use tantivy::schema::{IndexRecordOption, Value as _};
-use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, TantivyError};
+use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, TantivyError};
 
 use super::meaning;
 use super::named::name;
 use super::passages::passages;
 use super::postings::postings;
 use super::schema::Fields;
+use super::view::View;
 use super::walk::short_hash;
 use crate::domain::{Page, PageDraft};
 
@@ -26,10 +27,36 @@ pub(super) struct Shown {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<String>,
     pub(super) title: String,
+    /// Title, site and author, where there is more than a title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) about: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) date: Option<String>,
     /// The passage.
     pub(super) text: String,
+}
+
+impl Shown {
+    /// What a passage of `page` that says `text` shows.
+    fn of(page: &Page, text: String) -> Shown {
+        let about = about(page);
+        Shown {
+            id: page.doc_id.clone(),
+            url: page.url.clone(),
+            file: page.file.clone(),
+            about: (about != page.title).then_some(about),
+            title: page.title.clone(),
+            date: page.date.clone(),
+            text,
+        }
+    }
+}
+
+/// Title, site and author. Who says it and where is asked for as the title is: "the report by The Verge".
+fn about(page: &Page) -> String {
+    let parts = [Some(&page.title), page.site.as_ref(), page.author.as_ref()];
+    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    parts.join(" · ")
 }
 
 /// The rows of one document: its passages and its page. None for a document without words.
@@ -47,27 +74,14 @@ pub(super) fn rows(
         return Ok(Vec::new());
     }
     let id = short_hash(&[&from.to_le_bytes(), &nth.to_le_bytes()]);
-    // Who says it and where is asked for as the title is: "the report by The Verge".
-    let about = [Some(&page.title), page.site.as_ref(), page.author.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(" · ");
+    let about = about(&page);
+    let alone = ranges.len() == 1;
     let mut rows = Vec::with_capacity(ranges.len() + 1);
     for (nth, (first, last)) in ranges.into_iter().enumerate() {
         let Some(passage) = page.passage(first, last) else {
             continue;
         };
         let words = passage.text().expose();
-        let shown = Shown {
-            id: page.doc_id.clone(),
-            url: page.url.clone(),
-            file: page.file.clone(),
-            title: page.title.clone(),
-            date: page.date.clone(),
-            text: words.to_owned(),
-        };
         let mut row = TantivyDocument::new();
         row.add_u64(fields.from, from);
         row.add_u64(fields.document, id);
@@ -82,22 +96,28 @@ pub(super) fn rows(
         if let Some(site) = &page.site {
             row.add_text(fields.publisher, name(site));
         }
-        row.add_bytes(fields.shown, &json(&shown)?);
+        if !alone {
+            row.add_text(fields.shown, json(&Shown::of(&page, words.to_owned()))?);
+        }
         for host in hosts(&page.url) {
             row.add_text(fields.host, host);
         }
         rows.push(row);
     }
-    let mut row = TantivyDocument::new();
-    row.add_u64(fields.from, from);
-    row.add_text(fields.key, page.key());
-    row.add_bytes(fields.page, &json(&page)?);
-    rows.push(row);
+    if !alone {
+        let mut row = TantivyDocument::new();
+        row.add_u64(fields.from, from);
+        rows.push(row);
+    }
+    if let Some(row) = rows.last_mut() {
+        row.add_text(fields.key, page.key());
+        row.add_text(fields.page, json(&page)?);
+    }
     Ok(rows)
 }
 
-fn json(it: &impl Serialize) -> tantivy::Result<Vec<u8>> {
-    serde_json::to_vec(it).map_err(|why| TantivyError::InternalError(why.to_string()))
+fn json(it: &impl Serialize) -> tantivy::Result<String> {
+    serde_json::to_string(it).map_err(|why| TantivyError::InternalError(why.to_string()))
 }
 
 /// `YYYY-MM-DD` as the number `YYYYMMDD`; a missing month or day counts as 0.
@@ -130,24 +150,28 @@ pub(super) fn damaged(what: &str) -> TantivyError {
 }
 
 /// What the passage at `at` shows.
-pub(super) fn shown(searcher: &Searcher, fields: Fields, at: DocAddress) -> tantivy::Result<Shown> {
-    let row: TantivyDocument = searcher.doc(at)?;
-    row.get_first(fields.shown)
-        .and_then(|it| it.as_bytes())
-        .and_then(|it| serde_json::from_slice(it).ok())
-        .ok_or_else(|| damaged("a passage that cannot be read"))
+pub(super) fn shown(view: &View, at: DocAddress) -> tantivy::Result<Shown> {
+    let row: TantivyDocument = view.searcher.doc(at)?;
+    let text = |field| row.get_first(field).and_then(|it| it.as_str());
+    let found = match text(view.fields.shown) {
+        Some(it) => serde_json::from_str(it).ok(),
+        None => text(view.fields.page)
+            .and_then(|it| serde_json::from_str::<Page>(it).ok())
+            .and_then(|page| {
+                let last = page.sentences().len().checked_sub(1)?;
+                let words = page.passage(0, last)?.text().expose().to_owned();
+                Some(Shown::of(&page, words))
+            }),
+    };
+    found.ok_or_else(|| damaged("a passage that cannot be read"))
 }
 
 /// The rows of the pages known by `key`.
-pub(super) fn pages(
-    searcher: &Searcher,
-    fields: Fields,
-    key: &str,
-) -> tantivy::Result<Vec<DocAddress>> {
+pub(super) fn pages(view: &View, key: &str) -> tantivy::Result<Vec<DocAddress>> {
     let mut found = Vec::new();
-    for (ord, segment) in searcher.segment_readers().iter().enumerate() {
+    for (ord, segment) in view.searcher.segment_readers().iter().enumerate() {
         let option = IndexRecordOption::Basic;
-        let Some(mut it) = postings(segment, fields.key, key, option)? else {
+        let Some(mut it) = postings(segment, view.fields.key, key, option)? else {
             continue;
         };
         while it.doc() != TERMINATED {

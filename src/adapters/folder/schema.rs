@@ -1,6 +1,6 @@
 //! What the index keeps. Three kinds of rows share one index, so that one commit covers them all:
 //! a row per passage (what is ranked), a row per document (its whole page), a row per file (what
-//! was seen of it, to know when it has changed).
+//! was seen of it, to know when it has changed). A document of one passage has one row for both.
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
@@ -10,7 +10,7 @@ use super::terms::Terms;
 
 /// Changes whenever rows or terms change their meaning. An index of another version is built anew;
 /// so is one of another release, whose readers may see files differently.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 const TERMS: &str = "terms";
 
@@ -33,7 +33,7 @@ pub(super) struct Fields {
     pub(super) publisher: Field,
     /// Passage: what its vector is kept under, see [`super::meaning`].
     pub(super) vector: Field,
-    /// Passage: what a hit shows, as JSON.
+    /// Passage: what a hit shows, as JSON; none where the passage is all of its document, whose page says the same.
     pub(super) shown: Field,
     /// Document: its key.
     pub(super) key: Field,
@@ -73,10 +73,10 @@ pub(super) fn schema() -> (Schema, Fields) {
         date: it.add_u64_field("date", FAST),
         host: it.add_text_field("host", STRING),
         publisher: it.add_text_field("publisher", STRING),
-        vector: it.add_u64_field("vector", FAST | INDEXED),
-        shown: it.add_bytes_field("shown", STORED),
+        vector: it.add_u64_field("vector", FAST),
+        shown: it.add_text_field("shown", STORED),
         key: it.add_text_field("key", STRING),
-        page: it.add_bytes_field("page", STORED),
+        page: it.add_text_field("page", STORED),
         from: it.add_u64_field("from", INDEXED),
         file: it.add_u64_field("file", FAST | INDEXED),
         size: it.add_u64_field("size", FAST),
@@ -89,10 +89,14 @@ pub(super) fn schema() -> (Schema, Fields) {
     (it.build(), fields)
 }
 
+/// Rows are packed in blocks of so many bytes: a search unpacks a block for each document it shows.
+const BLOCK: usize = 4_096;
+
 /// How rows lie on disk: small blocks, compressed where they are written.
 pub(super) fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compress_dedicated_thread: false,
+        docstore_blocksize: BLOCK,
         ..IndexSettings::default()
     }
 }

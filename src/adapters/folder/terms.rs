@@ -25,70 +25,87 @@ pub(super) struct Term {
 /// A hyphenated word gives its parts and, at the place of the first, the parts joined, so that
 /// `beta-blocker`, `beta blocker` and `betablocker` meet.
 pub(super) fn terms(text: &str) -> Vec<Term> {
-    Stems::default().terms(text)
+    let mut found = Vec::new();
+    let mut stems = Stems::default();
+    stems.each(text, &mut |it, position, stop| {
+        found.push(Term {
+            text: it.to_owned(),
+            position,
+            stop,
+        });
+    });
+    found
 }
 
-/// Stems that were worked out before. Few words make up most of a text, and stemming is a tenth of indexing.
+/// Stems that were worked out before, and whether the word has no meaning of its own. Few words make up most of a text,
+/// and stemming is a tenth of indexing.
 #[derive(Clone, Default)]
-struct Stems(HashMap<String, String>);
+struct Stems {
+    known: HashMap<Box<str>, (Box<str>, bool)>,
+    word: String,
+    joined: String,
+}
 
 /// Stems kept; what is met later is worked out each time.
 const KEPT: usize = 20_000;
 
-impl Stems {
-    fn of(&mut self, word: &str, stop: bool) -> String {
-        if stop {
-            return word.to_owned();
-        }
-        if let Some(known) = self.0.get(word) {
-            return known.clone();
-        }
-        let stem = words::stem(word);
-        if self.0.len() < KEPT {
-            self.0.insert(word.to_owned(), stem.clone());
-        }
-        stem
-    }
+fn is_hyphen(c: char) -> bool {
+    matches!(c, '-' | '‐' | '‑')
+}
 
-    fn terms(&mut self, text: &str) -> Vec<Term> {
-        let mut found = Vec::new();
+impl Stems {
+    /// Hands over each term with its place and whether it is without meaning of its own.
+    fn each(&mut self, text: &str, give: &mut dyn FnMut(&str, usize, bool)) {
         let mut position = 0;
-        for token in words::tokens(text) {
-            let word = fold(token.text);
+        let mut word = std::mem::take(&mut self.word);
+        let mut joined = std::mem::take(&mut self.joined);
+        words::each_word(text, |span| {
+            word.clear();
+            let written = &text[span];
+            if written.is_ascii() {
+                word.push_str(written);
+                word.make_ascii_lowercase();
+            } else {
+                word.push_str(&fold(written.to_lowercase()));
+            }
             if word.len() > LONGEST {
                 position += 1;
-                continue;
-            }
-            if !word.contains(['-', '‐', '‑']) {
-                let stop = words::is_stop(&word);
-                found.push(Term {
-                    text: self.of(&word, stop),
-                    position,
-                    stop,
-                });
+            } else if !word.contains(is_hyphen) {
+                self.one(&word, position, true, give);
                 position += 1;
-                continue;
+            } else {
+                joined.clear();
+                joined.extend(word.chars().filter(|it| !is_hyphen(*it)));
+                self.one(&joined, position, false, give);
+                for part in word.split(is_hyphen).filter(|it| !it.is_empty()) {
+                    self.one(part, position, true, give);
+                    position += 1;
+                }
             }
-            let joined: String = word
-                .chars()
-                .filter(|it| !matches!(it, '-' | '‐' | '‑'))
-                .collect();
-            found.push(Term {
-                text: self.of(&joined, false),
-                position,
-                stop: false,
-            });
-            for part in word.split(['-', '‐', '‑']).filter(|it| !it.is_empty()) {
-                let stop = words::is_stop(part);
-                found.push(Term {
-                    text: self.of(part, stop),
-                    position,
-                    stop,
-                });
-                position += 1;
-            }
+        });
+        (self.word, self.joined) = (word, joined);
+    }
+
+    /// Hands over the term of one word, which may be a stop word or not.
+    fn one(
+        &mut self,
+        word: &str,
+        position: usize,
+        may_stop: bool,
+        give: &mut dyn FnMut(&str, usize, bool),
+    ) {
+        if may_stop && let Some((stem, stop)) = self.known.get(word) {
+            return give(stem, position, *stop);
         }
-        found
+        let stop = may_stop && words::is_stop(word);
+        let stem = match stop {
+            true => word.to_owned(),
+            false => words::stem(word),
+        };
+        give(&stem, position, stop);
+        if may_stop && self.known.len() < KEPT {
+            self.known.insert(word.into(), (stem.into(), stop));
+        }
     }
 }
 
@@ -103,33 +120,54 @@ pub(super) fn fold(word: String) -> String {
         .collect()
 }
 
-/// [`terms`] in the shape tantivy asks for.
+/// [`terms`] in the shape tantivy asks for. What it needs room for it keeps for the next text.
 #[derive(Clone, Default)]
-pub(super) struct Terms(Stems);
+pub(super) struct Terms {
+    stems: Stems,
+    /// The terms of a text, one behind the other.
+    letters: String,
+    /// Where each ends, and its place among the words.
+    ends: Vec<(usize, usize)>,
+}
 
 /// The terms of one text on their way into the index.
-pub(super) struct Stream {
-    left: std::vec::IntoIter<Term>,
+pub(super) struct Stream<'a> {
+    terms: &'a Terms,
+    next: usize,
+    start: usize,
     token: Token,
 }
 
 impl Tokenizer for Terms {
-    type TokenStream<'a> = Stream;
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream {
+    type TokenStream<'a> = Stream<'a>;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        self.letters.clear();
+        self.ends.clear();
+        let (letters, ends) = (&mut self.letters, &mut self.ends);
+        self.stems.each(text, &mut |it, position, _| {
+            letters.push_str(it);
+            ends.push((letters.len(), position));
+        });
         Stream {
-            left: self.0.terms(text).into_iter(),
+            terms: self,
+            next: 0,
+            start: 0,
             token: Token::default(),
         }
     }
 }
 
-impl TokenStream for Stream {
+impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        let Some(next) = self.left.next() else {
+        let Some((end, position)) = self.terms.ends.get(self.next) else {
             return false;
         };
-        self.token.position = next.position;
-        self.token.text = next.text;
+        self.token.position = *position;
+        self.token.text.clear();
+        let text = &self.terms.letters[self.start..*end];
+        self.token.text.push_str(text);
+        self.start = *end;
+        self.next += 1;
         true
     }
     fn token(&self) -> &Token {

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::adapters::documents::dates;
 use crate::adapters::model::{Headers, ModelFault};
-use crate::domain::{Hit, Hits, Untrusted};
+use crate::domain::{Hit, Untrusted};
 
 /// The most characters kept of a title, a snippet and a text.
 const TITLE: usize = 300;
@@ -12,6 +12,15 @@ const TEXT: usize = 200_000;
 
 /// What an answer comes to.
 pub type Read<T> = std::result::Result<T, ModelFault>;
+
+/// What an interface names that is no work: a person, a journal, a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// What it goes by in calls; empty where it has nothing.
+    pub id: String,
+    /// What people call it; empty where that is not told.
+    pub name: String,
+}
 
 /// The JSON of an answer, or the fault that it tells.
 pub(super) fn json(status: u16, headers: &Headers, body: &[u8]) -> Read<Value> {
@@ -41,6 +50,28 @@ pub(super) fn text(status: u16, headers: &Headers, body: &[u8]) -> Read<String> 
         return Err(ModelFault::of_answer(status, headers, body));
     }
     Ok(String::from_utf8_lossy(body).into_owned())
+}
+
+/// What an interface says in words under a status that tells nothing: for a moment only, or for good.
+pub(super) fn refused(said: &str) -> ModelFault {
+    const FOR_NOW: &[&str] = &[
+        "backend",
+        "exceeded",
+        "overloaded",
+        "rate limit",
+        "temporar",
+        "timed out",
+        "timeout",
+        "too many",
+        "try again",
+        "unavailable",
+    ];
+    let lower = said.to_lowercase();
+    let said = cut(said.trim(), 300);
+    match FOR_NOW.iter().any(|it| lower.contains(it)) {
+        true => ModelFault::transient(said),
+        false => ModelFault::malformed(said),
+    }
 }
 
 /// The list at `path`, which an answer of this kind has.
@@ -153,6 +184,41 @@ pub(super) fn whole(text: &str) -> Option<Untrusted> {
     (!text.is_empty()).then(|| Untrusted::new(text))
 }
 
+/// An abstract with its markup taken off: HTML, or JATS with a prefix to its tags.
+pub(super) fn abstract_of(text: &str) -> String {
+    // Tags that stand side by side part words.
+    let text = text.replace("><", "> <");
+    let bare = plain(&text, TEXT);
+    bare.strip_prefix("Abstract ").unwrap_or(&bare).to_owned()
+}
+
+/// Why a work should not be relied on, where its title or what it is says so. `who` records it.
+pub(super) fn taken_back(title: &str, kinds: &[String], who: &str) -> Option<String> {
+    let kind = |it: &String| {
+        it.eq_ignore_ascii_case("retracted publication")
+            || it.eq_ignore_ascii_case("retracted-publication")
+    };
+    let title = title
+        .trim_start_matches(['[', '(', '*', ' '])
+        .to_lowercase();
+    let marks = [
+        ("retracted", "retracted"),
+        ("withdrawn", "withdrawn"),
+        ("removed", "removed"),
+    ];
+    let marked = marks.iter().find(|it| {
+        // "RETRACTED: …", "Retracted Article: …", "[Retracted] …", but not "Retracted papers in …".
+        let behind = title.strip_prefix(it.0);
+        let behind = behind.map(|it| it.trim_start_matches(" article").trim_start());
+        behind.is_some_and(|it| it.starts_with([':', ']', ')']))
+    });
+    match marked {
+        Some((_, said)) => Some(format!("{said}, as its title says")),
+        None if kinds.iter().any(kind) => Some(format!("retracted, as {who} records")),
+        None => None,
+    }
+}
+
 /// A day in any of the ways that services write it, as `YYYY-MM-DD`.
 pub(super) fn day(text: &str) -> Option<String> {
     let head = text.get(..10).filter(|it| is_day(it));
@@ -163,34 +229,22 @@ fn is_day(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok() && text.as_bytes()[4] == b'-'
 }
 
+/// The number of a month: in digits, or by its name or the first three letters of it.
+pub(super) fn month(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let lower = text.trim().to_lowercase();
+    let named = MONTHS.iter().position(|it| lower.starts_with(it));
+    named.map(|it| it as i64 + 1).or_else(|| lower.parse().ok())
+}
+
 /// Numbers of a date, of which only the year must be there; the first day of what is not told.
 pub(super) fn parts(year: Option<i64>, month: Option<i64>, day: Option<i64>) -> Option<String> {
     let year = year.filter(|it| (1000..3000).contains(it))?;
     let month = month.filter(|it| (1..=12).contains(it)).unwrap_or(1);
     let day = day.filter(|it| (1..=31).contains(it)).unwrap_or(1);
     Some(format!("{year:04}-{month:02}-{day:02}"))
-}
-
-/// What a recorded answer of an engine comes to, for `evals recordings`; `None` for an engine that is not known. `request` is the
-/// address that was asked.
-#[doc(hidden)]
-pub fn reading_of(
-    engine: &str,
-    request: &str,
-    status: u16,
-    headers: &Headers,
-    body: &[u8],
-) -> Option<Read<Hits>> {
-    super::rows::named(engine)?;
-    Some(match engine {
-        "searxng" => super::searxng::read(status, headers, body),
-        "serper" => super::serper::read(status, headers, body),
-        "tavily" => super::tavily::read(status, headers, body),
-        "pubmed" => super::pubmed::read(request, status, headers, body),
-        "openalex" => super::openalex::read(status, headers, body),
-        "wikipedia" => super::wikipedia::read("en", status, headers, body),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -204,6 +258,28 @@ mod tests {
             "Cork is a bark & p < 0.05"
         );
         assert_eq!(plain(&"word ".repeat(1_000_000), 12), "word word wo");
+    }
+
+    #[test]
+    fn a_title_tells_that_a_work_was_taken_back() {
+        let of = |title: &str| taken_back(title, &[], "a catalogue");
+        for title in [
+            "RETRACTED: Cork",
+            "Retracted Article: Cork",
+            "[Retracted] Cork",
+        ] {
+            assert_eq!(of(title).as_deref(), Some("retracted, as its title says"));
+        }
+        assert!(of("WITHDRAWN: Cork").is_some());
+        assert_eq!(of("Retracted papers and their citations"), None);
+        let kind = ["Retracted Publication".to_owned()];
+        assert!(taken_back("Cork", &kind, "a catalogue").is_some());
+    }
+
+    #[test]
+    fn an_abstract_loses_its_tags_and_no_words_grow_together() {
+        let text = "<jats:title>Abstract</jats:title><jats:p>Cork floats.</jats:p><jats:p>Oak sinks.</jats:p>";
+        assert_eq!(abstract_of(text), "Cork floats. Oak sinks.");
     }
 
     #[test]

@@ -4,12 +4,29 @@
 //! book of what leaves the machine are the [service](super::service)'s; cutting long queries, dropping what has no address,
 //! and filters that an interface does not know are done here, for all alike.
 mod answer;
+mod arxiv;
+mod bibtex;
+mod brave;
 mod cached;
+mod crossref;
+mod duckduckgo;
+mod europepmc;
+mod eutils;
+mod exa;
+mod firecrawl;
+mod github;
+mod hackernews;
+mod jina;
+mod kagi;
+pub mod lookups;
 mod openalex;
 mod pubmed;
+mod recorded;
 mod rows;
 mod searxng;
+mod semanticscholar;
 mod serper;
+mod stackexchange;
 mod tavily;
 mod wikipedia;
 mod words;
@@ -28,8 +45,11 @@ use crate::domain::{Hit, Hits, Query, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, SearchProvider};
 
-pub use answer::{Read, reading_of};
+pub use answer::{Named, Read};
 pub use cached::CachedSearch;
+pub use eutils::{Ids, Links};
+pub use lookups::Lookups;
+pub use recorded::{Reading, reading_of};
 pub use rows::{ENGINES, Key, Row, named};
 
 /// The longest wait for one answer of an engine.
@@ -40,6 +60,11 @@ const LARGEST: usize = 16 << 20;
 /// What an interface is: the calls that answer a query.
 #[async_trait]
 trait Api: Send + Sync {
+    /// Headers of every request, besides those of all engines.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// Hits for `query`, whose text is short enough for the interface, best first.
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits>;
 }
@@ -104,16 +129,17 @@ impl Engine {
             None => row.distance,
         };
         let pace = paces.of(&format!("{} {base_url}", row.name), distance);
+        let api = (row.api)(given);
         let service = Service::open(row.name, access)?
             .paced(pace)
             .noted(egress.clone())
             .with_header("user-agent", agent)
             .within(PATIENCE, LARGEST);
-        Ok(Engine {
-            row,
-            service,
-            api: (row.api)(given),
-        })
+        let service = api
+            .headers()
+            .iter()
+            .fold(service, |it, (name, value)| it.with_header(name, *value));
+        Ok(Engine { row, service, api })
     }
 
     /// What is known of it.
@@ -219,3 +245,6 @@ fn tidied(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
     let numbered = kept.take(query.limit as usize).zip(1..);
     numbered.map(|(it, rank)| Hit { rank, ..it }).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,9 @@
 //! PubMed, through the E-utilities of the NCBI: search for ids, then fetch the records with their abstracts.
 use async_trait::async_trait;
 
-use super::answer::{Read, cut, json, parts, text, title, whole, word};
-use super::words::{is_written, keywords};
+use super::answer::{Read, cut, month, parts, taken_back, title, whole};
+use super::eutils::{self, Ids, ids};
+use super::words::terms;
 use super::xml::Element;
 use super::{Api, Given};
 use crate::adapters::model::{Headers, ModelFault};
@@ -25,17 +26,6 @@ pub(super) fn api(given: &Given) -> Box<dyn super::Api> {
         key: given.key.clone(),
         contact: given.contact.clone(),
     })
-}
-
-/// What a search for ids found.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Ids {
-    pub(super) count: u64,
-    pub(super) ids: Vec<String>,
-    /// Where the whole answer is kept: the history server's `WebEnv` and `query_key`.
-    pub(super) history: Option<(String, String)>,
-    /// What PubMed says of the query: words it does not know.
-    pub(super) remarks: Vec<String>,
 }
 
 impl Pubmed {
@@ -75,9 +65,8 @@ impl Pubmed {
 #[async_trait]
 impl Api for Pubmed {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let words = keywords(&query.text);
         let mut found = Ids::default();
-        for term in terms(&query.text, &words) {
+        for term in terms(&query.text) {
             found = self.ids(service, &term, query).await?;
             if !found.ids.is_empty() {
                 break;
@@ -118,117 +107,20 @@ impl Api for Pubmed {
     }
 }
 
-/// The terms to try, the strictest first: a query in PubMed's own syntax as it is; else all telling words, then any of them,
-/// which PubMed orders by relevance.
-fn terms(text: &str, words: &[String]) -> Vec<String> {
-    if is_written(text) || words.is_empty() {
-        return vec![text.to_owned()];
-    }
-    let mut all = vec![words.join(" ")];
-    if words.len() > 2 {
-        all.push(words.join(" OR "));
-    }
-    all
-}
-
-/// The ids in an answer of `esearch`, in JSON or XML.
-pub(super) fn ids(status: u16, headers: &Headers, body: &[u8]) -> Read<Ids> {
-    if body.trim_ascii_start().starts_with(b"<") {
-        text(status, headers, body)?;
-        let tree = Element::of(body)?;
-        let found = tree
-            .at("eSearchResult")
-            .ok_or_else(|| ModelFault::malformed("its answer has no `eSearchResult`"))?;
-        if let Some(said) = found.word("ERROR") {
-            return Err(ModelFault::said(None, &said));
-        }
-        return Ok(Ids {
-            count: found
-                .word("Count")
-                .and_then(|it| it.parse().ok())
-                .unwrap_or(0),
-            ids: found
-                .at("IdList")
-                .into_iter()
-                .flat_map(|it| it.all("Id"))
-                .filter_map(|it| pmid(&it.text()))
-                .collect(),
-            history: found.word("WebEnv").zip(found.word("QueryKey")),
-            remarks: Vec::new(),
-        });
-    }
-    let value = json(status, headers, body)?;
-    let found = value
-        .get("esearchresult")
-        .ok_or_else(|| ModelFault::malformed("its answer has no `esearchresult`"))?;
-    if let Some(said) = word(found, "ERROR") {
-        return Err(ModelFault::said(None, said));
-    }
-    let listed = |value: &serde_json::Value| -> Vec<String> {
-        let all = value.as_array().into_iter().flatten();
-        all.filter_map(|it| it.as_str().map(str::to_owned))
-            .collect()
-    };
-    let unknown = found
-        .pointer("/errorlist/phrasesnotfound")
-        .map(listed)
-        .unwrap_or_default();
-    Ok(Ids {
-        count: word(found, "count")
-            .and_then(|it| it.parse().ok())
-            .unwrap_or(0),
-        ids: found
-            .get("idlist")
-            .map(listed)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|it| pmid(it))
-            .collect(),
-        history: word(found, "webenv")
-            .zip(word(found, "querykey"))
-            .map(|it| (it.0.to_owned(), it.1.to_owned())),
-        remarks: unknown
-            .iter()
-            .take(5)
-            .map(|it| format!("PubMed does not know `{}`", cut(it, 60)))
-            .collect(),
-    })
-}
-
 /// The records in an answer of `efetch`.
 pub(super) fn records(status: u16, headers: &Headers, body: &[u8]) -> Read<Vec<Hit>> {
-    text(status, headers, body)?;
-    let tree = Element::of(body)?;
-    if let Some(said) = tree.word("eFetchResult/ERROR") {
-        return Err(ModelFault::said(None, &said));
-    }
-    let set = tree
-        .at("PubmedArticleSet")
-        .ok_or_else(|| ModelFault::malformed("its answer has no `PubmedArticleSet`"))?;
+    let tree = eutils::tree(status, headers, body)?;
+    let set = tree.at("PubmedArticleSet").ok_or_else(|| {
+        // Another database answers with a set of its own.
+        let found = tree.children().next().map(|it| cut(&it.name, 40));
+        let found = found.unwrap_or_default();
+        ModelFault::malformed(format!(
+            "its answer is `{found}` instead of `PubmedArticleSet`"
+        ))
+    })?;
     let articles = set.all("PubmedArticle").filter_map(article);
     let books = set.all("PubmedBookArticle").filter_map(book);
     Ok(articles.chain(books).collect())
-}
-
-/// What a recorded answer says; which call it answers is told by its address.
-pub(super) fn read(request: &str, status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
-    let hit = |it: &String| {
-        Hit::new(
-            "pubmed",
-            &format!("https://pubmed.ncbi.nlm.nih.gov/{it}/"),
-            it,
-            "",
-        )
-    };
-    match request.contains("esearch") {
-        true => Ok(ids(status, headers, body)?
-            .ids
-            .iter()
-            .map(hit)
-            .collect::<Vec<_>>()
-            .into()),
-        false => Ok(records(status, headers, body)?.into()),
-    }
 }
 
 fn article(it: &Element) -> Option<Hit> {
@@ -262,10 +154,11 @@ fn article(it: &Element) -> Option<Hit> {
         .all("ELocationID")
         .find(|it| it.attribute("EIdType") == Some("doi"));
     work.doi = work.doi.or_else(|| doi(&located?.text()));
-    work.retracted = retracted(cited, &work.kinds);
     let name = article
         .word("ArticleTitle")
         .or_else(|| article.word("VernacularTitle"))?;
+    work.retracted =
+        retracted(cited, &work.kinds).or_else(|| taken_back(&name, &work.kinds, "PubMed"));
     let text = abstract_of(article.at("Abstract"));
     let date = date(article.at("ArticleDate"))
         .or_else(|| date(article.at("Journal/JournalIssue/PubDate")));
@@ -375,17 +268,14 @@ fn retracted(cited: &Element, kinds: &[String]) -> Option<String> {
 }
 
 fn date(it: Option<&Element>) -> Option<String> {
-    const MONTHS: [&str; 12] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
     let it = it?;
     let number = |name: &str| it.word(name)?.parse().ok();
-    let month = it.word("Month").and_then(|name| {
-        let spelt = name.to_lowercase();
-        let named = MONTHS.iter().position(|it| spelt.starts_with(it));
-        name.parse().ok().or(named.map(|at| at as i64 + 1))
-    });
     // "1998 Dec-1999 Jan": the year it began.
     let loose = || it.word("MedlineDate")?.get(..4)?.parse().ok();
-    parts(number("Year").or_else(loose), month, number("Day"))
+    let named = it.word("Month");
+    parts(
+        number("Year").or_else(loose),
+        named.as_deref().and_then(month),
+        number("Day"),
+    )
 }

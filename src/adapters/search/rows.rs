@@ -1,7 +1,11 @@
 //! The one list of engines.
 use std::time::Duration;
 
-use super::{Api, Given, openalex, pubmed, searxng, serper, tavily, wikipedia};
+use super::{
+    Api, Given, arxiv, brave, crossref, duckduckgo, europepmc, exa, firecrawl, github, hackernews,
+    jina, kagi, openalex, pubmed, searxng, semanticscholar, serper, stackexchange, tavily,
+    wikipedia,
+};
 use crate::domain::Vertical;
 
 /// Whether an engine wants a key.
@@ -71,6 +75,21 @@ pub static ENGINES: &[Row] = &[
     Row { name: "tavily", verticals: WEB_NEWS, key: Key::Needed, key_var: "TAVILY_API_KEY", header: BEARER,
         base_url: "https://api.tavily.com", base_var: "TAVILY_BASE_URL", longest: 400, distance: ms(100), keyed_distance: ms(100), by_itself: true, seen: true,
         about: "Tavily, a search engine for agents", api: tavily::api },
+    Row { name: "exa", verticals: WEB_NEWS_SCHOLAR, key: Key::Needed, key_var: "EXA_API_KEY", header: ("x-api-key", ""),
+        base_url: "https://api.exa.ai", base_var: "EXA_BASE_URL", longest: 2000, distance: ms(200), keyed_distance: ms(200), by_itself: true, seen: false,
+        about: "Exa, which finds by meaning", api: exa::api },
+    Row { name: "brave", verticals: WEB_NEWS, key: Key::Needed, key_var: "BRAVE_API_KEY", header: ("x-subscription-token", ""),
+        base_url: "https://api.search.brave.com", base_var: "BRAVE_BASE_URL", longest: 400, distance: ms(25), keyed_distance: ms(25), by_itself: true, seen: false,
+        about: "Brave, with an index of its own", api: brave::api },
+    Row { name: "jina", verticals: WEB, key: Key::Needed, key_var: "JINA_API_KEY", header: BEARER,
+        base_url: "https://s.jina.ai", base_var: "JINA_SEARCH_BASE_URL", longest: 1000, distance: ms(600), keyed_distance: ms(600), by_itself: true, seen: false,
+        about: "Jina, a search engine for agents", api: jina::api },
+    Row { name: "firecrawl", verticals: WEB_NEWS, key: Key::Needed, key_var: "FIRECRAWL_API_KEY", header: BEARER,
+        base_url: "https://api.firecrawl.dev", base_var: "FIRECRAWL_API_URL", longest: 500, distance: ms(1000), keyed_distance: ms(1000), by_itself: true, seen: false,
+        about: "Firecrawl's search", api: firecrawl::api },
+    Row { name: "kagi", verticals: WEB, key: Key::Needed, key_var: "KAGI_API_KEY", header: ("authorization", "Bot "),
+        base_url: "https://kagi.com/api/v1", base_var: "KAGI_BASE_URL", longest: 1000, distance: ms(200), keyed_distance: ms(200), by_itself: true, seen: false,
+        about: "Kagi, which its readers pay", api: kagi::api },
     Row { name: "wikipedia", verticals: WEB, key: Key::None, key_var: "", header: NOWHERE,
         base_url: "https://en.wikipedia.org", base_var: "WIKIPEDIA_BASE_URL", longest: 300, distance: ms(100), keyed_distance: ms(100), by_itself: true, seen: true,
         about: "Wikipedia", api: wikipedia::api },
@@ -80,6 +99,30 @@ pub static ENGINES: &[Row] = &[
     Row { name: "openalex", verticals: SCHOLAR, key: Key::Helps, key_var: "OPENALEX_API_KEY", header: NOWHERE,
         base_url: "https://api.openalex.org", base_var: "OPENALEX_BASE_URL", longest: 1000, distance: ms(200), keyed_distance: ms(20), by_itself: true, seen: true,
         about: "OpenAlex, the open catalogue of scholarly works", api: openalex::api },
+    Row { name: "europepmc", verticals: SCHOLAR, key: Key::None, key_var: "", header: NOWHERE,
+        base_url: "https://www.ebi.ac.uk/europepmc/webservices/rest", base_var: "EUROPEPMC_BASE_URL", longest: 1000, distance: ms(200), keyed_distance: ms(200), by_itself: true, seen: false,
+        about: "Europe PMC, the life sciences with preprints and open text", api: europepmc::api },
+    Row { name: "arxiv", verticals: SCHOLAR, key: Key::None, key_var: "", header: NOWHERE,
+        base_url: "https://export.arxiv.org", base_var: "ARXIV_BASE_URL", longest: 500, distance: ms(3000), keyed_distance: ms(3000), by_itself: true, seen: true,
+        about: "arXiv, preprints of physics, mathematics and computing", api: arxiv::api },
+    Row { name: "crossref", verticals: SCHOLAR, key: Key::None, key_var: "", header: NOWHERE,
+        base_url: "https://api.crossref.org", base_var: "CROSSREF_BASE_URL", longest: 1000, distance: ms(200), keyed_distance: ms(200), by_itself: true, seen: true,
+        about: "Crossref, where publishers register what they publish", api: crossref::api },
+    Row { name: "semanticscholar", verticals: SCHOLAR, key: Key::Helps, key_var: "SEMANTIC_SCHOLAR_API_KEY", header: ("x-api-key", ""),
+        base_url: "https://api.semanticscholar.org", base_var: "SEMANTIC_SCHOLAR_BASE_URL", longest: 300, distance: ms(3000), keyed_distance: ms(1050), by_itself: true, seen: true,
+        about: "Semantic Scholar, a catalogue of papers and who cites them", api: semanticscholar::api },
+    Row { name: "stackexchange", verticals: WEB, key: Key::Helps, key_var: "STACKEXCHANGE_API_KEY", header: NOWHERE,
+        base_url: "https://api.stackexchange.com", base_var: "STACKEXCHANGE_BASE_URL", longest: 240, distance: ms(200), keyed_distance: ms(100), by_itself: false, seen: false,
+        about: "Stack Overflow's questions and answers", api: stackexchange::api },
+    Row { name: "hackernews", verticals: WEB, key: Key::None, key_var: "", header: NOWHERE,
+        base_url: "https://hn.algolia.com", base_var: "HACKERNEWS_BASE_URL", longest: 300, distance: ms(400), keyed_distance: ms(400), by_itself: false, seen: false,
+        about: "Hacker News, what is posted there and said of it", api: hackernews::api },
+    Row { name: "github", verticals: WEB, key: Key::Helps, key_var: "GITHUB_TOKEN", header: BEARER,
+        base_url: "https://api.github.com", base_var: "GITHUB_API_URL", longest: 200, distance: ms(6000), keyed_distance: ms(2000), by_itself: false, seen: false,
+        about: "GitHub's repositories and issues", api: github::api },
+    Row { name: "duckduckgo", verticals: WEB, key: Key::None, key_var: "", header: NOWHERE,
+        base_url: "https://html.duckduckgo.com", base_var: "DUCKDUCKGO_BASE_URL", longest: 400, distance: ms(5000), keyed_distance: ms(5000), by_itself: false, seen: false,
+        about: "DuckDuckGo's page without scripts; it soon shuts out who asks often", api: duckduckgo::api },
 ];
 
 /// The engine of this name.

@@ -9,6 +9,9 @@ use crate::adapters::service::{Ask, Service};
 use crate::domain::{Hits, Query, Vertical};
 use crate::error::Result;
 
+/// The list price of one basic search, US dollars: one credit (docs.tavily.com/documentation/api-credits, seen 2026-11).
+const PRICE: f64 = 0.008;
+
 /// `POST /search`.
 struct Tavily;
 
@@ -55,5 +58,9 @@ pub(super) fn read(status: u16, headers: &Headers, body: &[u8]) -> Read<Hits> {
         hit.text = word(it, "raw_content").and_then(whole);
         Some(hit)
     });
-    Ok(found.collect::<Vec<_>>().into())
+    Ok(Hits {
+        hits: found.collect(),
+        cost_usd: Some(PRICE),
+        ..Hits::default()
+    })
 }

@@ -1,4 +1,5 @@
 //! Queries in the words that an interface takes.
+use crate::domain::Query;
 use crate::domain::words::{is_stop, tokens};
 
 /// A query of at most `most` characters: without the words that say nothing where that is enough, else cut at a word.
@@ -51,6 +52,77 @@ pub(super) fn is_written(text: &str) -> bool {
         || text
             .split_whitespace()
             .any(|it| it.contains(':') && !it.ends_with(':'))
+}
+
+/// The terms to try where an index knows `OR`, the strictest first: a query in its own syntax as it is; else all telling words, then
+/// any of them, which such an index orders by relevance.
+pub(super) fn terms(text: &str) -> Vec<String> {
+    let words = keywords(text);
+    if is_written(text) || words.is_empty() {
+        return vec![text.to_owned()];
+    }
+    let mut all = vec![words.join(" ")];
+    if words.len() > 2 {
+        all.push(words.join(" OR "));
+    }
+    all
+}
+
+/// The terms to try where all words must be there: all telling words, then the first three.
+pub(super) fn fewer(text: &str) -> Vec<String> {
+    let words = keywords(text);
+    if words.is_empty() {
+        return vec![text.to_owned()];
+    }
+    let mut all = vec![words.join(" ")];
+    if words.len() > 3 {
+        all.push(words[..3].join(" "));
+    }
+    all
+}
+
+/// A query with `site:` for its domains, in at most `most` characters. Bounds that would leave the words too little room
+/// are left out: what they shut out is dropped from the answer anyway.
+pub(super) fn with_sites(query: &Query, most: usize) -> String {
+    let wanted: Vec<String> = query
+        .domains
+        .iter()
+        .map(|it| format!("site:{it}"))
+        .collect();
+    let mut bounds = wanted.join(" OR ");
+    for it in &query.not_domains {
+        if !bounds.is_empty() {
+            bounds.push(' ');
+        }
+        bounds.push_str("-site:");
+        bounds.push_str(it);
+    }
+    let room = most.saturating_sub(bounds.chars().count() + 1);
+    match bounds.is_empty() || room < most / 2 {
+        true => shortened(&query.text, most),
+        false => format!("{} {bounds}", shortened(&query.text, room)),
+    }
+}
+
+/// The days of a query as Google's `tbs` writes them; `None` without any.
+pub(super) fn tbs(query: &Query) -> Option<String> {
+    let day = |it: &String| {
+        let (year, rest) = it.split_once('-')?;
+        let (month, day) = rest.split_once('-')?;
+        Some(format!("{month}/{day}/{year}"))
+    };
+    let since = query.since.as_ref().and_then(day);
+    let until = query.until.as_ref().and_then(day);
+    if since.is_none() && until.is_none() {
+        return None;
+    }
+    let mut bounds = "cdr:1".to_owned();
+    for (name, day) in [("cd_min", since), ("cd_max", until)] {
+        if let Some(day) = day {
+            bounds.push_str(&format!(",{name}:{day}"));
+        }
+    }
+    Some(bounds)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ const ATTRIBUTES: &[&str] = &[
     "pub-id-type",
     "Version",
     "ValidYN",
+    "uid",
 ];
 
 impl Element {

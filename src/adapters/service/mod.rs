@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::adapters::model::http::{client, headers, lost, whole};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Deadlines, Headers, ModelFault};
+use crate::adapters::web::unpacked;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, host_of};
 
@@ -159,6 +160,18 @@ impl Service {
         &self.name
     }
 
+    /// Where it is, without a slash at the end.
+    pub fn base_url(&self) -> &str {
+        &self.access.base_url
+    }
+
+    /// Lets nobody ask it for the next `wait`, as it wished in an answer that was sound.
+    pub fn rest(&self, wait: Duration) {
+        if let Some(pace) = &self.pace {
+            pace.rest(wait);
+        }
+    }
+
     /// Sends `body` to `path` and reads the answer with `read`; a transient fault is tried again.
     pub(super) async fn ask<T>(
         &self,
@@ -260,6 +273,12 @@ impl Service {
         let (status, headers) = (response.status().as_u16(), headers(&response));
         let body = whole(response, self.largest).await?;
         self.egress.received(&host, body.len());
+        // Nobody is asked to pack; Stack Exchange does so all the same.
+        let body = match headers.get("content-encoding") {
+            Some(how) => unpacked(how, &body, self.largest)
+                .map_err(|it| ModelFault::malformed(format!("of its answer, {}", it.why())))?,
+            None => body,
+        };
         Ok((status, headers, body))
     }
 

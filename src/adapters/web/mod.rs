@@ -8,3 +8,5 @@ pub mod manners;
 pub(in crate::adapters) mod outcome;
 pub mod robots;
 mod unpack;
+
+pub(in crate::adapters) use unpack::unpacked;

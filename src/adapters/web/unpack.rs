@@ -17,7 +17,7 @@ const ZSTD_FRAMES: usize = 64;
 
 /// What is wrong with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Amiss {
+pub(in crate::adapters) enum Amiss {
     /// It is larger than what is taken.
     TooLarge,
     /// It swells like a bomb.
@@ -29,7 +29,7 @@ pub(super) enum Amiss {
 }
 
 impl Amiss {
-    pub(super) fn why(self) -> &'static str {
+    pub(in crate::adapters) fn why(self) -> &'static str {
         match self {
             Amiss::TooLarge => "it is larger than what is read",
             Amiss::Swells => "it unpacks to far more than it is",
@@ -152,6 +152,17 @@ impl Unpacking {
     }
 }
 
+/// A whole body that was packed as `encoding` says, of which at most `most` bytes are taken.
+pub(in crate::adapters) fn unpacked(
+    encoding: &str,
+    body: &[u8],
+    most: usize,
+) -> Result<Vec<u8>, Amiss> {
+    let mut unpacking = Unpacking::of(Some(encoding), most)?;
+    unpacking.take(body)?;
+    unpacking.finish()
+}
+
 /// Unpacks a whole body of brotli, without the large windows that no browser takes either: they can make us remember a gigabyte.
 fn brotli(packed: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
     let mut out = Vec::new();
@@ -205,14 +216,6 @@ mod tests {
         let mut it = GzEncoder::new(Vec::new(), Compression::best());
         it.write_all(bytes).unwrap();
         it.finish().unwrap()
-    }
-
-    fn unpacked(encoding: &str, bytes: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
-        let mut it = Unpacking::of(Some(encoding), most)?;
-        for piece in bytes.chunks(1000) {
-            it.take(piece)?;
-        }
-        it.finish()
     }
 
     #[test]

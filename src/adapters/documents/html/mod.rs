@@ -16,6 +16,32 @@ mod visible;
 use super::address;
 use crate::domain::{Block, BlockKind, PageDraft};
 
+/// A link or a cell of a page as its source has it, for readers of pages whose form is known.
+pub(in crate::adapters) struct Link {
+    /// Its classes.
+    pub(in crate::adapters) class: String,
+    /// Where it leads, as written; empty for a cell.
+    pub(in crate::adapters) href: String,
+    /// Its words, blanks made single.
+    pub(in crate::adapters) text: String,
+}
+
+/// The links and cells of a decoded page in their order, at most `most`.
+pub(in crate::adapters) fn links(text: &str, most: usize) -> Vec<Link> {
+    let dom = dom::Dom::parse(text);
+    let all = dom
+        .descendants(dom.root())
+        .filter(|it| matches!(dom.name(*it), "a" | "td"))
+        .filter(|it| dom.attr(*it, "class").is_some());
+    all.take(most)
+        .map(|it| Link {
+            class: dom.attr(it, "class").unwrap_or_default().to_owned(),
+            href: dom.attr(it, "href").unwrap_or_default().to_owned(),
+            text: dom.text(it).trim().to_owned(),
+        })
+        .collect()
+}
+
 /// Reads a decoded page that was found at `address`, which may be empty. The draft's `url` is the
 /// address that the page gives as its own, or empty.
 pub(super) fn read(text: &str, address: &str) -> PageDraft {

@@ -1,0 +1,227 @@
+//! Recorded answers of search interfaces and catalogues through the program's readers, as they are and damaged.
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ibid::Kind;
+use ibid::adapters::model::ModelFault;
+use ibid::adapters::search::{Reading, reading_of};
+use ibid::domain::Hit;
+use serde_json::Value;
+
+use super::facts::{self, Fact, Facts};
+use super::replay::Verdict;
+use super::{bytes, damage};
+
+/// One row: what became of it, and of how many damaged copies.
+pub(super) struct Told {
+    pub(super) verdict: Verdict,
+    pub(super) damaged: u32,
+    /// Whether the row is a fault.
+    pub(super) is_fault: bool,
+}
+
+/// Replays `row`; `None` where it is of another kind of interface.
+pub(super) fn row(row: &Value) -> Option<Told> {
+    let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
+    let url = row
+        .pointer("/request/url")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let status = row
+        .pointer("/response/status")
+        .and_then(Value::as_u64)
+        .unwrap_or(200);
+    let status = u16::try_from(status).unwrap_or(0);
+    let (headers, body) = (bytes::headers(row), bytes::body(row));
+    let read = |status: u16, body: &[u8]| reading_of(api, url, status, &headers, body);
+    let found = read(status, &body)?;
+    let text = String::from_utf8_lossy(&body);
+    let facts = facts::of(api, url, status, row, &text);
+    let most = found.as_ref().map_or(0, size);
+    let verdict = compared(found, &facts, status);
+    let is_fault = matches!(facts, Facts::Fault);
+    let mut damaged = 0;
+    for it in damage::copies(&body) {
+        damaged += 1;
+        let Ok(read) = catch_unwind(AssertUnwindSafe(|| read(200, &it.body))) else {
+            return Some(Told {
+                verdict: Verdict::Panicked,
+                damaged,
+                is_fault,
+            });
+        };
+        let bad = match read {
+            Some(Ok(found)) if it.is_no_answer && size(&found) > 0 => {
+                Some("another page was read as an answer".to_owned())
+            }
+            Some(Ok(found)) => {
+                // A text where an id was missing may make a hit of what was none.
+                let counts = (200..300).contains(&status) && !it.what.ends_with("a text");
+                unsound(&found, most.max(1), counts)
+            }
+            _ => None,
+        };
+        if let Some(why) = bad {
+            return Some(Told {
+                verdict: Verdict::Differs(format!("{}: {why}", it.what)),
+                damaged,
+                is_fault,
+            });
+        }
+    }
+    Some(Told {
+        verdict,
+        damaged,
+        is_fault,
+    })
+}
+
+/// How much was read.
+fn size(found: &Reading) -> usize {
+    match found {
+        Reading::Hits(it) => it.hits.len(),
+        Reading::Ids(it) => it.ids.len(),
+        Reading::Links(it) => it.len() + it.iter().map(|it| it.to.len()).sum::<usize>(),
+        Reading::Named(it) => it.len(),
+        Reading::Works(it) => it.len(),
+        Reading::Kept(..) | Reading::Elsewhere(_) => 1,
+    }
+}
+
+/// What is wrong with what was read of a damaged answer: more than the sound one had, or more than is kept.
+fn unsound(found: &Reading, most: usize, counts: bool) -> Option<String> {
+    if counts && size(found) > most {
+        return Some(format!("{} read, {most} of the sound answer", size(found)));
+    }
+    let Reading::Hits(found) = found else {
+        return None;
+    };
+    found.hits.iter().find_map(|it| {
+        let long = it.title.chars().count() > 400
+            || it.snippet.expose().chars().count() > 2_100
+            || it
+                .text
+                .as_ref()
+                .is_some_and(|it| it.expose().chars().count() > 200_000)
+            || it.work.authors.len() > 60;
+        long.then(|| "a text without bound was kept".to_owned())
+    })
+}
+
+fn compared(found: Result<Reading, ModelFault>, facts: &Facts, status: u16) -> Verdict {
+    let found = match (found, facts) {
+        (Err(fault), Facts::Fault) => return refused(status, &fault),
+        (Ok(_), Facts::Fault) => {
+            return Verdict::Differs("a fault was read as an answer".to_owned());
+        }
+        (Err(fault), _) => return Verdict::Unread(fault.to_string()),
+        (Ok(found), _) => found,
+    };
+    let said = match (&found, facts) {
+        (Reading::Hits(found), Facts::Found(facts)) => hits(&found.hits, facts),
+        (_, Facts::Count(count)) if size(&found) == *count => Ok(()),
+        (_, Facts::Count(count)) => Err(format!("{} read of {count}", size(&found))),
+        (Reading::Kept(place, _) | Reading::Elsewhere(place), Facts::Word(word))
+            if place == word =>
+        {
+            Ok(())
+        }
+        (Reading::Named(all), Facts::Word(word)) if all.iter().any(|it| it.name == *word) => Ok(()),
+        _ => Err(format!("{found:?} instead of {facts:?}")
+            .chars()
+            .take(300)
+            .collect()),
+    };
+    said.map_or_else(Verdict::Differs, |()| Verdict::Right)
+}
+
+/// Whether a fault is of the kind that its status asks for.
+fn refused(status: u16, fault: &ModelFault) -> Verdict {
+    let expected: &[Kind] = match status {
+        200..300 => &[Kind::Malformed, Kind::Transient, Kind::Setup],
+        501 => &[Kind::Setup, Kind::Transient],
+        408 | 409 | 423 | 425 | 429 | 500.. => &[Kind::Transient],
+        403 => &[Kind::Setup, Kind::Transient],
+        401..=405 | 407 | 410 => &[Kind::Setup],
+        400..500 => &[Kind::Malformed, Kind::Setup],
+        _ => &[Kind::Setup, Kind::Malformed],
+    };
+    match expected.contains(&fault.kind) && fault.message.chars().count() <= 301 {
+        true => Verdict::Right,
+        false => Verdict::Unread(format!("{:?} instead of {expected:?}: {fault}", fault.kind)),
+    }
+}
+
+fn hits(found: &[Hit], facts: &[Fact]) -> Result<(), String> {
+    if found.len() != facts.len() {
+        return Err(format!("{} hits of {}", found.len(), facts.len()));
+    }
+    for fact in facts {
+        let same = |it: &&Hit| {
+            let keys = it.work.keys();
+            let known =
+                |id: &String| keys.contains(id) || it.url.contains(id.as_str()) || it.url == *id;
+            fact.ids.iter().all(known) && titled(&it.title, &fact.title)
+        };
+        let Some(hit) = found.iter().find(same) else {
+            return Err(format!("nothing like {fact:?}"));
+        };
+        if hit.title.trim().is_empty() || !hit.url.starts_with("http") {
+            return Err(format!("without title or address: {fact:?}"));
+        }
+        // Where only the year is told, the rest is taken to be its first day.
+        if let Some(date) = &fact.date
+            && !hit
+                .date
+                .as_deref()
+                .is_some_and(|it| it.starts_with(date.as_str()))
+        {
+            return Err(format!("{:?} instead of {date}: {}", hit.date, fact.title));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two titles are one but for markup, entities and what was cut.
+fn titled(found: &str, fact: &str) -> bool {
+    let letters = |it: &str| {
+        let mut bare = String::new();
+        let mut inside = false;
+        for letter in entities(it).chars() {
+            match letter {
+                '<' => inside = true,
+                '>' => inside = false,
+                it if !inside && it.is_alphanumeric() => bare.extend(it.to_lowercase()),
+                _ => {}
+            }
+        }
+        bare.chars().take(60).collect::<String>()
+    };
+    let (found, fact) = (letters(found), letters(fact));
+    fact.is_empty() || found.starts_with(&fact) || fact.starts_with(&found) && found.len() > 20
+}
+
+/// Letters in the place of what stands for them.
+fn entities(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('&') {
+        out.push_str(before);
+        let (name, after) = match behind.split_once(';') {
+            Some(it) if it.0.len() <= 8 => it,
+            _ => ("", behind),
+        };
+        let number = name
+            .strip_prefix("#x")
+            .map(|it| u32::from_str_radix(it, 16));
+        let number = number.or_else(|| name.strip_prefix('#').map(str::parse));
+        match (name, number.and_then(Result::ok).and_then(char::from_u32)) {
+            ("lt", _) => out.push('<'),
+            ("gt", _) => out.push('>'),
+            (_, Some(letter)) => out.push(letter),
+            _ => out.push(' '),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}

@@ -9,6 +9,7 @@ mod landmarks;
 mod metadata;
 mod published;
 mod references;
+mod together;
 mod tokens;
 mod visible;
 

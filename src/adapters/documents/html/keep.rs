@@ -23,7 +23,7 @@ pub(super) fn choose(trees: &Trees, dom: &Dom, flat: &[Flat], meta: &Metadata) -
     let mut chances = together::lean(dom, flat, &trees.chances(&rows));
     doubt_what_is_beside_an_article(flat, meta, &mut chances);
     let mut kept = best_expected_f1(flat, &sharpened(flat, &chances));
-    keep_tables_whole(flat, &mut kept);
+    keep_tables_whole(flat, &chances, &mut kept);
     keep_code_of_kept(flat, &mut kept);
     keep_headings_of_kept(flat, &chances, &mut kept);
     keep_copies_once(dom, flat, &mut kept);
@@ -117,9 +117,10 @@ fn best_expected_f1(flat: &[Flat], chances: &[f32]) -> Vec<bool> {
 /// How many levels of chance the expected F1 is summed over.
 const LEVELS: usize = 64;
 
-/// A table of which the head or a third of the words is kept is kept whole: rows without their head, and a head without
+/// A table of which the head or a third of the words is kept, or that stands right below kept text and may
+/// be of it, is kept whole: rows without their head, and a head without
 /// its rows, say nothing.
-fn keep_tables_whole(flat: &[Flat], kept: &mut [bool]) {
+fn keep_tables_whole(flat: &[Flat], chances: &[f32], kept: &mut [bool]) {
     let row = |at: usize| {
         flat.get(at)
             .is_some_and(|it| it.kind == BlockKind::TableRow)
@@ -134,13 +135,17 @@ fn keep_tables_whole(flat: &[Flat], kept: &mut [bool]) {
                     .map(|at| flat[at].words)
                     .sum()
             };
-            if kept[at] || 3 * words(&|at| kept[at]) >= words(&|_| true).max(1) {
+            let below = at > 0 && kept[at - 1] && chances[at] > LEAST_BELOW;
+            if kept[at] || below || 3 * words(&|at| kept[at]) >= words(&|_| true).max(1) {
                 kept[at..end].fill(true);
             }
         }
         at = end + 1;
     }
 }
+
+/// The chance from which a table right below kept text goes with it.
+const LEAST_BELOW: f32 = 0.1;
 
 /// Code right below kept text is kept with it: that text speaks of it.
 fn keep_code_of_kept(flat: &[Flat], kept: &mut [bool]) {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use ibid::adapters::documents::{decoded, described_blocks, main_text_by};
 use serde_json::Value;
 
+use crate::align;
 use crate::extract::{gold, read, tally, text};
 use crate::overlap::folded;
 use crate::peers::Peer;
@@ -28,7 +29,10 @@ const SETS: [(&str, f32); 4] = [
 /// How much of a page's weight one has that is known in pieces only.
 const PIECES_WEIGHT: f32 = 0.3;
 
+/// Trees of one boosting, and how many boostings are averaged, each of other samples of blocks and
+/// features: what one has by chance the others have not. More would make reading slower.
 const TREES: usize = 120;
+const BOOSTINGS: usize = 2;
 const DEPTH: usize = 5;
 const RATE: f32 = 0.08;
 const RIDGE: f32 = 1.0;
@@ -37,7 +41,7 @@ const BINS: usize = 48;
 const FOLDS: usize = 5;
 /// Share of blocks, and of features, that each tree sees, in per cent.
 const ROWS_SEEN: u64 = 60;
-const FEATURES_SEEN: u64 = 50;
+const FEATURES_SEEN: u64 = 30;
 
 /// Runs `evals fit [--out FILE]`; without `--out` only the cross-validation is done.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -132,22 +136,42 @@ fn fold(url: &str) -> usize {
 
 /// Blocks by how much of them stands in the gold text.
 fn by_text(html: &str, gold: &str, weight: f32) -> Vec<Block> {
+    let described = described_blocks(html);
+    let texts: Vec<&str> = described.iter().map(|it| it.0.as_str()).collect();
+    let labels = labels(&texts, gold);
+    let blocks = described
+        .into_iter()
+        .zip(labels)
+        .map(|((text, row), label)| {
+            let weight = (words(&text).len() as f32).powf(0.8);
+            Block { row, label, weight }
+        });
+    weighed(blocks.filter(|it| it.weight > 0.0).collect(), weight)
+}
+
+/// The share of each block that stands in the gold text: of its word triples, or, where it is short and
+/// its words may stand in many places, of the words that an alignment of both texts pairs.
+pub(crate) fn labels(texts: &[&str], gold: &str) -> Vec<f32> {
     let gold = words(gold);
     let triples: HashSet<&[String]> = gold.windows(3).collect();
     let joined = format!(" {} ", gold.join(" "));
-    let blocks = described_blocks(html).into_iter().map(|(text, row)| {
-        let words = words(&text);
-        let label = if words.len() < 6 {
-            f32::from(u8::from(joined.contains(&format!(" {} ", words.join(" ")))))
-        } else {
+    let blocks: Vec<Vec<String>> = texts.iter().map(|it| words(it)).collect();
+    let paired = align::paired(&blocks, &gold);
+    let label = |(at, words): (usize, &Vec<String>)| {
+        if words.len() >= LEAST_TRIPLES {
             let hits = words.windows(3).filter(|it| triples.contains(it)).count();
-            hits as f32 / (words.len() - 2) as f32
-        };
-        let weight = (words.len() as f32).powf(0.8);
-        Block { row, label, weight }
-    });
-    weighed(blocks.filter(|it| it.weight > 0.0).collect(), weight)
+            return hits as f32 / (words.len() - 2) as f32;
+        }
+        match &paired {
+            Some(paired) => paired[at] as f32 / words.len().max(1) as f32,
+            None => f32::from(u8::from(joined.contains(&format!(" {} ", words.join(" "))))),
+        }
+    };
+    blocks.iter().enumerate().map(label).collect()
 }
+
+/// A shorter block is found by alignment.
+const LEAST_TRIPLES: usize = 6;
 
 /// Blocks by the pieces that stand in them; of the others nothing is known.
 fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<Block> {
@@ -225,14 +249,14 @@ impl Tree {
 
 impl Model {
     fn text(&self) -> String {
-        let mut out = format!("{} {TREES} {DEPTH}\n", self.base);
+        let mut out = format!("{} {} {DEPTH}\n", self.base, self.trees.len());
         for tree in &self.trees {
             let round = |it: f32, to: f32| (it * to).round() / to;
             let splits = tree.splits.iter().map(|(feature, at)| match *at {
                 at if at > 1e9 => "0:9e9".to_owned(),
                 at => format!("{feature}:{}", round(at, 1e4)),
             });
-            let leaves = tree.leaves.iter().map(|it| round(*it, 1e3).to_string());
+            let leaves = tree.leaves.iter().map(|it| round(*it, 1e4).to_string());
             let line: Vec<String> = splits.chain(leaves).collect();
             out.push_str(&line.join(" "));
             out.push('\n');
@@ -275,8 +299,28 @@ impl<'a> Data<'a> {
     }
 }
 
+/// Several boostings as one: the mean of their sums.
 fn fit(pages: &[&Page]) -> Model {
     let data = Data::of(pages);
+    let mut chance = Xorshift(12_345);
+    let mut model = Model {
+        base: 0.0,
+        trees: Vec::with_capacity(BOOSTINGS * TREES),
+    };
+    for _ in 0..BOOSTINGS {
+        let one = boost(&data, &mut chance);
+        model.base += one.base / BOOSTINGS as f32;
+        for mut tree in one.trees {
+            tree.leaves
+                .iter_mut()
+                .for_each(|it| *it /= BOOSTINGS as f32);
+            model.trees.push(tree);
+        }
+    }
+    model
+}
+
+fn boost(data: &Data<'_>, chance: &mut Xorshift) -> Model {
     let total: f32 = data.blocks.iter().map(|it| it.weight).sum();
     let mean = data
         .blocks
@@ -286,7 +330,6 @@ fn fit(pages: &[&Page]) -> Model {
         / total;
     let base = (mean / (1.0 - mean)).ln();
     let mut sums = vec![base; data.blocks.len()];
-    let mut chance = Xorshift(12_345);
     let mut trees = Vec::with_capacity(TREES);
     for _ in 0..TREES {
         let slopes: Vec<(f32, f32)> = data
@@ -307,7 +350,7 @@ fn fit(pages: &[&Page]) -> Model {
         let features: Vec<usize> = (0..data.cuts.len())
             .filter(|_| chance.next() % 100 < FEATURES_SEEN)
             .collect();
-        let tree = grow(&data, &slopes, &seen, &features);
+        let tree = grow(data, &slopes, &seen, &features);
         for (sum, block) in sums.iter_mut().zip(&data.blocks) {
             *sum += tree.leaves[tree.leaf(&block.row)];
         }

@@ -5,6 +5,7 @@
     reason = "a measurement's figures are its output, and a terminal is its only surface"
 )]
 
+mod align;
 mod answers;
 mod attribution;
 mod collection;

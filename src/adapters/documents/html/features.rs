@@ -307,7 +307,7 @@ fn sums(flat: &[Flat], of: impl Fn(&Flat) -> u32) -> Vec<u32> {
 
 /// A hash of the tags and first classes of a block's element and its three nearest ancestors:
 /// the items of a list or a grid share it.
-fn pattern_hash(dom: &Dom, block: &Flat) -> u64 {
+pub(super) fn pattern_hash(dom: &Dom, block: &Flat) -> u64 {
     // FNV-1a: the same on every machine and in every run.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |text: &str| {

@@ -4,10 +4,9 @@
 //! to the main text; they were fitted by `evals fit` on the development halves of WCXB, the Zyte
 //! article benchmark and the evaluation sets of trafilatura and Readability (`keep.model`: numbers
 //! alone, no text of any page). Of all sets of blocks
-//! the one is kept whose *expected F1* is highest: the plug-in rule of Lipton, Elkan & Naryanaswamy
-//! (2014), by which the threshold falls on pages where nothing is certain, so that no page with
-//! words comes out empty.
-use std::collections::HashSet;
+//! the one is kept whose *expected F1* is highest (Lipton, Elkan & Naryanaswamy 2014), by which the
+//! threshold falls on pages where nothing is certain, so that no page with words comes out empty.
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::blocks::Flat;
@@ -15,33 +14,53 @@ use super::chrome;
 use super::dom::Dom;
 use super::features::{self, FEATURES, Row};
 use super::metadata::{ARTICLE, FORUM, Metadata};
+use super::together;
 use crate::domain::BlockKind;
 
 /// For each block, whether it is kept.
 pub(super) fn choose(trees: &Trees, dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<bool> {
     let rows = features::describe(dom, flat, meta);
-    let mut chances = trees.chances(&rows);
+    let mut chances = together::lean(dom, flat, &trees.chances(&rows));
     doubt_what_is_beside_an_article(flat, meta, &mut chances);
     let mut kept = best_expected_f1(flat, &sharpened(flat, &chances));
-    keep_tables_whole(flat, &mut kept);
+    keep_tables_whole(flat, &chances, &mut kept);
     keep_code_of_kept(flat, &mut kept);
     keep_headings_of_kept(flat, &chances, &mut kept);
-    keep_copies_once(flat, &mut kept);
+    keep_copies_once(dom, flat, &mut kept);
+    drop_title(flat, meta, &mut kept);
     kept
 }
 
 /// What readers answer and what else there is to read are no part of a page that calls itself an
-/// article; on forums and in collections they may be its matter.
+/// article; on forums and in collections they may be its matter. Nor is a paragraph that is all link:
+/// it leads to another article.
 fn doubt_what_is_beside_an_article(flat: &[Flat], meta: &Metadata, chances: &mut [f32]) {
     let beside = |it: &Flat| it.hints & (chrome::COMMENTS | chrome::RELATED | chrome::ASIDE) != 0;
-    let article = meta.is_a(ARTICLE) && !meta.is_a(FORUM);
-    // Where everything is so marked, the mark says nothing.
-    if !article || flat.iter().all(beside) {
+    let leads_away = |it: &Flat| {
+        let text = !matches!(it.kind, BlockKind::Heading | BlockKind::TableRow);
+        text && it.words >= LEAST_LEAD && it.linked * 10 >= it.words * 9
+    };
+    if !is_article(meta) {
         return;
     }
-    for (_, chance) in flat.iter().zip(chances).filter(|it| beside(it.0)) {
-        *chance *= 0.3;
+    let doubts: [(&dyn Fn(&Flat) -> bool, f32); 2] = [(&beside, 0.3), (&leads_away, 0.2)];
+    for (doubted, factor) in doubts {
+        // Where everything is so marked, the mark says nothing.
+        if flat.iter().all(doubted) {
+            continue;
+        }
+        for (_, chance) in flat.iter().zip(&mut *chances).filter(|it| doubted(it.0)) {
+            *chance *= factor;
+        }
     }
+}
+
+/// A link of fewer words may be a paragraph's only one, such as a name or an address.
+const LEAST_LEAD: u32 = 4;
+
+/// Whether a page calls itself an article.
+fn is_article(meta: &Metadata) -> bool {
+    meta.is_a(ARTICLE) && !meta.is_a(FORUM)
 }
 
 /// Where most of what is expected stands in blocks that are nearly certain, as on the page of an
@@ -58,20 +77,31 @@ fn sharpened(flat: &[Flat], chances: &[f32]) -> Vec<f32> {
 
 /// The set of blocks with the highest expected F1, counted in words: the likeliest first, as many
 /// as raise it.
+///
+/// What a page's author or a reader counts to the text differs from page to page by how much rather
+/// than by which block: where the comments are not text, all of them are not. So the gold text is
+/// taken to be all blocks above one level of chance, which is as likely to be here as there; were
+/// blocks doubted each by itself, many doubtful ones would add up to a sure gain.
 fn best_expected_f1(flat: &[Flat], chances: &[f32]) -> Vec<bool> {
-    let expected: f32 = flat
-        .iter()
-        .zip(chances)
-        .map(|(it, p)| it.words as f32 * p)
-        .sum();
     let mut order: Vec<usize> = (0..flat.len()).collect();
     order.sort_by(|a, b| chances[*b].total_cmp(&chances[*a]).then(a.cmp(b)));
-    let (mut hits, mut taken, mut best, mut upto) = (0.0, 0.0, 0.0, 0);
-    for (nth, at) in order.iter().enumerate() {
-        let words = flat[*at].words as f32;
-        hits += words * chances[*at];
-        taken += words;
-        let f1 = 2.0 * hits / (taken + expected);
+    let mut sum = 0;
+    let words: Vec<f32> = order
+        .iter()
+        .map(|at| {
+            sum += flat[*at].words;
+            sum as f32
+        })
+        .collect();
+    let levels = (0..LEVELS).filter_map(|nth| {
+        let level = (nth as f32 + 0.5) / LEVELS as f32;
+        let above = order.partition_point(|at| chances[*at] >= level);
+        Some(words[above.checked_sub(1)?])
+    });
+    let levels: Vec<f32> = levels.collect();
+    let (mut best, mut upto) = (0.0, 0);
+    for (nth, taken) in words.iter().enumerate() {
+        let f1: f32 = levels.iter().map(|it| it.min(*taken) / (it + taken)).sum();
         if f1 >= best {
             best = f1;
             upto = nth + 1;
@@ -84,9 +114,13 @@ fn best_expected_f1(flat: &[Flat], chances: &[f32]) -> Vec<bool> {
     kept
 }
 
-/// A table of which the head or a third of the words is kept is kept whole: rows without their head, and a head without
+/// How many levels of chance the expected F1 is summed over.
+const LEVELS: usize = 64;
+
+/// A table of which the head or a third of the words is kept, or that stands right below kept text and may
+/// be of it, is kept whole: rows without their head, and a head without
 /// its rows, say nothing.
-fn keep_tables_whole(flat: &[Flat], kept: &mut [bool]) {
+fn keep_tables_whole(flat: &[Flat], chances: &[f32], kept: &mut [bool]) {
     let row = |at: usize| {
         flat.get(at)
             .is_some_and(|it| it.kind == BlockKind::TableRow)
@@ -101,13 +135,17 @@ fn keep_tables_whole(flat: &[Flat], kept: &mut [bool]) {
                     .map(|at| flat[at].words)
                     .sum()
             };
-            if kept[at] || 3 * words(&|at| kept[at]) >= words(&|_| true).max(1) {
+            let below = at > 0 && kept[at - 1] && chances[at] > LEAST_BELOW;
+            if kept[at] || below || 3 * words(&|at| kept[at]) >= words(&|_| true).max(1) {
                 kept[at..end].fill(true);
             }
         }
         at = end + 1;
     }
 }
+
+/// The chance from which a table right below kept text goes with it.
+const LEAST_BELOW: f32 = 0.1;
 
 /// Code right below kept text is kept with it: that text speaks of it.
 fn keep_code_of_kept(flat: &[Flat], kept: &mut [bool]) {
@@ -129,18 +167,43 @@ fn keep_headings_of_kept(flat: &[Flat], chances: &[f32], kept: &mut [bool]) {
 }
 
 /// A sentence or more of prose that was kept above is not kept again: pages carry copies of their text
-/// for other sizes of screen.
-fn keep_copies_once(flat: &[Flat], kept: &mut [bool]) {
-    let mut said = HashSet::new();
+/// for other sizes of screen. What comes again in the same element its author repeats.
+fn keep_copies_once(dom: &Dom, flat: &[Flat], kept: &mut [bool]) {
+    let mut said = HashMap::new();
     for (block, kept) in flat.iter().zip(kept).filter(|it| *it.1) {
         if block.words >= LEAST_COPY && block.kind != BlockKind::Code {
-            *kept = said.insert(block.text.as_str());
+            let parent = dom.parent(block.node);
+            let first = *said
+                .entry(block.text.as_str())
+                .or_insert((block.node, parent));
+            *kept = first.0 == block.node || first.1 == parent;
         }
     }
 }
 
+/// The title of an article is told beside its text.
+fn drop_title(flat: &[Flat], meta: &Metadata, kept: &mut [bool]) {
+    let Some(title) = meta.title.as_deref().filter(|_| is_article(meta)) else {
+        return;
+    };
+    if kept.iter().filter(|it| **it).count() < 2 {
+        return;
+    }
+    let title = title.to_lowercase();
+    for (block, kept) in flat.iter().zip(kept).filter(|it| *it.1) {
+        let named = block.kind == BlockKind::Heading && block.text.len() > LEAST_TITLE;
+        *kept = !(named && block.text.to_lowercase() == title);
+    }
+}
+
+/// Bytes of a shorter title may be any heading.
+const LEAST_TITLE: usize = 8;
+
 /// Shorter texts, such as names and numbers, come twice with reason.
 const LEAST_COPY: u32 = 8;
+
+/// How many rows go down a tree together.
+const ABREAST: usize = 16;
 
 /// Trees of one depth; the children of split `n` are `2n + 1` and `2n + 2`.
 pub(super) struct Trees {
@@ -155,16 +218,18 @@ impl Trees {
     fn chances(&self, rows: &[Row]) -> Vec<f32> {
         let inner = (1 << self.depth) - 1;
         let mut sums = vec![self.base; rows.len()];
-        // A few rows at a time go through each tree: their ways down do not wait for one another.
-        for (rows, sums) in rows.chunks(8).zip(sums.chunks_mut(8)) {
+        // A few rows at a time go down each tree together, so that none waits for another's numbers.
+        for (rows, sums) in rows.chunks(ABREAST).zip(sums.chunks_mut(ABREAST)) {
             let trees = self.splits.chunks_exact(inner);
             for (splits, leaves) in trees.zip(self.leaves.chunks_exact(inner + 1)) {
-                for (row, sum) in rows.iter().zip(sums.iter_mut()) {
-                    let mut at = 0;
-                    while at < inner {
-                        let (feature, threshold) = splits[at];
-                        at = 2 * at + 1 + usize::from(row[usize::from(feature)] > threshold);
+                let mut at = [0_usize; ABREAST];
+                for _ in 0..self.depth {
+                    for (at, row) in at.iter_mut().zip(rows) {
+                        let (feature, threshold) = splits[*at];
+                        *at = 2 * *at + 1 + usize::from(row[usize::from(feature)] > threshold);
                     }
+                }
+                for (sum, at) in sums.iter_mut().zip(at) {
                     *sum += leaves[at - inner];
                 }
             }

@@ -58,7 +58,9 @@ pub(super) fn read(dom: &Dom) -> Metadata {
     for id in dom.descendants(dom.root()) {
         match dom.name(id).as_bytes() {
             b"html" => {
-                if let Some(tag) = dom.attr(id, "lang").filter(|_| meta.lang.is_none()) {
+                // XHTML 1.0 calls it so.
+                let tag = dom.attr(id, "lang").or_else(|| dom.attr(id, "xml:lang"));
+                if let Some(tag) = tag.filter(|_| meta.lang.is_none()) {
                     meta.lang = language(tag);
                     meta.dates.order = Order::of(tag);
                 }

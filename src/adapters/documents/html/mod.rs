@@ -10,6 +10,7 @@ mod landmarks;
 mod metadata;
 mod published;
 mod references;
+mod together;
 mod tokens;
 mod visible;
 

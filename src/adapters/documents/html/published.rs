@@ -116,19 +116,21 @@ fn dateline(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Option<(String, &'stat
         .rev()
         .map(|(at, it)| (it.node, at))
         .collect();
-    for id in dom
-        .descendants(dom.root())
-        .filter(|it| dom.name(*it) == "time")
-    {
+    for id in dom.descendants(dom.root()) {
+        let time = dom.name(id) == "time";
+        if !time && !is_named_date(dom, id) {
+            continue;
+        }
         let said = dom.attr(id, "datetime").and_then(dates::normalise);
-        let date = said.or_else(|| dates::normalise_in(&dom.text(id), order));
+        let text = || Some(dom.text(id)).filter(|it| time || it.len() < MAX_NAMED);
+        let date = said.or_else(|| dates::normalise_in(&text()?, order));
         let mut around = std::iter::successors(Some(id), |it| dom.parent(*it)).take(6);
         let stood = around.find_map(|it| blocks.get(&it).copied());
         if let (Some(date), Some(at)) = (date, stood) {
             let worth = 3 + worth(dom, flat, at, title) - 4 * i32::from(is_stale(dom, id));
             all.push(Dated {
                 date,
-                source: "time",
+                source: if time { "time" } else { "text" },
                 worth,
             });
         }
@@ -141,6 +143,17 @@ fn dateline(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Option<(String, &'stat
     };
     (best.worth >= ENOUGH || alone()).then(|| (best.date.clone(), best.source))
 }
+
+/// Whether an element's class says that it holds a date: it may stand within a heading or a line of
+/// many words.
+fn is_named_date(dom: &Dom, id: NodeId) -> bool {
+    let class = dom.attr(id, "class").unwrap_or_default();
+    let named = |it: &str| matches!(it, "date" | "time" | "datum" | "timestamp" | "pubdate");
+    class.split(|it: char| !it.is_ascii_alphabetic()).any(named)
+}
+
+/// Bytes of a longer text of such an element are more than a date.
+const MAX_NAMED: usize = 60;
 
 /// The first words of a paragraph, where a place and a date may stand.
 fn head(text: &str) -> &str {
@@ -200,6 +213,7 @@ const LABELS: &[&str] = &[
     "datum",
     "erstellt",
     "erschienen",
+    "gepostet",
     "written",
     "dated",
 ];

@@ -22,12 +22,12 @@ fn the_article_is_kept_and_the_chrome_dropped() {
 }
 
 #[test]
-fn a_paragraph_that_comes_twice_is_kept_once() {
+fn a_paragraph_that_comes_again_elsewhere_is_kept_once() {
     let story =
         "<p>Tea is grown in the hills, where rain is plentiful and the nights are cool.</p>";
     let page = format!(
         "<html><body><main><article><h1>Tea grows</h1>{story}<p>It is dried in the sun of the \
-         afternoon, and then it is rolled by hand until the leaves are dark.</p>{story}</article></main></body></html>"
+         afternoon, and then it is rolled by hand until the leaves are dark.</p><div>{story}</div></article></main></body></html>"
     );
     assert_eq!(text(&page).matches("where rain is plentiful").count(), 1);
 }
@@ -78,6 +78,25 @@ fn a_dateline_is_told_from_other_dates_by_where_it_stands() {
     let unsure =
         format!("<h1>Tea</h1>{STORY}{STORY}<ul><li>5 May 2020<li>6 May 2020</ul>").repeat(9);
     assert_eq!(dated(&unsure.replace("<h1>Tea</h1>", ""), ""), None);
+}
+
+#[test]
+fn an_element_named_a_date_is_read_within_a_longer_line() {
+    let page = format!(
+        "<h1><span class=topline><span class=date>27.01.2022</span></span>Tea grows well</h1>{STORY}"
+    );
+    assert_eq!(dated(&page, ""), found("2022-01-27", "text"));
+}
+
+#[test]
+fn the_language_of_xhtml_tells_which_number_is_the_day() {
+    let page = format!(
+        "<html xml:lang=en-GB><head><title>Tea grows well</title></head><body><h1>Tea grows well</h1>\
+         <p>By Ann, 05/03/2024</p>{STORY}</body></html>"
+    );
+    let draft = read(&page, "");
+    assert_eq!(draft.date.as_deref(), Some("2024-03-05"));
+    assert_eq!(draft.lang.as_deref(), Some("en"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub mod folder;
 pub mod journal;
 pub mod meaning;
 pub mod model;
+pub mod pace;
 pub mod ranker;
 pub mod reader;
 pub mod recording;

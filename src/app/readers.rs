@@ -197,6 +197,6 @@ mod tests {
         let fault = open(&["embedded", "crawl4ai"]).err().unwrap();
         assert_eq!(fault.kind(), Kind::Setup);
         assert!(fault.help().unwrap().contains("CRAWL4AI_URL"));
-        assert_eq!(open(&["auto"]).unwrap().len(), 2);
+        assert_eq!(open(&["auto"]).unwrap().len(), 3);
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! Embedders, rerankers, search engines and page readers over HTTP all ask through here: one place for keys, deadlines,
 //! repeated tries, pace and the book of what leaves the machine. Redirects are not followed, for the key would follow too.
-mod pace;
-
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,7 +16,7 @@ use crate::adapters::web::unpacked;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, host_of};
 
-pub use pace::{Pace, Paces};
+pub use crate::adapters::pace::{Pace, Paces};
 
 /// The largest answer taken in, bytes.
 const LARGEST: usize = 64 << 20;

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::robots::Robots;
-use crate::adapters::service::Pace;
+use crate::adapters::pace::Pace;
 
 /// The longest that a request waits for its turn at a host.
 const PATIENCE: Duration = Duration::from_secs(60);

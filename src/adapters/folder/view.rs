@@ -1,5 +1,5 @@
 //! One state of the index as it is searched, with what is known of every row without reading it.
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tantivy::columnar::Column;
 use tantivy::{DocAddress, Searcher, SegmentReader};
@@ -31,6 +31,7 @@ pub(super) struct View {
     /// By row: its weighed length as a multiple of the mean.
     lengths: Vec<f32>,
     resident: OnceLock<Option<Resident>>,
+    building: Mutex<()>,
     by_vector: OnceLock<Vec<(u64, Row)>>,
 }
 
@@ -78,6 +79,7 @@ impl View {
             places,
             lengths,
             resident: OnceLock::new(),
+            building: Mutex::new(()),
             by_vector: OnceLock::new(),
         })
     }
@@ -122,6 +124,11 @@ impl View {
 
     /// The postings in memory, where they are few enough.
     pub(super) fn resident(&self) -> tantivy::Result<Option<&Resident>> {
+        if let Some(it) = self.resident.get() {
+            return Ok(it.as_ref());
+        }
+        // One builds it; searches that come at the same time wait, for each building would cost its memory.
+        let _one = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(it) = self.resident.get() {
             return Ok(it.as_ref());
         }

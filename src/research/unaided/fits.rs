@@ -260,7 +260,7 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
     }
 }
 
-/// What "how deep", "how heavy", "how fast" ask for.
+/// What "how deep" and "how heavy" ask for.
 struct Dimension {
     /// The words that ask.
     asks: &'static [&'static str],
@@ -330,11 +330,6 @@ const DIMENSIONS: &[Dimension] = &[
         asks: &["how old"],
         tells: &["old", "age"],
         units: &["year", "month", "dai", "day", "week", "centuri"],
-    },
-    Dimension {
-        asks: &["how fast"],
-        tells: &["speed", "fast", "veloc", "rate"],
-        units: &["km/h", "m/s", "mph", "knot", "kmh"],
     },
 ];
 

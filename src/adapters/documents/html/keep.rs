@@ -17,6 +17,9 @@ use super::metadata::{ARTICLE, FORUM, Metadata};
 use super::together;
 use crate::domain::BlockKind;
 
+/// What is asked of a block.
+type Asked<'a> = &'a dyn Fn(&Flat) -> bool;
+
 /// For each block, whether it is kept.
 pub(super) fn choose(trees: &Trees, dom: &Dom, flat: &[Flat], meta: &Metadata) -> Vec<bool> {
     let rows = features::describe(dom, flat, meta);
@@ -43,7 +46,7 @@ fn doubt_what_is_beside_an_article(flat: &[Flat], meta: &Metadata, chances: &mut
     if !is_article(meta) {
         return;
     }
-    let doubts: [(&dyn Fn(&Flat) -> bool, f32); 2] = [(&beside, 0.3), (&leads_away, 0.2)];
+    let doubts: [(Asked<'_>, f32); 2] = [(&beside, 0.3), (&leads_away, 0.2)];
     for (doubted, factor) in doubts {
         // Where everything is so marked, the mark says nothing.
         if flat.iter().all(doubted) {

@@ -184,6 +184,9 @@ pub async fn try_out(settings: &Settings, name: &str) -> Result<()> {
                 row.base_var
             ),
             Kind::Transient => "try again later, or see whether this machine may reach it".to_owned(),
+            Kind::Malformed if said.contains("did not answer") => {
+                "see in its own log why the engines behind it are not reached".to_owned()
+            }
             _ => format!("see whether {} leads to what it should", row.base_var),
         };
         Error::new(fault.kind(), format!("trying {name}")).because(fault).hint(hint)

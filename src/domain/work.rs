@@ -312,6 +312,8 @@ pub fn canonical(url: &str) -> String {
         .strip_suffix("/index.html")
         .or(path.strip_suffix("/index.php"))
         .unwrap_or(path);
+    // The copy of a page for phones; it has the same words.
+    let path = path.strip_suffix("/amp").unwrap_or(path);
     let query = match query.as_str() {
         "" => String::new(),
         it => format!("?{it}"),
@@ -382,6 +384,10 @@ mod tests {
         assert_eq!(
             canonical("https://en.m.wikipedia.org/wiki/Cork"),
             canonical("https://en.wikipedia.org/wiki/Cork")
+        );
+        assert_eq!(
+            canonical("https://example.org/news/cork/amp"),
+            canonical("https://example.org/news/cork")
         );
         assert_eq!(canonical("file:///a/b"), "file:///a/b");
     }

@@ -67,7 +67,7 @@ const fn ms(count: u64) -> Duration {
 #[rustfmt::skip]
 pub static ENGINES: &[Row] = &[
     Row { name: "searxng", verticals: WEB_NEWS_SCHOLAR, key: Key::None, key_var: "", header: NOWHERE,
-        base_url: "", base_var: "SEARXNG_URL", longest: 1000, distance: ms(100), keyed_distance: ms(100), by_itself: true, seen: false,
+        base_url: "", base_var: "SEARXNG_URL", longest: 1000, distance: ms(100), keyed_distance: ms(100), by_itself: true, seen: true,
         about: "SearXNG, hosted by yourself", api: searxng::api },
     Row { name: "serper", verticals: WEB_NEWS_SCHOLAR, key: Key::Needed, key_var: "SERPER_API_KEY", header: ("x-api-key", ""),
         base_url: "https://google.serper.dev", base_var: "SERPER_BASE_URL", longest: 2048, distance: ms(20), keyed_distance: ms(20), by_itself: true, seen: true,

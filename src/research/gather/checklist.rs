@@ -82,7 +82,7 @@ impl<'a> Gathering<'a> {
             question,
             brief,
             pace,
-            places: Places::of(&world.search),
+            places: Places::of(&world.search, &question.text),
             gathered: Gathered {
                 notes,
                 shelf: Shelf::without(&world.unreadable),

@@ -18,16 +18,25 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// What those who search are asked for.
-    pub(crate) fn of(search: &[Arc<dyn SearchProvider>]) -> Places {
+    /// What those who search are asked for, for this question.
+    pub(crate) fn of(search: &[Arc<dyn SearchProvider>], question: &str) -> Places {
         let serves = |it: Vertical| search.iter().any(|engine| engine.verticals().contains(&it));
         Places {
             local: serves(Vertical::Local),
-            // News are asked for by questions that say so; a general search finds them too.
-            outside: [Vertical::Web, Vertical::Scholar, Vertical::Pubmed]
-                .into_iter()
-                .filter(|it| serves(*it) && !again(search, *it))
-                .collect(),
+            outside: [
+                Vertical::Web,
+                Vertical::News,
+                Vertical::Scholar,
+                Vertical::Pubmed,
+            ]
+            .into_iter()
+            .filter(|it| serves(*it))
+            .filter(|it| match it {
+                // A general search finds old news; who asks for new ones says so.
+                Vertical::News => asks_for_news(question),
+                it => !again(search, *it),
+            })
+            .collect(),
         }
     }
 
@@ -42,6 +51,36 @@ impl Places {
         };
         local.into_iter().chain(outside.iter().copied()).collect()
     }
+}
+
+/// Whether a question is about what has just happened.
+fn asks_for_news(question: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "news",
+        "latest",
+        "today",
+        "yesterday",
+        "tonight",
+        "recent",
+        "recently",
+        "newest",
+        "announced",
+        "breaking",
+        "currently",
+    ];
+    const PHRASES: &[&str] = &[
+        "this week",
+        "this month",
+        "this year",
+        "last week",
+        "last month",
+        "so far",
+    ];
+    let lower = question.to_lowercase();
+    tokens(question)
+        .iter()
+        .any(|it| WORDS.contains(&it.text.as_str()))
+        || PHRASES.iter().any(|it| lower.contains(it))
 }
 
 /// Whether a vertical would only be asked of those who are asked for the web anyway.
@@ -204,4 +243,18 @@ fn variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
             fill(&words.narrower, &[("subject", &subject), ("item", &narrow)]),
         ),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks_for_news;
+
+    #[test]
+    fn news_are_asked_for_by_questions_that_say_so() {
+        assert!(asks_for_news(
+            "What is the latest on the green roof ordinance?"
+        ));
+        assert!(asks_for_news("Which roofs failed this week?"));
+        assert!(!asks_for_news("How heavy is a green roof?"));
+    }
 }

@@ -26,10 +26,14 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 5] = [
     (
         "ibid \"How heavy is the Eiffel Tower?\" --folder ./papers",
         "a cited report on stdout",
+    ),
+    (
+        "ibid \"Does vitamin D prevent colds?\" --engine pubmed",
+        "from PubMed, without a key",
     ),
     (
         "ibid answer \"When was it opened?\" --folder ./papers",
@@ -72,7 +76,9 @@ pub(super) fn command(console: Console) -> clap::Command {
     plain
         .styles(STYLES)
         .color(ColorChoice::Always)
-        .override_usage("ibid \"QUESTION\" --folder DIR [OPTIONS]\n       ibid COMMAND …")
+        .override_usage(
+            "ibid \"QUESTION\" [--folder DIR] [--engine ENGINE] [OPTIONS]\n       ibid COMMAND …",
+        )
         .help_template(format!(
             "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{page}\n{{all-args}}"
         ))

@@ -349,10 +349,9 @@ mod tests {
         assert_eq!(attribute("meta content=", "content"), None);
     }
 
-    /// False alarms on pages that people chose because they have words: `cargo test --lib soft -- --ignored --nocapture`.
+    /// On pages that people chose because they have words; without the shared data beside the repository it says so and passes.
     #[test]
-    #[ignore = "it measures, and takes its time"]
-    fn false_alarms_on_pages_with_words() {
+    fn pages_with_words_raise_no_alarm() {
         use std::io::{BufRead as _, BufReader, Read as _};
         let data = std::path::Path::new("../shared/data");
         let data = std::env::var_os("IBID_DATA").map_or(data.to_owned(), Into::into);
@@ -380,7 +379,8 @@ mod tests {
                 continue;
             };
             let (mut pages, mut empty, mut alarms) = (0, 0, 0);
-            for line in BufReader::new(gold.as_slice()).lines() {
+            // A part of them keeps the test short.
+            for line in BufReader::new(gold.as_slice()).lines().take(60) {
                 let row: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
                 let Some(html) = row["html"].as_str().and_then(|it| unpacked(&dir.join(it))) else {
                     continue;
@@ -411,6 +411,7 @@ mod tests {
                 }
             }
             println!("{set}: {alarms} alarms of {pages}, {empty} without words");
+            assert!(alarms * 200 <= pages, "{set}: {alarms} alarms of {pages}");
         }
     }
 }

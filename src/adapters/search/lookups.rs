@@ -86,18 +86,18 @@ impl Lookups {
         })
     }
 
+    /// How we can be reached, as a parameter.
+    fn mailto(&self) -> Vec<(&str, &str)> {
+        let contact = self.contact.as_deref();
+        contact.map(|it| ("mailto", it)).into_iter().collect()
+    }
+
     /// Crossref's record of a DOI; `None` where it has none.
     ///
     /// # Errors
     /// What Crossref failed with.
     pub async fn crossref(&self, doi: &str) -> Result<Option<Hit>> {
-        let contact: Vec<(&str, &str)> = self
-            .contact
-            .as_deref()
-            .map(|it| ("mailto", it))
-            .into_iter()
-            .collect();
-        let ask = Ask::get(&format!("/v1/works/{}", coded(doi)), &contact);
+        let ask = Ask::get(&format!("/v1/works/{}", coded(doi)), &self.mailto());
         first(&self.crossref, &ask, crossref::read).await
     }
 
@@ -106,13 +106,10 @@ impl Lookups {
     /// # Errors
     /// What OpenAlex failed with.
     pub async fn openalex(&self, doi: &str) -> Result<Option<Hit>> {
-        let contact: Vec<(&str, &str)> = self
-            .contact
-            .as_deref()
-            .map(|it| ("mailto", it))
-            .into_iter()
-            .collect();
-        let ask = Ask::get(&format!("/works/https://doi.org/{}", coded(doi)), &contact);
+        let ask = Ask::get(
+            &format!("/works/https://doi.org/{}", coded(doi)),
+            &self.mailto(),
+        );
         first(&self.openalex, &ask, openalex::read).await
     }
 

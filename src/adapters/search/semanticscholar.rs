@@ -24,12 +24,7 @@ pub(super) fn api(_: &Given) -> Box<dyn Api> {
 #[async_trait]
 impl Api for SemanticScholar {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let telling = super::words::keywords(&query.text).join(" ");
-        let text = if telling.is_empty() {
-            &query.text
-        } else {
-            &telling
-        };
+        let text = super::words::telling(&query.text);
         let limit = query.limit.min(100).to_string();
         let mut asked = vec![
             ("query", text.as_str()),

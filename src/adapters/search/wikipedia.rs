@@ -20,19 +20,14 @@ pub(super) fn api(_: &Given) -> Box<dyn super::Api> {
 #[async_trait]
 impl Api for Wikipedia {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let telling = super::words::keywords(&query.text).join(" ");
-        let text = if telling.is_empty() {
-            &query.text
-        } else {
-            &telling
-        };
+        let text = super::words::telling(&query.text);
         let limit = query.limit.min(50).to_string();
         let ask = Ask::get(
             "/w/api.php",
             &[
                 ("action", "query"),
                 ("list", "search"),
-                ("srsearch", text),
+                ("srsearch", &text),
                 ("srlimit", &limit),
                 ("format", "json"),
             ],

@@ -43,6 +43,15 @@ pub(super) fn keywords(text: &str) -> Vec<String> {
     found
 }
 
+/// The telling words of a query in a line; the query itself where none of its words tells anything.
+pub(super) fn telling(text: &str) -> String {
+    let words = keywords(text);
+    match words.is_empty() {
+        true => text.trim().to_owned(),
+        false => words.join(" "),
+    }
+}
+
 /// Whether a query is written in a query language already: operators, fields, quotes.
 pub(super) fn is_written(text: &str) -> bool {
     [" AND ", " OR ", " NOT "]
@@ -139,6 +148,12 @@ mod tests {
         assert_eq!(shortened("what is the bark of the oak", 6), "bark");
         assert_eq!(shortened("xxxxxxxxxx", 4), "xxxx");
         assert_eq!(shortened(&"ä".repeat(500), 400).chars().count(), 400);
+    }
+
+    #[test]
+    fn a_query_without_telling_words_is_asked_as_it_is() {
+        assert_eq!(telling("what is the bark of the oak"), "bark oak");
+        assert_eq!(telling(" who are they "), "who are they");
     }
 
     #[test]

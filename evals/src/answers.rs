@@ -229,7 +229,7 @@ fn works(object: &Value) -> BTreeMap<u64, String> {
 }
 
 /// Whether `text` says `name`: its letters and digits in a row, case and marks aside.
-fn says(text: &str, name: &str) -> bool {
+pub(crate) fn says(text: &str, name: &str) -> bool {
     let plain = |it: &str| -> String {
         let lower = it.to_lowercase();
         let kept: String = lower

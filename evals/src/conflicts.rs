@@ -81,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     averitec(&folder.join("averitec_dev.jsonl.gz"), &mut out)
 }
 
-fn rows(path: &Path) -> Result<Vec<Value>, crate::Fault> {
+pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, crate::Fault> {
     let file =
         std::fs::File::open(path).map_err(|it| format!("reading {}: {it}", path.display()))?;
     let mut text = String::new();

@@ -29,6 +29,7 @@ mod rerank;
 mod retrieve;
 mod sets;
 mod speed;
+mod strategies;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   quotes        every citation of many runs against the stored pages
   speed         start, runs, memory, reading and indexing against their bounds
   answers       what reports answer, and whether they keep to the matter
+  strategies    the four ways to gather, on the same questions
   crash         kills at random moments and at every named point
   attribution   claims against sources
   conflicts     documents that answer one question differently
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
     let outcome: Outcome = match args.first().map(String::as_str) {
         Some("quotes") => quotes::run(rest),
         Some("speed") => speed::run(rest),
+        Some("strategies") => strategies::run(rest),
         Some("answers") => answers::run(rest),
         Some("crash") => crash::run(rest),
         Some("attribution") => attribution::run(rest),

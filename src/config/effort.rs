@@ -1,5 +1,5 @@
 //! What an effort stands for.
-use crate::domain::Effort;
+use crate::domain::{Complexity, Effort};
 
 /// The words people may write, and the effort each means.
 pub const WORDS: &[(&str, &str)] = &[
@@ -13,10 +13,21 @@ pub const WORDS: &[(&str, &str)] = &[
     ("high", "deep"),
 ];
 
+/// The words people may write for a strategy.
+pub const STRATEGIES: &[(&str, &str)] = &[
+    ("auto", "auto"),
+    ("checklist", "checklist"),
+    ("planned", "planned"),
+    ("supervisor", "supervisor"),
+    ("coverage", "coverage"),
+];
+
 /// The settings an effort fills, in the order of the columns of [`PRESETS`].
-const FILLED: [&str; 6] = [
+const FILLED: [&str; 8] = [
     "breadth",
     "depth",
+    "max_iterations",
+    "concurrency",
     "results_per_query",
     "max_sources",
     "budget.seconds",
@@ -25,13 +36,13 @@ const FILLED: [&str; 6] = [
 
 /// One row an effort. `auto` starts as `standard`; the flow scales it by the question's complexity.
 #[rustfmt::skip]
-const PRESETS: [(Effort, [&str; 6]); 5] = [
-    //                  breadth depth results sources seconds calls
-    (Effort::Quick,    ["3",   "1",  "5",    "10",   "120",  "40"]),
-    (Effort::Standard, ["4",   "2",  "10",   "20",   "600",  "110"]),
-    (Effort::Deep,     ["6",   "3",  "15",   "30",   "1200", "250"]),
-    (Effort::Max,      ["10",  "5",  "20",   "50",   "3600", "600"]),
-    (Effort::Auto,     ["4",   "2",  "10",   "20",   "600",  "110"]),
+const PRESETS: [(Effort, [&str; 8]); 5] = [
+    //                  breadth depth iterations concurrency results sources seconds calls
+    (Effort::Quick,    ["3",   "1",  "4",       "8",        "5",    "10",   "120",  "40"]),
+    (Effort::Standard, ["4",   "2",  "10",      "8",        "10",   "20",   "600",  "110"]),
+    (Effort::Deep,     ["6",   "3",  "12",      "12",       "15",   "30",   "1200", "250"]),
+    (Effort::Max,      ["10",  "5",  "12",      "16",       "20",   "50",   "3600", "600"]),
+    (Effort::Auto,     ["4",   "2",  "10",      "8",        "10",   "20",   "600",  "110"]),
 ];
 
 /// The effort that `word` means.
@@ -61,15 +72,32 @@ pub fn preset(effort: Effort) -> impl Iterator<Item = (&'static str, &'static st
 
 /// The presets as a Markdown table, for the documentation.
 pub fn document() -> String {
-    let mut out = format!("| effort | `{}` |\n", FILLED.join("` | `"));
-    out.push_str(&"| --- ".repeat(FILLED.len() + 1));
+    let mut out = format!("| effort | `strategy` | `{}` |\n", FILLED.join("` | `"));
+    out.push_str(&"| --- ".repeat(FILLED.len() + 2));
     out.push_str("|\n");
     for (effort, values) in PRESETS {
         out.push_str(&format!(
-            "| `{}` | {} |\n",
+            "| `{}` | {} | {} |\n",
             name(effort),
+            strategy(effort),
             values.join(" | ")
         ));
     }
     out
+}
+
+/// The strategy of an effort, in words.
+fn strategy(effort: Effort) -> String {
+    let of = |it| effort.strategy(it).word();
+    let (simple, moderate, complex) = (
+        of(Complexity::Simple),
+        of(Complexity::Moderate),
+        of(Complexity::Complex),
+    );
+    match simple == complex {
+        true => format!("`{simple}`"),
+        false => format!(
+            "`{simple}`, `{moderate}` or `{complex}`, as the question is simple, moderate or complex"
+        ),
+    }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::{Budget, Method, ModelRole};
+use crate::domain::{Budget, Method, ModelRole, Strategy, Team};
 use crate::error::Result;
 
 pub use layers::{Flag, Loaded, Resolved, Surroundings};
@@ -240,10 +240,12 @@ impl Settings {
             variables,
             method: Method {
                 effort: effort::parse(values.word("effort")).unwrap_or_default(),
+                strategy: Strategy::named(values.word("strategy")),
                 breadth: count("breadth"),
                 depth: count("depth"),
                 max_iterations: count("max_iterations"),
                 results_per_query: count("results_per_query"),
+                urls_per_query: count("urls_per_query"),
                 max_initial_search_tasks: count("max_initial_search_tasks"),
                 top_m_full_text_sources: count("top_m_full_text_sources"),
                 next_k_chunked_sources: count("next_k_chunked_sources"),
@@ -256,6 +258,19 @@ impl Settings {
                 min_cited_records: count("min_cited_records"),
                 min_source_domains: count("min_source_domains"),
                 completeness_threshold: values.real("completeness_threshold").unwrap_or(0.0) as f32,
+                trust_threshold: values.real("trust_threshold").unwrap_or(1.0) as f32,
+                team: Team {
+                    max_concurrent_research_units: count("max_concurrent_research_units"),
+                    max_researcher_iterations: count("max_researcher_iterations"),
+                    max_react_tool_calls: count("max_react_tool_calls"),
+                    researcher_search_budget: count("researcher_search_budget"),
+                    supervisor_notes_max_bullets: count("supervisor_notes_max_bullets"),
+                    supervisor_notes_word_budget: count("supervisor_notes_word_budget"),
+                    max_evidence_claims_per_research_unit: count(
+                        "max_evidence_claims_per_research_unit",
+                    ),
+                    max_source_urls_per_claim: count("max_source_urls_per_claim"),
+                },
             },
             budget: Budget {
                 usd: values

@@ -62,6 +62,8 @@ impl Usage {
 pub enum StopReason {
     /// Every item is covered and the gate passed.
     CoverageReached,
+    /// Enough is covered, and what carries it is trusted enough (row D11).
+    TrustReached,
     /// A whole round brought nothing new.
     NoNewEvidence,
     /// The rounds that `depth` or `max_iterations` allow are used up.

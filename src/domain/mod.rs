@@ -12,6 +12,7 @@ mod question;
 mod report;
 mod segment;
 mod source;
+mod strategy;
 mod text;
 pub mod words;
 pub mod work;
@@ -20,15 +21,21 @@ pub use budget::{Budget, StopReason, Traffic, Usage};
 pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
-pub use plan::{Complexity, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan};
+pub use plan::{
+    Complexity, Endpoint, Item, Plan, Query, SearchTask, SectionPlan, Variation, Vertical,
+    WritingPlan,
+};
 pub use question::{
     Brief, Clarified, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn,
 };
 pub use report::{
-    Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Finding,
-    MethodNote, OpenPoint, Report, Section, Side,
+    Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Excerpt,
+    Finding, MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
 pub use source::{Source, SourceKind, Trust};
+pub use strategy::{
+    GateStatus, ItemStatus, RuntimeProgress, Strategy, Team, UnitProgress, UnitStatus,
+};
 pub use text::Untrusted;
 pub use work::Work;

@@ -95,6 +95,33 @@ pub struct SectionPlan {
     pub items: Vec<ItemId>,
 }
 
+/// Where a search task is sent, in the words of row A1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Endpoint {
+    /// The web, and folders of documents.
+    #[serde(rename = "/search")]
+    Search,
+    /// The scholarly record.
+    #[serde(rename = "/scholar")]
+    Scholar,
+    /// News.
+    #[serde(rename = "/news")]
+    News,
+}
+
+/// One of the first searches of a planned report (row A1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchTask {
+    /// The words sent.
+    pub query: String,
+    /// Where.
+    pub endpoint: Endpoint,
+    /// How many hits are wanted.
+    pub num_results: u32,
+    /// Why this one.
+    pub reasoning: String,
+}
+
 /// How the report is to be written (row A1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WritingPlan {
@@ -112,6 +139,9 @@ pub struct WritingPlan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     items: Vec<Item>,
+    /// The first searches, where the strategy `planned` gathers; made by the items where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub search_tasks: Vec<SearchTask>,
     /// How much the question asks for.
     pub complexity: Complexity,
     /// How the report is to be written.
@@ -123,6 +153,7 @@ impl Plan {
     pub fn new(items: Vec<Item>, complexity: Complexity, writing: WritingPlan) -> Option<Plan> {
         (1..=7).contains(&items.len()).then_some(Plan {
             items,
+            search_tasks: Vec::new(),
             complexity,
             writing,
         })

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Budget;
+use super::{Budget, Complexity, Strategy, Team};
 
-/// A report, or an answer of at most 140 characters.
+/// A report, an answer of at most 140 characters, or what was found without prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -13,6 +13,8 @@ pub enum Mode {
     Report,
     /// One line of at most 140 characters, and its sources.
     Answer,
+    /// The evidence itself: passages by source, and how far each topic is covered (row D1).
+    Evidence,
 }
 
 /// How much work a question is worth.
@@ -30,6 +32,18 @@ pub enum Effort {
     Max,
     /// By the question's complexity.
     Auto,
+}
+
+impl Effort {
+    /// How it gathers; `auto` goes by how much the question asks for (row D12).
+    pub fn strategy(self, asked: Complexity) -> Strategy {
+        match (self, asked) {
+            (Effort::Quick, _) | (Effort::Auto, Complexity::Simple) => Strategy::Planned,
+            (Effort::Standard, _) | (Effort::Auto, Complexity::Moderate) => Strategy::Checklist,
+            (Effort::Deep, _) => Strategy::Coverage,
+            (Effort::Max, _) | (Effort::Auto, Complexity::Complex) => Strategy::Supervisor,
+        }
+    }
 }
 
 /// An earlier turn of a conversation (row E1).
@@ -153,14 +167,20 @@ impl Question {
 pub struct Method {
     /// How much work.
     pub effort: Effort,
+    /// How to gather; by the effort where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
     /// Queries a round, 2 to 10.
     pub breadth: u32,
     /// Rounds, 1 to 5.
     pub depth: u32,
     /// Upper bound on rounds of any strategy (row B1).
     pub max_iterations: u32,
-    /// Hits looked at for each query (row E5).
+    /// Hits asked of each query (row B4).
     pub results_per_query: u32,
+    /// Pages read for each query (row E5); 0 in runs of before this was a number.
+    #[serde(default)]
+    pub urls_per_query: u32,
     /// Search tasks of the first plan (row A1).
     pub max_initial_search_tasks: u32,
     /// Sources used whole (row A3).
@@ -185,6 +205,16 @@ pub struct Method {
     pub min_source_domains: u32,
     /// Share of items that must be covered, 0 to 1 (row D1).
     pub completeness_threshold: f32,
+    /// Mean trust of what carries the evidence from which research may end, 0 to 1 (row D11); 1 is never.
+    #[serde(default = "never")]
+    pub trust_threshold: f32,
+    /// The numbers of a supervisor and its researchers.
+    #[serde(default)]
+    pub team: Team,
+}
+
+fn never() -> f32 {
+    1.0
 }
 
 /// What kind of answer a question wants.

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ClaimId, Clarified, CoverageRow, EvidenceId, GateVerdict, ItemId, Mode, Passage, RunId, Source,
-    StopReason, Usage,
+    SourceId, StopReason, Strategy, Usage,
 };
 
 /// How sure the report is, in GRADE's words.
@@ -171,6 +171,9 @@ pub struct MethodNote {
     /// Why a step that has a model did without, by step.
     #[serde(default)]
     pub unaided_because: Vec<(String, String)>,
+    /// How evidence was gathered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
     /// Why looking stopped.
     pub stop: StopReason,
     /// What the gate said.
@@ -208,6 +211,21 @@ pub struct Answer {
     pub citations: Vec<Citation>,
 }
 
+/// What was found in one source, without prose (row D1). The words are a stranger's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The source.
+    pub source: SourceId,
+    /// Its address.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// The sentences that carry evidence and those around them, in the order of the page.
+    pub content: String,
+    /// How well the best of them speaks to what was asked, 0 to 1.
+    pub score: f32,
+}
+
 /// The answer: claims, conflicts, what stayed open, sources, checks, usage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -241,6 +259,9 @@ pub struct Report {
     pub open: Vec<OpenPoint>,
     /// How it came about.
     pub method: MethodNote,
+    /// What was found, source by source; of mode `evidence` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Excerpt>,
     /// The works cited; index + 1 is the number in the text.
     pub sources: Vec<Source>,
     /// Coverage at the end.

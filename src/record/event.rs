@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ModelRole, Plan, Question,
-    Report, RunId, Source, StopReason, Usage, Variation, Vertical,
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ItemStatus, ModelRole,
+    Plan, Question, Report, RunId, RuntimeProgress, Source, StopReason, Strategy, Usage, Variation,
+    Vertical,
 };
 use crate::error::Kind;
 
@@ -148,6 +149,25 @@ pub enum Event {
     /// The plan stands.
     #[serde(rename = "plan.proposed")]
     PlanProposed { plan: Plan },
+    /// How evidence will be gathered, and why so.
+    #[serde(rename = "strategy.chosen")]
+    StrategyChosen { strategy: Strategy, reason: String },
+    /// An item of the checklist changed its state.
+    #[serde(rename = "item.updated")]
+    ItemUpdated { item: ItemId, status: ItemStatus },
+    /// Hits were put in order for a researcher, without a model (row C7).
+    #[serde(rename = "search.prepared")]
+    SearchPrepared {
+        found: u32,
+        shown: u32,
+        llm_calls_in_preprocess: u32,
+    },
+    /// What a supervisor has done so far (row C2).
+    #[serde(rename = "runtime_progress")]
+    RuntimeProgress {
+        #[serde(flatten)]
+        progress: RuntimeProgress,
+    },
     /// A round begins, for these items.
     #[serde(rename = "wave.started")]
     WaveStarted { items: Vec<ItemId>, queries: u32 },
@@ -325,6 +345,12 @@ impl Event {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(data) = value.get_mut("data").and_then(|it| it.as_object_mut()) {
             data.remove("ms");
+            let units = data
+                .get_mut("research_units")
+                .and_then(|it| it.as_array_mut());
+            for unit in units.into_iter().flatten() {
+                unit.as_object_mut().map(|it| it.remove("ms"));
+            }
         }
         value
     }

@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::event::RunStatusWord;
 use super::{Envelope, Event, Phase};
 use crate::domain::{
-    Brief, CoverageRow, GateVerdict, Plan, Question, Report, RunId, Source, StopReason, Usage,
+    Brief, CoverageRow, GateVerdict, Plan, Question, Report, RunId, RuntimeProgress, Source,
+    StopReason, Strategy, Usage,
 };
 use crate::error::Kind;
 
@@ -45,6 +46,12 @@ pub struct Run {
     pub brief: Option<Brief>,
     /// The plan.
     pub plan: Option<Plan>,
+    /// How evidence is gathered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// What a supervisor has done so far, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<RuntimeProgress>,
     /// Where in the flow it is.
     pub phase: Phase,
     /// The round, from 0.
@@ -94,6 +101,8 @@ impl Run {
             question: None,
             brief: None,
             plan: None,
+            strategy: None,
+            progress: None,
             phase: Phase::Run,
             wave: 0,
             searches: 0,
@@ -166,11 +175,15 @@ impl Run {
             Event::ReadFailed { .. } => self.failed_pages += 1,
             Event::EvidenceAdded { .. } => self.evidence += 1,
             Event::CoverageUpdated { rows, .. } => self.coverage.clone_from(rows),
+            Event::StrategyChosen { strategy, .. } => self.strategy = Some(*strategy),
+            Event::RuntimeProgress { progress } => self.progress = Some(progress.clone()),
             Event::GateJudged { verdict } => self.gate = Some(verdict.clone()),
             Event::BudgetUpdated { usage } => self.usage = *usage,
             Event::ReportReady { report } => self.report = Some(report.clone()),
             Event::ClarifyAsked { .. }
             | Event::ClarifyAnswered { .. }
+            | Event::ItemUpdated { .. }
+            | Event::SearchPrepared { .. }
             | Event::WaveStarted { .. }
             | Event::WaveFinished { .. }
             | Event::SearchStarted { .. }

@@ -17,6 +17,9 @@ pub(crate) enum Step {
     Plan,
     Weigh,
     Cover,
+    Supervise,
+    Research,
+    Refine,
     Write,
     Verify,
 }
@@ -29,6 +32,9 @@ impl Step {
             Step::Plan => "plan",
             Step::Weigh => "weigh",
             Step::Cover => "cover",
+            Step::Supervise => "supervise",
+            Step::Research => "research",
+            Step::Refine => "refine_search",
             Step::Write => "write",
             Step::Verify => "verify",
         }
@@ -99,6 +105,7 @@ pub(crate) struct Aid<'a> {
     unpriced: bool,
     unaided: BTreeSet<Step>,
     told: BTreeMap<Step, String>,
+    spent: bool,
 }
 
 impl<'a> Aid<'a> {
@@ -110,6 +117,7 @@ impl<'a> Aid<'a> {
             unpriced: false,
             unaided: BTreeSet::new(),
             told: BTreeMap::new(),
+            spent: false,
         }
     }
 
@@ -164,6 +172,7 @@ impl<'a> Aid<'a> {
             return Err(fault);
         }
         self.unaided.insert(step);
+        self.spent |= fault.kind() == Kind::Exhausted;
         if let Entry::Vacant(first) = self.told.entry(step) {
             first.insert(fault.chain());
             self.log.emit(Event::StepUnaided {
@@ -174,6 +183,11 @@ impl<'a> Aid<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Whether a model was not asked because its budget had no room for it.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent
     }
 
     /// What models were asked and cost so far.

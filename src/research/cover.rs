@@ -5,7 +5,7 @@ use futures_util::{StreamExt, stream};
 
 use crate::domain::words::share;
 use crate::domain::{
-    Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Usage,
+    Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Plan, Usage,
 };
 use crate::error::Result;
 use crate::record::Event;
@@ -186,6 +186,22 @@ impl Standing {
             ratio: self.ratio(),
         });
     }
+}
+
+/// The rows of a plan before anything was searched for.
+pub(crate) fn unseen(plan: &Plan) -> Vec<CoverageRow> {
+    let row = |it: &Item| CoverageRow {
+        id: it.id,
+        text: it.asks.clone(),
+        state: Coverage::Open,
+        score: 0.0,
+        evidence: 0,
+        sources: 0,
+        by_wave: Vec::new(),
+        proof: None,
+        gap: None,
+    };
+    plan.items().iter().map(row).collect()
 }
 
 /// The gap that a model tells; none where it only says the question or what was found again.

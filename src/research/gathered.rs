@@ -1,5 +1,5 @@
 //! What gathering hands to writing and checking.
-use crate::domain::{CoverageRow, GateVerdict, Notes, StopReason, Usage};
+use crate::domain::{CoverageRow, GateVerdict, Notes, StopReason, Strategy, Usage};
 
 use super::read::Shelf;
 
@@ -13,6 +13,8 @@ pub(crate) struct Gathered {
     pub(crate) stop: StopReason,
     pub(crate) usage: Usage,
     pub(crate) waves: u32,
+    /// How it was gathered.
+    pub(crate) strategy: Strategy,
     pub(crate) engines: Vec<String>,
     pub(crate) queries: Vec<String>,
 }

@@ -13,6 +13,7 @@ mod searches;
 mod weigh;
 
 mod check;
+mod excerpts;
 mod trust;
 mod verify;
 mod works;
@@ -88,8 +89,15 @@ pub async fn research(
     let gathered = &gathering.gathered;
 
     log.enter(Phase::Check, None);
-    let draft = verify::verify(&mut aid, gathered, &brief, question.mode, draft).await?;
-    let report = check::hold(log, run, question, &brief, draft, gathered, &aid);
+    let draft = match question.mode {
+        // Nothing was written in a model's words.
+        Mode::Evidence => draft,
+        mode => verify::verify(&mut aid, gathered, &brief, mode, draft).await?,
+    };
+    let mut report = check::hold(log, run, question, &brief, draft, gathered, &aid);
+    if question.mode == Mode::Evidence {
+        report.results = excerpts::of(gathered)?;
+    }
     if question.mode == Mode::Answer && report.answer.is_none() {
         return Err(write::nothing(&brief, gathered)?);
     }

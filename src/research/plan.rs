@@ -1,6 +1,8 @@
 //! The checklist of what a complete answer must say (rows A1, B3, D2, E4).
 use crate::domain::words::{content_stems, share, stem};
-use crate::domain::{Brief, Item, ItemId, ModelRole, Plan, Question, SectionPlan, WritingPlan};
+use crate::domain::{
+    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, SectionPlan, Strategy, WritingPlan,
+};
 use crate::error::Result;
 
 use super::aid::{Aid, Counting, Step};
@@ -42,6 +44,7 @@ pub(crate) async fn break_down(
         scope_out: &brief.scope_out,
         today: &question.asked_on,
         language: &language(Some(&brief.lang)),
+        tasks: tasks_wanted(question),
     };
     let model = Counting::of(mind);
     let answer = ask::typed(&model, asked.prompt()?, Planned::check).await;
@@ -49,12 +52,24 @@ pub(crate) async fn break_down(
     match answer {
         Ok(it) => {
             let own = unaided(brief)?;
-            Ok(earned(brief, &it.value, own.clone()).unwrap_or(own))
+            let mut plan = earned(brief, &it.value, own.clone()).unwrap_or(own);
+            plan.search_tasks = asked.sound_tasks(&it.value);
+            Ok(plan)
         }
         Err(fault) => {
             aid.without(Step::Plan, role, fault)?;
             unaided(brief)
         }
+    }
+}
+
+/// Search tasks that the plan is to name: where gathering may begin with them.
+fn tasks_wanted(question: &Question) -> u32 {
+    let method = &question.method;
+    let by_effort = || method.effort.strategy(Complexity::Simple);
+    match method.strategy.unwrap_or_else(by_effort) {
+        Strategy::Planned => method.max_initial_search_tasks,
+        _ => 0,
     }
 }
 

@@ -104,59 +104,79 @@ pub(crate) async fn read(
     world: &World,
     log: &Log,
     question: &Question,
-    mut wanted: Vec<Hit>,
+    wanted: Vec<Hit>,
     shelf: &mut Shelf,
     notes: &mut Notes,
     usage: &mut Usage,
 ) -> Result<Vec<SourceId>> {
+    let wanted = wanted.into_iter().map(|it| (it, None)).collect();
+    let fresh = read_as(world, log, question, wanted, shelf, notes, usage).await?;
+    Ok(fresh.into_iter().map(|it| it.1).collect())
+}
+
+/// The same, each for the researcher that is named beside it; gives the place among those wanted beside each source.
+pub(crate) async fn read_as(
+    world: &World,
+    log: &Log,
+    question: &Question,
+    mut wanted: Vec<(Hit, Option<&str>)>,
+    shelf: &mut Shelf,
+    notes: &mut Notes,
+    usage: &mut Usage,
+) -> Result<Vec<(usize, SourceId)>> {
     wanted.truncate(pages_left(question, usage));
-    for hit in &wanted {
+    for (hit, agent) in &wanted {
         shelf.tried.insert(hit.key().to_owned());
-        log.emit(Event::ReadStarted {
+        let told = Event::ReadStarted {
             url: hit.url.clone(),
-        });
+        };
+        log.emit_as(*agent, told);
     }
     // As in `search`: all made before the first is asked.
     let wanted: Vec<_> = wanted
         .into_iter()
-        .map(|hit| async move {
+        .enumerate()
+        .map(|(nth, (hit, agent))| async move {
             let begun = world.clock.unix_ms();
             let (page, before) = by_any(world, &hit).await;
             let ms = world.clock.unix_ms().saturating_sub(begun);
-            (hit, page, before, ms)
+            (nth, hit, agent, page, before, ms)
         })
         .collect();
     let mut answers = stream::iter(wanted).buffered(AT_ONCE);
     let mut fresh = Vec::new();
-    while let Some((hit, page, before, ms)) = answers.next().await {
+    while let Some((nth, hit, agent, page, before, ms)) = answers.next().await {
         usage.pages += 1;
         for (reader, fault) in before {
-            log.emit(Event::Log {
+            let told = Event::Log {
                 level: "info".to_owned(),
                 message: format!("{reader} could not read {}: {}", hit.url, fault.chain()),
-            });
+            };
+            log.emit_as(agent, told);
         }
         match page {
             Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
             Err(fault) => {
                 usage.failed_pages += 1;
                 shelf.failed.insert(hit.url.clone(), fault.chain());
-                log.emit(Event::ReadFailed {
+                let told = Event::ReadFailed {
                     url: hit.url,
                     reason: reason_of(&fault),
                     message: fault.chain(),
-                });
+                };
+                log.emit_as(agent, told);
             }
             Ok(page) => {
                 let id = SourceId::new(notes.sources.len() as u32 + 1);
                 let kind = SourceKind::from(hit.vertical);
                 let source = Source::of(id, kind, &page, voice(&hit, &page)).found_as(&hit);
-                log.emit(Event::ReadCompleted {
+                let told = Event::ReadCompleted {
                     source: source.clone(),
                     sentences: page.sentences().len() as u32,
                     warnings: page.warnings.clone(),
                     ms,
-                });
+                };
+                log.emit_as(agent, told);
                 let doubted = source
                     .work
                     .retracted
@@ -177,7 +197,7 @@ pub(crate) async fn read(
                         into,
                     });
                 } else {
-                    fresh.push(id);
+                    fresh.push((nth, id));
                 }
                 shelf.pages.insert(page.hash().clone(), page);
                 notes.sources.push(source);

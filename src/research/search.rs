@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 
-use crate::domain::{Brief, Hit, Hits, ItemId, Query, Question, Usage, Vertical};
+use crate::domain::{Brief, Hit, Hits, ItemId, Query, Usage, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
 use crate::research::AT_ONCE;
@@ -20,6 +20,8 @@ const RRF_K: f32 = 60.0;
 const SAME_SITE: f32 = 0.85;
 /// Hits of an item looked at for names that lead on.
 const BEST: usize = 10;
+/// Hits that a researcher is shown (row C7).
+const SHOWN: usize = 8;
 /// How much the ranker's word counts beside the fused rank.
 const RANKER_SHARE: f32 = 0.5;
 
@@ -63,23 +65,35 @@ pub(crate) async fn search(
     found: &mut Found,
     usage: &mut Usage,
 ) -> Result<Option<Error>> {
-    let calls: Vec<(Vec<Arc<dyn SearchProvider>>, Query)> = queries
+    let queries: Vec<(&Query, Option<&str>)> = queries.iter().map(|it| (it, None)).collect();
+    search_as(world, log, &queries, found, usage).await
+}
+
+/// The same, each query for the researcher that is named beside it.
+pub(crate) async fn search_as(
+    world: &World,
+    log: &Log,
+    queries: &[(&Query, Option<&str>)],
+    found: &mut Found,
+    usage: &mut Usage,
+) -> Result<Option<Error>> {
+    let calls: Vec<(Vec<Arc<dyn SearchProvider>>, Query, Option<&str>)> = queries
         .iter()
-        .flat_map(|query| {
+        .flat_map(|(query, agent)| {
             asked(world, query)
                 .into_iter()
-                .map(|it| (it, query.clone()))
+                .map(|it| (it, (*query).clone(), *agent))
         })
-        .filter(|(engines, _)| !engines.is_empty())
+        .filter(|it| !it.0.is_empty())
         .collect();
-    for (engines, query) in &calls {
-        log.emit(started(&engines[0], query));
+    for (engines, query, agent) in &calls {
+        log.emit_as(*agent, started(&engines[0], query));
     }
     // Made before the first is asked: a closure kept across an await would not be `Send` for every
     // lifetime.
     let calls: Vec<_> = calls
         .into_iter()
-        .map(|(engines, query)| async move {
+        .map(|(engines, query, agent)| async move {
             let mut answers = Vec::new();
             for engine in engines {
                 let begun = world.clock.unix_ms();
@@ -95,17 +109,17 @@ pub(crate) async fn search(
                     break;
                 }
             }
-            (query, answers)
+            (query, agent, answers)
         })
         .collect();
     let mut answers = stream::iter(calls).buffered(AT_ONCE);
     let mut fault = None;
-    while let Some((query, answers)) = answers.next().await {
+    while let Some((query, agent, answers)) = answers.next().await {
         for (nth, it) in answers.into_iter().enumerate() {
             if nth > 0 {
-                log.emit(started(&it.engine, &query));
+                log.emit_as(agent, started(&it.engine, &query));
             }
-            if let Some(failed) = heard(log, &query, it, found, usage)? {
+            if let Some(failed) = heard(log, agent, &query, it, found, usage)? {
                 fault = Some(failed);
             }
         }
@@ -126,6 +140,7 @@ fn started(engine: &Arc<dyn SearchProvider>, query: &Query) -> Event {
 /// Takes in one answer and tells it; gives the failure that it was, if it was one.
 fn heard(
     log: &Log,
+    agent: Option<&str>,
     query: &Query,
     answered: Answered,
     found: &mut Found,
@@ -150,14 +165,15 @@ fn heard(
     };
     found.answered += u32::from(error.is_none());
     for remark in &hits.remarks {
-        log.emit(Event::Log {
+        let remark = Event::Log {
             level: "info".to_owned(),
             message: format!("{engine}: {remark}"),
-        });
+        };
+        log.emit_as(agent, remark);
     }
     let count = hits.hits.len() as u32;
     let new = found.take(query, hits.hits);
-    log.emit(Event::SearchCompleted {
+    let told = Event::SearchCompleted {
         engine,
         query: query.text.clone(),
         item: query.item,
@@ -167,7 +183,8 @@ fn heard(
         cost_usd: hits.cost_usd.unwrap_or(0.0),
         outcome,
         error,
-    });
+    };
+    log.emit_as(agent, told);
     Ok(fault)
 }
 
@@ -239,15 +256,15 @@ impl Found {
     }
 
     /// What to read next for `items`: fused ranks and the ranker's word together, near-duplicates
-    /// dropped, sites kept apart, cut to what the method reads in a round. Best first.
+    /// dropped, sites kept apart, at most `room`. Best first.
     pub(crate) async fn choose(
         &self,
         world: &World,
         log: &Log,
-        question: &Question,
         brief: &Brief,
         items: &[ItemId],
         shelf: &Shelf,
+        room: usize,
     ) -> Result<Vec<Hit>> {
         let mut totals: BTreeMap<&str, f32> = BTreeMap::new();
         for ((item, key), score) in &self.fused {
@@ -261,12 +278,27 @@ impl Found {
             .filter_map(|(key, score)| Some((self.hits.get(*key)?, *score)))
             .collect();
         let ranked = with_ranker(world, log, brief, &candidates).await?;
-        let wanted = question.method.results_per_query.max(1) as usize * items.len().clamp(2, 5);
-        let room = question
-            .budget
-            .pages
-            .map_or(wanted, |it| wanted.min(it as usize));
         Ok(spread(ranked, room))
+    }
+
+    /// The hits for `item` that a researcher is shown, and how many there are that nobody has read: each document once, the
+    /// best of them, sorted by address and title, so that the same hits are always shown in the same order (row C7).
+    pub(crate) async fn prepared(
+        &self,
+        world: &World,
+        log: &Log,
+        brief: &Brief,
+        item: ItemId,
+        shelf: &Shelf,
+    ) -> Result<(Vec<Hit>, usize)> {
+        let untried = |key: &String| self.hits.get(key).is_some_and(|it| !shelf.tried(it.key()));
+        let of_item = self.fused.keys().filter(|it| it.0 == item);
+        let all = of_item.filter(|it| untried(&it.1)).count();
+        let mut best = self
+            .choose(world, log, brief, &[item], shelf, SHOWN)
+            .await?;
+        best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
+        Ok((best, all))
     }
 }
 

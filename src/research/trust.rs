@@ -64,6 +64,23 @@ pub(crate) fn tell(
     }
 }
 
+/// Mean trust of the sources that carry evidence, as seen on the day `asked_on`; conflicts are not known before writing.
+pub(crate) fn mean(gathered: &Gathered, asked_on: &str) -> f32 {
+    let evidence = &gathered.notes.evidence;
+    let carries = |it: &&Source| evidence.iter().any(|e| e.source == it.id);
+    let mut sources: Vec<Source> = gathered
+        .notes
+        .sources
+        .iter()
+        .filter(carries)
+        .cloned()
+        .collect();
+    tell(&mut sources, gathered, &[], asked_on);
+    let scores = sources.iter().filter_map(|it| it.trust.as_ref());
+    let sum: f32 = scores.map(|it| it.score).sum();
+    sum / sources.len().max(1) as f32
+}
+
 /// Gives each side of each conflict its share of the trust of all sides. A work counts with its trust,
 /// half of it for one that is not new at all, and a work that a newer edition replaces with half of that.
 pub(crate) fn weigh(conflicts: &mut [Conflict], sources: &[Source]) {

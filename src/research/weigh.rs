@@ -3,7 +3,8 @@ use futures_util::{StreamExt, stream};
 
 use crate::domain::words::share;
 use crate::domain::{
-    Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question, SourceId,
+    BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
+    SourceId,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
@@ -48,12 +49,11 @@ pub(crate) struct Round<'a> {
     /// The sources read in this round, best first.
     pub(crate) fresh: &'a [SourceId],
     pub(crate) wave: u32,
+    /// How much is weighed of each, in chunks; by its rank where nothing is said.
+    pub(crate) chunks: Option<usize>,
 }
 
-/// Weighs the pages of a round; gives how much evidence was found.
-///
-/// With a model, it is asked about the best pages and about those in which the words alone found
-/// something; it names sentences by number, and code makes quotes of them.
+/// Weighs the pages of a round and keeps what was found; gives how much that was.
 pub(crate) async fn weigh(
     log: &Log,
     aid: &mut Aid<'_>,
@@ -62,6 +62,36 @@ pub(crate) async fn weigh(
     notes: &mut Notes,
     shelf: &Shelf,
 ) -> Result<u32> {
+    let found = found(log, aid, round, scale, notes, shelf).await?;
+    let new = found.len() as u32;
+    for it in found {
+        admit(log, None, notes, it);
+    }
+    Ok(new)
+}
+
+/// Takes evidence into the notes, where it gets its id.
+pub(crate) fn admit(log: &Log, agent: Option<&str>, notes: &mut Notes, mut it: Evidence) {
+    it.id = EvidenceId::new(notes.evidence.len() as u32 + 1);
+    let told = Event::EvidenceAdded {
+        evidence: it.clone(),
+    };
+    log.emit_as(agent, told);
+    notes.evidence.push(it);
+}
+
+/// Weighs the pages of a round; gives what was found, in the order of the pages.
+///
+/// With a model, it is asked about the best pages and about those in which the words alone found
+/// something; it names sentences by number, and code makes quotes of them.
+pub(crate) async fn found(
+    log: &Log,
+    aid: &mut Aid<'_>,
+    round: &Round<'_>,
+    scale: &mut Scale,
+    notes: &Notes,
+    shelf: &Shelf,
+) -> Result<Vec<Evidence>> {
     let Round { question, wave, .. } = *round;
     let readings: Vec<Reading<'_>> = round
         .fresh
@@ -69,10 +99,18 @@ pub(crate) async fn weigh(
         .enumerate()
         .filter_map(|(rank, id)| {
             let page = shelf.page(notes.source(*id)?)?;
+            if is_navigation(page) {
+                log.emit(Event::EvidenceRejected {
+                    url: page.url.clone(),
+                    item: notes.plan.items()[0].id,
+                    reason: "the page only leads on to others".to_owned(),
+                });
+                return None;
+            }
             Some(Reading {
                 page,
                 source: *id,
-                chunks: chunks(question, rank),
+                chunks: round.chunks.unwrap_or_else(|| chunks(question, rank)),
                 tokens: question.method.summary_tokens as usize,
             })
         })
@@ -98,7 +136,7 @@ pub(crate) async fn weigh(
         )
         .await?;
     }
-    let before = notes.evidence.len();
+    let mut all = Vec::new();
     for (reading, weighed) in readings.iter().zip(weighed) {
         let first = notes.plan.items()[0].id;
         let url = &reading.page.url;
@@ -121,15 +159,26 @@ pub(crate) async fn weigh(
                 reason,
             });
         }
-        for mut it in weighed.evidence {
-            it.id = EvidenceId::new(notes.evidence.len() as u32 + 1);
-            log.emit(Event::EvidenceAdded {
-                evidence: it.clone(),
-            });
-            notes.evidence.push(it);
+        all.extend(weighed.evidence);
+    }
+    Ok(all)
+}
+
+/// Whether a page is a list of links and no text: what a site shows to lead on.
+fn is_navigation(page: &Page) -> bool {
+    const LISTED: usize = 8;
+    let kinds = page.sentences().iter().map(|it| it.kind);
+    let (mut listed, mut told) = (0, 0);
+    for kind in kinds {
+        match kind {
+            BlockKind::ListItem => listed += 1,
+            BlockKind::Heading => {}
+            _ => told += 1,
         }
     }
-    Ok((notes.evidence.len() - before) as u32)
+    let words = |n: usize| page.sentence(n).split_whitespace().count();
+    let short = (0..page.sentences().len()).all(|n| words(n) <= 8);
+    page.url.starts_with("http") && listed >= LISTED && told == 0 && short
 }
 
 /// Adds what a model finds on the pages to what the words alone found.

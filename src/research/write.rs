@@ -75,7 +75,12 @@ pub(crate) async fn compose(
         return Err(nothing(brief, gathered)?);
     };
     let role = ModelRole::Writer;
-    if let Some(mind) = aid.mind(Step::Write, role) {
+    let mind = match question.mode {
+        // Evidence is given as it stands.
+        Mode::Evidence => None,
+        _ => aid.mind(Step::Write, role),
+    };
+    if let Some(mind) = mind {
         let desk = Desk {
             mind,
             question,

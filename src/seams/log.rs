@@ -75,6 +75,11 @@ impl Log {
 
     /// Tells one event. It is heard at once and durable at the next [`Log::flush`].
     pub fn emit(&self, event: Event) {
+        self.emit_as(None, event);
+    }
+
+    /// Tells what a researcher did: the same, with its name.
+    pub fn emit_as(&self, agent: Option<&str>, event: Event) {
         let mut state = locked(&self.state);
         if !state.told.is_empty() {
             let identity = event.identity().to_string();
@@ -94,7 +99,7 @@ impl Log {
             event,
             phase: state.phase,
             wave: state.wave,
-            agent: None,
+            agent: agent.map(str::to_owned),
             span: None,
         };
         state.waiting.push_back(envelope.clone());

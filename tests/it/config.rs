@@ -238,7 +238,8 @@ fn every_setting_reaches_the_program() {
             }
             Takes::Real(..) | Takes::MaybeReal(..) => "0.25".to_owned(),
             Takes::Bool => (row.default != "true").to_string(),
-            Takes::OneOf(_) => "max".to_owned(),
+            // None of the words is a default, but `auto` is one of a strategy.
+            Takes::OneOf(words) => words.last().unwrap().0.to_owned(),
             Takes::Path | Takes::Paths => "/somewhere/else".to_owned(),
             Takes::Words | Takes::Secret | Takes::Text => "one,two".to_owned(),
         };
@@ -352,7 +353,12 @@ fn flags_change_a_question_asked_before_and_nothing_else_of_the_settings_does() 
     // Every number of a question is a setting of its name, so that none is lost on the way.
     let named = |name: &str| SETTINGS.iter().any(|it| it.name == name);
     let keys = |it: serde_json::Value| it.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    for name in keys(serde_json::to_value(&forked.method).unwrap()) {
+    let mut method = forked.method.clone();
+    method.strategy = Some(ibid::domain::Strategy::Planned);
+    for name in keys(serde_json::to_value(&method).unwrap()) {
+        assert!(name == "team" || named(&name), "{name}");
+    }
+    for name in keys(serde_json::to_value(method.team).unwrap()) {
         assert!(named(&name), "{name}");
     }
     for name in keys(serde_json::to_value(forked.budget).unwrap()) {

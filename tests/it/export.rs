@@ -93,6 +93,7 @@ fn report_of(words: &str) -> (Report, Pages) {
                 claim(4, "Ten of 12 roofs leak.", vec![cite(1, last(0))]),
             ]],
         }],
+        results: Vec::new(),
         conflicts: vec![Conflict {
             about: words.to_owned(),
             item: ItemId::new(1),
@@ -124,6 +125,7 @@ fn report_of(words: &str) -> (Report, Pages) {
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),
+            strategy: None,
             unaided: vec!["write".to_owned()],
             stop: StopReason::CoverageReached,
             gate: GateVerdict {

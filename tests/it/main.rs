@@ -38,6 +38,7 @@ mod signals;
 mod speed;
 mod stand_in;
 mod store_contract;
+mod strategies;
 mod thought;
 mod tidy;
 mod timely;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ibid::domain::words::content_stems;
 use ibid::domain::{
     Block, BlockKind, Effort, Hit, Hits, Method, Page, PageDraft, PageHash, Query, Question,
-    Report, RunId, Traffic, Untrusted, Vertical, Work,
+    Report, RunId, Team, Traffic, Untrusted, Vertical, Work,
 };
 use ibid::record::{Envelope, Event};
 use ibid::seams::{
@@ -258,6 +258,10 @@ pub(crate) fn method() -> Method {
         min_cited_records: 5,
         min_source_domains: 3,
         completeness_threshold: 0.7,
+        trust_threshold: 1.0,
+        team: Team::default(),
+        strategy: None,
+        urls_per_query: 5,
     }
 }
 

@@ -271,6 +271,7 @@ fn report(
         findings: Vec::new(),
         sections: Vec::new(),
         conflicts: Vec::new(),
+        results: Vec::new(),
         open: Vec::new(),
         method: MethodNote {
             engines: vec!["shelf".to_owned()],
@@ -281,6 +282,7 @@ fn report(
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),
+            strategy: None,
             unaided: Vec::new(),
             stop,
             gate: GateVerdict {

@@ -115,6 +115,7 @@ words!(
         query: QueryWords,
         sentence: SentenceWords,
         gap: GapWords,
+        content: ContentWords,
         open: OpenWords,
         confidence: ConfidenceWords,
         conflict: ConflictWords,
@@ -170,6 +171,15 @@ words!(SentenceWords {
     reporting: Vec<String>,
     verbs: BTreeSet<String>,
     found_that: Vec<String>,
+});
+words!(ContentWords {
+    definition: LackWords,
+    steps: LackWords,
+    code: LackWords,
+});
+words!(LackWords {
+    gap: String,
+    query: String,
 });
 words!(GapWords {
     open: String,
@@ -243,6 +253,9 @@ const ASKED: &[(&str, &str)] = &[
     ("refine.md", include_str!("refine.md")),
     ("plan.md", include_str!("plan.md")),
     ("queries.md", include_str!("queries.md")),
+    ("supervise.md", include_str!("supervise.md")),
+    ("research.md", include_str!("research.md")),
+    ("refine_search.md", include_str!("refine_search.md")),
     ("weigh.md", include_str!("weigh.md")),
     ("cover.md", include_str!("cover.md")),
     ("write.md", include_str!("write.md")),

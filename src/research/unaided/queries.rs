@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::words::{content_stems, tokens};
-use crate::domain::{Brief, Item, Plan, Query, Question, Variation, Vertical};
+use crate::domain::{
+    Brief, Endpoint, Item, Plan, Query, Question, SearchTask, Variation, Vertical,
+};
 use crate::error::Result;
 use crate::research::prompts::{self, fill};
 use crate::seams::SearchProvider;
@@ -15,6 +17,8 @@ use super::intake::is_weak;
 pub(crate) struct Places {
     local: bool,
     outside: Vec<Vertical>,
+    /// Whether anybody is asked for news.
+    news: bool,
 }
 
 impl Places {
@@ -22,6 +26,7 @@ impl Places {
     pub(crate) fn of(search: &[Arc<dyn SearchProvider>], question: &str) -> Places {
         let serves = |it: Vertical| search.iter().any(|engine| engine.verticals().contains(&it));
         Places {
+            news: serves(Vertical::News),
             local: serves(Vertical::Local),
             outside: [
                 Vertical::Web,
@@ -38,6 +43,52 @@ impl Places {
             })
             .collect(),
         }
+    }
+
+    /// Whether there is nowhere to ask.
+    pub(crate) fn is_nowhere(&self) -> bool {
+        !self.local && self.outside.is_empty()
+    }
+
+    /// Folders alone and the outside alone, where there are both.
+    pub(crate) fn apart(&self) -> Option<(Places, Places)> {
+        let local = Places {
+            local: true,
+            ..Places::default()
+        };
+        let outside = Places {
+            local: false,
+            ..self.clone()
+        };
+        (self.local && !self.outside.is_empty()).then_some((local, outside))
+    }
+
+    /// Whether the scholarly record is asked.
+    pub(crate) fn is_scholarly(&self) -> bool {
+        let scholarly = |it: &Vertical| matches!(it, Vertical::Scholar | Vertical::Pubmed);
+        self.outside.iter().any(scholarly)
+    }
+
+    /// Whether news are asked for.
+    pub(crate) fn has_news(&self) -> bool {
+        self.outside.contains(&Vertical::News)
+    }
+
+    /// Where a search task goes: folders take all; of the outside what the endpoint names, else the first there is.
+    fn of_endpoint(&self, endpoint: Endpoint) -> Vec<Vertical> {
+        let named: &[Vertical] = match endpoint {
+            Endpoint::Search => &[Vertical::Web],
+            Endpoint::Scholar => &[Vertical::Scholar, Vertical::Pubmed],
+            Endpoint::News if self.news => &[Vertical::News],
+            Endpoint::News => &[Vertical::Web],
+        };
+        let there = |it: &&Vertical| **it == Vertical::News || self.outside.contains(it);
+        let mut outside: Vec<Vertical> = named.iter().filter(there).copied().collect();
+        if outside.is_empty() {
+            outside.extend(self.outside.first());
+        }
+        let local = self.local.then_some(Vertical::Local);
+        local.into_iter().chain(outside).collect()
     }
 
     /// Where the `nth` query for an item is asked, from 0: a folder takes all; of the outside, which is slow and counts calls,
@@ -155,6 +206,57 @@ pub(crate) fn given(
         }
     }
     placed(places, found)
+}
+
+/// The queries of a search task; none where it was asked before.
+pub(crate) fn tasked(
+    places: &Places,
+    question: &Question,
+    item: &Item,
+    task: &SearchTask,
+    variation: Variation,
+    asked: &mut BTreeSet<Vec<String>>,
+) -> Vec<Query> {
+    let mut found = Vec::new();
+    push(
+        question,
+        item,
+        variation,
+        task.query.clone(),
+        asked,
+        &mut found,
+    );
+    let Some(query) = found.pop() else {
+        return Vec::new();
+    };
+    let verticals = places.of_endpoint(task.endpoint).into_iter();
+    verticals
+        .map(|vertical| Query {
+            vertical,
+            limit: task.num_results,
+            ..query.clone()
+        })
+        .collect()
+}
+
+/// The queries of these variations for an item.
+pub(crate) fn varied(
+    places: &Places,
+    question: &Question,
+    brief: &Brief,
+    item: &Item,
+    wanted: &[Variation],
+    asked: &mut BTreeSet<Vec<String>>,
+) -> Result<Vec<Query>> {
+    let all = variations(brief, item)?;
+    let mut found = Vec::new();
+    for (variation, text) in wanted
+        .iter()
+        .filter_map(|it| all.iter().find(|row| row.0 == *it))
+    {
+        push(question, item, *variation, text.clone(), asked, &mut found);
+    }
+    Ok(placed(places, found))
 }
 
 /// Each query of an item where it is to be asked.

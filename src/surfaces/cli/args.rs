@@ -126,6 +126,9 @@ pub struct Work {
     /// quick, standard, deep, max or auto
     #[arg(long, value_name = "EFFORT")]
     pub effort: Option<String>,
+    /// checklist, planned, supervisor, coverage or auto
+    #[arg(long, value_name = "STRATEGY")]
+    pub strategy: Option<String>,
     /// Queries a round for each open item of the checklist, 2 to 10
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub breadth: Option<String>,
@@ -144,6 +147,9 @@ pub struct Work {
     /// Upper bound on rounds
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<String>,
+    /// Share of the topics that must be covered, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub completeness_threshold: Option<String>,
     /// Tokens a page summary may have, 100 to 1000
     #[arg(long, value_name = "N")]
     pub summary_tokens: Option<String>,
@@ -193,6 +199,8 @@ pub enum Command {
     Run(Ask),
     /// Answer in one line of at most 140 characters
     Answer(Ask),
+    /// Find evidence without prose: passages by source, and how far each topic is covered
+    Evidence(Ask),
     /// Show the plan for a question; spends nothing
     Plan(Ask),
     /// List runs, newest first

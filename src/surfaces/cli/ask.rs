@@ -36,13 +36,7 @@ pub(super) fn run(
                 .into(),
         );
     }
-    let question = searched(question(ask, Mode::Report, loaded, surroundings)?)?;
-    follow::writable(&ask.output, surroundings)?;
-    tell_model(&loaded.settings, console);
-    with_app(loaded, async |app| {
-        let running = app.start(question).await?;
-        follow::follow(app, running, &ask.output, surroundings, console).await
-    })
+    one(ask, Mode::Report, loaded, surroundings, console)
 }
 
 /// `ibid answer "…"`.
@@ -52,7 +46,28 @@ pub(super) fn answer(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let question = searched(question(ask, Mode::Answer, loaded, surroundings)?)?;
+    one(ask, Mode::Answer, loaded, surroundings, console)
+}
+
+/// `ibid evidence "…"`.
+pub(super) fn evidence(
+    ask: &Ask,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    one(ask, Mode::Evidence, loaded, surroundings, console)
+}
+
+/// One run in this mode.
+fn one(
+    ask: &Ask,
+    mode: Mode,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    let question = searched(question(ask, mode, loaded, surroundings)?)?;
     follow::writable(&ask.output, surroundings)?;
     tell_model(&loaded.settings, console);
     with_app(loaded, async |app| {

@@ -452,7 +452,7 @@ pub(super) fn write(
     let ending = match (form, report.mode) {
         (Form::Json, _) => "json",
         (Form::Md, Mode::Answer) => "txt",
-        (Form::Md, Mode::Report) => "md",
+        (Form::Md, Mode::Report | Mode::Evidence) => "md",
     };
     let path = place(to, &format!("{}.{ending}", report.run))?;
     put(&path, &rendered(report, form, quotes, pages))?;

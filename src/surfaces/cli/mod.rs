@@ -105,6 +105,9 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
     };
     match command {
         Command::Run(it) => ask::run(&it, &load(&it.work.flags()?)?, surroundings, console, false),
+        Command::Evidence(it) => {
+            ask::evidence(&it, &load(&it.work.flags()?)?, surroundings, console)
+        }
         Command::Answer(it) => ask::answer(&it, &load(&it.work.flags()?)?, surroundings, console),
         Command::Plan(it) => ask::plan(&it, &load(&it.work.flags()?)?, surroundings, console),
         Command::Ls { json } => runs::ls(&load(&[])?, json, console),

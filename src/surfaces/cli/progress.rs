@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::console::{Paint, bare};
-use crate::domain::{Coverage, CoverageRow, Report, RunId};
+use crate::domain::{Coverage, CoverageRow, GateStatus, Report, RunId, RuntimeProgress};
 use crate::record::{Envelope, Event, Outcome, Run};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::counted;
@@ -17,7 +17,7 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 #[derive(Debug, Clone)]
 pub struct View {
     run: Run,
-    flying: Vec<(&'static str, String)>,
+    flying: Vec<(String, &'static str, String)>,
     checked: (u32, u32),
     /// What was written last.
     written: Option<String>,
@@ -44,15 +44,19 @@ impl View {
     /// Takes in one more event.
     pub fn apply(&mut self, it: &Envelope) {
         self.run.apply(it);
+        let who = it
+            .agent
+            .as_deref()
+            .map_or_else(String::new, |it| format!("{it}  "));
         match &it.event {
             Event::SearchStarted { engine, query, .. } => {
                 self.flying
-                    .push(("searching", format!("{engine}: {query}")));
+                    .push((who, "searching", format!("{engine}: {query}")));
             }
             Event::SearchCompleted { engine, query, .. } => {
                 self.land("searching", &format!("{engine}: {query}"));
             }
-            Event::ReadStarted { url } => self.flying.push(("reading", url.clone())),
+            Event::ReadStarted { url } => self.flying.push((who, "reading", url.clone())),
             Event::ReadCompleted { source, .. } => self.land("reading", &source.url),
             Event::ReadFailed { url, .. } => self.land("reading", url),
             Event::ClaimChecked {
@@ -80,7 +84,7 @@ impl View {
         if let Some(at) = self
             .flying
             .iter()
-            .position(|it| it.0 == verb && it.1 == what)
+            .position(|it| it.1 == verb && it.2 == what)
         {
             self.flying.remove(at);
         }
@@ -89,10 +93,10 @@ impl View {
     /// The block, at most [`MAX_LINES`] lines of at most `width` columns.
     pub fn lines(&self, paint: Paint, width: usize, frame: usize, seconds: u64) -> Vec<String> {
         let mut out = vec![self.title(paint, width, seconds), self.counts(paint, width)];
-        for (nth, (verb, what)) in self.flying.iter().rev().take(2).enumerate() {
+        for (nth, (who, verb, what)) in self.flying.iter().rev().take(2).enumerate() {
             let spin = SPINNER[(frame + nth * 3) % SPINNER.len()];
-            let what = clip(&place(what), width.saturating_sub(15));
-            out.push(format!("  {} {verb:<9}  {what}", paint.cyan(spin)));
+            let what = clip(&place(what), width.saturating_sub(15 + who.len()));
+            out.push(format!("  {} {who}{verb:<9}  {what}", paint.cyan(spin)));
         }
         if let (Some(written), 0) = (&self.written, self.checked.1) {
             let text = format!("  writing    {written}");
@@ -144,6 +148,9 @@ impl View {
                 .as_ref()
                 .map_or(run.wave, |it| it.method.depth.min(it.method.max_iterations));
             parts.push(format!("wave {}/{}", run.wave, most.max(run.wave)));
+        }
+        if let Some(it) = &run.progress {
+            parts.push(format!("researchers {}", it.dispatched_research_units));
         }
         parts.push(format!("searches {}", run.searches));
         parts.push(match run.failed_pages {
@@ -354,6 +361,17 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
                 items.join("; ")
             )
         }
+        Event::StrategyChosen { strategy, reason } => {
+            format!("strategy: {} ({})", strategy.word(), line(reason))
+        }
+        Event::RuntimeProgress { progress } => supervised(progress),
+        Event::ItemUpdated { item, status } if verbose => {
+            let word = serde_json::to_value(status).unwrap_or_default();
+            format!("{item} is {}", word.as_str().unwrap_or_default())
+        }
+        Event::SearchPrepared { found, shown, .. } if verbose => {
+            format!("{shown} of {found} hits put before the researcher")
+        }
         Event::WaveStarted { items, queries } => format!(
             "wave {}: {} for {}",
             it.wave.unwrap_or(1),
@@ -473,7 +491,45 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         }
         _ => return None,
     };
-    Some(text)
+    Some(match &it.agent {
+        Some(agent) => format!("{agent}: {text}"),
+        None => text,
+    })
+}
+
+/// What a supervisor has done, as its event tells it (row C2).
+fn supervised(it: &RuntimeProgress) -> String {
+    let gate = match (it.quality_gate_status, &it.quality_gate_reason) {
+        (GateStatus::None, _) => String::new(),
+        (GateStatus::Pass, _) => "; gate passed".to_owned(),
+        (GateStatus::Retry, reason) => format!(
+            "; gate said no: {}",
+            line(reason.as_deref().unwrap_or("no reason given"))
+        ),
+    };
+    let failed = it.research_units.iter().filter_map(|unit| {
+        let why = unit.failure.as_deref()?;
+        Some(format!("; {} {}", unit.id, for_people(why)))
+    });
+    format!(
+        "researchers: {} sent out, {} skipped; {} of evidence from {}{gate}{}",
+        it.dispatched_research_units,
+        it.skipped_research_units,
+        counted(u64::from(it.evidence_record_count), "piece"),
+        counted(u64::from(it.source_domain_count), "site"),
+        failed.collect::<String>()
+    )
+}
+
+/// Why a researcher failed, in a person's words (row C9).
+fn for_people(why: &str) -> String {
+    let steps = why
+        .strip_prefix("recursion limit of ")
+        .and_then(|it| it.strip_suffix(" reached"));
+    match steps {
+        Some(steps) => format!("hit tool call limit ({steps} steps)"),
+        None => line(why),
+    }
 }
 
 /// The last line of a run: what it made and what was checked, each with its denominator.

@@ -12,6 +12,9 @@ pub(super) fn report(it: &Report, paint: Paint, width: usize) -> String {
     if let (Mode::Answer, Some(answer)) = (it.mode, &it.answer) {
         return format!("{}\n", line(&answer.text));
     }
+    if it.mode == Mode::Evidence {
+        return crate::surfaces::export::evidence::markdown(it);
+    }
     let mut page = Sheet {
         out: String::new(),
         width: width.clamp(40, 96),

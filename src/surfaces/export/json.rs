@@ -1,8 +1,8 @@
 //! A report as JSON: the final object of a run, and every claim with what carries it.
 use serde_json::{Map, Value, json};
 
-use super::{Pages, passages};
-use crate::domain::{Citation, Claim, Coverage, Page, Passage, Report, Source, words};
+use super::{Pages, evidence, passages};
+use crate::domain::{Citation, Claim, Coverage, Mode, Page, Passage, Report, Source, words};
 use crate::error::{Error, Kind};
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::markdown;
@@ -61,7 +61,16 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "num_pages": usage.pages,
         "iterations_used": run.wave,
     });
-    if let (Some(fault), Some(object)) = (fault, out.as_object_mut()) {
+    let Some(object) = out.as_object_mut() else {
+        return out;
+    };
+    if let Some(report) = report.filter(|it| it.mode == Mode::Evidence) {
+        let threshold = run.question.as_ref();
+        let threshold = threshold.map_or(0.0, |it| it.method.completeness_threshold);
+        let view = evidence::view(report, threshold);
+        object.extend(view.as_object().cloned().unwrap_or_default());
+    }
+    if let Some(fault) = fault {
         object.insert("error".to_owned(), told(&fault));
     }
     out

@@ -22,6 +22,9 @@ pub fn report(it: &Report, quotes: bool) -> String {
             .map(|it| escape::line(&it.text) + "\n")
             .unwrap_or_default();
     }
+    if it.mode == Mode::Evidence {
+        return super::evidence::markdown(it);
+    }
     let notes = Notes::of(it, quotes);
     let mut out = String::new();
     front_matter(&mut out, it);
@@ -391,6 +394,9 @@ fn method(out: &mut String, it: &Report) {
             escape::markdown(said)
         );
     }
+    if let Some(strategy) = method.strategy {
+        let _ = writeln!(out, "- Strategy: {}.", strategy.word());
+    }
     let _ = writeln!(out, "- Stopped because {}.", stopped(method.stop));
     if !method.models.is_empty() {
         let _ = writeln!(
@@ -530,9 +536,10 @@ pub fn file_name(source: &Source) -> String {
 pub fn stopped(reason: StopReason) -> &'static str {
     match reason {
         StopReason::CoverageReached => "every point is covered",
+        StopReason::TrustReached => "what was found is trusted enough",
         StopReason::NoNewEvidence => "a whole round brought nothing new",
         StopReason::MaxIterations => "the rounds were used up",
-        StopReason::BudgetUsd => "the money was spent",
+        StopReason::BudgetUsd => "what research may spend on models was spent",
         StopReason::BudgetTime => "the time was up",
         StopReason::BudgetCalls => "the calls were used up",
         StopReason::UserFinish => "it was asked to finish",

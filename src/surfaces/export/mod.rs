@@ -2,6 +2,7 @@
 //! What strangers wrote goes through [`escape`].
 pub mod audit;
 pub mod escape;
+pub mod evidence;
 pub mod json;
 pub mod markdown;
 

@@ -2,10 +2,10 @@
 use ibid::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, Counted, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceId, Finding, Gate, GateVerdict, Item, ItemId, Method, MethodNote, Mode, Notes,
-    OpenPoint, Page, PageDraft, Plan, Question, QuestionKind, Report, RunId, Section, SectionPlan,
-    Side, Source, SourceId, SourceKind, Stance, StopReason, Usage, Variation, Vertical,
-    WritingPlan,
+    EvidenceId, Finding, Gate, GateStatus, GateVerdict, Item, ItemId, ItemStatus, Method,
+    MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Plan, Question, QuestionKind, Report,
+    RunId, RuntimeProgress, Section, SectionPlan, Side, Source, SourceId, SourceKind, Stance,
+    StopReason, Strategy, Team, UnitProgress, UnitStatus, Usage, Variation, Vertical, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
@@ -58,11 +58,49 @@ fn beginning() -> Vec<Event> {
         },
         Event::BriefReady { brief: brief() },
         Event::PlanProposed { plan: plan() },
+        Event::StrategyChosen {
+            strategy: Strategy::Supervisor,
+            reason: "as asked".to_owned(),
+        },
     ]
 }
 
 fn research() -> Vec<Event> {
     vec![
+        Event::ItemUpdated {
+            item: ItemId::new(1),
+            status: ItemStatus::InProgress,
+        },
+        Event::RuntimeProgress {
+            progress: RuntimeProgress {
+                supervisor_iteration: 2,
+                dispatched_research_units: 1,
+                skipped_research_units: 1,
+                quality_gate_status: GateStatus::Retry,
+                quality_gate_reason: Some("2 of 5 evidence records".to_owned()),
+                evidence_record_count: 2,
+                source_domain_count: 1,
+                source_domains: vec!["roofs.example".to_owned()],
+                min_evidence_records: 5,
+                min_cited_records: 5,
+                min_source_domains: 3,
+                research_units: vec![UnitProgress {
+                    id: "researcher-1".to_owned(),
+                    topic: "Find out how much rain a green roof holds.".to_owned(),
+                    item: ItemId::new(1),
+                    status: UnitStatus::Failed,
+                    tool_calls: 40,
+                    evidence: 2,
+                    ms: 12,
+                    failure: Some("recursion limit of 41 reached".to_owned()),
+                }],
+            },
+        },
+        Event::SearchPrepared {
+            found: 12,
+            shown: 8,
+            llm_calls_in_preprocess: 0,
+        },
         Event::WaveStarted {
             items: vec![ItemId::new(1)],
             queries: 1,
@@ -237,6 +275,10 @@ fn method() -> Method {
         min_cited_records: 5,
         min_source_domains: 3,
         completeness_threshold: 0.75,
+        trust_threshold: 1.0,
+        team: Team::default(),
+        strategy: None,
+        urls_per_query: 5,
     }
 }
 
@@ -404,6 +446,7 @@ fn report() -> Report {
             paragraphs: vec![vec![claim(5)]],
         }],
         conflicts: vec![conflict()],
+        results: Vec::new(),
         open: vec![OpenPoint {
             item: Some(ItemId::new(1)),
             what: "who built the first".to_owned(),
@@ -418,6 +461,7 @@ fn report() -> Report {
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),
+            strategy: None,
             unaided: vec!["write".to_owned()],
             stop: StopReason::CoverageReached,
             gate: verdict(),

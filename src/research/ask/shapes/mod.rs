@@ -4,6 +4,7 @@
 //! and bound their lists, which is what stops a small model whose words are constrained by them.
 mod planning;
 mod reading;
+mod supervising;
 mod writing;
 
 pub use planning::{
@@ -11,6 +12,10 @@ pub use planning::{
     Refined,
 };
 pub use reading::{CoverAsk, Covered, Verdict, Verified, VerifyAsk, WeighAsk, Weighed, WeighedRow};
+pub use supervising::{
+    LeadAction, NoteRow, RefineSearchAsk, ResearchAsk, Researched, SuperviseAsk, Supervised,
+    TasksRow, UnitAction, UnitRow,
+};
 pub use writing::{
     AnswerAsk, Answered, EvidenceRow, WriteAsk, Written, WrittenSection, WrittenSentence,
 };
@@ -52,7 +57,7 @@ fn prompt(step: &str, schema: Value, values: &[(&str, &str)]) -> Result<Prompt> 
 fn bound(step: &str) -> u32 {
     match step {
         "answer" | "verify" | "cover" => 600,
-        "refine" | "queries" => 1_000,
+        "refine" | "queries" | "supervise" | "research" | "refine_search" => 1_000,
         _ => 2_500,
     }
 }

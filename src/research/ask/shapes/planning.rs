@@ -2,11 +2,14 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::supervising::{sound_tasks, task};
 use super::{
     at_least, list, must, object, one_of, or_none, prompt, rows, searchable, text, whole_number,
     without_citations, without_marks,
 };
-use crate::domain::{Complexity, CoverageRow, Item, ItemId, QuestionKind, Turn, Variation};
+use crate::domain::{
+    Complexity, CoverageRow, Item, ItemId, QuestionKind, SearchTask, Turn, Variation,
+};
 use crate::error::Result;
 use crate::research::ask::template::one_line;
 use crate::seams::Prompt;
@@ -132,6 +135,8 @@ pub struct PlanAsk<'a> {
     pub today: &'a str,
     /// What it is written in, by [`language`](super::language).
     pub language: &'a str,
+    /// Search tasks wanted beside it; none where they are not what gathering begins with.
+    pub tasks: u32,
 }
 
 /// The checklist and the writing plan.
@@ -149,6 +154,9 @@ pub struct Planned {
     pub sections: Vec<PlannedSection>,
     /// Anything else to obey.
     pub directives: Vec<String>,
+    /// What to search for first, where it was asked for (row A1).
+    #[serde(default)]
+    pub search_tasks: Vec<SearchTask>,
 }
 
 /// One thing that a complete answer must say.
@@ -180,9 +188,15 @@ impl PlanAsk<'_> {
     /// `Internal` if its file cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let kind = serde_json::to_value(self.kind).unwrap_or_default();
+        let tasks = match self.tasks {
+            0 => String::new(),
+            most => format!(
+                "- search_tasks: the first 1 to {most} searches, each with query (2 to 7 words), endpoint (/search for the web, /scholar for papers, /news), num_results (10 unless there is a reason) and reasoning\n"
+            ),
+        };
         prompt(
             "plan",
-            Self::schema(),
+            self.schema(),
             &[
                 ("question", self.question),
                 ("kind", kind.as_str().unwrap_or_default()),
@@ -190,25 +204,38 @@ impl PlanAsk<'_> {
                 ("scope_out", &or_none(self.scope_out.join("; "))),
                 ("today", self.today),
                 ("language", self.language),
+                ("tasks", &tasks),
             ],
         )
     }
 
-    fn schema() -> Value {
+    /// The search tasks of an answer that can be sent.
+    pub fn sound_tasks(&self, answer: &Planned) -> Vec<SearchTask> {
+        let asked = answer.items.iter().map(|it| it.asks.as_str());
+        let mut tasks = sound_tasks(answer.search_tasks.clone(), asked.chain([self.question]));
+        tasks.truncate(self.tasks as usize);
+        tasks
+    }
+
+    fn schema(&self) -> Value {
         let item = object(&[("heading", text()), ("asks", text()), ("query", text())]);
         let section = object(&[
             ("title", text()),
             ("guidance", text()),
             ("items", list(&whole_number(), 7)),
         ]);
-        object(&[
+        let mut fields = vec![
             ("complexity", one_of(&["simple", "moderate", "complex"])),
             ("items", at_least(3, list(&item, 7))),
             ("goal", text()),
             ("tone", text()),
             ("sections", list(&section, 8)),
             ("directives", list(&text(), 5)),
-        ])
+        ];
+        if self.tasks > 0 {
+            fields.push(("search_tasks", list(&task(), self.tasks as usize)));
+        }
+        object(&fields)
     }
 }
 

@@ -22,9 +22,15 @@ impl Work {
         let mut flags = Vec::new();
         let single = [
             ("effort", "--effort", &self.effort),
+            ("strategy", "--strategy", &self.strategy),
             ("breadth", "--breadth", &self.breadth),
             ("depth", "--depth", &self.depth),
             ("max_iterations", "--max-iterations", &self.max_iterations),
+            (
+                "completeness_threshold",
+                "--completeness-threshold",
+                &self.completeness_threshold,
+            ),
             ("summary_tokens", "--summary-tokens", &self.summary_tokens),
         ];
         for (name, flag, value) in single {

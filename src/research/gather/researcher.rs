@@ -1,0 +1,349 @@
+//! A researcher: one topic, tools for searching and reading, a few turns, and notes that name what they rest on (rows C4, C6
+//! to C9). Each turn is one decision made from what is known so far, by a model or by its twin without one.
+use crate::domain::words::share;
+use crate::domain::{
+    Coverage, Evidence, Hit, Item, ItemId, ModelRole, Team, UnitProgress, UnitStatus, Variation,
+};
+use crate::error::Result;
+use crate::research::aid::{Aid, Counting, Step};
+use crate::research::ask::{
+    self,
+    shapes::{ResearchAsk, Researched, UnitAction, language},
+};
+use crate::seams::{Mind, World};
+
+use super::Gathering;
+
+/// Thoughts in a row before one counts as the end: who only thinks does not research.
+const THOUGHTS: u32 = 3;
+/// Share of a claim's words that another holds which says the same.
+const SAME: f32 = 0.8;
+/// Longest reason that is told of a failure, characters (row C9).
+const REASON: usize = 180;
+
+/// One researcher at work.
+pub(super) struct Unit {
+    pub(super) id: String,
+    pub(super) topic: String,
+    pub(super) item: ItemId,
+    /// The first search, where the supervisor named one.
+    query: String,
+    /// What it may read: the hits it was last shown.
+    pub(super) hits: Vec<Hit>,
+    /// What was found, not yet in the notes.
+    pub(super) findings: Vec<Evidence>,
+    /// What it did and what came of it.
+    pub(super) trail: Vec<String>,
+    pub(super) searches: u32,
+    pub(super) calls: u32,
+    turns: u32,
+    thoughts: u32,
+    /// How many of its findings were there when it last read.
+    known: usize,
+    notes: Vec<(String, Vec<usize>)>,
+    end: Option<UnitStatus>,
+    failure: Option<String>,
+    /// Whether code has read for it, because it would have come back with nothing though hits lay before it.
+    read_for: bool,
+    began: u64,
+    ms: u64,
+}
+
+/// What a researcher does next.
+pub(super) enum Move {
+    /// Search for these words.
+    Search(Vec<String>),
+    /// Read these of its hits.
+    Read(Vec<usize>),
+    /// Nothing that others see.
+    Think(String),
+    /// Come back with these notes; none are made of the findings.
+    Finish(Vec<(String, Vec<usize>)>),
+}
+
+impl Unit {
+    pub(super) fn sent_out(nth: u32, item: ItemId, topic: String, query: String, now: u64) -> Unit {
+        Unit {
+            id: format!("researcher-{nth}"),
+            topic,
+            item,
+            query,
+            hits: Vec::new(),
+            findings: Vec::new(),
+            trail: Vec::new(),
+            searches: 0,
+            calls: 0,
+            turns: 0,
+            thoughts: 0,
+            known: 0,
+            notes: Vec::new(),
+            end: None,
+            failure: None,
+            read_for: false,
+            began: now,
+            ms: 0,
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.end.is_none()
+    }
+
+    /// Takes in what was decided: what is left of it to be done by others. Its bounds are held here.
+    pub(super) fn takes(&mut self, next: Move, team: &Team, now: u64) -> Option<Move> {
+        self.turns += 1;
+        // Turns that call no tool count too, or a model that only thinks would never be stopped.
+        if self.calls >= team.max_react_tool_calls || self.turns > team.max_react_tool_calls {
+            let steps = team.max_react_tool_calls + 1;
+            return self.read_first().or_else(|| {
+                self.fails(format!("recursion limit of {steps} reached"), now);
+                None
+            });
+        }
+        match next {
+            Move::Think(thought) => {
+                self.thoughts += 1;
+                self.trail.push(format!("thought: {thought}"));
+                if self.thoughts < THOUGHTS {
+                    return None;
+                }
+                self.read_first().or_else(|| {
+                    self.finishes(Vec::new(), now);
+                    None
+                })
+            }
+            Move::Finish(notes) => self.read_first().or_else(|| {
+                self.finishes(notes, now);
+                None
+            }),
+            Move::Search(mut queries) => {
+                self.thoughts = 0;
+                let left = team.researcher_search_budget.saturating_sub(self.searches);
+                queries.truncate(left as usize);
+                if queries.is_empty() {
+                    self.trail
+                        .push("search_web: your searches are spent".to_owned());
+                    return None;
+                }
+                self.searches += queries.len() as u32;
+                self.calls += queries.len() as u32;
+                Some(Move::Search(queries))
+            }
+            Move::Read(hits) => {
+                self.thoughts = 0;
+                self.calls += hits.len() as u32;
+                self.known = self.findings.len();
+                Some(Move::Read(hits))
+            }
+        }
+    }
+
+    /// What lies before it and nobody has read, where it would come back with nothing: once.
+    fn read_first(&mut self) -> Option<Move> {
+        let wanted = self.findings.is_empty() && !self.hits.is_empty() && !self.read_for;
+        self.read_for |= wanted;
+        wanted.then(|| Move::Read((0..self.hits.len()).collect()))
+    }
+
+    fn finishes(&mut self, notes: Vec<(String, Vec<usize>)>, now: u64) {
+        self.notes = notes;
+        self.end = Some(UnitStatus::Completed);
+        self.ms = now.saturating_sub(self.began);
+    }
+
+    /// Ends it for a reason that says nothing of the inside; what it found is kept.
+    pub(super) fn fails(&mut self, reason: String, now: u64) {
+        self.failure = Some(reason.chars().take(REASON).collect());
+        self.end = Some(UnitStatus::Failed);
+        self.ms = now.saturating_sub(self.began);
+    }
+
+    /// How it stands, as the supervisor tells it.
+    pub(super) fn progress(&self, evidence: u32) -> UnitProgress {
+        UnitProgress {
+            id: self.id.clone(),
+            topic: self.topic.clone(),
+            item: self.item,
+            status: self.end.unwrap_or(UnitStatus::Dispatched),
+            tool_calls: self.calls,
+            evidence,
+            ms: self.ms,
+            failure: self.failure.clone(),
+        }
+    }
+
+    /// Its notes as sentences; those without a finding may be read, never cited.
+    pub(super) fn said(&self) -> impl Iterator<Item = &(String, Vec<usize>)> {
+        self.notes.iter()
+    }
+
+    /// The evidence of its notes, extracted by what they cite and not by a model (row C4): so many claims, of each so many
+    /// sources. Notes that cite nothing leave the best findings.
+    pub(super) fn records(&self, team: &Team) -> Vec<usize> {
+        let mut cited = self.notes.iter().map(|it| it.1.clone());
+        let mut claims: Vec<Vec<usize>> = cited.by_ref().filter(|it| !it.is_empty()).collect();
+        if claims.is_empty() {
+            claims = self.claims();
+        }
+        let mut kept: Vec<usize> = Vec::new();
+        for claim in claims
+            .iter()
+            .take(team.max_evidence_claims_per_research_unit as usize)
+        {
+            let mut sources = Vec::new();
+            for at in claim {
+                let Some(finding) = self.findings.get(*at) else {
+                    continue;
+                };
+                if sources.contains(&finding.source) {
+                    kept.push(*at);
+                } else if sources.len() < team.max_source_urls_per_claim as usize {
+                    sources.push(finding.source);
+                    kept.push(*at);
+                }
+            }
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+
+    /// Its findings, those that say the same together, best first.
+    fn claims(&self) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..self.findings.len()).collect();
+        let own = |at: &usize| self.findings[*at].items.contains(&self.item);
+        let score = |at: &usize| self.findings[*at].score;
+        // What it was sent out for comes first; what it met on the way is kept as room is left.
+        order.sort_by(|a, b| {
+            (own(b), score(b))
+                .partial_cmp(&(own(a), score(a)))
+                .unwrap_or(std::cmp::Ordering::Equal)
+                .then(a.cmp(b))
+        });
+        let mut claims: Vec<Vec<usize>> = Vec::new();
+        for at in order {
+            let text = &self.findings[at].claim;
+            let same = |it: &&mut Vec<usize>| share(text, &self.findings[it[0]].claim) >= SAME;
+            match claims.iter_mut().find(same) {
+                Some(claim) => claim.push(at),
+                None => claims.push(vec![at]),
+            }
+        }
+        claims
+    }
+}
+
+/// What a researcher decides, and who was asked.
+pub(super) async fn decide<'m>(
+    mind: &'m Mind,
+    question: &str,
+    lang: &str,
+    searching: bool,
+    team: &Team,
+    unit: &Unit,
+) -> (Counting<'m>, Result<Move>) {
+    let hits: Vec<String> = unit.hits.iter().map(shown).collect();
+    let findings: Vec<String> = unit.findings.iter().map(|it| it.claim.clone()).collect();
+    let language = language(Some(lang));
+    let asked = ResearchAsk {
+        question,
+        topic: &unit.topic,
+        calls: (unit.calls, team.max_react_tool_calls),
+        searches: searching.then_some((unit.searches, team.researcher_search_budget)),
+        hits: &hits,
+        findings: &findings,
+        trail: &unit.trail,
+        language: &language,
+    };
+    let model = Counting::of(mind);
+    let answer = match asked.prompt() {
+        Ok(prompt) => ask::typed(&model, prompt, |it: &Researched| asked.check(it)).await,
+        Err(fault) => Err(fault),
+    };
+    let next = answer.map(|it| match it.value.action {
+        UnitAction::SearchWeb => Move::Search(asked.queries(&it.value)),
+        UnitAction::FetchUrl => Move::Read(asked.pages(&it.value)),
+        UnitAction::Think => Move::Think(it.value.thought.trim().to_owned()),
+        UnitAction::Finish => Move::Finish(asked.notes(&it.value)),
+    });
+    (model, next)
+}
+
+/// A hit as a researcher sees it.
+fn shown(hit: &Hit) -> String {
+    let words: String = hit.snippet.expose().chars().take(200).collect();
+    format!("{} ({}): {words}", hit.title, hit.url)
+}
+
+/// What a researcher does without a model: search as the item says, read the best, search for the gap if that did not answer
+/// it, and come back.
+pub(super) fn unaided(it: &Gathering<'_>, unit: &Unit, queries: Vec<String>) -> Move {
+    let answered = it
+        .standing
+        .rows
+        .iter()
+        .any(|row| row.id == unit.item && row.state == Coverage::Covered);
+    let read_in_vain = unit.calls > unit.searches && unit.findings.len() == unit.known;
+    if unit.searches == 0 {
+        return Move::Search(queries);
+    }
+    if unit.hits.is_empty() || answered || read_in_vain || unit.turns >= 4 {
+        return Move::Finish(Vec::new());
+    }
+    Move::Read((0..unit.hits.len()).collect())
+}
+
+/// The first searches of a researcher, in the order of row D3: what it was sent out with, then the item's variations.
+pub(super) fn first_words(unit: &Unit, item: &Item, breadth: u32) -> Vec<String> {
+    let mut words = vec![unit.query.clone(), item.query.clone()];
+    words.extend(item.terms.iter().take(1).cloned());
+    words.retain(|it| !it.trim().is_empty());
+    let mut once: Vec<String> = Vec::new();
+    for it in words {
+        if !once.iter().any(|had| had.eq_ignore_ascii_case(&it)) {
+            once.push(it);
+        }
+    }
+    once.truncate(breadth.max(1) as usize);
+    once
+}
+
+/// What a failed read is told as: nothing of the inside (row C8).
+pub(super) fn told(reason: &str) -> String {
+    let lower = reason.to_lowercase();
+    let code = reason
+        .split("HTTP ")
+        .nth(1)
+        .map(|it| {
+            it.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+        })
+        .filter(|it| it.len() == 3);
+    match code {
+        Some(code) => format!("remote server returned HTTP {code}"),
+        None if lower.contains("timed out") || lower.contains("timeout") => {
+            "request timed out".to_owned()
+        }
+        None if lower.contains("blocked_address") => "address not allowed".to_owned(),
+        None => "network error while fetching URL".to_owned(),
+    }
+}
+
+/// Who decides for researchers, where anybody does.
+pub(super) fn mind<'m>(aid: &mut Aid<'m>) -> Option<&'m Mind> {
+    aid.mind(Step::Research, ModelRole::Researcher)
+}
+
+/// The variation that a researcher's search counts as.
+pub(super) fn variation(unit: &Unit) -> Variation {
+    match unit.calls > unit.searches {
+        true => Variation::Gap,
+        false => Variation::Original,
+    }
+}
+
+/// What time it is.
+pub(super) fn now(world: &World) -> u64 {
+    world.clock.unix_ms()
+}

@@ -1,0 +1,81 @@
+//! What was found, without prose (row D1): how far each topic is covered, and the passages by source.
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::escape::{self, target};
+use crate::domain::{Coverage, CoverageRow, Report};
+
+/// `success`, `completeness`, the topics and the results, as row D1 names them.
+pub fn view(it: &Report, threshold: f32) -> Value {
+    let completeness = completeness(&it.coverage);
+    json!({
+        "success": completeness >= threshold,
+        "completeness": completeness,
+        "original_query": it.question,
+        "topics": it.coverage.iter().map(topic).collect::<Vec<_>>(),
+        "results": it.results.iter().map(|it| json!({
+            "url": it.url, "title": it.title, "content": it.content, "score": it.score,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn topic(it: &CoverageRow) -> Value {
+    json!({
+        "topic": it.text,
+        "covered": matches!(it.state, Coverage::Covered | Coverage::Conflict),
+        "score": it.score,
+        "evidence": it.proof,
+        "gaps": it.gap.iter().collect::<Vec<_>>(),
+    })
+}
+
+/// The share of topics that are covered, a partial one counting half; two decimals.
+pub fn completeness(rows: &[CoverageRow]) -> f32 {
+    let points: f32 = rows
+        .iter()
+        .map(|it| match it.state {
+            Coverage::Covered | Coverage::Conflict => 1.0,
+            Coverage::Partial => 0.5,
+            Coverage::Open => 0.0,
+        })
+        .sum();
+    (points / rows.len().max(1) as f32 * 100.0).round() / 100.0
+}
+
+/// The same for people, as Markdown.
+pub fn markdown(it: &Report) -> String {
+    let mut out = format!("# Evidence: {}\n\n", escape::markdown(&it.question));
+    let percent = (completeness(&it.coverage) * 100.0).round();
+    let _ = writeln!(
+        out,
+        "Covered: {percent} % of {} topics.\n",
+        it.coverage.len()
+    );
+    for row in &it.coverage {
+        let gap = row.gap.as_deref().map(escape::markdown);
+        let gap = gap.map_or_else(String::new, |it| format!(" ({it})"));
+        let _ = writeln!(
+            out,
+            "- **{}** {}{gap}",
+            row.state.judged(),
+            escape::markdown(&row.text)
+        );
+    }
+    for (nth, it) in it.results.iter().enumerate() {
+        let title = match it.title.trim() {
+            "" => it.url.as_str(),
+            title => title,
+        };
+        let _ = write!(out, "\n## {}. {}\n\n", nth + 1, escape::markdown(title));
+        let place = match target(&it.url) {
+            Some(link) => format!("<{link}>"),
+            None => escape::markdown(&it.url),
+        };
+        let _ = writeln!(out, "{place} · score {:.2}\n", it.score);
+        for piece in it.content.split('\n') {
+            let _ = writeln!(out, "> {}", escape::markdown(piece));
+        }
+    }
+    out
+}

@@ -80,7 +80,7 @@ pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<
         }
         let decision = match decision {
             Some(decision) => decision,
-            None => unaided(it, &lead, new),
+            None => unaided(it, &lead, &team, new),
         };
         match decision {
             Decision::Think(thought) => {
@@ -150,14 +150,15 @@ fn open(it: &Gathering<'_>) -> Vec<ItemId> {
     rows.iter().map(|it| it.id).collect()
 }
 
-/// What code decides: a researcher for every item that wants more, and the end when there is none.
-fn unaided(it: &Gathering<'_>, lead: &Lead, new: u32) -> Decision {
+/// What code decides: a researcher for each item that wants more, worst first, and the end when there is none.
+fn unaided(it: &Gathering<'_>, lead: &Lead, team: &Team, new: u32) -> Decision {
     let waves = it.gathered.waves;
     let open = open(it);
     if open.is_empty() || (waves > 0 && new == 0) || lead.idle > PATIENCE + 1 {
         return Decision::Complete;
     }
-    let sent = open.into_iter().filter_map(|id| {
+    let at_once = open.into_iter().take(team.max_concurrent_research_units as usize);
+    let sent = at_once.filter_map(|id| {
         let item = it.gathered.notes.plan.item(id)?;
         let gap = it.standing.gaps.get(&id);
         Some(Sent {

@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::event::RunStatusWord;
 use super::{Envelope, Event, Phase};
 use crate::domain::{
-    Brief, CoverageRow, GateVerdict, Plan, Question, Report, RunId, Source, StopReason, Usage,
+    Brief, CoverageRow, GateVerdict, Judgement, Plan, Question, Rating, Report, RunId, Source,
+    StopReason, Usage,
 };
 use crate::error::Kind;
 
@@ -69,6 +70,12 @@ pub struct Run {
     pub stop_reason: Option<StopReason>,
     /// The report, once it stands.
     pub report: Option<Box<Report>>,
+    /// How good it is, as judged last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Box<Judgement>>,
+    /// What a reader thought of it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
     /// Why the run failed.
     pub error: Option<String>,
     /// What kind of failure that was.
@@ -79,7 +86,7 @@ pub struct Run {
     pub hint: Option<String>,
     /// Time of the first event, RFC 3339.
     pub started_at: Option<String>,
-    /// Time of the last event, RFC 3339.
+    /// Time of the last event of the run itself, RFC 3339: judging and rating take none of its time.
     pub updated_at: Option<String>,
     /// Number of the last event.
     pub seq: u64,
@@ -106,6 +113,8 @@ impl Run {
             usage: Usage::default(),
             stop_reason: None,
             report: None,
+            judgement: None,
+            rating: None,
             error: None,
             failure: None,
             hint: None,
@@ -127,6 +136,9 @@ impl Run {
     /// Takes in one more event. Events must come in order.
     pub fn apply(&mut self, it: &Envelope) {
         self.seq = it.seq;
+        if it.event.is_afterword() {
+            return self.look_back(&it.event);
+        }
         self.phase = it.phase;
         self.started_at.get_or_insert_with(|| it.ts.clone());
         self.updated_at = Some(it.ts.clone());
@@ -185,7 +197,18 @@ impl Run {
             | Event::StepUnaided { .. }
             | Event::DraftDelta { .. }
             | Event::ClaimChecked { .. }
+            | Event::ReportJudged { .. }
+            | Event::ReportRated { .. }
             | Event::Log { .. } => {}
+        }
+    }
+
+    /// Takes in what was thought of the run after its end.
+    fn look_back(&mut self, event: &Event) {
+        match event {
+            Event::ReportJudged { judgement } => self.judgement = Some(judgement.clone()),
+            Event::ReportRated { rating } => self.rating = Some(rating.clone()),
+            _ => {}
         }
     }
 }

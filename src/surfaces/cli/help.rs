@@ -12,11 +12,12 @@ use crate::error::{Error, Kind, Result};
 
 /// Commands as people look for them. A test holds this against the commands there are.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Ask", &["run", "answer", "plan"]),
+    ("Ask", &["run", "answer", "plan", "batch", "rerun"]),
     (
         "Runs",
         &[
-            "ls", "show", "open", "cite", "export", "replay", "resume", "finish", "cancel", "rm",
+            "ls", "show", "open", "cite", "diff", "judge", "rate", "stats", "export", "replay",
+            "resume", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

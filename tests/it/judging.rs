@@ -203,6 +203,34 @@ fn judging_beside_a_run_is_off_unless_asked_for_and_never_in_its_way() {
     assert_eq!(judged, [false, true, false], "newest first");
 }
 
+#[test]
+fn a_judge_may_spend_no_more_than_the_budget_says() {
+    let desk = Desk::new();
+    let run = asked(&desk);
+    for budget in ["1tokens", "$0.000001"] {
+        // Nobody listens at this address: whoever were asked would say so.
+        let it: crate::cli::Outcome = desk
+            .command(&[
+                "judge",
+                &run,
+                "--json",
+                "--budget",
+                budget,
+                "--model",
+                "openai:gpt-5-mini",
+            ])
+            .env("OPENAI_API_KEY", "x")
+            .env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(it.code, 0, "{}", it.err);
+        let why = it.json()["unaided_because"].as_str().unwrap().to_owned();
+        assert!(why.contains("budget") && !why.contains("Connect"), "{why}");
+        assert_eq!(it.json()["usage"]["model_calls"], 0);
+    }
+}
+
 /// Parts over the shelf; whoever asks for a judge gets `model`.
 fn judged_by(model: Arc<dyn LanguageModel>) -> Parts {
     Parts {

@@ -4,13 +4,17 @@ use crate::record::Run;
 
 /// The parts of the answer's quality.
 pub(super) fn counted(run: &Run, report: &Report) -> Vec<Part> {
-    vec![
+    let mut parts = vec![
         coverage(run, report),
         support(report),
         confidence(report),
-        candour(run, report),
         short(report),
-    ]
+    ];
+    // One line has no room for what it leaves open.
+    if report.mode == Mode::Report {
+        parts.push(candour(run, report));
+    }
+    parts
 }
 
 pub(super) fn part(name: &str, weight: f64, score: f64, why: String) -> Part {

@@ -19,7 +19,9 @@ use super::ask::{self, fit};
 const LIFT: f64 = 0.1;
 /// How far it may lower one: it sees what counting does not.
 const LOWER: f64 = 0.4;
-/// Weight of the part that only a model sees, beside 1 for all that is counted.
+/// The parts that only a model sees.
+const ALONE: [&str; 2] = ["relevance", "strategy"];
+/// Weight of each of them, beside 1 for all that is counted.
 const UNSEEN: f64 = 0.33;
 
 /// Judges a finished run by its events: with `mind`, as far as its answers can be used, else by counting alone.
@@ -62,6 +64,8 @@ pub async fn judge(run: &Run, events: &[Envelope], mind: Option<&Mind>) -> Resul
             Err(fault) if matches!(fault.kind(), Kind::Cancelled | Kind::Internal) => {
                 return Err(fault);
             }
+            // Both often fail for one reason, which is told once.
+            Err(fault) if faults.contains(&fault.chain()) => {}
             Err(fault) => faults.push(fault.chain()),
         }
     }
@@ -82,6 +86,8 @@ fn listen(parts: &mut Vec<Part>, said: &Judged) {
                 part.score = held(part.counted.unwrap_or(part.score), score);
                 part.why = format!("{}; {}", part.why, it.why.trim());
             }
+            // Candour of an answer of one line is not counted, and so not heard.
+            None if !ALONE.contains(&it.part.as_str()) => {}
             None => parts.push(Part {
                 name: it.part.clone(),
                 weight: UNSEEN,

@@ -249,7 +249,7 @@ impl Desk<'_> {
             let hint = if again.is_empty() {
                 ""
             } else {
-                "; the same command tries again"
+                "; the same command goes on"
             };
             self.console.tell(&format!(
                 "{} of {} in {}{again}{hint} · {}",

@@ -1,7 +1,7 @@
 //! Looking back at a finished run: how good its answer is, and how good its research (row C15).
 //!
-//! Code counts what the record says. A model, where there is one, is listened to within what was counted: see
-//! [`held`]. Nothing here is part of a run.
+//! Code counts what the record says. A model, where there is one, is listened to within what was counted. Nothing here is
+//! part of a run.
 mod answer;
 mod process;
 

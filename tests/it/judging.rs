@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ibid::adapters::ranker::Lexical;
-use ibid::app::{App, Doors, Parts};
+use ibid::app::{App, Doors, Parts, Recording};
 use ibid::domain::{Budget, Judgement, ModelRole, RunId};
 use ibid::record::{Event, RunStatus};
 use ibid::seams::{LanguageModel, Mind, Models};
@@ -340,6 +340,11 @@ async fn what_a_judge_costs_is_counted_and_what_it_said_is_not_paid_for_twice() 
     let after = app.run(&run).await.unwrap();
     assert_eq!(after.usage, before.usage, "the run's own cost is as it was");
     assert_eq!(after.judgement.as_deref(), Some(&first));
+    // A recording holds the judge's calls too, and is told again without them.
+    let text = app.record(&run).await.unwrap().text().unwrap();
+    let recording = Recording::parse("judged", text.as_bytes()).unwrap();
+    let told = app.replay(&recording).await.unwrap();
+    assert!(told.differences.none(), "{:?}", told.differences);
     // Strangers' words stand in fences that they cannot leave.
     for prompt in &*model.asked.lock().unwrap() {
         let words = &prompt.messages[0].text;

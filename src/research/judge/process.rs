@@ -143,7 +143,7 @@ fn diversity(run: &Run, report: &Report) -> Part {
     };
     let score = share(voices.len().min(wanted), wanted) * (0.5 + 0.5 * spread);
     let why = format!(
-        "{} distinct voices cited of {wanted} wanted; the one cited most has {most} of {all} citations",
+        "distinct voices cited: {} of {wanted} wanted; the one cited most has {most} of {all} citations",
         voices.len()
     );
     part("diversity", 0.3, score, why)
@@ -171,7 +171,7 @@ fn variety(trail: &Trail) -> Part {
         0 => 0.0,
         n => news.iter().map(|it| (2.0 * it).min(1.0)).sum::<f64>() / n as f64,
     };
-    let why = format!("{} distinct queries", queries.len());
+    let why = format!("distinct queries: {}", queries.len());
     part("variety", 0.2, score, why)
 }
 

@@ -3,6 +3,7 @@ mod check;
 pub mod discover;
 pub mod engines;
 mod folders;
+mod judging;
 mod lock;
 mod machine;
 pub mod meaning;
@@ -35,8 +36,10 @@ use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::adapters::journal::Taken;
 pub use crate::adapters::recording::{Differences, Recording};
+pub use crate::record::{Tally, Target};
 pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
+pub use crate::research::changes::{self, Changes, changes};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};
@@ -104,14 +107,35 @@ impl App {
     /// `Usage` for an empty question or a folder that is not there, `Setup` when the store cannot be
     /// written.
     pub async fn start(&self, question: Question) -> Result<Running> {
+        self.start_as(self.new_id(), question).await
+    }
+
+    /// An id for a run that may be begun later.
+    pub fn new_id(&self) -> RunId {
+        RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits())
+    }
+
+    /// As [`App::start`], under an id that somebody has written down before, so that no run is begun that nobody knows of.
+    ///
+    /// # Errors
+    /// Those of [`App::start`]; `Internal` where there is a run of this id.
+    pub async fn start_as(&self, run: RunId, question: Question) -> Result<Running> {
         if question.text.trim().is_empty() {
             return Err(Error::new(Kind::Usage, "the question is empty")
                 .hint("ask something, as in `ibid \"what is cork?\"`"));
         }
         let question = self.frozen(question)?;
         let doors = self.doors(&question).await?;
-        let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
         self.accept(run, question, doors, None).await
+    }
+
+    /// The doors of `question`, open for as long as they are kept: runs that need the same folders meanwhile use
+    /// the same indexes. Tells what is wrong with them before a run begins.
+    ///
+    /// # Errors
+    /// Those of [`App::start`].
+    pub async fn hold(&self, question: Question) -> Result<Doors> {
+        self.doors(&self.frozen(question)?).await
     }
 
     /// Writes down that `run` was asked `question`, and begins to work on it.

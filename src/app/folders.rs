@@ -1,8 +1,8 @@
 //! Folders as doors: opened when a run or a search needs them, refreshed before the first search.
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::meaning;
 use super::parts::{Doors, Heard};
@@ -44,6 +44,44 @@ pub(super) async fn open(
         }));
     }
     Ok(folders)
+}
+
+/// Folders that are open in this process, by path: runs that work at the same time share their indexes.
+#[derive(Default)]
+pub(super) struct Shelves(Mutex<HashMap<PathBuf, Weak<Folder>>>);
+
+impl Shelves {
+    /// As [`open`], where those that somebody holds open already are not opened again.
+    pub(super) async fn open(
+        &self,
+        settings: &Settings,
+        paths: &[PathBuf],
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Result<Vec<Arc<Folder>>> {
+        let mut folders = Vec::new();
+        for path in paths {
+            present(path)?;
+            let held = self.locked().get(path).and_then(Weak::upgrade);
+            let folder = match held {
+                Some(it) => it,
+                None => {
+                    let one = std::slice::from_ref(path);
+                    let opened = open(settings, one, embedder.clone()).await?;
+                    let Some(it) = opened.into_iter().next() else {
+                        continue;
+                    };
+                    self.locked().insert(path.clone(), Arc::downgrade(&it));
+                    it
+                }
+            };
+            folders.push(folder);
+        }
+        Ok(folders)
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Weak<Folder>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Says plainly what is wrong with a folder somebody named.

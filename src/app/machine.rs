@@ -22,13 +22,16 @@ impl Parts {
         let paces = Arc::new(Paces::default());
         // Nor does a host care which run it is asked for.
         let manners = Arc::new(Manners::default());
+        let shelves = Arc::new(folders::Shelves::default());
         Parts {
             clock: system::clock(),
             chance: system::chance(),
             open: Arc::new(move |settings, question| {
                 let (limiters, paces) = (Arc::clone(&limiters), Arc::clone(&paces));
-                let manners = Arc::clone(&manners);
-                Box::pin(async move { open(settings, question, limiters, &paces, manners).await })
+                let (manners, shelves) = (Arc::clone(&manners), Arc::clone(&shelves));
+                Box::pin(async move {
+                    open(settings, question, limiters, &paces, manners, &shelves).await
+                })
             }),
             research: Arc::new(|world, log, run, question| {
                 Box::pin(research::research(world, log, run, question))
@@ -45,6 +48,7 @@ async fn open(
     limiters: Arc<Limiters>,
     paces: &Paces,
     manners: Arc<Manners>,
+    shelves: &folders::Shelves,
 ) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
     let egress = Egress::default();
@@ -55,7 +59,7 @@ async fn open(
         false => readers::cache(settings).await?,
     };
     let outside = engines::open(settings, &question.engines, paces, cache.as_ref(), &egress)?;
-    let opened = folders::open(settings, &paths, embedder).await?;
+    let opened = shelves.open(settings, &paths, embedder).await?;
     let (models, spent_before) = models::open(
         settings,
         &question.models,

@@ -174,7 +174,9 @@ pub struct Standing {
 /// Every model that the settings name, without asking any.
 pub fn standing(settings: &Settings) -> Vec<Standing> {
     let mut by_spec: BTreeMap<(&str, Option<&Endpoint>), Vec<ModelRole>> = BTreeMap::new();
-    for (role, spec) in &settings.models {
+    let judge = settings.judging.model.iter();
+    let judge = judge.map(|it| (&ModelRole::Judge, it));
+    for (role, spec) in settings.models.iter().chain(judge) {
         for (nth, one) in spec.split(',').enumerate() {
             let own = settings.endpoints.get(role).filter(|_| nth == 0);
             by_spec.entry((one.trim(), own)).or_default().push(*role);

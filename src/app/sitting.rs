@@ -249,7 +249,7 @@ async fn keep_up(
 }
 
 /// Makes durable what has left the machine since the last time.
-async fn note(run: &RunId, store: &dyn Store, egress: &Egress) -> Result<()> {
+pub(super) async fn note(run: &RunId, store: &dyn Store, egress: &Egress) -> Result<()> {
     let traffic = egress.take();
     if traffic.is_empty() {
         return Ok(());

@@ -48,6 +48,8 @@ pub struct Settings {
     pub endpoints: BTreeMap<ModelRole, Endpoint>,
     /// The variable whose key chose the models, where nobody named one.
     pub models_by_key: Option<&'static str>,
+    /// Who judges finished runs, and when.
+    pub judging: Judging,
     /// What makes vectors of texts.
     pub embedding: Server,
     /// Who puts texts in order.
@@ -115,6 +117,15 @@ impl Web {
             fresh: values.is_set("fresh"),
         }
     }
+}
+
+/// Who judges finished runs, and when.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judging {
+    /// The model, `provider:model`; without one, code judges by what it counts.
+    pub model: Option<String>,
+    /// Whether each run is judged once its report is out.
+    pub online: bool,
 }
 
 /// What the model of one role has of its own; what is empty is as for the other roles.
@@ -222,12 +233,20 @@ impl Settings {
             engines: values.list("engines").to_vec(),
             web: Web::of(values),
             contact: values.word("contact").to_owned(),
+            judging: Judging {
+                model: model_of(values, ModelRole::Judge).or_else(|| {
+                    let unnamed = values.word("models.judge").is_empty();
+                    by_key.filter(|_| unnamed).map(|it| it.0.to_owned())
+                }),
+                online: values.is_set("online_evals"),
+            },
             models: match by_key {
                 Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),
                 None => named,
             },
             endpoints: ModelRole::ALL
                 .into_iter()
+                .chain([ModelRole::Judge])
                 .map(|role| (role, Endpoint::of(values, role)))
                 .filter(|it| it.1 != Endpoint::default())
                 .collect(),
@@ -311,13 +330,19 @@ impl Settings {
 
 /// The model of each role that has one: its own, else the common one.
 fn models(values: &Resolved) -> BTreeMap<ModelRole, String> {
-    let common = values.word("model");
     ModelRole::ALL
         .into_iter()
-        .filter_map(|role| {
-            let own = values.word(&format!("models.{}", role.word()));
-            let spec = if own.is_empty() { common } else { own };
-            (!["", "none"].contains(&spec)).then(|| (role, spec.to_owned()))
-        })
+        .filter_map(|role| Some((role, model_of(values, role)?)))
         .collect()
+}
+
+/// The model of one role, if it has one.
+fn model_of(values: &Resolved, role: ModelRole) -> Option<String> {
+    let own = values.word(&format!("models.{}", role.word()));
+    let spec = if own.is_empty() {
+        values.word("model")
+    } else {
+        own
+    };
+    (!["", "none"].contains(&spec)).then(|| spec.to_owned())
 }

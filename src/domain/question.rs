@@ -74,10 +74,12 @@ pub enum ModelRole {
     Writer,
     /// Checks what was written.
     Verifier,
+    /// Judges finished runs; no part of a run.
+    Judge,
 }
 
 impl ModelRole {
-    /// All of them, in the order of the flow.
+    /// Those of a run, in the order of the flow.
     pub const ALL: [ModelRole; 5] = [
         ModelRole::Planner,
         ModelRole::Researcher,
@@ -94,6 +96,7 @@ impl ModelRole {
             ModelRole::Summarizer => "summarizer",
             ModelRole::Writer => "writer",
             ModelRole::Verifier => "verifier",
+            ModelRole::Judge => "judge",
         }
     }
 }

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ItemStatus, ModelRole,
-    Plan, Question, Report, RunId, RuntimeProgress, Source, StopReason, Strategy, Usage, Variation,
-    Vertical,
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ItemStatus, Judgement,
+    ModelRole, Plan, Question, Rating, Report, RunId, RuntimeProgress, Source, StopReason,
+    Strategy, Usage, Variation, Vertical,
 };
 use crate::error::Kind;
 
@@ -290,6 +290,12 @@ pub enum Event {
     /// The report stands.
     #[serde(rename = "report.ready")]
     ReportReady { report: Box<Report> },
+    /// The ended run was judged, again perhaps: the last judgement counts.
+    #[serde(rename = "report.judged")]
+    ReportJudged { judgement: Box<Judgement> },
+    /// A reader rated the report, again perhaps: the last rating counts.
+    #[serde(rename = "report.rated")]
+    ReportRated { rating: Rating },
     /// Something a person may want to know.
     #[serde(rename = "log")]
     Log { level: String, message: String },
@@ -337,6 +343,11 @@ impl Event {
             .ok()
             .and_then(|it| it.get("type").and_then(|it| it.as_str().map(str::to_owned)))
             .unwrap_or_default()
+    }
+
+    /// Whether it is told of an ended run by somebody who looked at it, and is no part of the run itself.
+    pub fn is_afterword(&self) -> bool {
+        matches!(self, Event::ReportJudged { .. } | Event::ReportRated { .. })
     }
 
     /// What makes this event the same story when a resumed run tells it again: its name and data

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::event::RunStatusWord;
 use super::{Envelope, Event, Phase};
 use crate::domain::{
-    Brief, CoverageRow, GateVerdict, Plan, Question, Report, RunId, RuntimeProgress, Source,
-    StopReason, Strategy, Usage,
+    Brief, CoverageRow, GateVerdict, Judgement, Plan, Question, Rating, Report, RunId,
+    RuntimeProgress, Source, StopReason, Strategy, Usage,
 };
 use crate::error::Kind;
 
@@ -76,6 +76,12 @@ pub struct Run {
     pub stop_reason: Option<StopReason>,
     /// The report, once it stands.
     pub report: Option<Box<Report>>,
+    /// How good it is, as judged last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Box<Judgement>>,
+    /// What a reader thought of it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
     /// Why the run failed.
     pub error: Option<String>,
     /// What kind of failure that was.
@@ -86,7 +92,7 @@ pub struct Run {
     pub hint: Option<String>,
     /// Time of the first event, RFC 3339.
     pub started_at: Option<String>,
-    /// Time of the last event, RFC 3339.
+    /// Time of the last event of the run itself, RFC 3339: judging and rating take none of its time.
     pub updated_at: Option<String>,
     /// Number of the last event.
     pub seq: u64,
@@ -115,6 +121,8 @@ impl Run {
             usage: Usage::default(),
             stop_reason: None,
             report: None,
+            judgement: None,
+            rating: None,
             error: None,
             failure: None,
             hint: None,
@@ -136,6 +144,9 @@ impl Run {
     /// Takes in one more event. Events must come in order.
     pub fn apply(&mut self, it: &Envelope) {
         self.seq = it.seq;
+        if it.event.is_afterword() {
+            return self.look_back(&it.event);
+        }
         self.phase = it.phase;
         self.started_at.get_or_insert_with(|| it.ts.clone());
         self.updated_at = Some(it.ts.clone());
@@ -198,7 +209,18 @@ impl Run {
             | Event::StepUnaided { .. }
             | Event::DraftDelta { .. }
             | Event::ClaimChecked { .. }
+            | Event::ReportJudged { .. }
+            | Event::ReportRated { .. }
             | Event::Log { .. } => {}
+        }
+    }
+
+    /// Takes in what was thought of the run after its end.
+    fn look_back(&mut self, event: &Event) {
+        match event {
+            Event::ReportJudged { judgement } => self.judgement = Some(judgement.clone()),
+            Event::ReportRated { rating } => self.rating = Some(rating.clone()),
+            _ => {}
         }
     }
 }

@@ -26,6 +26,8 @@ mod gathered;
 pub mod ask;
 pub mod attribution;
 pub mod audit;
+pub mod changes;
+pub mod judge;
 pub mod steps;
 
 pub(crate) mod prompts;

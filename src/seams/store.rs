@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, PageHash, RunId, Traffic, Usage};
+use crate::domain::{Page, PageHash, RunId, Traffic, Usage, Vote};
 use crate::error::Result;
 use crate::record::{Envelope, RunStatus};
 
@@ -22,6 +22,12 @@ pub struct RunRow {
     pub updated_at: String,
     /// What was spent.
     pub usage: Usage,
+    /// How good it is, 0 to 1, where it was judged: the composite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<f64>,
+    /// What a reader thought of it, where one said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Vote>,
 }
 
 /// A call to the outside: asked, and perhaps answered.

@@ -7,6 +7,7 @@
 
 mod addresses;
 mod ask;
+mod batch;
 mod check_command;
 mod cli;
 mod commands;
@@ -15,6 +16,7 @@ mod confined;
 mod crash;
 mod crash_program;
 mod dependencies;
+mod diff;
 mod documents;
 mod domain;
 mod events;
@@ -23,6 +25,7 @@ mod fetch;
 mod finding;
 mod folder;
 mod guard;
+mod judging;
 mod meaning;
 mod memory;
 mod model;

@@ -201,6 +201,39 @@ fn ctrl_c_while_indexing_stops_at_once_and_resume_goes_on() {
     assert_eq!(told(&resume.unwrap().into()), told(&whole));
 }
 
+#[test]
+fn the_first_ctrl_c_of_a_batch_finishes_the_rows_begun_and_the_second_stops_at_once() {
+    let folder = library();
+    let desk = Desk::new();
+    let rows = "{\"id\": 1, \"prompt\": \"How much does a green roof weigh?\"}\n{\"id\": 2, \"prompt\": \"How deep is its substrate?\"}\n";
+    let file = desk.write("q.jsonl", rows);
+    let lines = |name: &str| {
+        let text = std::fs::read_to_string(desk.path(name)).unwrap();
+        text.lines().count()
+    };
+    let batch = |out: &str| {
+        let folder = folder.to_str().unwrap();
+        let args = ["batch", &file, "-o", out, "--jobs", "1", "--folder", folder];
+        command(&desk, &args, false)
+    };
+    let mut held = Held::at(&desk, batch("first.jsonl"), "page.after_commit:4");
+    held.signal(Signal::INT);
+    held.says("Finishing 1 row");
+    assert_eq!(held.let_go().code, 130, "a row was not begun");
+    assert_eq!(lines("first.jsonl"), 1);
+    let mut held = Held::at(&desk, batch("second.jsonl"), "page.after_commit:3");
+    held.signal(Signal::INT);
+    held.says("Finishing 1 row");
+    held.signal(Signal::INT);
+    held.says("stopped");
+    assert_eq!(held.still_held().code, 130);
+    assert_eq!(lines("second.jsonl"), 0);
+    for out in ["first.jsonl", "second.jsonl"] {
+        assert!(batch(out).status().unwrap().success());
+        assert_eq!((lines(out), lines(&format!("{out}.runs"))), (2, 2), "{out}");
+    }
+}
+
 /// A folder of so many small documents that its index is made in two rounds.
 fn large(desk: &Desk) -> String {
     for n in 0..4_100 {

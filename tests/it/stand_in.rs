@@ -323,6 +323,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         engines: Vec::new(),
         contact: String::new(),
         models_by_key: None,
+        judging: Default::default(),
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),
         cache_dir: data_dir.join("cache"),

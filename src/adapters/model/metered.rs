@@ -13,8 +13,9 @@ use super::purse::{Charge, Purse, Reservation, Spent};
 use crate::error::{Error, Result};
 use crate::seams::{Completion, LanguageModel, Prompt, Sink, Tokens};
 
-/// The purposes of calls without which there is no report. A purpose may go on behind a dot or dash: `write.summary`.
-const FINISHING: &[&str] = &["write", "check", "verify", "answer"];
+/// The purposes of calls without which there is no report, and of judging, after which nothing else is to be paid. A purpose
+/// may go on behind a dot or dash: `write.summary`.
+const FINISHING: &[&str] = &["write", "check", "verify", "answer", "judge"];
 
 /// How long to wait for calls under way to give money back: as long as a call may take.
 const PATIENCE: Duration = Duration::from_secs(1200);

@@ -164,10 +164,13 @@ async fn append(
 fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
     let mut fold = Run::new(run.clone());
     let mut question = String::new();
+    let (mut judged, mut rating) = (None, None);
     if let Some(row) = before {
         fold.status = row.status;
         fold.usage = row.usage;
         fold.started_at = Some(row.started_at);
+        fold.updated_at = Some(row.updated_at);
+        (judged, rating) = (row.judged, row.rating);
         question = row.question;
     }
     for event in events {
@@ -180,6 +183,8 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
         started_at: fold.started_at.unwrap_or_default(),
         updated_at: fold.updated_at.unwrap_or_default(),
         usage: fold.usage,
+        judged: fold.judgement.map_or(judged, |it| Some(it.composite)),
+        rating: fold.rating.map_or(rating, |it| Some(it.vote)),
     }
 }
 

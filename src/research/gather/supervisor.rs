@@ -157,7 +157,9 @@ fn unaided(it: &Gathering<'_>, lead: &Lead, team: &Team, new: u32) -> Decision {
     if open.is_empty() || (waves > 0 && new == 0) || lead.idle > PATIENCE + 1 {
         return Decision::Complete;
     }
-    let at_once = open.into_iter().take(team.max_concurrent_research_units as usize);
+    let at_once = open
+        .into_iter()
+        .take(team.max_concurrent_research_units as usize);
     let sent = at_once.filter_map(|id| {
         let item = it.gathered.notes.plan.item(id)?;
         let gap = it.standing.gaps.get(&id);

@@ -261,6 +261,8 @@ const ASKED: &[(&str, &str)] = &[
     ("write.md", include_str!("write.md")),
     ("answer.md", include_str!("answer.md")),
     ("verify.md", include_str!("verify.md")),
+    ("judge_answer.md", include_str!("judge_answer.md")),
+    ("judge_process.md", include_str!("judge_process.md")),
 ];
 
 /// The prompt of this file, unfilled.

@@ -1,9 +1,12 @@
 //! The words of the command line.
+mod afterwards;
 mod flags;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
 
 /// Deep research whose every quote is checked against the page.
 #[derive(Debug, Parser)]
@@ -255,6 +258,22 @@ pub enum Command {
     Export(Export),
     /// Tell a recording again offline, or fork it with other settings
     Replay(Replay),
+    /// Judge a run: how good its answer is, and how good its research
+    Judge(Judge),
+    /// Say whether a report was good
+    Rate(Rate),
+    /// Show what all runs come to, beside what they should
+    Stats {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what changed from one run to another
+    Diff(Diff),
+    /// Ask the question of a run again today, and say what changed
+    Rerun(Rerun),
+    /// Answer the questions of a file, many at a time
+    Batch(Batch),
     /// Forget ended runs
     Rm {
         /// Which: r_…, the beginning of it, or `last`

@@ -77,7 +77,7 @@ fn one(
 }
 
 /// Says which model is asked where nobody named one, and what it may cost: it must not surprise.
-fn tell_model(settings: &Settings, console: Console) {
+pub(super) fn tell_model(settings: &Settings, console: Console) {
     let (Some(variable), Some(model)) = (settings.models_by_key, settings.models.values().next())
     else {
         return;
@@ -250,7 +250,7 @@ fn grouped(n: u64) -> String {
 }
 
 /// The question, if there is anything to search for it.
-fn searched(question: Question) -> Result<Question> {
+pub(super) fn searched(question: Question) -> Result<Question> {
     if question.folders.is_empty() && question.engines.is_empty() {
         return Err(Error::new(Kind::Setup, "there is nothing to search")
             .hint("name a folder of documents with --folder DIR, or engines with --engine web (`ibid engines` lists them)"));
@@ -277,7 +277,7 @@ fn engines(sources: &Sources, loaded: &Loaded, with_folders: bool) -> Result<Vec
 }
 
 /// Everything a run depends on, frozen now.
-fn question(
+pub(super) fn question(
     ask: &Ask,
     mode: Mode,
     loaded: &Loaded,

@@ -9,7 +9,9 @@ use super::asking::Asking;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::indexing::{self, Indexing};
+use super::online::online;
 use super::progress::{self, View};
+use super::signals::Signals;
 use super::view;
 use crate::app::{App, Progress, Running};
 use crate::config::Surroundings;
@@ -76,7 +78,9 @@ pub(super) async fn follow(
     }
     screen.clear();
     let pages = pages(app, run.report.as_deref()).await?;
-    deliver(&run, &pages, output, surroundings, console, began)
+    let exit = deliver(&run, &pages, output, surroundings, console, began)?;
+    online(app, &run, console).await;
+    Ok(exit)
 }
 
 /// Makes sure, before anything is spent, that the report can be written where `-o` says.
@@ -105,62 +109,6 @@ pub(super) fn writable(output: &Output, surroundings: &Surroundings) -> Result<(
     }
     rustix::fs::access(place, rustix::fs::Access::WRITE_OK)
         .map_err(|fault| wrong(&to).because(std::io::Error::from(fault)))
-}
-
-/// Does `work` unless Ctrl-C or SIGTERM comes first: that drops it, and what was indexed is kept.
-pub(super) async fn unless_stopped<T>(
-    console: Console,
-    work: impl Future<Output = std::result::Result<T, Stop>>,
-) -> std::result::Result<T, Stop> {
-    let mut signals = Signals::listen()?;
-    tokio::select! {
-        done = work => done,
-        () = signals.next() => {
-            if console.live {
-                console.wipe();
-            }
-            console.tell("stopped; what is indexed so far is kept, and the same command goes on");
-            Err(Stop::Told(Exit::Stopped))
-        }
-    }
-}
-
-/// Does `work`, which keeps nothing, unless Ctrl-C or SIGTERM comes first.
-pub(super) async fn until_stopped<T>(
-    work: impl Future<Output = Result<T>>,
-) -> std::result::Result<T, Stop> {
-    let mut signals = Signals::listen()?;
-    tokio::select! {
-        done = work => Ok(done?),
-        () = signals.next() => Err(Stop::Told(Exit::Stopped)),
-    }
-}
-
-/// Ctrl-C and SIGTERM, which mean the same.
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn listen() -> Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let listen = |kind| {
-            signal(kind)
-                .map_err(|fault| Error::new(Kind::Setup, "listening for Ctrl-C").because(fault))
-        };
-        Ok(Signals {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }
 
 /// What is shown meanwhile.
@@ -284,7 +232,7 @@ impl Screen {
 }
 
 /// Columns of stderr.
-fn columns() -> usize {
+pub(super) fn columns() -> usize {
     columns_of(std::io::stderr())
 }
 

@@ -12,11 +12,15 @@ use crate::error::{Error, Kind, Result};
 
 /// Commands as people look for them. A test holds this against the commands there are.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Ask", &["run", "answer", "evidence", "plan"]),
+    (
+        "Ask",
+        &["run", "answer", "evidence", "plan", "batch", "rerun"],
+    ),
     (
         "Runs",
         &[
-            "ls", "show", "open", "cite", "export", "replay", "resume", "finish", "cancel", "rm",
+            "ls", "show", "open", "cite", "diff", "judge", "rate", "stats", "export", "replay",
+            "resume", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

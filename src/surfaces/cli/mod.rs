@@ -2,6 +2,8 @@
 pub mod args;
 mod ask;
 mod asking;
+mod batch;
+mod changes;
 mod check;
 pub mod console;
 mod doctor;
@@ -12,11 +14,14 @@ mod guard;
 mod help;
 mod indexing;
 mod init;
+mod judging;
+mod online;
 mod outside;
 pub mod progress;
 mod replay;
 mod runs;
 mod setup;
+mod signals;
 mod view;
 mod when;
 
@@ -142,6 +147,12 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         Command::Replay(it) => {
             replay::replay(&it, &load(&it.work.flags()?)?, surroundings, console)
         }
+        Command::Judge(it) => judging::judge(&it, &load(&it.flags()?)?, console),
+        Command::Rate(it) => judging::rate(&it, &load(&[])?, console),
+        Command::Stats { json } => judging::stats(&load(&[])?, json, console),
+        Command::Diff(it) => changes::diff(&it, &load(&[])?, console),
+        Command::Rerun(it) => changes::rerun(&it, &load(&[])?, surroundings, console),
+        Command::Batch(it) => batch::batch(&it, &load(&it.work.flags()?)?, surroundings, console),
         Command::Rm { runs } => runs::rm(&load(&[])?, &runs, console),
         Command::Cite { run, n, json } => runs::cite(&load(&[])?, &run, n, json, console),
         Command::Config { action } => setup::config(action, surroundings, console),

@@ -8,6 +8,7 @@ use super::ask::{dates, folder, in_order, lang};
 use super::console::Console;
 use super::exit::{Done, Exit};
 use super::runs::find;
+use super::signals::until_stopped;
 use super::{follow, with_app};
 use crate::app::{App, Differences, Recording, Taken};
 use crate::config::{Loaded, Surroundings};
@@ -84,7 +85,7 @@ async fn tell_again(
     console: Console,
 ) -> Done {
     let began = Instant::now();
-    let told = follow::until_stopped(app.replay(recording)).await?;
+    let told = until_stopped(app.replay(recording)).await?;
     if it.output.jsonl {
         for event in &told.events {
             let line = serde_json::to_string(event)

@@ -10,10 +10,10 @@ use super::progress::clip;
 use super::{follow, with_app};
 use crate::app::App;
 use crate::config::{Loaded, Surroundings};
-use crate::domain::{Report, RunId};
+use crate::domain::{Report, RunId, Vote};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Run, RunStatus};
-use crate::seams::Order;
+use crate::seams::{Order, RunRow};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::local;
 use crate::surfaces::export::{json as as_json, passages};
@@ -54,7 +54,7 @@ pub(super) async fn find(app: &App, name: &str) -> Result<RunId> {
 ///
 /// # Errors
 /// `NotFound` where it has none: `last` is the newest run, never an older one in its place.
-async fn with_report(app: &App, name: &str) -> Result<(Run, Box<Report>)> {
+pub(super) async fn with_report(app: &App, name: &str) -> Result<(Run, Box<Report>)> {
     let run = app.run(&find(app, name).await?).await?;
     match run.report.clone() {
         Some(report) => Ok((run, report)),
@@ -133,14 +133,28 @@ pub(super) fn ls(loaded: &Loaded, json: bool, console: Console) -> Done {
             };
             let day: String = row.started_at.chars().take(16).collect();
             console.line(&format!(
-                "{}  {}  {painted}{pad} {}",
+                "{}  {}  {painted}{pad} {}{}",
                 console.out.cyan(row.run_id.as_str()),
                 console.out.dim(&day.replace('T', " ")),
-                clip(&line(&row.question), 80)
+                clip(&line(&row.question), 80),
+                thought_of(&row, console)
             ))?;
         }
         Ok(Exit::Delivered)
     })
+}
+
+/// How a run was rated and judged, after its line.
+fn thought_of(row: &RunRow, console: Console) -> String {
+    let rated = match row.rating {
+        None => String::new(),
+        Some(Vote::Up) => format!("  {}", console.out.green("rated up")),
+        Some(Vote::Down) => format!("  {}", console.out.red("rated down")),
+    };
+    let judged = row.judged.map_or_else(String::new, |it| {
+        format!("  {}", console.out.dim(&format!("judged {it:.2}")))
+    });
+    rated + &judged
 }
 
 /// `ibid show R`.

@@ -60,6 +60,8 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "num_searches": usage.searches,
         "num_pages": usage.pages,
         "iterations_used": run.wave,
+        "judgement": run.judgement,
+        "rating": run.rating,
     });
     let Some(object) = out.as_object_mut() else {
         return out;

@@ -25,9 +25,19 @@ pub fn report(it: &Report, quotes: bool) -> String {
     if it.mode == Mode::Evidence {
         return super::evidence::markdown(it);
     }
-    let notes = Notes::of(it, quotes);
     let mut out = String::new();
     front_matter(&mut out, it);
+    out + &article(it, quotes)
+}
+
+/// The report without the front matter of a file: for who keeps it as a field of something else. Of any other mode it
+/// is as [`report`] gives it.
+pub fn article(it: &Report, quotes: bool) -> String {
+    if it.mode != Mode::Report {
+        return report(it, quotes);
+    }
+    let notes = Notes::of(it, quotes);
+    let mut out = String::new();
     let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
     short_answer(&mut out, it, &notes);
     findings(&mut out, it, &notes);

@@ -1,9 +1,11 @@
 //! A report in the forms people use: Markdown ([`markdown`]) and JSON ([`json`]).
 //! What strangers wrote goes through [`escape`].
 pub mod audit;
+pub mod changes;
 pub mod escape;
 pub mod evidence;
 pub mod json;
+pub mod judgement;
 pub mod markdown;
 
 use std::collections::BTreeMap;

@@ -2,10 +2,11 @@
 use ibid::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, Counted, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceId, Finding, Gate, GateStatus, GateVerdict, Item, ItemId, ItemStatus, Method,
-    MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Plan, Question, QuestionKind, Report,
-    RunId, RuntimeProgress, Section, SectionPlan, Side, Source, SourceId, SourceKind, Stance,
-    StopReason, Strategy, Team, UnitProgress, UnitStatus, Usage, Variation, Vertical, WritingPlan,
+    EvidenceId, Finding, Gate, GateStatus, GateVerdict, Item, ItemId, ItemStatus, Judgement,
+    Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan, Quality, Question,
+    QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan, Side, Source,
+    SourceId, SourceKind, Stance, StopReason, Strategy, Team, UnitProgress, UnitStatus, Usage,
+    Variation, Vertical, Vote, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
@@ -219,6 +220,15 @@ fn ending() -> Vec<Event> {
             stop_reason: StopReason::CoverageReached,
             usage: usage(),
         },
+        Event::ReportJudged {
+            judgement: Box::new(Judgement::of(quality("coverage"), quality("diversity"))),
+        },
+        Event::ReportRated {
+            rating: Rating {
+                vote: Vote::Up,
+                note: Some("to the point".to_owned()),
+            },
+        },
         Event::Log {
             level: "info".to_owned(),
             message: "told for a person".to_owned(),
@@ -386,6 +396,17 @@ fn claim(nth: u32) -> Claim {
     };
     let text = "A green roof is a roof with plants.".to_owned();
     Claim::new(ClaimId::new(nth), text, vec![citation]).unwrap()
+}
+
+fn quality(part: &str) -> Quality {
+    Quality::of(vec![Part {
+        name: part.to_owned(),
+        weight: 1.0,
+        score: 0.5,
+        counted: Some(0.5),
+        said: None,
+        why: "1 of 2".to_owned(),
+    }])
 }
 
 fn mark() -> ConfidenceMark {

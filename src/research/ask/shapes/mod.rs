@@ -2,11 +2,13 @@
 //!
 //! A shape is not yet a noun: the step earns its nouns from it. Schemas are strict (every property required, no others)
 //! and bound their lists, which is what stops a small model whose words are constrained by them.
+mod judging;
 mod planning;
 mod reading;
 mod supervising;
 mod writing;
 
+pub use judging::{JudgeAnswerAsk, JudgeProcessAsk, Judged, JudgedPart};
 pub use planning::{
     PlanAsk, Planned, PlannedItem, PlannedSection, Queried, QueriesAsk, QueryRow, RefineAsk,
     Refined,
@@ -57,7 +59,8 @@ fn prompt(step: &str, schema: Value, values: &[(&str, &str)]) -> Result<Prompt> 
 fn bound(step: &str) -> u32 {
     match step {
         "answer" | "verify" | "cover" => 600,
-        "refine" | "queries" | "supervise" | "research" | "refine_search" => 1_000,
+        "refine" | "queries" | "supervise" | "research" | "refine_search" | "judge_answer"
+        | "judge_process" => 1_000,
         _ => 2_500,
     }
 }

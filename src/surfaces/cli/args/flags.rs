@@ -1,5 +1,5 @@
 //! Flags as settings.
-use super::{Check, Work};
+use super::{Check, Judge, Work};
 use crate::config::Flag;
 use crate::error::{Error, Kind, Result};
 
@@ -10,6 +10,21 @@ impl Check {
     /// Kind `Usage` for a role that is none.
     pub fn flags(&self) -> Result<Vec<Flag>> {
         self.model.iter().map(|it| model_flag(it)).collect()
+    }
+}
+
+impl Judge {
+    /// The settings that its flags set.
+    ///
+    /// # Errors
+    /// Kind `Usage` for a role that is none, or a budget that means nothing.
+    pub fn flags(&self) -> Result<Vec<Flag>> {
+        let work = Work {
+            model: self.model.clone(),
+            budget: self.budget.clone(),
+            ..Work::default()
+        };
+        work.flags()
     }
 }
 
@@ -86,6 +101,6 @@ fn role_setting(role: &str) -> Result<&'static str> {
         .find(|it| it.strip_prefix("models.") == Some(role));
     found.ok_or_else(|| {
         Error::new(Kind::Usage, format!("--model: there is no role `{role}`"))
-            .hint("write planner, researcher, summarizer, writer or verifier before the `=`")
+            .hint("write planner, researcher, summarizer, writer, verifier or judge before the `=`")
     })
 }

@@ -1,0 +1,169 @@
+//! Looking back at runs that have ended: judging, rating, and what all of them come to.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::lock::RunLock;
+use super::sitting::note;
+use super::{App, Tally};
+use crate::adapters::journal::{Journal, JournaledModel};
+use crate::adapters::store::SqliteStore;
+use crate::domain::{Budget, Judgement, ModelRole, Question, Rating, RunId};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, Event, Run};
+use crate::research::judge;
+use crate::seams::{LanguageModel, Mind, Store};
+
+impl App {
+    /// Judges an ended run with the judge of the settings, where there is one, and keeps what it says as an event of the
+    /// run. Within `budget`, of which money, tokens and time count. What a judge has answered once it is not asked again.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run, `Usage` for one that has not ended or has no report, `Setup` for a model that
+    /// cannot be opened, `Transient` where another process works on the run.
+    pub async fn judge(&self, run: &RunId, budget: &Budget) -> Result<Judgement> {
+        let (store, past, lock) = self.looking_back(run).await?;
+        let ended = Run::of(run.clone(), &past);
+        let asked = Question {
+            budget: *budget,
+            models: self.judge_named(),
+            ..Question::new("", "", self.settings.method.clone())
+        };
+        // Without a model nothing is opened, for nobody is asked.
+        let doors = match asked.models.is_empty() {
+            true => None,
+            false => Some((self.parts.open)(&self.settings, &asked).await?),
+        };
+        let mind = doors.as_ref().and_then(|it| it.models.of(ModelRole::Judge));
+        let (report_fault, mut faults) = mpsc::channel(1);
+        let journal = Journal::open(
+            run.clone(),
+            Arc::clone(&store) as Arc<dyn Store>,
+            Budget::default(),
+            Arc::clone(&self.at_once),
+            report_fault,
+        )
+        .await?;
+        let journal = Arc::new(journal);
+        let mind = mind.map(|it| {
+            let journaled = JournaledModel::new(Arc::clone(&it.model), journal);
+            Mind {
+                model: Arc::new(journaled) as Arc<dyn LanguageModel>,
+                window: it.window,
+            }
+        });
+        let judged = tokio::select! {
+            biased;
+            Some(fault) = faults.recv() => Err(fault),
+            judged = judge::judge(&ended, &past, mind.as_ref()) => judged,
+            () = over(budget.seconds) => {
+                let counted = judge::judge(&ended, &past, None).await;
+                counted.map(|it| Judgement {
+                    unaided_because: Some("the time of the budget is spent".to_owned()),
+                    ..it
+                })
+            }
+        };
+        if let Some(doors) = &doors {
+            note(run, &*store, &doors.egress).await?;
+        }
+        let judgement = judged?;
+        let event = Event::ReportJudged {
+            judgement: Box::new(judgement.clone()),
+        };
+        self.add(run, &store, &past, event, lock).await?;
+        Ok(judgement)
+    }
+
+    /// Keeps what a reader thinks of a run's report; what was thought before no longer counts.
+    ///
+    /// # Errors
+    /// As [`App::judge`]; `Usage` for a note that is too long.
+    pub async fn rate(&self, run: &RunId, rating: Rating) -> Result<()> {
+        let length = rating.note.as_ref().map_or(0, |it| it.chars().count());
+        if length > Rating::NOTE_CHARS {
+            return Err(Error::new(
+                Kind::Usage,
+                format!(
+                    "--note has {length} characters; allowed are at most {}",
+                    Rating::NOTE_CHARS
+                ),
+            )
+            .hint("say it shorter"));
+        }
+        let (store, past, lock) = self.looking_back(run).await?;
+        if Run::of(run.clone(), &past).report.is_none() {
+            return Err(
+                Error::new(Kind::Usage, format!("run {run} has no report to rate"))
+                    .hint("see `ibid ls` for runs that are completed"),
+            );
+        }
+        let event = Event::ReportRated { rating };
+        self.add(run, &store, &past, event, lock).await
+    }
+
+    /// What all runs kept come to.
+    pub async fn tally(&self) -> Result<Tally> {
+        let mut tally = Tally::default();
+        for row in self.runs().await? {
+            let events = self.events(&row.run_id, 0).await?;
+            tally.add(&Run::of(row.run_id, &events), &events);
+        }
+        Ok(tally)
+    }
+
+    /// An ended run, held so that nobody else adds to its story meanwhile.
+    async fn looking_back(
+        &self,
+        run: &RunId,
+    ) -> Result<(Arc<SqliteStore>, Vec<Envelope>, RunLock)> {
+        let store = self.known(run).await?;
+        let past = store.events(run, 0).await?;
+        let unended = || {
+            Error::new(Kind::Usage, format!("run {run} has not ended yet"))
+                .hint(format!("go on with it first: ibid resume {run}"))
+        };
+        if !Run::of(run.clone(), &past).status.ended() {
+            return Err(unended());
+        }
+        let lock = RunLock::need(&self.settings.data_dir, run)?;
+        // Somebody may have added to it before the lock was ours.
+        store.drain().await?;
+        let past = store.events(run, 0).await?;
+        Ok((store, past, lock))
+    }
+
+    /// Adds an afterword to a run.
+    async fn add(
+        &self,
+        run: &RunId,
+        store: &Arc<SqliteStore>,
+        past: &[Envelope],
+        event: Event,
+        lock: RunLock,
+    ) -> Result<()> {
+        // A log takes an event that was told before for one told again. Thumbs up, down and up again are three
+        // events, so only the last one counts as told.
+        let last = past.len().saturating_sub(1);
+        let log = self.log(run, store, &past[last..]);
+        log.emit(event);
+        log.flush().await?;
+        lock.retire();
+        Ok(())
+    }
+
+    /// The judge of the settings.
+    fn judge_named(&self) -> BTreeMap<ModelRole, String> {
+        let named = self.settings.judging.model.iter();
+        named.map(|it| (ModelRole::Judge, it.clone())).collect()
+    }
+}
+
+/// Returns when so many seconds are over; never without a bound.
+async fn over(seconds: Option<u64>) {
+    match seconds {
+        Some(it) => tokio::time::sleep(std::time::Duration::from_secs(it)).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,233 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Envelope, Event, FailReason, Run, RunStatus};
+use crate::domain::{Counted, SourceKind, Vote};
+
+/// What many runs come to: every count with its denominator, beside the targets of row E16.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// Runs kept.
+    pub runs: u32,
+    /// Runs by status.
+    pub statuses: BTreeMap<String, u32>,
+    /// Of the rated runs, those rated up.
+    pub rated_up: Counted,
+    /// Runs that were judged.
+    pub judged: u32,
+    /// Sums over the judged runs: answer, process, composite.
+    #[serde(skip)]
+    scores: [f64; 3],
+    /// Quotes found at their place.
+    pub quotes: Counted,
+    /// Facts that hold: sentences of reports whose quotes and numbers hold, of all that were written.
+    pub facts: Counted,
+    /// Addresses of the web that answered when they were read, of those that were asked for.
+    pub links: Counted,
+    /// Searches and page reads.
+    pub calls: u64,
+    /// Runs with a report: what the means below are over.
+    pub reports: u32,
+    /// Model calls.
+    pub model_calls: u64,
+    /// Tokens sent and received.
+    pub tokens: u64,
+    /// Dollars spent, where prices are known; judging is in [`Tally::judging_usd`].
+    pub usd: f64,
+    /// Reports of which a price is not known.
+    pub unpriced: u32,
+    /// Dollars spent on the judgements that count.
+    pub judging_usd: f64,
+    /// Seconds of each report.
+    #[serde(skip)]
+    seconds: Vec<f64>,
+    /// Tokens of each report that was made with a model.
+    #[serde(skip)]
+    spent: Vec<u64>,
+}
+
+/// A figure beside what it should be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Target {
+    /// What is measured.
+    pub name: &'static str,
+    /// What it should be, in words.
+    pub wanted: &'static str,
+    /// What it is; `None` where nothing was measured yet.
+    pub measured: Option<f64>,
+    /// Over how many.
+    pub of: u64,
+    /// Whether it is as it should be.
+    pub met: Option<bool>,
+}
+
+impl Tally {
+    /// Takes in a run and its events.
+    pub fn add(&mut self, run: &Run, events: &[Envelope]) {
+        self.runs += 1;
+        *self.statuses.entry(word(run.status)).or_default() += 1;
+        if let Some(rating) = &run.rating {
+            count(&mut self.rated_up, rating.vote == Vote::Up);
+        }
+        if let Some(it) = &run.judgement {
+            self.judged += 1;
+            let scores = [it.answer.score, it.process.score, it.composite];
+            for (sum, score) in self.scores.iter_mut().zip(scores) {
+                *sum += score;
+            }
+            self.judging_usd += it.usage.usd.unwrap_or(0.0);
+        }
+        self.links(events);
+        let Some(report) = &run.report else {
+            return;
+        };
+        self.reports += 1;
+        let checks = report.checks;
+        add(&mut self.quotes, checks.quotes);
+        self.facts.held += checks.claims.held;
+        self.facts.total += checks.claims.total + checks.removed;
+        let usage = report.usage;
+        self.calls += usage.calls();
+        self.model_calls += usage.model_calls;
+        let tokens = usage.tokens_in + usage.tokens_out;
+        self.tokens += tokens;
+        self.usd += usage.usd.unwrap_or(0.0);
+        self.unpriced += u32::from(usage.model_calls > 0 && usage.usd.is_none());
+        self.seconds.extend(seconds(run));
+        self.spent.extend((usage.model_calls > 0).then_some(tokens));
+    }
+
+    /// The addresses of the web that a run asked for, each once, and whether they answered.
+    fn links(&mut self, events: &[Envelope]) {
+        let mut asked: BTreeMap<&str, bool> = BTreeMap::new();
+        let is_web = |it: &str| it.starts_with("http://") || it.starts_with("https://");
+        for it in events {
+            match &it.event {
+                // A document of a folder may give an address as its own that nobody asked.
+                Event::ReadCompleted { source, .. } if source.kind != SourceKind::Local => {
+                    asked.insert(&source.url, true);
+                }
+                Event::ReadFailed { url, reason, .. } => {
+                    // What is there and may not be read is no dead link.
+                    let there = !matches!(
+                        reason,
+                        FailReason::NotFound | FailReason::Timeout | FailReason::Broken
+                    );
+                    asked.entry(url).or_insert(there);
+                }
+                _ => {}
+            }
+        }
+        for (url, answered) in asked {
+            if is_web(url) {
+                count(&mut self.links, answered);
+            }
+        }
+    }
+
+    /// Means over the judged runs: answer, process, composite.
+    pub fn judged_means(&self) -> Option<[f64; 3]> {
+        let n = f64::from(self.judged);
+        (self.judged > 0).then(|| self.scores.map(|it| it / n))
+    }
+
+    /// The median of the seconds that reports took.
+    pub fn median_seconds(&self) -> Option<f64> {
+        median(&self.seconds)
+    }
+
+    /// The rating as of 5: the share of thumbs up.
+    pub fn rating(&self) -> Option<f64> {
+        share(self.rated_up).map(|it| it * 5.0)
+    }
+
+    /// The targets of row E16 beside what was measured.
+    pub fn targets(&self) -> Vec<Target> {
+        let spent: Vec<f64> = self.spent.iter().map(|it| *it as f64).collect();
+        let row = |name, wanted, measured: Option<f64>, of: u64, met: fn(f64) -> bool| Target {
+            name,
+            wanted,
+            measured,
+            of,
+            met: measured.map(met),
+        };
+        vec![
+            row(
+                "facts held, share",
+                "at least 0.90",
+                share(self.facts),
+                self.facts.total.into(),
+                |it| it >= 0.9,
+            ),
+            row(
+                "links working, share",
+                "at least 0.95",
+                share(self.links),
+                self.links.total.into(),
+                |it| it >= 0.95,
+            ),
+            row(
+                "tokens a report with a model, median",
+                "at most 300000",
+                median(&spent),
+                self.spent.len() as u64,
+                |it| it <= 300_000.0,
+            ),
+            row(
+                "seconds a report, median",
+                "at most 240",
+                self.median_seconds(),
+                self.seconds.len() as u64,
+                |it| it <= 240.0,
+            ),
+            row(
+                "rating, of 5",
+                "at least 4",
+                self.rating(),
+                self.rated_up.total.into(),
+                |it| it >= 4.0,
+            ),
+        ]
+    }
+}
+
+fn count(it: &mut Counted, held: bool) {
+    it.held += u32::from(held);
+    it.total += 1;
+}
+
+fn add(sum: &mut Counted, it: Counted) {
+    sum.held += it.held;
+    sum.total += it.total;
+}
+
+fn share(it: Counted) -> Option<f64> {
+    (it.total > 0).then(|| f64::from(it.held) / f64::from(it.total))
+}
+
+/// The middle one; of an even number, the mean of the two.
+fn median(all: &[f64]) -> Option<f64> {
+    let mut sorted = all.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match (sorted.len() % 2, sorted.get(middle)) {
+        (1, Some(it)) => Some(*it),
+        (_, Some(it)) => Some((sorted[middle - 1] + it) / 2.0),
+        (_, None) => None,
+    }
+}
+
+fn seconds(run: &Run) -> Option<f64> {
+    let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+    let (begun, ended) = (at(&run.started_at)?, at(&run.updated_at)?);
+    Some((ended.as_millisecond() - begun.as_millisecond()) as f64 / 1000.0)
+}
+
+/// The wire word of a status.
+fn word(it: RunStatus) -> String {
+    serde_json::to_value(it)
+        .ok()
+        .and_then(|it| it.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}

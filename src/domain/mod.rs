@@ -13,6 +13,7 @@ mod report;
 mod segment;
 mod source;
 mod text;
+mod thread;
 pub mod words;
 pub mod work;
 
@@ -31,4 +32,5 @@ pub use report::{
 pub use segment::sentences;
 pub use source::{Source, SourceKind, Trust};
 pub use text::Untrusted;
+pub use thread::{Approval, Follows, Given, IntakeDecision, Topic};
 pub use work::Work;

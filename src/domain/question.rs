@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Budget;
+use super::{Budget, Follows, Given};
 
 /// A report, or an answer of at most 140 characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -117,6 +117,15 @@ pub struct Question {
     /// Whether the person may be asked what the question leaves open, before the research begins (row C10).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clarify: bool,
+    /// The brief and plan to go by, where the person gives them: neither is made then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<Box<Given>>,
+    /// Whether the plan waits for the person's word before anything is spent on it (row C10).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approve: bool,
+    /// What it follows, if it is a follow-up (row C11).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
     /// The model of each role, `provider:model`; a role without one is played without a model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<ModelRole, String>,
@@ -140,6 +149,9 @@ impl Question {
             lang: None,
             dialogue: Vec::new(),
             clarify: false,
+            given: None,
+            approve: false,
+            follows: None,
             models: BTreeMap::new(),
         }
     }

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ModelRole, Plan, Question,
-    Report, RunId, Source, StopReason, Usage, Variation, Vertical,
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ModelRole,
+    Plan, Question, Report, RunId, Source, StopReason, Topic, Usage, Variation, Vertical,
 };
 use crate::error::Kind;
 
@@ -136,6 +136,14 @@ pub enum Event {
     /// The run was stopped for good.
     #[serde(rename = "run.cancelled")]
     RunCancelled {},
+    /// What is done first with the question, and whether it goes on with what its thread spoke of (row C11).
+    #[serde(rename = "intake.decided")]
+    IntakeDecided {
+        decision: IntakeDecision,
+        topic: Topic,
+        awaiting_clarification: bool,
+        follows: Option<RunId>,
+    },
     /// The person is asked what the question leaves open.
     #[serde(rename = "clarify.asked")]
     ClarifyAsked { questions: Vec<String> },
@@ -148,6 +156,19 @@ pub enum Event {
     /// The plan stands.
     #[serde(rename = "plan.proposed")]
     PlanProposed { plan: Plan },
+    /// The plan waits for the person's word, for the so-manieth time; nothing is spent meanwhile.
+    #[serde(rename = "plan.waiting")]
+    PlanWaiting { attempt: u32 },
+    /// The person said what to change in it.
+    #[serde(rename = "plan.changed")]
+    PlanChanged { words: String },
+    /// The plan is gone by; `by` is `person`, or `finish` where somebody wanted an end first. `changed` says
+    /// whether it is another than the one first proposed.
+    #[serde(rename = "plan.approved")]
+    PlanApproved { by: String, changed: bool },
+    /// What earlier runs of the thread had read was weighed against this plan, without any call.
+    #[serde(rename = "known.weighed")]
+    KnownWeighed { sources: Vec<Source>, evidence: u32 },
     /// A round begins, for these items.
     #[serde(rename = "wave.started")]
     WaveStarted { items: Vec<ItemId>, queries: u32 },

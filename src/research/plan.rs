@@ -2,11 +2,12 @@
 use crate::domain::words::{content_stems, share, stem};
 use crate::domain::{Brief, Item, ItemId, ModelRole, Plan, Question, SectionPlan, WritingPlan};
 use crate::error::Result;
+use crate::seams::Prompt;
 
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
-    shapes::{PlanAsk, Planned, PlannedItem, language},
+    shapes::{PlanAsk, Planned, PlannedItem, changed, language},
 };
 use super::unaided::plan::{FEWEST, MOST};
 use super::unaided::{self, intake};
@@ -35,16 +36,8 @@ pub(crate) async fn break_down(
     let Some(mind) = aid.mind(Step::Plan, role) else {
         return unaided(brief);
     };
-    let asked = PlanAsk {
-        question: brief.asked(),
-        kind: brief.kind,
-        scope_in: &brief.scope_in,
-        scope_out: &brief.scope_out,
-        today: &question.asked_on,
-        language: &language(Some(&brief.lang)),
-    };
     let model = Counting::of(mind);
-    let answer = ask::typed(&model, asked.prompt()?, Planned::check).await;
+    let answer = ask::typed(&model, asked(question, brief)?, Planned::check).await;
     aid.settle(Step::Plan, role, model);
     match answer {
         Ok(it) => {
@@ -56,6 +49,40 @@ pub(crate) async fn break_down(
             unaided(brief)
         }
     }
+}
+
+/// The plan made anew with what the person wants changed in `before`; `None` where no model does that.
+pub(crate) async fn anew(
+    aid: &mut Aid<'_>,
+    question: &Question,
+    brief: &Brief,
+    before: &Plan,
+    wishes: &[String],
+) -> Result<Option<Plan>> {
+    let role = ModelRole::Planner;
+    let Some(mind) = aid.mind(Step::Plan, role) else {
+        return Ok(None);
+    };
+    let prompt = changed(asked(question, brief)?, before.items(), wishes)?;
+    let model = Counting::of(mind);
+    let answer = ask::typed(&model, prompt, Planned::check).await;
+    aid.settle(Step::Plan, role, model);
+    match answer {
+        Ok(it) => Ok(earned(brief, &it.value, unaided(brief)?)),
+        Err(fault) => aid.without(Step::Plan, role, fault).map(|()| None),
+    }
+}
+
+fn asked(question: &Question, brief: &Brief) -> Result<Prompt> {
+    PlanAsk {
+        question: brief.asked(),
+        kind: brief.kind,
+        scope_in: &brief.scope_in,
+        scope_out: &brief.scope_out,
+        today: &question.asked_on,
+        language: &language(Some(&brief.lang)),
+    }
+    .prompt()
 }
 
 /// The plan that a model's answer spells. The question itself always stands in it, and where it has too few items, those

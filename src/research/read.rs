@@ -38,6 +38,15 @@ impl Shelf {
         }
     }
 
+    /// Takes in a page that an earlier run of the thread has read.
+    pub(crate) fn know(&mut self, source: &Source, page: &Page) {
+        self.tried.insert(source.key().to_owned());
+        self.tried.insert(page.key().to_owned());
+        // Remembered even where it is a copy of another: what is known was told apart once already.
+        let _ = self.twin(page);
+        self.pages.insert(page.hash().clone(), page.clone());
+    }
+
     /// Whether this document was asked for before.
     pub(crate) fn tried(&self, key: &str) -> bool {
         self.tried.contains(key)

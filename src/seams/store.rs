@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, PageHash, RunId, Traffic, Usage};
+use crate::domain::{Approval, Page, PageHash, RunId, Traffic, Usage};
 use crate::error::Result;
 use crate::record::{Envelope, RunStatus};
 
@@ -22,6 +22,9 @@ pub struct RunRow {
     pub updated_at: String,
     /// What was spent.
     pub usage: Usage,
+    /// The run that it follows, if it is a follow-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<RunId>,
 }
 
 /// A call to the outside: asked, and perhaps answered.
@@ -64,7 +67,7 @@ pub struct Answered {
 }
 
 /// What somebody asks of a run from outside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Write with what there is.
@@ -73,6 +76,8 @@ pub enum Order {
     Cancel,
     /// What the person says to clarifying questions, one answer each; an empty list goes on without.
     Reply(Vec<String>),
+    /// What the person says to the plan.
+    Approve(Approval),
 }
 
 /// Keeps runs, events, answers and pages.

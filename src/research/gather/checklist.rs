@@ -1,4 +1,6 @@
 //! Round by round: ask for what is open, read what is found, weigh it, see what is covered.
+mod recall;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -113,6 +115,12 @@ impl<'a> Gathering<'a> {
             breadth,
             &mut self.asked,
         )?;
+        if self.knows_enough() {
+            self.gathered.stop = StopReason::CoverageReached;
+            return Ok(());
+        }
+        let open = self.still_open();
+        next.retain(|it| open.contains(&it.item));
         self.gathered.stop = loop {
             let wave = self.gathered.waves;
             if wave > 0

@@ -112,6 +112,7 @@ words!(
     /// Phrases by the step that uses them.
     Phrases {
         question: QuestionWords,
+        thread: ThreadWords,
         query: QueryWords,
         sentence: SentenceWords,
         gap: GapWords,
@@ -139,6 +140,17 @@ words!(QuestionWords {
     asking: Vec<String>,
     parts: Vec<String>,
     follow_up: Vec<String>,
+});
+words!(ThreadWords {
+    turning: Vec<String>,
+    leading: Vec<String>,
+    anywhere: Vec<String>,
+    more: Vec<String>,
+    than: Vec<String>,
+    pronouns: Vec<String>,
+    standing_for: Vec<String>,
+    leads: Vec<String>,
+    prepositions: Vec<String>,
 });
 words!(QueryWords {
     rephrased: String,
@@ -242,6 +254,7 @@ pub(crate) fn weak() -> &'static BTreeSet<&'static str> {
 const ASKED: &[(&str, &str)] = &[
     ("refine.md", include_str!("refine.md")),
     ("plan.md", include_str!("plan.md")),
+    ("replan.md", include_str!("replan.md")),
     ("queries.md", include_str!("queries.md")),
     ("weigh.md", include_str!("weigh.md")),
     ("cover.md", include_str!("cover.md")),

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::domain::{Complexity, CoverageRow, Item, ItemId, QuestionKind, Turn, Variation};
 use crate::error::Result;
-use crate::research::ask::template::one_line;
+use crate::research::ask::template::{one_line, render};
+use crate::research::prompts;
 use crate::seams::Prompt;
 
 /// The kinds of question as a model names them.
@@ -210,6 +211,21 @@ impl PlanAsk<'_> {
             ("directives", list(&text(), 5)),
         ])
     }
+}
+
+/// The prompt of a plan with what the person wants changed in the one before, oldest wish first.
+///
+/// # Errors
+/// `Internal` if its file cannot be filled.
+pub fn changed(mut prompt: Prompt, before: &[Item], wishes: &[String]) -> Result<Prompt> {
+    let seen = rows(before.iter().map(|it| format!("- {}", one_line(&it.asks))));
+    let wishes = rows(wishes.iter().map(|it| format!("- {}", one_line(it))));
+    let values = [("plan", seen.as_str()), ("wishes", wishes.as_str())];
+    let more = render("replan.md", prompts::asked("replan.md")?, &values)?.user;
+    if let Some(asked) = prompt.messages.last_mut() {
+        asked.text = format!("{}\n\n{more}", asked.text);
+    }
+    Ok(prompt)
 }
 
 impl Planned {

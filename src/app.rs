@@ -3,6 +3,7 @@ mod check;
 pub mod discover;
 pub mod engines;
 mod folders;
+pub mod given;
 mod lock;
 mod machine;
 pub mod meaning;

@@ -110,9 +110,7 @@ impl App {
                 Event::StepUnaided { step, reason, .. } if step == "plan" => {
                     planned.unaided = Some(reason);
                 }
-                Event::LlmCompleted {
-                    r#in, out, usd, ..
-                } => {
+                Event::LlmCompleted { r#in, out, usd, .. } => {
                     let sum = &mut planned.usage;
                     sum.model_calls += 1;
                     sum.tokens_in += r#in.unwrap_or(0);
@@ -126,10 +124,7 @@ impl App {
     }
 
     /// The pages that `run` knew from the runs before it.
-    pub(super) async fn known_pages(
-        &self,
-        steps: &[Step],
-    ) -> Result<Vec<(PageHash, Page)>> {
+    pub(super) async fn known_pages(&self, steps: &[Step]) -> Result<Vec<(PageHash, Page)>> {
         let mut pages = Vec::new();
         for source in known_of(steps) {
             let page = self.page(&source.page).await?.ok_or_else(|| {

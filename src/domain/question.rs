@@ -269,4 +269,14 @@ impl Brief {
     pub fn asked(&self) -> &str {
         self.sharpened.as_deref().unwrap_or(&self.question)
     }
+
+    /// The question with what the person said to questions back (row E3); `None` where they said nothing.
+    pub fn combined_prompt(&self) -> Option<String> {
+        let said = |it: &Clarified| {
+            let answer = it.answer.as_deref()?;
+            Some(format!("Q: {}\nA: {answer}", it.question))
+        };
+        let said: Vec<String> = self.clarified.iter().filter_map(said).collect();
+        (!said.is_empty()).then(|| format!("{}\n{}", self.question, said.join("\n")))
+    }
 }

@@ -156,14 +156,13 @@ pub enum Event {
     /// The plan stands.
     #[serde(rename = "plan.proposed")]
     PlanProposed { plan: Plan },
-    /// The plan waits for the person's word, for the so-manieth time; nothing is spent meanwhile.
+    /// The plan waits for the person's word, for asked the so-manieth time; nothing is spent meanwhile.
     #[serde(rename = "plan.waiting")]
     PlanWaiting { attempt: u32 },
     /// The person said what to change in it.
     #[serde(rename = "plan.changed")]
     PlanChanged { words: String },
-    /// The plan is gone by; `by` is `person`, or `finish` where somebody wanted an end first. `changed` says
-    /// whether it is another than the one first proposed.
+    /// The plan is gone by, and is another than the one first proposed if it was `changed`.
     #[serde(rename = "plan.approved")]
     PlanApproved { by: String, changed: bool },
     /// What earlier runs of the thread had read was weighed against this plan, without any call.

@@ -185,7 +185,10 @@ impl Run {
             Event::GateJudged { verdict } => self.gate = Some(verdict.clone()),
             Event::BudgetUpdated { usage } => self.usage = *usage,
             Event::ReportReady { report } => self.report = Some(report.clone()),
-            Event::KnownWeighed { sources, evidence: _ } => {
+            Event::KnownWeighed {
+                sources,
+                evidence: _,
+            } => {
                 self.sources.extend(sources.iter().cloned());
             }
             Event::IntakeDecided { .. }

@@ -113,7 +113,11 @@ pub async fn research(
 ///
 /// # Errors
 /// `Usage` for a question without words.
-pub async fn plan_by_model(models: &Models, log: &Log, question: &Question) -> Result<(Brief, Plan)> {
+pub async fn plan_by_model(
+    models: &Models,
+    log: &Log,
+    question: &Question,
+) -> Result<(Brief, Plan)> {
     let mut aid = Aid::new(models, log);
     let brief = intake::refine(&mut aid, &Nobody, log, question).await?;
     let plan = plan::break_down(&mut aid, question, &brief).await?;
@@ -141,4 +145,12 @@ pub fn plan(question: &Question) -> Result<(Brief, Plan)> {
     let brief = intake::unaided(question)?;
     let plan = plan::unaided(&brief)?;
     Ok((brief, plan))
+}
+
+/// The plan of a brief, without a model.
+///
+/// # Errors
+/// `Internal` where no plan comes of it.
+pub fn plan_of(brief: &Brief) -> Result<Plan> {
+    plan::unaided(brief)
 }

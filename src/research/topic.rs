@@ -29,10 +29,12 @@ pub fn topic(question: &Question) -> Result<Topic> {
     if any_phrase(&said, &words.turning) {
         return Ok(Topic::Shift);
     }
-    Ok(match goes_on(&question.text, &said, words) || shares(&question.text, &follows.turns) {
-        true => Topic::Same,
-        false => Topic::Shift,
-    })
+    Ok(
+        match goes_on(&question.text, &said, words) || shares(&question.text, &follows.turns) {
+            true => Topic::Same,
+            false => Topic::Shift,
+        },
+    )
 }
 
 fn goes_on(text: &str, said: &str, words: &ThreadWords) -> bool {
@@ -142,7 +144,11 @@ fn named(text: &str, earlier: &str, words: &ThreadWords) -> String {
         .iter()
         .find(|it| words.standing_for.contains(&it.text))
     {
-        Some(it) => format!("{}{subject}{}", &text[..it.span.start], &text[it.span.end..]),
+        Some(it) => format!(
+            "{}{subject}{}",
+            &text[..it.span.start],
+            &text[it.span.end..]
+        ),
         None => text.to_owned(),
     }
 }

@@ -49,12 +49,14 @@ impl Journal {
             (Some(page), _) => page,
             (None, Some(tape)) => tape.page(hash)?,
             (None, None) => {
-                let what = format!("page {hash}, which an earlier run of the thread has read, is gone");
+                let what =
+                    format!("page {hash}, which an earlier run of the thread has read, is gone");
                 return Err(Error::new(Kind::NotFound, what)
                     .hint("ask again without following: ibid run \"…\""));
             }
         };
-        self.kept(self.store.keep_page(&self.run, &page).await).await;
+        self.kept(self.store.keep_page(&self.run, &page).await)
+            .await;
         Ok(page)
     }
 }

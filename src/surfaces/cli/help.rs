@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 
 /// Commands as people look for them. A test holds this against the commands there are.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Ask", &["run", "answer", "plan"]),
+    ("Ask", &["run", "answer", "plan", "ask", "approve"]),
     (
         "Runs",
         &[

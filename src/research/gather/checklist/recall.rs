@@ -70,7 +70,14 @@ impl Gathering<'_> {
             .map(|it| it.id)
             .collect();
         match open.is_empty() {
-            true => self.gathered.notes.plan.items().iter().map(|it| it.id).collect(),
+            true => self
+                .gathered
+                .notes
+                .plan
+                .items()
+                .iter()
+                .map(|it| it.id)
+                .collect(),
             false => open,
         }
     }

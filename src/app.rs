@@ -328,7 +328,11 @@ impl App {
         store.drain().await?;
         let past = store.events(run, 0).await?;
         let known = Run::of(run.clone(), &past);
-        if matches!(order, Order::Approve(_)) && !known.awaiting_approval && !known.status.ended() {
+        // A word may come as soon as the run is heard to wait, which is before that is durable.
+        let asks = known.question.as_ref().is_some_and(|it| it.approve);
+        let approved = |it: &Envelope| matches!(it.event, Event::PlanApproved { .. });
+        let heeds = asks && !past.iter().any(approved);
+        if matches!(order, Order::Approve(_)) && !heeds && !known.status.ended() {
             let what = format!("run {run} does not wait for a word on its plan");
             return Err(Error::new(Kind::Usage, what)
                 .hint("a run waits for one that was asked with --approve"));

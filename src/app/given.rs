@@ -65,8 +65,14 @@ impl PlanFile {
     /// # Errors
     /// `Usage`, naming the field.
     pub fn given(&self, question: &Question) -> Result<Given> {
+        // A brief that asks something else than the question is filled in by what it asks.
+        let asked = match self.root.get("brief").and_then(|it| it.get("question")) {
+            Some(it) => self.at("brief.question").text(it)?,
+            None => question.text.clone(),
+        };
         let plain = Question {
             given: None,
+            text: asked,
             ..question.clone()
         };
         let (own, _) = research::plan(&plain)?;

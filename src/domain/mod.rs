@@ -23,14 +23,14 @@ pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
 pub use plan::{Complexity, Item, Plan, Query, SectionPlan, Variation, Vertical, WritingPlan};
 pub use question::{
-    Brief, Clarified, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn,
+    Brief, Clarified, Effort, Follows, Given, Method, Mode, ModelRole, Question, QuestionKind, Turn,
 };
 pub use report::{
     Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Finding,
-    MethodNote, OpenPoint, Report, Section, Side,
+    Followed, MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
 pub use source::{Source, SourceKind, Trust};
 pub use text::Untrusted;
-pub use thread::{Approval, Follows, Given, IntakeDecision, Topic};
+pub use thread::{Approval, IntakeDecision, Topic};
 pub use work::Work;

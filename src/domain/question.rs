@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Follows, Given};
+use super::{Budget, Plan, RunId};
 
 /// A report, or an answer of at most 140 characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -44,6 +44,17 @@ pub struct Turn {
     /// What the person said.
     #[serde(default)]
     pub user: Option<String>,
+}
+
+/// What a follow-up follows: the run before it, and what was said in the thread so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Follows {
+    /// The run before it.
+    pub run: RunId,
+    /// The questions of the thread with their short answers, oldest first. Frozen here, because the runs
+    /// before may be forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
 }
 
 /// The parts that language models play in a run. Each may have a model of its own (row A11).
@@ -279,4 +290,13 @@ impl Brief {
         let said: Vec<String> = self.clarified.iter().filter_map(said).collect();
         (!said.is_empty()).then(|| format!("{}\n{}", self.question, said.join("\n")))
     }
+}
+
+/// A brief and a plan that a person gives, instead of having them made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// The refined question.
+    pub brief: Brief,
+    /// The plan.
+    pub plan: Plan,
 }

@@ -1,17 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Brief, Plan, RunId, Turn};
-
-/// What a follow-up follows: the run before it, and what was said in the thread so far.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Follows {
-    /// The run before it.
-    pub run: RunId,
-    /// The questions of the thread with their short answers, oldest first. Frozen here, because the runs
-    /// before may be forgotten.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<Turn>,
-}
+use super::Given;
 
 /// Whether a question speaks of what its thread spoke of (row C11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,15 +22,6 @@ pub enum IntakeDecision {
     Clarify,
     /// Go on to the plan.
     Proceed,
-}
-
-/// A brief and a plan that a person gives, instead of having them made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Given {
-    /// The refined question.
-    pub brief: Brief,
-    /// The plan.
-    pub plan: Plan,
 }
 
 /// What a person says to a plan before anything is spent on it (row C10).

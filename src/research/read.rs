@@ -27,6 +27,7 @@ pub(crate) struct Shelf {
     tried: BTreeSet<String>,
     sketches: Vec<(String, Vec<u64>)>,
     failed: BTreeMap<String, String>,
+    known: u32,
 }
 
 impl Shelf {
@@ -44,7 +45,13 @@ impl Shelf {
         self.tried.insert(page.key().to_owned());
         // Remembered even where it is a copy of another: what is known was told apart once already.
         let _ = self.twin(page);
+        self.known += 1;
         self.pages.insert(page.hash().clone(), page.clone());
+    }
+
+    /// How many pages were known before anybody was asked.
+    pub(crate) fn known(&self) -> u32 {
+        self.known
     }
 
     /// Whether this document was asked for before.

@@ -121,6 +121,7 @@ fn report_of(words: &str) -> (Report, Pages) {
             waves: 2,
             pages_read: 2,
             pages_failed: vec![(words.to_owned(), words.to_owned())],
+            followed: None,
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),

@@ -41,3 +41,4 @@ mod store_contract;
 mod thought;
 mod tidy;
 mod timely;
+mod turns;

@@ -372,7 +372,8 @@ mod tests {
 
     #[test]
     fn every_prompt_has_an_example_that_cannot_be_an_answer() {
-        for (file, _) in ASKED {
+        // What changes a plan is added to the prompt of the plan, which has one.
+        for (file, _) in ASKED.iter().filter(|it| it.0 != "replan.md") {
             let said = example(file.trim_end_matches(".md"));
             assert!(!said.is_empty(), "{file}");
         }

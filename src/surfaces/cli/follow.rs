@@ -58,6 +58,9 @@ pub(super) async fn follow(
                 let indexing = preparing.borrow().is_some();
                 if asked || indexing || asking.approving() {
                     screen.clear();
+                    if asking.open() {
+                        console.tell("");
+                    }
                     let kept = if indexing { "; what is indexed so far is kept" } else { "" };
                     console.tell(&format!("stopped{kept}; go on with: ibid resume {id}"));
                     return Ok(Exit::Stopped);

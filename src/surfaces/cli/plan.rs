@@ -398,7 +398,41 @@ fn grouped(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::*;
+    use crate::config::Settings;
+
+    fn shown(made: Option<Made>) -> Shown {
+        let settings = Settings::defaults_in(Path::new("/nowhere")).unwrap();
+        let question = Question::new("What is cork?", "2026-01-15", settings.method);
+        let app = crate::app::Parts::machine();
+        let (brief, plan) = (app.plan)(&question).unwrap();
+        Shown {
+            question,
+            brief,
+            plan,
+            models: None,
+            made,
+        }
+    }
+
+    #[test]
+    fn where_the_planner_failed_the_brief_alone_is_shown_and_what_takes_over_is_said() {
+        let whole = shown(None).text(Paint(false));
+        assert!(whole.contains("A complete answer covers") && whole.contains("Q1"));
+        let failed = Some(Made {
+            failed: Some("it was away".to_owned()),
+            usd: None,
+        });
+        let it = shown(failed);
+        let alone = it.text(Paint(false));
+        assert!(
+            alone.contains("In scope") && !alone.contains("Q1"),
+            "{alone}"
+        );
+        assert!(alone.contains("(it was away). The one made without a model takes over"));
+        assert!(it.whole(Paint(false)).contains("Q1"));
+        assert_eq!(it.json()["planner_failed"], "it was away");
+    }
 
     #[test]
     fn thousands_are_set_apart() {

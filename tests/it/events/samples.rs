@@ -2,10 +2,10 @@
 use ibid::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, Counted, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceId, Finding, Gate, GateVerdict, Item, ItemId, Method, MethodNote, Mode, Notes,
-    OpenPoint, Page, PageDraft, Plan, Question, QuestionKind, Report, RunId, Section, SectionPlan,
-    Side, Source, SourceId, SourceKind, Stance, StopReason, Usage, Variation, Vertical,
-    WritingPlan,
+    EvidenceId, Finding, Gate, GateVerdict, IntakeDecision, Item, ItemId, Method, MethodNote, Mode,
+    Notes, OpenPoint, Page, PageDraft, Plan, Question, QuestionKind, Report, RunId, Section,
+    SectionPlan, Side, Source, SourceId, SourceKind, Stance, StopReason, Topic, Usage, Variation,
+    Vertical, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
@@ -50,6 +50,12 @@ fn beginning() -> Vec<Event> {
             version: VERSION,
         },
         Event::RunStarted {},
+        Event::IntakeDecided {
+            decision: IntakeDecision::Clarify,
+            topic: Topic::Shift,
+            awaiting_clarification: true,
+            follows: Some("r_01JC0000000000000000000000".parse().unwrap()),
+        },
         Event::ClarifyAsked {
             questions: vec!["Which climate is meant?".to_owned()],
         },
@@ -58,11 +64,23 @@ fn beginning() -> Vec<Event> {
         },
         Event::BriefReady { brief: brief() },
         Event::PlanProposed { plan: plan() },
+        Event::PlanWaiting { attempt: 1 },
+        Event::PlanChanged {
+            words: "Leave out the costs.".to_owned(),
+        },
+        Event::PlanApproved {
+            by: "person".to_owned(),
+            changed: true,
+        },
     ]
 }
 
 fn research() -> Vec<Event> {
     vec![
+        Event::KnownWeighed {
+            sources: vec![source()],
+            evidence: 2,
+        },
         Event::WaveStarted {
             items: vec![ItemId::new(1)],
             queries: 1,
@@ -213,6 +231,9 @@ fn question() -> Question {
         until: None,
         lang: None,
         dialogue: vec![],
+        given: None,
+        approve: false,
+        follows: None,
         clarify: false,
         models: Default::default(),
     }
@@ -415,6 +436,7 @@ fn report() -> Report {
             waves: 1,
             pages_read: 1,
             pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
+            followed: None,
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),

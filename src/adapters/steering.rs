@@ -118,11 +118,11 @@ impl Helm {
     /// wants a report, so the plan is gone by.
     async fn approval(&self, nth: usize) -> Approval {
         loop {
-            let words = self.orders().await.into_iter().filter_map(|it| match it {
+            let mut words = self.orders().await.into_iter().filter_map(|it| match it {
                 Order::Approve(word) => Some(word),
                 _ => None,
             });
-            if let Some(word) = words.skip(nth.saturating_sub(1)).next() {
+            if let Some(word) = words.nth(nth.saturating_sub(1)) {
                 return word;
             }
             if self.bounds.finishing() {

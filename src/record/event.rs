@@ -156,7 +156,7 @@ pub enum Event {
     /// The plan stands.
     #[serde(rename = "plan.proposed")]
     PlanProposed { plan: Plan },
-    /// The plan waits for the person's word, for asked the so-manieth time; nothing is spent meanwhile.
+    /// The plan waits for the person's word; `attempt` counts how often it has. Nothing is spent meanwhile.
     #[serde(rename = "plan.waiting")]
     PlanWaiting { attempt: u32 },
     /// The person said what to change in it.

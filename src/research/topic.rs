@@ -95,8 +95,10 @@ fn whole(text: &str, earlier: &str, words: &Phrases) -> String {
         true => subjects(&earlier).join(" "),
         false => bare.to_owned(),
     };
-    let rest = without_lead(&text, &words.thread);
+    let (rest, side) = without_lead(&text, &words.thread);
     let rest = rest.trim_end_matches(['?', '.', '!', ' ']);
+    let rest = rest.strip_suffix("please").unwrap_or(rest);
+    let rest = rest.trim_end_matches([',', ' ']);
     let Some(first) = tokens(rest).into_iter().next() else {
         return format!("{bare}?");
     };
@@ -109,15 +111,23 @@ fn whole(text: &str, earlier: &str, words: &Phrases) -> String {
     if telling(rest).len() >= WHOLE || words.question.asking.contains(&first.text) {
         return named(&text, &earlier, &words.thread);
     }
-    match words.thread.prepositions.contains(&first.text) {
-        true => format!("{bare} {rest}?"),
-        false => format!("{bare}, and {rest}?"),
+    if words.thread.prepositions.contains(&first.text) {
+        return format!("{bare} {rest}?");
+    }
+    // "Expand on maintenance" asks for a side of the subject, not for the earlier question once more.
+    match subjects(&earlier).first().filter(|_| side) {
+        Some(subject) => match named(rest, &earlier, &words.thread) {
+            told if told != rest => format!("{}?", capital(&told)),
+            told => format!("{} of {subject}?", capital(&told)),
+        },
+        None => format!("{bare}, and {rest}?"),
     }
 }
 
-/// `text` without what only says that it goes on.
-fn without_lead<'a>(text: &'a str, words: &ThreadWords) -> &'a str {
+/// `text` without what only says that it goes on, and whether that asks for a side of the subject.
+fn without_lead<'a>(text: &'a str, words: &ThreadWords) -> (&'a str, bool) {
     let mut rest = text;
+    let mut side = false;
     loop {
         let low = rest.to_ascii_lowercase();
         let ends = |lead: &String| {
@@ -126,8 +136,9 @@ fn without_lead<'a>(text: &'a str, words: &ThreadWords) -> &'a str {
         };
         // The longest first: "what about" and not "what".
         let Some(taken) = words.leads.iter().filter_map(ends).max() else {
-            return rest;
+            return (rest, side);
         };
+        side |= words.sides.iter().any(|it| *it == low[..taken]);
         rest = rest[taken..].trim_start_matches([' ', ',', ':', ';', '-']);
     }
 }
@@ -179,6 +190,9 @@ mod tests {
         let slopes = "How much rain does a green roof retain, and steep slopes?";
         assert_eq!(read("What about steep slopes?"), slopes);
         assert_eq!(read("Go deeper, please."), EARLIER);
+        let side = "Maintenance of green roof?";
+        assert_eq!(read("Expand on maintenance, please."), side);
+        assert_eq!(read("Tell me more about its cost"), "Green roof cost?");
     }
 
     #[test]

@@ -150,6 +150,7 @@ words!(ThreadWords {
     pronouns: Vec<String>,
     standing_for: Vec<String>,
     leads: Vec<String>,
+    sides: Vec<String>,
     prepositions: Vec<String>,
 });
 words!(QueryWords {

@@ -376,20 +376,14 @@ async fn a_model_hears_the_thread_and_asks_back_only_where_the_topic_is_another(
     };
     let (same, asked) = asked_back("And its floating?").await;
     assert!(!asked);
-    let heard = model.asked.lock().unwrap();
-    let refine: Vec<&str> = heard
-        .iter()
-        .filter(|it| it.purpose == "refine")
-        .map(|it| it.messages[0].text.as_str())
-        .collect();
-    assert!(refine[1].contains("Person: What is cork?"), "{}", refine[1]);
-    assert!(
-        refine[1].contains("Question: And its floating?"),
-        "{}",
-        refine[1]
-    );
-    drop(refine);
-    drop(heard);
+    let refine: Vec<String> = {
+        let heard = model.asked.lock().unwrap();
+        let refine = heard.iter().filter(|it| it.purpose == "refine");
+        refine.map(|it| it.messages[0].text.clone()).collect()
+    };
+    let heard = &refine[1];
+    assert!(heard.contains("Person: What is cork?"), "{heard}");
+    assert!(heard.contains("Question: And its floating?"), "{heard}");
     replays_byte_for_byte(&app.record(&same).await.unwrap()).await;
     let (_, asked) = asked_back("Who won the World Cup?").await;
     assert!(asked);

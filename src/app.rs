@@ -3,6 +3,7 @@ mod check;
 pub mod discover;
 pub mod engines;
 mod folders;
+pub mod given;
 mod judging;
 mod lock;
 mod machine;
@@ -14,6 +15,7 @@ pub mod reading;
 mod replay;
 mod sitting;
 mod timely;
+mod turns;
 pub mod web;
 
 use std::collections::BTreeMap;
@@ -43,6 +45,7 @@ pub use crate::research::changes::{self, Changes, changes};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};
+pub use turns::Planned;
 
 use lock::RunLock;
 use sitting::Sitting;
@@ -272,6 +275,10 @@ impl App {
     /// The question with all folders that are to be searched, as absolute paths: a resume from
     /// another directory or with other settings must find the same.
     fn frozen(&self, mut question: Question) -> Result<Question> {
+        if question.follows.is_some() {
+            // It is asked where the one before it was asked, and by whom.
+            return Ok(question);
+        }
         let configured = self.settings.folders.iter().cloned();
         let named = std::mem::take(&mut question.folders);
         for path in named.iter().map(PathBuf::from).chain(configured) {
@@ -340,11 +347,21 @@ impl App {
         let store = self.known(run).await?;
         let lock = match order {
             Order::Cancel => RunLock::take(&self.settings.data_dir, run)?,
-            Order::Finish | Order::Reply(_) => None,
+            Order::Finish | Order::Reply(_) | Order::Approve(_) => None,
         };
         store.drain().await?;
         let past = store.events(run, 0).await?;
-        if Run::of(run.clone(), &past).status.ended() {
+        let known = Run::of(run.clone(), &past);
+        // A word may come as soon as the run is heard to wait, which is before that is durable.
+        let asks = known.question.as_ref().is_some_and(|it| it.approve);
+        let approved = |it: &Envelope| matches!(it.event, Event::PlanApproved { .. });
+        let heeds = asks && !past.iter().any(approved);
+        if matches!(order, Order::Approve(_)) && !heeds && !known.status.ended() {
+            let what = format!("run {run} does not wait for a word on its plan");
+            return Err(Error::new(Kind::Usage, what)
+                .hint("a run waits for one that was asked with --approve"));
+        }
+        if known.status.ended() {
             if let Some(lock) = lock {
                 lock.retire();
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::journal::Journal;
-use crate::domain::{Budget, RunId, StopReason};
+use crate::domain::{Approval, Budget, RunId, StopReason};
 use crate::error::Result;
 use crate::record::{Envelope, Event};
 use crate::seams::{Clock, Go, Log, Order, Steering, Store};
@@ -86,23 +86,52 @@ impl Steering for Helm {
     }
 
     async fn clarify(&self, questions: &[String]) -> Result<Vec<String>> {
-        let reply = async {
-            // Whoever answers must find the questions.
-            if let Err(fault) = self.log.flush().await {
-                self.journal.fail(fault).await
-            }
-            let since = self.bounds.clock.unix_ms();
+        let reply = self.idly(async {
             let reply = tokio::time::timeout(PATIENCE, self.reply()).await;
-            let waited = self.bounds.clock.unix_ms().saturating_sub(since);
-            self.bounds.idle.fetch_add(waited, Ordering::Relaxed);
             Ok(reply.unwrap_or_default())
-        };
+        });
         let at = format!("clarify: {}", questions.join(" / "));
         self.journal.decision(&at, reply).await
+    }
+
+    async fn approve(&self, nth: u32) -> Result<Approval> {
+        // However long that takes: to begin to spend because nobody looked would be no approval.
+        let word = self.idly(async { Ok(self.approval(nth as usize).await) });
+        self.journal.decision(&format!("approve-{nth}"), word).await
     }
 }
 
 impl Helm {
+    /// Waits for the person, which is no work; whoever answers finds everything told so far.
+    async fn idly<T>(&self, wait: impl Future<Output = Result<T>>) -> Result<T> {
+        if let Err(fault) = self.log.flush().await {
+            self.journal.fail(fault).await
+        }
+        let since = self.bounds.clock.unix_ms();
+        let answer = wait.await;
+        let waited = self.bounds.clock.unix_ms().saturating_sub(since);
+        self.bounds.idle.fetch_add(waited, Ordering::Relaxed);
+        answer
+    }
+
+    /// The `nth` word on the plan that was left for the run, as soon as there is one. Somebody who wants an end
+    /// wants a report, so the plan is gone by.
+    async fn approval(&self, nth: usize) -> Approval {
+        loop {
+            let mut words = self.orders().await.into_iter().filter_map(|it| match it {
+                Order::Approve(word) => Some(word),
+                _ => None,
+            });
+            if let Some(word) = words.nth(nth.saturating_sub(1)) {
+                return word;
+            }
+            if self.bounds.finishing() {
+                return Approval::Go;
+            }
+            tokio::time::sleep(BEAT).await;
+        }
+    }
+
     /// The reply left for the run, as soon as there is one; nothing once somebody wants an end.
     async fn reply(&self) -> Vec<String> {
         loop {
@@ -162,9 +191,11 @@ pub fn worked(past: &[Envelope]) -> u64 {
         } else if let Some((from, to)) = &mut sitting {
             *to = at.max(*to);
             match it.event {
-                Event::ClarifyAsked { .. } => asked = Some(at),
+                Event::ClarifyAsked { .. } | Event::PlanWaiting { .. } => asked = Some(at),
                 // Waiting for the person is no work.
-                Event::ClarifyAnswered { .. } => *from += asked.take().map_or(0, |it| at - it),
+                Event::ClarifyAnswered { .. }
+                | Event::PlanChanged { .. }
+                | Event::PlanApproved { .. } => *from += asked.take().map_or(0, |it| at - it),
                 _ => {}
             }
         }

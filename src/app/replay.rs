@@ -65,6 +65,7 @@ impl App {
             })?;
             pages.insert(hash, page);
         }
+        pages.extend(self.known_pages(&steps).await?);
         Recording::of(run, events, steps, pages)
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use super::lock::RunLock;
 use super::parts::{Doors, Research};
 use super::timely::Timely;
+use super::turns;
 use crate::adapters::folder::Progress;
 use crate::adapters::journal::{
     Journal, JournaledModel, JournaledRanker, JournaledReader, JournaledSearch,
@@ -71,6 +72,7 @@ impl Sitting {
             if !self.past.is_empty() {
                 same_places(&self.run, &self.journal, &noted, &Cast::of(&world)).await;
             }
+            world.known = turns::known(&self.question, &self.journal, &*self.store).await?;
             if let Some(prepare) = prepare {
                 preparing.send_replace(Some(Progress::default()));
                 let tell = preparing.clone();
@@ -137,6 +139,8 @@ impl Sitting {
         World {
             // Known when the places have been prepared.
             unreadable: Vec::new(),
+            // Known when the journal has been asked.
+            known: Vec::new(),
             search: search.iter().enumerate().map(searching).collect(),
             readers: readers.iter().enumerate().map(reading).collect(),
             ranker: match self.doors.ranker.asks() {

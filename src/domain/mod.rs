@@ -15,6 +15,7 @@ mod segment;
 mod source;
 mod strategy;
 mod text;
+mod thread;
 pub mod words;
 pub mod work;
 
@@ -28,11 +29,11 @@ pub use plan::{
     WritingPlan,
 };
 pub use question::{
-    Brief, Clarified, Effort, Method, Mode, ModelRole, Question, QuestionKind, Turn,
+    Brief, Clarified, Effort, Follows, Given, Method, Mode, ModelRole, Question, QuestionKind, Turn,
 };
 pub use report::{
     Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Excerpt,
-    Finding, MethodNote, OpenPoint, Report, Section, Side,
+    Finding, Followed, MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
 pub use source::{Source, SourceKind, Trust};
@@ -40,4 +41,5 @@ pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, Team, UnitProgress, UnitStatus,
 };
 pub use text::Untrusted;
+pub use thread::{Approval, IntakeDecision, Topic};
 pub use work::Work;

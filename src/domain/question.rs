@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Complexity, Strategy, Team};
+use super::{Budget, Complexity, Plan, RunId, Strategy, Team};
 
 /// A report, an answer of at most 140 characters, or what was found without prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -58,6 +58,17 @@ pub struct Turn {
     /// What the person said.
     #[serde(default)]
     pub user: Option<String>,
+}
+
+/// What a follow-up follows: the run before it, and what was said in the thread so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Follows {
+    /// The run before it.
+    pub run: RunId,
+    /// The questions of the thread with their short answers, oldest first. Frozen here, because the runs
+    /// before may be forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
 }
 
 /// The parts that language models play in a run. Each may have a model of its own (row A11).
@@ -134,6 +145,15 @@ pub struct Question {
     /// Whether the person may be asked what the question leaves open, before the research begins (row C10).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clarify: bool,
+    /// The brief and plan to go by, where the person gives them: neither is made then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<Box<Given>>,
+    /// Whether the plan waits for the person's word before anything is spent on it (row C10).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approve: bool,
+    /// What it follows, if it is a follow-up (row C11).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
     /// The model of each role, `provider:model`; a role without one is played without a model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<ModelRole, String>,
@@ -157,8 +177,20 @@ impl Question {
             lang: None,
             dialogue: Vec::new(),
             clarify: false,
+            given: None,
+            approve: false,
+            follows: None,
             models: BTreeMap::new(),
         }
+    }
+
+    /// How its evidence is gathered: as named, else by the effort.
+    pub fn strategy(&self, asked: Complexity) -> Strategy {
+        self.method.strategy.unwrap_or_else(|| match self.mode {
+            // Whoever wants evidence and no prose wants every topic covered.
+            Mode::Evidence => Strategy::Coverage,
+            _ => self.method.effort.strategy(asked),
+        })
     }
 
     /// Longest question taken in, bytes: some 5,000 words. What is longer is a document.
@@ -290,4 +322,23 @@ impl Brief {
     pub fn asked(&self) -> &str {
         self.sharpened.as_deref().unwrap_or(&self.question)
     }
+
+    /// The question with what the person said to questions back (row E3); `None` where they said nothing.
+    pub fn combined_prompt(&self) -> Option<String> {
+        let said = |it: &Clarified| {
+            let answer = it.answer.as_deref()?;
+            Some(format!("Q: {}\nA: {answer}", it.question))
+        };
+        let said: Vec<String> = self.clarified.iter().filter_map(said).collect();
+        (!said.is_empty()).then(|| format!("{}\n{}", self.question, said.join("\n")))
+    }
+}
+
+/// A brief and a plan that a person gives, instead of having them made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// The refined question.
+    pub brief: Brief,
+    /// The plan.
+    pub plan: Plan,
 }

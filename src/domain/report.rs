@@ -163,6 +163,9 @@ pub struct MethodNote {
     /// What the person was asked back and said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clarified: Vec<Clarified>,
+    /// What it goes on with, if it is a follow-up on the same topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<Followed>,
     /// Which models were to play which roles, as `role: provider:model`, or `provider:model` where one plays all.
     #[serde(default)]
     pub models: Vec<String>,
@@ -178,6 +181,17 @@ pub struct MethodNote {
     pub stop: StopReason,
     /// What the gate said.
     pub gate: GateVerdict,
+}
+
+/// What a report on a follow-up goes on with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// The run before it.
+    pub run: RunId,
+    /// What the follow-up was read as.
+    pub read_as: String,
+    /// Pages known from the runs before it.
+    pub known: u32,
 }
 
 /// A count and its denominator: never a bare percentage.

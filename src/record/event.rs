@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, ItemId, ItemStatus, Judgement,
-    ModelRole, Plan, Question, Rating, Report, RunId, RuntimeProgress, Source, StopReason,
-    Strategy, Usage, Variation, Vertical,
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
+    Judgement, ModelRole, Plan, Question, Rating, Report, RunId, RuntimeProgress, Source,
+    StopReason, Strategy, Topic, Usage, Variation, Vertical,
 };
 use crate::error::Kind;
 
@@ -137,6 +137,14 @@ pub enum Event {
     /// The run was stopped for good.
     #[serde(rename = "run.cancelled")]
     RunCancelled {},
+    /// What is done first with the question, and whether it goes on with what its thread spoke of (row C11).
+    #[serde(rename = "intake.decided")]
+    IntakeDecided {
+        decision: IntakeDecision,
+        topic: Topic,
+        awaiting_clarification: bool,
+        follows: Option<RunId>,
+    },
     /// The person is asked what the question leaves open.
     #[serde(rename = "clarify.asked")]
     ClarifyAsked { questions: Vec<String> },
@@ -168,6 +176,18 @@ pub enum Event {
         #[serde(flatten)]
         progress: RuntimeProgress,
     },
+    /// The plan waits for the person's word; `attempt` counts how often it has. Nothing is spent meanwhile.
+    #[serde(rename = "plan.waiting")]
+    PlanWaiting { attempt: u32 },
+    /// The person said what to change in it.
+    #[serde(rename = "plan.changed")]
+    PlanChanged { words: String },
+    /// The plan is gone by, and is another than the one first proposed if it was `changed`.
+    #[serde(rename = "plan.approved")]
+    PlanApproved { by: String, changed: bool },
+    /// What earlier runs of the thread had read was weighed against this plan, without any call.
+    #[serde(rename = "known.weighed")]
+    KnownWeighed { sources: Vec<Source>, evidence: u32 },
     /// A round begins, for these items.
     #[serde(rename = "wave.started")]
     WaveStarted { items: Vec<ItemId>, queries: u32 },

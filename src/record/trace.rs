@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::event::RunStatusWord;
 use super::{Envelope, Event, Phase};
 use crate::domain::{
-    Brief, CoverageRow, GateVerdict, Judgement, Plan, Question, Rating, Report, RunId,
-    RuntimeProgress, Source, StopReason, Strategy, Usage,
+    Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Plan, Question, Rating, Report,
+    RunId, RuntimeProgress, Source, StopReason, Strategy, Topic, Usage,
 };
 use crate::error::Kind;
 
@@ -42,6 +42,16 @@ pub struct Run {
     pub status: RunStatus,
     /// What was asked.
     pub question: Option<Question>,
+    /// What intake decided last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intake_decision: Option<IntakeDecision>,
+    /// Whether it goes on with what its thread spoke of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<Topic>,
+    /// Whether the person is being asked what the question leaves open.
+    pub awaiting_clarification: bool,
+    /// Whether the plan waits for the person's word.
+    pub awaiting_approval: bool,
     /// The refined question.
     pub brief: Option<Brief>,
     /// The plan.
@@ -105,6 +115,10 @@ impl Run {
             id,
             status: RunStatus::Pending,
             question: None,
+            intake_decision: None,
+            topic: None,
+            awaiting_clarification: false,
+            awaiting_approval: false,
             brief: None,
             plan: None,
             strategy: None,
@@ -153,6 +167,7 @@ impl Run {
         if let Some(wave) = it.wave {
             self.wave = self.wave.max(wave);
         }
+        self.heed(&it.event);
         match &it.event {
             Event::RunCreated { question, .. } => self.question = Some(question.clone()),
             Event::RunStarted {} | Event::RunResumed { .. } => self.status = RunStatus::InProgress,
@@ -191,10 +206,20 @@ impl Run {
             Event::GateJudged { verdict } => self.gate = Some(verdict.clone()),
             Event::BudgetUpdated { usage } => self.usage = *usage,
             Event::ReportReady { report } => self.report = Some(report.clone()),
-            Event::ClarifyAsked { .. }
+            Event::KnownWeighed {
+                sources,
+                evidence: _,
+            } => {
+                self.sources.extend(sources.iter().cloned());
+            }
+            Event::IntakeDecided { .. }
+            | Event::ClarifyAsked { .. }
             | Event::ClarifyAnswered { .. }
             | Event::ItemUpdated { .. }
             | Event::SearchPrepared { .. }
+            | Event::PlanWaiting { .. }
+            | Event::PlanChanged { .. }
+            | Event::PlanApproved { .. }
             | Event::WaveStarted { .. }
             | Event::WaveFinished { .. }
             | Event::SearchStarted { .. }
@@ -220,6 +245,32 @@ impl Run {
         match event {
             Event::ReportJudged { judgement } => self.judgement = Some(judgement.clone()),
             Event::ReportRated { rating } => self.rating = Some(rating.clone()),
+            _ => {}
+        }
+    }
+
+    /// Takes in whether the person is waited for.
+    fn heed(&mut self, it: &Event) {
+        match it {
+            Event::IntakeDecided {
+                decision,
+                topic,
+                awaiting_clarification,
+                ..
+            } => {
+                self.intake_decision = Some(*decision);
+                self.topic = Some(*topic);
+                self.awaiting_clarification = *awaiting_clarification;
+            }
+            Event::ClarifyAnswered { .. } => self.awaiting_clarification = false,
+            Event::PlanWaiting { .. } => self.awaiting_approval = true,
+            Event::PlanChanged { .. } | Event::PlanApproved { .. } => {
+                self.awaiting_approval = false;
+            }
+            Event::RunCompleted { .. } | Event::RunFailed { .. } | Event::RunCancelled {} => {
+                self.awaiting_clarification = false;
+                self.awaiting_approval = false;
+            }
             _ => {}
         }
     }

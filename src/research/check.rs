@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use crate::domain::words::numbers;
 use crate::domain::{
     Answer, Brief, Checks, Citation, Claim, ClaimId, Clarified, Conflict, Counted, Coverage,
-    Evidence, EvidenceId, Finding, MethodNote, ModelRole, Notes, Page, PageHash, Question, Report,
-    RunId, Section, Side, Source, SourceId,
+    Evidence, EvidenceId, Finding, Followed, MethodNote, ModelRole, Notes, Page, PageHash,
+    Question, Report, RunId, Section, Side, Source, SourceId, Topic,
 };
 use crate::record::Event;
 use crate::seams::Log;
@@ -123,6 +123,7 @@ pub(crate) fn hold(
                 .map(|(url, why)| (url.clone(), why.clone()))
                 .collect(),
             clarified: answered(brief),
+            followed: followed(question, brief, gathered),
             models: named(question),
             unaided: aid.unaided(),
             unaided_because: aid.unaided_because(),
@@ -206,6 +207,17 @@ fn weights(sides: &[(String, Line)], gathered: &Gathered, question: &Question) -
 fn answered(brief: &Brief) -> Vec<Clarified> {
     let all = brief.clarified.iter();
     all.filter(|it| it.answer.is_some()).cloned().collect()
+}
+
+/// What a follow-up goes on with; nothing, where it began anew.
+fn followed(question: &Question, brief: &Brief, gathered: &Gathered) -> Option<Followed> {
+    let same = super::topic(question).ok() == Some(Topic::Same);
+    let follows = question.follows.as_ref().filter(|_| same)?;
+    Some(Followed {
+        run: follows.run.clone(),
+        read_as: brief.question.clone(),
+        known: gathered.shelf.known(),
+    })
 }
 
 /// The models of a question: one name where one plays all roles.

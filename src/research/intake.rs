@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::words::{content_stems, share, tokens};
-use crate::domain::{Brief, Clarified, ModelRole, Question, QuestionKind, Turn};
+use crate::domain::{Brief, Clarified, IntakeDecision, ModelRole, Question, QuestionKind, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
 use crate::seams::{Log, Steering};
@@ -12,6 +12,7 @@ use super::ask::{
     self,
     shapes::{RefineAsk, Refined},
 };
+use super::topic::{in_thread, topic};
 use super::unaided;
 
 /// Share of the question's words that a sharper version must keep: a model that asks something else is
@@ -28,15 +29,35 @@ pub(crate) async fn refine(
     log: &Log,
     question: &Question,
 ) -> Result<Brief> {
-    let brief = refined(aid, question).await?;
+    let topic = topic(question)?;
+    let tell = |decision| {
+        log.emit(Event::IntakeDecided {
+            decision,
+            topic,
+            awaiting_clarification: decision == IntakeDecision::Clarify,
+            follows: question.follows.as_ref().map(|it| it.run.clone()),
+        });
+    };
+    if let Some(given) = &question.given {
+        // Where nobody plays the planner, this step is one without a model, whoever wrote the plan.
+        aid.mind(Step::Intake, ModelRole::Planner);
+        aid.mind(Step::Plan, ModelRole::Planner);
+        tell(IntakeDecision::Proceed);
+        return Ok(given.brief.clone());
+    }
+    let text = &question.text;
+    let question = &in_thread(question, topic)?;
+    let brief = refined(aid, question, text).await?;
     let open: Vec<String> = brief
         .clarified
         .iter()
         .map(|it| it.question.clone())
         .collect();
     if open.is_empty() || !question.clarify {
+        tell(IntakeDecision::Proceed);
         return Ok(brief);
     }
+    tell(IntakeDecision::Clarify);
     log.emit(Event::ClarifyAsked {
         questions: open.clone(),
     });
@@ -44,6 +65,7 @@ pub(crate) async fn refine(
     log.emit(Event::ClarifyAnswered {
         answers: answers.clone(),
     });
+    tell(IntakeDecision::Proceed);
     let answered = |nth: usize| {
         answers
             .get(nth)
@@ -69,19 +91,19 @@ pub(crate) async fn refine(
     let mut question = question.clone();
     question.dialogue.extend(turns);
     // Asked back once: what is still open is researched as it stands.
-    let brief = refined(aid, &question).await?;
+    let brief = refined(aid, &question, text).await?;
     Ok(Brief { clarified, ..brief })
 }
 
-/// The question refined once, with what it leaves open.
-async fn refined(aid: &mut Aid<'_>, question: &Question) -> Result<Brief> {
-    let brief = unaided(question)?;
+/// The question refined once, with what it leaves open; a model is asked by its `text` as asked and what was said before.
+async fn refined(aid: &mut Aid<'_>, question: &Question, text: &str) -> Result<Brief> {
+    let brief = by_words(question)?;
     let role = ModelRole::Planner;
     let Some(mind) = aid.mind(Step::Intake, role) else {
         return Ok(brief);
     };
     let asked = RefineAsk {
-        question: &question.text,
+        question: text,
         today: &question.asked_on,
         dialogue: &question.dialogue,
     };
@@ -145,6 +167,10 @@ fn sharpened(brief: Brief, refined: Refined) -> Brief {
 /// # Errors
 /// `Usage` when there is no word in it.
 pub(crate) fn unaided(question: &Question) -> Result<Brief> {
+    by_words(&in_thread(question, topic(question)?)?)
+}
+
+fn by_words(question: &Question) -> Result<Brief> {
     if tokens(&question.text).is_empty() {
         return Err(Error::new(Kind::Usage, "the question has no words in it")
             .hint("ask in words, as in `ibid \"Why do bridges sway?\"`"));

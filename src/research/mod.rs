@@ -2,8 +2,10 @@
 //!
 //! Data flows down this file and never back up.
 mod aid;
+mod approve;
 mod intake;
 mod plan;
+mod topic;
 
 mod cover;
 mod gather;
@@ -34,6 +36,7 @@ pub(crate) mod prompts;
 mod thesaurus;
 mod unaided;
 
+pub use topic::topic;
 pub use unaided::agree;
 
 use aid::Aid;
@@ -43,7 +46,7 @@ use write::Revision;
 use crate::domain::{Brief, Mode, Plan, Question, Report, RunId};
 use crate::error::Result;
 use crate::record::{Event, Phase};
-use crate::seams::{Log, World};
+use crate::seams::{Go, Log, Models, Steering, World};
 
 /// Calls in flight at once; the answers are used in the order of the plan, whichever comes first.
 pub(crate) const AT_ONCE: usize = 16;
@@ -68,11 +71,17 @@ pub async fn research(
     });
 
     log.enter(Phase::Plan, None);
-    let plan = plan::break_down(&mut aid, question, &brief).await?;
+    let plan = match &question.given {
+        Some(given) => given.plan.clone(),
+        None => plan::break_down(&mut aid, question, &brief).await?,
+    };
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
+    let (brief, plan) =
+        approve::approved(&mut aid, &*world.steering, log, question, brief, plan).await?;
 
     let mut gathering = Gathering::begin(world, log, question, &brief, plan)?;
+    gathering.recall(&mut aid).await?;
     gathering.until_enough(&mut aid).await?;
 
     log.enter(Phase::Write, None);
@@ -110,12 +119,48 @@ pub async fn research(
     Ok(report)
 }
 
+/// The refined question and the plan by the models of `world`: what a run does before it gathers.
+///
+/// # Errors
+/// `Usage` for a question without words.
+pub async fn plan_by_model(
+    models: &Models,
+    log: &Log,
+    question: &Question,
+) -> Result<(Brief, Plan)> {
+    let mut aid = Aid::new(models, log);
+    let brief = intake::refine(&mut aid, &Nobody, log, question).await?;
+    let plan = plan::break_down(&mut aid, question, &brief).await?;
+    Ok((brief, plan))
+}
+
+/// The steering where there is no run to steer: nobody answers.
+struct Nobody;
+
+#[async_trait::async_trait]
+impl Steering for Nobody {
+    async fn go(&self, _: &str) -> Result<Go> {
+        Ok(Go::On)
+    }
+}
+
 /// The refined question and the plan, without a call to the outside.
 ///
 /// # Errors
 /// `Usage` for a question without words.
 pub fn plan(question: &Question) -> Result<(Brief, Plan)> {
+    if let Some(given) = &question.given {
+        return Ok((given.brief.clone(), given.plan.clone()));
+    }
     let brief = intake::unaided(question)?;
     let plan = plan::unaided(&brief)?;
     Ok((brief, plan))
+}
+
+/// The plan of a brief, without a model.
+///
+/// # Errors
+/// `Internal` where no plan comes of it.
+pub fn plan_of(brief: &Brief) -> Result<Plan> {
+    plan::unaided(brief)
 }

@@ -4,11 +4,12 @@ use crate::domain::{
     Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, SectionPlan, Strategy, WritingPlan,
 };
 use crate::error::Result;
+use crate::seams::Prompt;
 
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
-    shapes::{PlanAsk, Planned, PlannedItem, language},
+    shapes::{PlanAsk, Planned, PlannedItem, changed, language},
 };
 use super::unaided::plan::{FEWEST, MOST};
 use super::unaided::{self, intake};
@@ -37,23 +38,14 @@ pub(crate) async fn break_down(
     let Some(mind) = aid.mind(Step::Plan, role) else {
         return unaided(brief);
     };
-    let asked = PlanAsk {
-        question: brief.asked(),
-        kind: brief.kind,
-        scope_in: &brief.scope_in,
-        scope_out: &brief.scope_out,
-        today: &question.asked_on,
-        language: &language(Some(&brief.lang)),
-        tasks: tasks_wanted(question),
-    };
     let model = Counting::of(mind);
-    let answer = ask::typed(&model, asked.prompt()?, Planned::check).await;
+    let answer = ask::typed(&model, asked(question, brief)?, Planned::check).await;
     aid.settle(Step::Plan, role, model);
     match answer {
         Ok(it) => {
             let own = unaided(brief)?;
             let mut plan = earned(brief, &it.value, own.clone()).unwrap_or(own);
-            plan.search_tasks = asked.sound_tasks(&it.value);
+            plan.search_tasks = it.value.sound_tasks(brief.asked(), tasks_wanted(question));
             Ok(plan)
         }
         Err(fault) => {
@@ -71,6 +63,47 @@ fn tasks_wanted(question: &Question) -> u32 {
         Strategy::Planned => method.max_initial_search_tasks,
         _ => 0,
     }
+}
+
+/// The plan made anew with what the person wants changed in `before`; `None` where no model does that.
+pub(crate) async fn anew(
+    aid: &mut Aid<'_>,
+    question: &Question,
+    brief: &Brief,
+    before: &Plan,
+    wishes: &[String],
+) -> Result<Option<Plan>> {
+    let role = ModelRole::Planner;
+    let Some(mind) = aid.mind(Step::Plan, role) else {
+        return Ok(None);
+    };
+    let prompt = changed(asked(question, brief)?, before.items(), wishes)?;
+    let model = Counting::of(mind);
+    let answer = ask::typed(&model, prompt, Planned::check).await;
+    aid.settle(Step::Plan, role, model);
+    match answer {
+        Ok(it) => {
+            let plan = earned(brief, &it.value, unaided(brief)?);
+            Ok(plan.map(|mut plan| {
+                plan.search_tasks = it.value.sound_tasks(brief.asked(), tasks_wanted(question));
+                plan
+            }))
+        }
+        Err(fault) => aid.without(Step::Plan, role, fault).map(|()| None),
+    }
+}
+
+fn asked(question: &Question, brief: &Brief) -> Result<Prompt> {
+    PlanAsk {
+        question: brief.asked(),
+        kind: brief.kind,
+        scope_in: &brief.scope_in,
+        scope_out: &brief.scope_out,
+        today: &question.asked_on,
+        language: &language(Some(&brief.lang)),
+        tasks: tasks_wanted(question),
+    }
+    .prompt()
 }
 
 /// The plan that a model's answer spells. The question itself always stands in it, and where it has too few items, those

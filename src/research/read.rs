@@ -27,6 +27,7 @@ pub(crate) struct Shelf {
     tried: BTreeSet<String>,
     sketches: Vec<(String, Vec<u64>)>,
     failed: BTreeMap<String, String>,
+    known: u32,
 }
 
 impl Shelf {
@@ -36,6 +37,21 @@ impl Shelf {
             failed: unreadable.iter().cloned().collect(),
             ..Shelf::default()
         }
+    }
+
+    /// Takes in a page that an earlier run of the thread has read.
+    pub(crate) fn know(&mut self, source: &Source, page: &Page) {
+        self.tried.insert(source.key().to_owned());
+        self.tried.insert(page.key().to_owned());
+        // Remembered even where it is a copy of another: what is known was told apart once already.
+        let _ = self.twin(page);
+        self.known += 1;
+        self.pages.insert(page.hash().clone(), page.clone());
+    }
+
+    /// How many pages were known before anybody was asked.
+    pub(crate) fn known(&self) -> u32 {
+        self.known
     }
 
     /// Whether this document was asked for before.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::domain::{Hit, Hits, Page, Query, StopReason, Vertical};
+use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertical};
 use crate::error::Result;
 use crate::record::FailReason;
 
@@ -107,6 +107,11 @@ pub trait Steering: Send + Sync {
     async fn clarify(&self, _questions: &[String]) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
+
+    /// What the person says to the plan that stands, asked the `nth` time. Nobody is waited for here.
+    async fn approve(&self, _nth: u32) -> Result<Approval> {
+        Ok(Approval::Go)
+    }
 }
 
 /// All doors, opened once at start.
@@ -120,6 +125,8 @@ pub struct World {
     pub ranker: Arc<dyn Ranker>,
     /// Documents of the places to search that could not be taken in, by path, with the reason.
     pub unreadable: Vec<(String, String)>,
+    /// What earlier runs of the thread have read, most telling first.
+    pub known: Vec<(Source, Page)>,
     /// Who thinks.
     pub models: Models,
     /// Who says when to stop.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, PageHash, RunId, Traffic, Usage, Vote};
+use crate::domain::{Approval, Page, PageHash, RunId, Traffic, Usage, Vote};
 use crate::error::Result;
 use crate::record::{Envelope, RunStatus};
 
@@ -28,6 +28,9 @@ pub struct RunRow {
     /// What a reader thought of it, where one said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Vote>,
+    /// The run that it follows, if it is a follow-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<RunId>,
 }
 
 /// A call to the outside: asked, and perhaps answered.
@@ -70,7 +73,7 @@ pub struct Answered {
 }
 
 /// What somebody asks of a run from outside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Write with what there is.
@@ -79,6 +82,8 @@ pub enum Order {
     Cancel,
     /// What the person says to clarifying questions, one answer each; an empty list goes on without.
     Reply(Vec<String>),
+    /// What the person says to the plan.
+    Approve(Approval),
 }
 
 /// Keeps runs, events, answers and pages.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::{env, fs};
 
+use ibid::domain::Topic;
 use ibid::record::{Envelope, Event, Phase, Run, RunStatus, VERSION};
 
 use samples::{ID, enveloped, story};
@@ -156,7 +157,9 @@ fn a_run_is_the_fold_of_its_events() {
     assert_eq!(run.plan.as_ref().unwrap().items().len(), 1);
     assert_eq!((run.searches, run.pages, run.failed_pages), (1, 1, 1));
     assert_eq!((run.evidence, run.wave), (1, 1));
-    assert_eq!(run.sources.len(), 1);
+    assert_eq!(run.sources.len(), 2, "one known before, one read");
+    assert_eq!(run.topic, Some(Topic::Shift));
+    assert!(!run.awaiting_clarification && !run.awaiting_approval);
     assert_eq!(run.coverage.len(), 1);
     assert!(run.gate.is_some() && run.report.is_some() && run.brief.is_some());
     assert_eq!(run.started_at.as_ref(), Some(&story[0].ts));
@@ -191,6 +194,21 @@ fn the_status_of_a_run_follows_its_events() {
     assert_eq!(upto("report.ready"), RunStatus::InProgress);
     assert_eq!(upto("run.completed"), RunStatus::Completed);
     assert_eq!(upto("run.failed"), RunStatus::Failed);
+}
+
+#[test]
+fn a_run_that_waits_for_the_person_says_so_until_they_have_spoken() {
+    let story = story();
+    let upto = |name: &str| {
+        let at = story.iter().position(|it| it.event.name() == name).unwrap();
+        let run = Run::of(samples::run_id(), &story[..=at]);
+        (run.awaiting_clarification, run.awaiting_approval)
+    };
+    assert_eq!(upto("intake.decided"), (true, false));
+    assert_eq!(upto("clarify.answered"), (false, false));
+    assert_eq!(upto("plan.waiting"), (false, true));
+    assert_eq!(upto("plan.changed"), (false, false));
+    assert_eq!(upto("plan.approved"), (false, false));
 }
 
 /// Every event that `src/record/event.rs` declares: its name on the wire and its doc comment.

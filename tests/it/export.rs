@@ -122,6 +122,7 @@ fn report_of(words: &str) -> (Report, Pages) {
             waves: 2,
             pages_read: 2,
             pages_failed: vec![(words.to_owned(), words.to_owned())],
+            followed: None,
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),

@@ -45,3 +45,4 @@ mod strategies;
 mod thought;
 mod tidy;
 mod timely;
+mod turns;

@@ -217,6 +217,7 @@ pub(crate) fn world(pages: Arc<Pages>) -> World {
     World {
         models: Default::default(),
         unreadable: Vec::new(),
+        known: Vec::new(),
         search: vec![pages.clone()],
         readers: vec![pages],
         ranker: Arc::new(Overlap),

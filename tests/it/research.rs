@@ -67,7 +67,10 @@ async fn a_question_is_answered_in_the_words_of_its_sources() {
     }
     assert_eq!(report.checks.quotes.held, report.checks.quotes.total);
     let names: Vec<String> = events.iter().map(Event::name).collect();
-    assert_eq!(names[..2], ["brief.ready", "plan.proposed"]);
+    assert_eq!(
+        names[..3],
+        ["intake.decided", "brief.ready", "plan.proposed"]
+    );
     assert_eq!(names.last().unwrap(), "report.ready");
 }
 

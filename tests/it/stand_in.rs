@@ -279,6 +279,7 @@ fn report(
             waves: WAVES,
             pages_read: sources.len() as u32,
             pages_failed: failed,
+            followed: None,
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),

@@ -165,6 +165,7 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
     let mut fold = Run::new(run.clone());
     let mut question = String::new();
     let (mut judged, mut rating) = (None, None);
+    let mut follows = None;
     if let Some(row) = before {
         fold.status = row.status;
         fold.usage = row.usage;
@@ -172,12 +173,17 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
         fold.updated_at = Some(row.updated_at);
         (judged, rating) = (row.judged, row.rating);
         question = row.question;
+        follows = row.follows;
     }
     for event in events {
         fold.apply(event);
     }
+    if let Some(asked) = &fold.question {
+        follows = asked.follows.as_ref().map(|it| it.run.clone());
+    }
     RunRow {
         run_id: run.clone(),
+        follows,
         status: fold.status,
         question: fold.question.map_or(question, |it| it.text),
         started_at: fold.started_at.unwrap_or_default(),
@@ -313,7 +319,7 @@ pub(super) fn word(value: &impl serde::Serialize) -> String {
 fn order_text(order: &Order) -> String {
     match order {
         Order::Finish | Order::Cancel => word(order),
-        Order::Reply(_) => serde_json::json!(order).to_string(),
+        Order::Reply(_) | Order::Approve(_) => serde_json::json!(order).to_string(),
     }
 }
 

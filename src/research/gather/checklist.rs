@@ -12,17 +12,6 @@ use super::Gathering;
 
 /// Level after level; why it ended.
 pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<StopReason> {
-    let items: Vec<_> = it
-        .gathered
-        .notes
-        .plan
-        .items()
-        .iter()
-        .map(|it| it.id)
-        .collect();
-    for item in items {
-        it.mark(item, ItemStatus::Todo);
-    }
     let (plan, breadth) = (&it.gathered.notes.plan, it.pace.breadth);
     let mut next = queries::first_round(
         &it.places,
@@ -32,6 +21,7 @@ pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<
         breadth,
         &mut it.asked,
     )?;
+    next.retain(|query| it.status(query.item) != ItemStatus::Done);
     loop {
         if let Some(reason) = it.hurried(aid).await? {
             return Ok(reason);

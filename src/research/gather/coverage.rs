@@ -20,17 +20,6 @@ const KNOWN_SITES: usize = 5;
 
 /// Round after round; why it ended.
 pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<StopReason> {
-    let items: Vec<_> = it
-        .gathered
-        .notes
-        .plan
-        .items()
-        .iter()
-        .map(|it| it.id)
-        .collect();
-    for item in items {
-        it.mark(item, ItemStatus::Todo);
-    }
     // What is at hand is judged first; the outside is asked where it is poor (row D10).
     let whole = it.places.clone();
     let apart = whole.apart();

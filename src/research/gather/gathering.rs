@@ -26,16 +26,6 @@ use super::content;
 /// What the scores of all items must rise by together for a wave to have been worth it.
 const LITTLE: f32 = 0.02;
 
-/// How to gather: as named, else by the effort.
-fn strategy_of(question: &Question, plan: &Plan) -> Strategy {
-    let method = &question.method;
-    method.strategy.unwrap_or_else(|| match question.mode {
-        // Whoever wants evidence and no prose wants every topic covered.
-        Mode::Evidence => Strategy::Coverage,
-        _ => method.effort.strategy(plan.complexity),
-    })
-}
-
 /// The item that a search is nearest to.
 fn nearest<'p>(plan: &'p Plan, query: &str) -> Option<&'p Item> {
     let near = |it: &Item| share(query, &format!("{} {}", it.asks, it.query));
@@ -118,7 +108,7 @@ impl<'a> Gathering<'a> {
     ) -> Result<Gathering<'a>> {
         let scale = Scale::new(brief, &plan)?;
         let pace = Pace::of(question, &plan);
-        let strategy = strategy_of(question, &plan);
+        let strategy = question.strategy(plan.complexity);
         let notes = Notes::new(plan);
         let gate = Gate::of(&question.method).judge(&notes, 0);
         Ok(Gathering {
@@ -187,6 +177,18 @@ impl<'a> Gathering<'a> {
     pub(super) fn mark(&mut self, item: ItemId, status: ItemStatus) {
         if self.statuses.insert(item, status) != Some(status) {
             self.log.emit(Event::ItemUpdated { item, status });
+        }
+    }
+
+    /// Tells where the items stand before the first round: to do, or done by what was known.
+    pub(super) fn begin_items(&mut self) {
+        let plan = &self.gathered.notes.plan;
+        let items: Vec<ItemId> = plan.items().iter().map(|it| it.id).collect();
+        for item in items {
+            self.mark(item, ItemStatus::Todo);
+        }
+        for row in self.standing.rows.clone() {
+            self.mark_by(&row);
         }
     }
 

@@ -2,6 +2,7 @@
 //! the same notes and pass the same gate, so that evidence is the same whoever found it.
 mod content;
 mod gathering;
+mod recall;
 
 mod checklist;
 mod coverage;
@@ -11,7 +12,7 @@ mod supervisor;
 
 pub(crate) use gathering::Gathering;
 
-use crate::domain::{Mode, Strategy};
+use crate::domain::{Mode, StopReason, Strategy};
 use crate::error::Result;
 use crate::record::Event;
 use crate::research::aid::Aid;
@@ -33,6 +34,11 @@ impl Gathering<'_> {
             }
         };
         self.log.emit(Event::StrategyChosen { strategy, reason });
+        if self.knows_enough() {
+            self.gathered.stop = StopReason::CoverageReached;
+            return Ok(());
+        }
+        self.begin_items();
         self.gathered.stop = match strategy {
             Strategy::Checklist => checklist::gather(self, aid).await?,
             Strategy::Planned => planned::gather(self, aid).await?,

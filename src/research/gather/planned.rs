@@ -13,17 +13,6 @@ pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<
     let most = method.max_initial_search_tasks.max(1) as usize;
     let pages = (method.top_m_full_text_sources + method.next_k_chunked_sources) as usize;
     let refinements = method.max_refinement_iterations;
-    let items: Vec<_> = it
-        .gathered
-        .notes
-        .plan
-        .items()
-        .iter()
-        .map(|it| it.id)
-        .collect();
-    for item in items {
-        it.mark(item, ItemStatus::Todo);
-    }
     let mut tasks = it.gathered.notes.plan.search_tasks.clone();
     if tasks.is_empty() {
         tasks = by_items(it);
@@ -67,7 +56,9 @@ fn by_items(it: &Gathering<'_>) -> Vec<SearchTask> {
         true => Endpoint::News,
         false => Endpoint::Search,
     };
-    let items = it.gathered.notes.plan.items().iter().enumerate();
+    let items = it.gathered.notes.plan.items().iter();
+    let open = |item: &&crate::domain::Item| it.status(item.id) != ItemStatus::Done;
+    let items = items.filter(open).enumerate();
     let task = |(nth, item): (usize, &crate::domain::Item)| SearchTask {
         query: item.query.clone(),
         endpoint: match nth {

@@ -1,12 +1,14 @@
 //! The words of the command line.
 mod afterwards;
 mod flags;
+mod turns;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
+pub use turns::{Approve, FollowUp, Planning, Turns};
 
 /// Deep research whose every quote is checked against the page.
 #[derive(Debug, Parser)]
@@ -79,6 +81,9 @@ pub struct Ask {
     /// Let the model ask you up to three questions first, where yours leaves something open
     #[arg(long = "ask")]
     pub clarify: bool,
+    /// What was said and planned before.
+    #[command(flatten)]
+    pub turns: Turns,
     /// How much to do.
     #[command(flatten)]
     pub work: Work,
@@ -205,7 +210,10 @@ pub enum Command {
     /// Find evidence without prose: passages by source, and how far each topic is covered
     Evidence(Ask),
     /// Show the plan for a question; spends nothing
-    Plan(Ask),
+    Plan(Planning),
+    /// Ask on after a run, with what it has read
+    #[command(name = "ask")]
+    FollowUp(FollowUp),
     /// List runs, newest first
     Ls {
         /// One JSON object a line
@@ -248,6 +256,8 @@ pub enum Command {
         #[arg(value_name = "RUN")]
         run: String,
     },
+    /// Say go to the plan of a run that waits for it
+    Approve(Approve),
     /// Stop a run for good
     Cancel {
         /// Which: r_…, the beginning of it, or `last`
@@ -380,7 +390,7 @@ pub struct Export {
     /// Which: r_…, the beginning of it, or `last`
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// Form of the report; or `recording`, for `ibid replay`
+    /// Form of the report; or `plan`, for `ibid run --plan`; or `recording`, for `ibid replay`
     #[arg(short, long, value_name = "FORM")]
     pub format: Option<Exported>,
     /// The final object of the run
@@ -401,6 +411,8 @@ pub enum Exported {
     Md,
     /// Every claim and citation as JSON.
     Json,
+    /// The plan, for `ibid run --plan`.
+    Plan,
     /// The question, every call with its answer, every page and every event.
     Recording,
 }
@@ -542,7 +554,7 @@ impl Export {
             format: match self.format {
                 Some(Exported::Md) => Some(Form::Md),
                 Some(Exported::Json) => Some(Form::Json),
-                Some(Exported::Recording) | None => None,
+                Some(Exported::Plan | Exported::Recording) | None => None,
             },
             json: self.json,
             no_quotes: self.no_quotes,

@@ -1,21 +1,19 @@
-//! Asking: `ibid "…"`, `run`, `answer`, `plan`.
+//! Asking: `ibid "…"`, `run`, `answer`, `ask`.
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
-use super::args::{Ask, Form, Output, Sources};
-use super::console::{Console, Paint};
-use super::exit::{Done, Exit};
+use super::args::{Ask, Sources};
+use super::console::Console;
+use super::exit::Done;
+use super::runs::find;
 use super::when::{Edge, day};
-use super::{follow, help, with_app};
+use super::{follow, help, turns, with_app};
 use crate::app::engines::resolve;
-use crate::app::models::{Estimate, estimate as estimate_of};
+use crate::app::given::PlanFile;
 use crate::config::{Loaded, Settings, Surroundings};
-use crate::domain::{Brief, Mode, Plan, Question};
+use crate::domain::{Mode, Question};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
-use crate::surfaces::export::markdown::plural;
 
 /// `ibid "…"` (`bare`) and `ibid run "…"`.
 pub(super) fn run(
@@ -76,6 +74,71 @@ fn one(
     })
 }
 
+/// `ibid ask R "…"`.
+pub(super) fn follow_up(
+    run: &str,
+    ask: &Ask,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    if ask.question.is_none() && run.contains(char::is_whitespace) {
+        return Err(
+            Error::new(Kind::Usage, "RUN is missing: which run is to be followed?")
+                .hint("name it before the question, as in: ibid ask last \"And in winter?\"")
+                .into(),
+        );
+    }
+    let own = worded(ask, surroundings)?;
+    follow::writable(&ask.output, surroundings)?;
+    tell_model(&loaded.settings, console);
+    with_app(loaded, async |app| {
+        let before = find(app, run).await?;
+        let today = jiff::Zoned::now().date();
+        let mut question = app
+            .follow_up(&before, &own.text, &today.to_string())
+            .await?;
+        loaded.lay_flags_over(&mut question)?;
+        inherited(&mut question, ask, loaded, surroundings)?;
+        let question = searched(said(question, own, ask, surroundings)?)?;
+        let running = app.start(question).await?;
+        follow::follow(app, running, &ask.output, surroundings, console).await
+    })
+}
+
+/// Lays the sources that flags name over those of the run before.
+fn inherited(
+    question: &mut Question,
+    ask: &Ask,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+) -> Result<()> {
+    let sources = &ask.sources;
+    if !sources.folder.is_empty() {
+        question.folders = named_folders(&sources.folder, surroundings)?;
+    }
+    if sources.only_local {
+        question.engines.clear();
+    } else if !sources.engine.is_empty() {
+        question.engines = resolve(&loaded.settings, &sources.engine)?;
+    }
+    for (field, named) in [
+        (&mut question.domains, &sources.domain),
+        (&mut question.not_domains, &sources.not_domain),
+    ] {
+        if !named.is_empty() {
+            field.clone_from(named);
+        }
+    }
+    let (since, until) = dates(sources, jiff::Zoned::now().date())?;
+    question.since = since.or(question.since.take());
+    question.until = until.or(question.until.take());
+    in_order(question.since.as_deref(), question.until.as_deref())?;
+    question.lang = lang(ask.output.lang.as_deref())?.or(question.lang.take());
+    question.mode = ask.turns.mode.unwrap_or(question.mode);
+    Ok(())
+}
+
 /// Says which model is asked where nobody named one, and what it may cost: it must not surprise.
 pub(super) fn tell_model(settings: &Settings, console: Console) {
     let (Some(variable), Some(model)) = (settings.models_by_key, settings.models.values().next())
@@ -88,165 +151,6 @@ pub(super) fn tell_model(settings: &Settings, console: Console) {
             "model {model}, because {variable} is set; at most ${most:.2} (--model none does without, --budget sets another bound)"
         ));
     }
-}
-
-/// `ibid plan "…"`.
-pub(super) fn plan(
-    ask: &Ask,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-    console: Console,
-) -> Done {
-    let question = question(ask, Mode::Report, loaded, surroundings)?;
-    with_app(loaded, async |app| {
-        let (brief, plan) = app.plan(&question).await?;
-        let mut models = estimate_of(app.settings(), &question)?;
-        // The budget is a wall: no more than that is ever spent.
-        if let (Some(it), Some(most)) = (&mut models, question.budget.usd) {
-            it.usd = it.usd.map(|usd| usd.min(most));
-        }
-        let as_json = wants_json(&ask.output);
-        let text = |paint: Paint| match as_json {
-            true => {
-                let estimate = estimate(&question, &plan, models.as_ref());
-                let object =
-                    json!({"type": "plan", "brief": brief, "plan": plan, "estimate": estimate});
-                format!("{object}\n")
-            }
-            false => plan_text(&question, &brief, &plan, models.as_ref(), paint),
-        };
-        match &ask.output.output {
-            Some(to) => {
-                let name = if as_json { "plan.json" } else { "plan.txt" };
-                let path = follow::place(&surroundings.cwd.join(to), name)?;
-                follow::put(&path, &text(Paint(false)))?;
-                if !console.quiet {
-                    console.tell(&format!("wrote {}", path.display()));
-                }
-            }
-            None => console.print(&text(console.out))?,
-        }
-        Ok(Exit::Delivered)
-    })
-}
-
-/// Whether JSON is asked for: by a flag, or by the name of the file it goes to.
-fn wants_json(output: &Output) -> bool {
-    let named = || {
-        let to = output.output.as_ref()?;
-        Some(to.extension()? == "json")
-    };
-    match output.format {
-        Some(form) => form == Form::Json,
-        None => output.json || output.jsonl || named().unwrap_or(false),
-    }
-}
-
-/// Queries a run may send at most: `breadth` for each item in the first round, then for each that is
-/// still open; gaps get no more than three each.
-fn most_queries(question: &Question, plan: &Plan) -> u32 {
-    let method = &question.method;
-    let later = method.depth.min(method.max_iterations).saturating_sub(1);
-    let items = u32::try_from(plan.items().len()).unwrap_or(u32::MAX);
-    items.saturating_mul(method.breadth + later * method.breadth.min(3))
-}
-
-/// What a run may cost at most: rounds, queries, and what the budget allows.
-fn estimate(question: &Question, plan: &Plan, models: Option<&Estimate>) -> serde_json::Value {
-    let method = &question.method;
-    let rounds = method.depth.min(method.max_iterations);
-    json!({
-        "items": plan.items().len(),
-        "max_rounds": rounds,
-        "max_searches": most_queries(question, plan),
-        "max_calls": question.budget.calls,
-        "max_seconds": question.budget.seconds,
-        "model_calls": models.map_or(0, |it| it.calls),
-        "tokens": models.map_or(0, |it| it.tokens_in + it.tokens_out),
-        "usd": models.map_or(Some(0.0), |it| it.usd),
-    })
-}
-
-fn plan_text(
-    question: &Question,
-    brief: &Brief,
-    plan: &Plan,
-    models: Option<&Estimate>,
-    paint: Paint,
-) -> String {
-    let bold = |text: &str| paint.bold(text);
-    let mut out = format!("{}\n\n", bold(&line(&brief.question)));
-    let listed = |title: &str, items: &[String]| -> String {
-        if items.is_empty() {
-            return String::new();
-        }
-        let items: Vec<String> = items.iter().map(|it| line(it)).collect();
-        format!("{title:<12}{}\n", items.join("; "))
-    };
-    out += &listed("About", &brief.subjects);
-    out += &listed("In scope", &brief.scope_in);
-    out += &listed("Left out", &brief.scope_out);
-    out += &listed("Key terms", &brief.key_terms);
-    out += &format!("\n{}\n", bold("A complete answer covers"));
-    for it in plan.items() {
-        out += &format!(
-            "  {}  {}\n      {}\n",
-            paint.cyan(&it.id.to_string()),
-            line(&it.asks),
-            paint.dim(&format!("search: {}", line(&it.query)))
-        );
-    }
-    let method = &question.method;
-    let rounds = method.depth.min(method.max_iterations);
-    out += &format!(
-        "\nAt most {} of {} queries for each item that is open, {}{}{}. {}\n",
-        plural(rounds.into(), "round", "rounds"),
-        method.breadth,
-        plural(most_queries(question, plan).into(), "query", "queries"),
-        question.budget.calls.map_or_else(String::new, |it| format!(
-            ", {}",
-            plural(it, "call", "calls")
-        )),
-        question
-            .budget
-            .seconds
-            .map_or_else(String::new, |it| format!(
-                ", {}",
-                super::progress::clock(it)
-            )),
-        spending(models)
-    );
-    out
-}
-
-/// What models may cost at most, in a sentence.
-fn spending(models: Option<&Estimate>) -> String {
-    let Some(it) = models else {
-        return "Costs nothing: no model is used.".to_owned();
-    };
-    // Up to the next thousand, for it is a bound and no count.
-    let tokens = grouped((it.tokens_in + it.tokens_out).div_ceil(1_000) * 1_000);
-    let money = match it.usd {
-        Some(usd) => format!("${usd:.2}"),
-        None => "a price that is not known (set `price`)".to_owned(),
-    };
-    format!(
-        "Of models at most {}, {tokens} tokens, {money}; mostly far less. The plan itself was made without one.",
-        plural(it.calls, "call", "calls")
-    )
-}
-
-/// A number with a comma between thousands.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// The question, if there is anything to search for it.
@@ -283,14 +187,14 @@ pub(super) fn question(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<Question> {
-    let text = text(ask.question.as_deref())?;
+    let own = worded(ask, surroundings)?;
     let today = jiff::Zoned::now().date();
     let settings = &loaded.settings;
     let folders = folders(&ask.sources.folder, loaded, surroundings)?;
     let (since, until) = dates(&ask.sources, today)?;
     let engines = engines(&ask.sources, loaded, !folders.is_empty())?;
-    Ok(Question {
-        mode,
+    let question = Question {
+        mode: ask.turns.mode.unwrap_or(mode),
         engines,
         budget: settings.budget,
         folders,
@@ -299,10 +203,46 @@ pub(super) fn question(
         since,
         until,
         lang: lang(ask.output.lang.as_deref())?,
-        clarify: ask.clarify,
         models: settings.models.clone(),
-        ..Question::new(text, today.to_string(), settings.method.clone())
-    })
+        ..Question::new(own.text.clone(), today.to_string(), settings.method.clone())
+    };
+    said(question, own, ask, surroundings)
+}
+
+/// The words of a question, and the plan that came with them.
+struct Worded {
+    text: String,
+    plan: Option<PlanFile>,
+}
+
+/// The question in words: as given, else as the plan has it.
+fn worded(ask: &Ask, surroundings: &Surroundings) -> Result<Worded> {
+    let plan = turns::plan_file(ask.turns.plan.as_deref(), surroundings)?;
+    let planned = match (&ask.question, &plan) {
+        (None, Some(it)) => it.question()?,
+        _ => None,
+    };
+    let text = match planned {
+        Some(it) => worth_asking(&it, false)?,
+        None => text(ask.question.as_deref())?,
+    };
+    Ok(Worded { text, plan })
+}
+
+/// `question` with what was said and planned before, and with what may be asked back.
+fn said(
+    mut question: Question,
+    own: Worded,
+    ask: &Ask,
+    surroundings: &Surroundings,
+) -> Result<Question> {
+    question.dialogue = turns::dialogue(&ask.turns, surroundings)?;
+    question.clarify = ask.clarify && turns::silenced(surroundings).is_none();
+    question.approve = turns::approval(ask, surroundings)?;
+    if let Some(plan) = own.plan {
+        question.given = Some(Box::new(plan.given(&question)?));
+    }
+    Ok(question)
 }
 
 /// The first and last day that sources may be of.
@@ -370,13 +310,19 @@ fn text(given: Option<&str>) -> Result<String> {
                 .hint("write it in quotes, or `-` to read it from stdin"));
         }
     };
+    worth_asking(&text, given == Some("-"))
+}
+
+/// The question without the space around it, if it is one and not too long.
+fn worth_asking(text: &str, streamed: bool) -> Result<String> {
+    let most = crate::domain::Question::MAX_BYTES;
     let trimmed = text.trim();
     if !trimmed.chars().any(char::is_alphanumeric) {
         return Err(Error::new(Kind::Usage, "question is empty")
             .hint("write what you want to find out, in quotes"));
     }
     if trimmed.len() > most {
-        let long = if given == Some("-") {
+        let long = if streamed {
             format!("more than {most}")
         } else {
             trimmed.len().to_string()
@@ -396,14 +342,26 @@ pub(super) fn folders(
     loaded: &Loaded,
     surroundings: &Surroundings,
 ) -> Result<Vec<String>> {
-    let configured = loaded.settings.folders.iter().cloned();
-    let configured = configured.map(|it| ("folders", it));
-    let flagged = given
-        .iter()
-        .map(|it| ("--folder", surroundings.cwd.join(it)));
     let mut found = Vec::new();
-    for (field, path) in configured.chain(flagged) {
-        let path = folder(field, &path)?;
+    for path in &loaded.settings.folders {
+        let path = folder("folders", path)?;
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    for path in named_folders(given, surroundings)? {
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The folders `given` by `--folder`, each once, as an absolute path.
+fn named_folders(given: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for path in given {
+        let path = folder("--folder", &surroundings.cwd.join(path))?;
         if !found.contains(&path) {
             found.push(path);
         }
@@ -439,21 +397,4 @@ pub(super) fn folder(field: &str, path: &Path) -> Result<String> {
     real.into_os_string()
         .into_string()
         .map_err(|_| Error::new(Kind::Usage, doing()).because("its path is not UTF-8"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (n, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_375_000, "1,375,000"),
-        ] {
-            assert_eq!(grouped(n), text);
-        }
-    }
 }

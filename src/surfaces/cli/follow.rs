@@ -50,13 +50,19 @@ pub(super) async fn follow(
                 }
                 None => break end.await?,
             },
-            said = asking.next() => asking.take(said, app, &id, console).await?,
+            said = asking.next() => if asking.take(said, app, &id, console).await? {
+                console.tell(&format!("its plan still waits; go on with: ibid resume {id}"));
+                return Ok(Exit::Stopped);
+            },
             Ok(()) = preparing.changed() => screen.indexing(*preparing.borrow_and_update()),
             () = signals.next() => {
                 // While folders are being indexed there is nothing yet to finish with.
                 let indexing = preparing.borrow().is_some();
-                if asked || indexing {
+                if asked || indexing || asking.approving() {
                     screen.clear();
+                    if asking.open() {
+                        console.tell("");
+                    }
                     let kept = if indexing { "; what is indexed so far is kept" } else { "" };
                     console.tell(&format!("stopped{kept}; go on with: ibid resume {id}"));
                     return Ok(Exit::Stopped);
@@ -66,7 +72,10 @@ pub(super) async fn follow(
                 screen.finishing(&id);
             }
             _ = tick.tick() => {
-                asking.begin(console);
+                if asking.due() {
+                    screen.clear();
+                    asking.begin(app, console)?;
+                }
                 if !asking.open() {
                     screen.draw();
                 }

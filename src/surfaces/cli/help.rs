@@ -14,7 +14,9 @@ use crate::error::{Error, Kind, Result};
 const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Ask",
-        &["run", "answer", "evidence", "plan", "batch", "rerun"],
+        &[
+            "run", "answer", "evidence", "plan", "ask", "approve", "batch", "rerun",
+        ],
     ),
     (
         "Runs",

@@ -1,4 +1,5 @@
 //! The command line: parse, configure, open what is needed and no more, run, say how it ended.
+mod approving;
 pub mod args;
 mod ask;
 mod asking;
@@ -17,11 +18,13 @@ mod init;
 mod judging;
 mod online;
 mod outside;
+mod plan;
 pub mod progress;
 mod replay;
 mod runs;
 mod setup;
 mod signals;
+mod turns;
 mod view;
 mod when;
 
@@ -93,28 +96,41 @@ fn begin(args: &[OsString], surroundings: &Surroundings) -> Exit {
 
 fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
     let load = |flags: &[Flag]| crate::config::layers::load(surroundings, flags);
+    let taken = |ask| turns::taken_in(ask, surroundings);
     let Some(command) = cli.command else {
-        return match cli.ask.question {
-            Some(_) => ask::run(
-                &cli.ask,
-                &load(&cli.ask.work.flags()?)?,
-                surroundings,
-                console,
-                true,
-            ),
-            None => {
-                help::print(console)?;
-                Ok(Exit::Usage)
-            }
-        };
+        let turns = &cli.ask.turns;
+        if cli.ask.question.is_none() && turns.plan.is_none() && turns.input.is_none() {
+            help::print(console)?;
+            return Ok(Exit::Usage);
+        }
+        let ask = taken(cli.ask)?;
+        let loaded = load(&ask.work.flags()?)?;
+        return ask::run(&ask, &loaded, surroundings, console, true);
     };
     match command {
-        Command::Run(it) => ask::run(&it, &load(&it.work.flags()?)?, surroundings, console, false),
+        Command::Run(it) => {
+            let it = taken(it)?;
+            ask::run(&it, &load(&it.work.flags()?)?, surroundings, console, false)
+        }
         Command::Evidence(it) => {
+            let it = taken(it)?;
             ask::evidence(&it, &load(&it.work.flags()?)?, surroundings, console)
         }
-        Command::Answer(it) => ask::answer(&it, &load(&it.work.flags()?)?, surroundings, console),
-        Command::Plan(it) => ask::plan(&it, &load(&it.work.flags()?)?, surroundings, console),
+        Command::Answer(it) => {
+            let it = taken(it)?;
+            ask::answer(&it, &load(&it.work.flags()?)?, surroundings, console)
+        }
+        Command::Plan(it) => {
+            let ask = taken(it.ask)?;
+            let loaded = load(&ask.work.flags()?)?;
+            plan::plan(&ask, it.model_plan, &loaded, surroundings, console)
+        }
+        Command::FollowUp(it) => {
+            let ask = taken(it.ask)?;
+            let loaded = load(&ask.work.flags()?)?;
+            ask::follow_up(&it.run, &ask, &loaded, surroundings, console)
+        }
+        Command::Approve(it) => approving::approve(&it, &load(&[])?, surroundings, console),
         Command::Ls { json } => runs::ls(&load(&[])?, json, console),
         Command::Show {
             run, shape, egress, ..
@@ -138,6 +154,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         Command::Export(it) => {
             let to = it.output.as_ref().map(|to| surroundings.cwd.join(to));
             match it.format {
+                Some(Exported::Plan) => plan::export(&load(&[])?, &it.run, to.as_deref(), console),
                 Some(Exported::Recording) => {
                     replay::export(&load(&[])?, &it.run, to.as_deref(), console)
                 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::console::{Paint, bare};
-use crate::domain::{Coverage, CoverageRow, GateStatus, Report, RunId, RuntimeProgress};
+use crate::domain::{Coverage, CoverageRow, GateStatus, Report, RunId, RuntimeProgress, Topic};
 use crate::record::{Envelope, Event, Outcome, Run};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::counted;
@@ -349,6 +349,33 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
             let said = answers.iter().filter(|it| !it.is_empty()).count();
             format!("answered: {said} of what was asked back")
         }
+        Event::IntakeDecided {
+            topic: Topic::Shift,
+            follows: Some(run),
+            ..
+        } => format!("another topic than in {run}: begins anew"),
+        Event::IntakeDecided {
+            topic: Topic::Same,
+            follows: Some(run),
+            ..
+        } => format!("goes on with the topic of {run}"),
+        Event::KnownWeighed { sources, evidence } => format!(
+            "known already: {} with {}",
+            counted(sources.len() as u64, "source"),
+            match evidence {
+                0 => "nothing that speaks to it".to_owned(),
+                n => format!("{} of evidence", counted(u64::from(*n), "piece")),
+            }
+        ),
+        Event::PlanWaiting { .. } => format!(
+            "the plan waits for your word: ibid approve {}, or ibid cancel {}",
+            it.run, it.run
+        ),
+        Event::PlanChanged { words } => format!("the plan is to change: {}", line(words)),
+        Event::PlanApproved { changed, .. } => match changed {
+            true => "the plan is approved, as changed".to_owned(),
+            false => "the plan is approved".to_owned(),
+        },
         Event::PlanProposed { plan } => {
             let items: Vec<String> = plan
                 .items()

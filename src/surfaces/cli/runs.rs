@@ -132,8 +132,12 @@ pub(super) fn ls(loaded: &Loaded, json: bool, console: Console) -> Done {
                 _ => console.out.yellow(status),
             };
             let day: String = row.started_at.chars().take(16).collect();
+            let follows = match &row.follows {
+                Some(_) => "↳ ",
+                None => "",
+            };
             console.line(&format!(
-                "{}  {}  {painted}{pad} {}{}",
+                "{}  {}  {painted}{pad} {follows}{}{}",
                 console.out.cyan(row.run_id.as_str()),
                 console.out.dim(&day.replace('T', " ")),
                 clip(&line(&row.question), 80),
@@ -168,8 +172,13 @@ pub(super) fn show(loaded: &Loaded, name: &str, shape: &Shape, console: Console)
             console.line(&object.to_string())?;
             return Ok(Exit::Delivered);
         }
-        let (_, report) = with_report(app, name).await?;
+        let (run, report) = with_report(app, name).await?;
         let pages = follow::pages(app, Some(&report)).await?;
+        if let Some(it) = run.question.and_then(|it| it.follows)
+            && !console.quiet
+        {
+            console.tell(&console.err.dim(&format!("follows {}", it.run)));
+        }
         follow::show(&report, shape.format, !shape.no_quotes, &pages, console)?;
         Ok(Exit::Delivered)
     })

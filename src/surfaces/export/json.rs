@@ -2,7 +2,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Pages, evidence, passages};
-use crate::domain::{Citation, Claim, Coverage, Mode, Page, Passage, Report, Source, words};
+use crate::domain::{Brief, Citation, Claim, Coverage, Mode, Page, Passage, Report, Source, words};
 use crate::error::{Error, Kind};
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::markdown;
@@ -45,6 +45,11 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "status": run.status,
         "stop_reason": run.stop_reason,
         "question": run.question.as_ref().map(|it| &it.text),
+        "follows": run.question.as_ref().and_then(|it| it.follows.as_ref()).map(|it| &it.run),
+        "intake_decision": run.intake_decision,
+        "awaiting_clarification": run.awaiting_clarification,
+        "follow_up_questions": run.brief.iter().flat_map(|it| &it.clarified).map(|it| &it.question).collect::<Vec<_>>(),
+        "combined_prompt": run.brief.as_ref().and_then(Brief::combined_prompt),
         "result": report.map(|it| markdown::report(it, quotes)),
         "answer": report.and_then(|it| it.answer.as_ref()).map(|it| &it.text),
         "confidence": report.map(|it| &it.confidence),

@@ -395,6 +395,18 @@ fn method(out: &mut String, it: &Report) {
             .as_ref()
             .map_or_else(String::new, |it| format!(" ({})", escape::markdown(it)))
     );
+    if let Some(it) = &method.followed {
+        let _ = writeln!(
+            out,
+            "- Follows {}, read as: {} {} known from there.",
+            it.run,
+            escape::markdown(&it.read_as),
+            match it.known {
+                1 => "1 page was".to_owned(),
+                n => format!("{n} pages were"),
+            }
+        );
+    }
     for it in &method.clarified {
         let (asked, said) = (&it.question, it.answer.as_deref().unwrap_or_default());
         let _ = writeln!(

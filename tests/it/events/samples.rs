@@ -2,11 +2,11 @@
 use ibid::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, Counted, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceId, Finding, Gate, GateStatus, GateVerdict, Item, ItemId, ItemStatus, Judgement,
-    Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan, Quality, Question,
-    QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan, Side, Source,
-    SourceId, SourceKind, Stance, StopReason, Strategy, Team, UnitProgress, UnitStatus, Usage,
-    Variation, Vertical, Vote, WritingPlan,
+    EvidenceId, Finding, Gate, GateStatus, GateVerdict, IntakeDecision, Item, ItemId, ItemStatus,
+    Judgement, Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan, Quality,
+    Question, QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan, Side,
+    Source, SourceId, SourceKind, Stance, StopReason, Strategy, Team, Topic, UnitProgress,
+    UnitStatus, Usage, Variation, Vertical, Vote, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
@@ -51,6 +51,12 @@ fn beginning() -> Vec<Event> {
             version: VERSION,
         },
         Event::RunStarted {},
+        Event::IntakeDecided {
+            decision: IntakeDecision::Clarify,
+            topic: Topic::Shift,
+            awaiting_clarification: true,
+            follows: Some("r_01JC0000000000000000000000".parse().unwrap()),
+        },
         Event::ClarifyAsked {
             questions: vec!["Which climate is meant?".to_owned()],
         },
@@ -62,6 +68,14 @@ fn beginning() -> Vec<Event> {
         Event::StrategyChosen {
             strategy: Strategy::Supervisor,
             reason: "as asked".to_owned(),
+        },
+        Event::PlanWaiting { attempt: 1 },
+        Event::PlanChanged {
+            words: "Leave out the costs.".to_owned(),
+        },
+        Event::PlanApproved {
+            by: "person".to_owned(),
+            changed: true,
         },
     ]
 }
@@ -101,6 +115,10 @@ fn research() -> Vec<Event> {
             found: 12,
             shown: 8,
             llm_calls_in_preprocess: 0,
+        },
+        Event::KnownWeighed {
+            sources: vec![source()],
+            evidence: 2,
         },
         Event::WaveStarted {
             items: vec![ItemId::new(1)],
@@ -261,6 +279,9 @@ fn question() -> Question {
         until: None,
         lang: None,
         dialogue: vec![],
+        given: None,
+        approve: false,
+        follows: None,
         clarify: false,
         models: Default::default(),
     }
@@ -479,6 +500,7 @@ fn report() -> Report {
             waves: 1,
             pages_read: 1,
             pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
+            followed: None,
             clarified: Vec::new(),
             models: Vec::new(),
             unaided_because: Vec::new(),

@@ -11,7 +11,7 @@ mod writing;
 pub use judging::{JudgeAnswerAsk, JudgeProcessAsk, Judged, JudgedPart};
 pub use planning::{
     PlanAsk, Planned, PlannedItem, PlannedSection, Queried, QueriesAsk, QueryRow, RefineAsk,
-    Refined,
+    Refined, changed,
 };
 pub use reading::{CoverAsk, Covered, Verdict, Verified, VerifyAsk, WeighAsk, Weighed, WeighedRow};
 pub use supervising::{

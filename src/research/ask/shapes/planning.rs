@@ -11,7 +11,8 @@ use crate::domain::{
     Complexity, CoverageRow, Item, ItemId, QuestionKind, SearchTask, Turn, Variation,
 };
 use crate::error::Result;
-use crate::research::ask::template::one_line;
+use crate::research::ask::template::{one_line, render};
+use crate::research::prompts;
 use crate::seams::Prompt;
 
 /// The kinds of question as a model names them.
@@ -209,14 +210,6 @@ impl PlanAsk<'_> {
         )
     }
 
-    /// The search tasks of an answer that can be sent.
-    pub fn sound_tasks(&self, answer: &Planned) -> Vec<SearchTask> {
-        let asked = answer.items.iter().map(|it| it.asks.as_str());
-        let mut tasks = sound_tasks(answer.search_tasks.clone(), asked.chain([self.question]));
-        tasks.truncate(self.tasks as usize);
-        tasks
-    }
-
     fn schema(&self) -> Value {
         let item = object(&[("heading", text()), ("asks", text()), ("query", text())]);
         let section = object(&[
@@ -239,6 +232,21 @@ impl PlanAsk<'_> {
     }
 }
 
+/// The prompt of a plan with what the person wants changed in the one before, oldest wish first.
+///
+/// # Errors
+/// `Internal` if its file cannot be filled.
+pub fn changed(mut prompt: Prompt, before: &[Item], wishes: &[String]) -> Result<Prompt> {
+    let seen = rows(before.iter().map(|it| format!("- {}", one_line(&it.asks))));
+    let wishes = rows(wishes.iter().map(|it| format!("- {}", one_line(it))));
+    let values = [("plan", seen.as_str()), ("wishes", wishes.as_str())];
+    let more = render("replan.md", prompts::asked("replan.md")?, &values)?.user;
+    if let Some(asked) = prompt.messages.last_mut() {
+        asked.text = format!("{}\n\n{more}", asked.text);
+    }
+    Ok(prompt)
+}
+
 impl Planned {
     /// What the answer must keep to: one item that can be used. Single items that cannot are no fault:
     /// [`sound`](Planned::sound) leaves them out.
@@ -250,6 +258,14 @@ impl Planned {
         must(!self.sound().is_empty(), || {
             first.unwrap_or_else(|| "`items` is empty; 3 to 7 are asked for".to_owned())
         })
+    }
+
+    /// The search tasks that can be sent, at most `most`; `question` is the refined question.
+    pub fn sound_tasks(&self, question: &str, most: u32) -> Vec<SearchTask> {
+        let asked = self.items.iter().map(|it| it.asks.as_str());
+        let mut tasks = sound_tasks(self.search_tasks.clone(), asked.chain([question]));
+        tasks.truncate(most as usize);
+        tasks
     }
 
     /// The items that can be used, each once, with the numbers that sections call them by.

@@ -114,6 +114,7 @@ fn rows(it: &Batch, loaded: &Loaded, surroundings: &Surroundings) -> Result<Vec<
         let ask = Ask {
             question: Some(prompt.to_owned()),
             sources: it.sources.clone(),
+            turns: super::args::Turns::default(),
             clarify: false,
             work: it.work.clone(),
             output: Output {

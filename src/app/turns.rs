@@ -1,0 +1,194 @@
+//! One question after another, and the person's own plan.
+use std::collections::BTreeSet;
+
+use super::App;
+use super::models;
+use crate::adapters::journal::{Journal, known_of};
+use crate::domain::{
+    Brief, Follows, ModelRole, Page, PageHash, Plan, Question, RunId, Source, Topic, Turn, Usage,
+};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, Event, Run};
+use crate::research;
+use crate::seams::{Egress, Step, Store};
+
+/// Turns of a thread that a follow-up is told of, the last ones.
+const TURNS: usize = 6;
+/// Longest question and answer of such a turn, characters.
+const SAID: (usize, usize) = (600, 300);
+/// Pages that a follow-up knows at most, those cited last first.
+const PAGES: usize = 60;
+
+/// A plan that the planner was asked for, without a run.
+#[derive(Debug)]
+pub struct Planned {
+    /// The refined question.
+    pub brief: Brief,
+    /// The plan.
+    pub plan: Plan,
+    /// Why the plan was made without a model after all, where it was.
+    pub unaided: Option<String>,
+    /// What that came to.
+    pub usage: Usage,
+}
+
+impl App {
+    /// The question `text` as one that follows `run`: in its folders and engines, with its filters, models, method, budget
+    /// and mode, all of which the caller may change before it is started.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run, `Usage` for one that has not ended.
+    pub async fn follow_up(&self, run: &RunId, text: &str, today: &str) -> Result<Question> {
+        let before = self.run(run).await?;
+        let Some(asked) = before.question.clone() else {
+            return Err(Error::new(
+                Kind::Internal,
+                format!("run {run} does not begin with its question"),
+            ));
+        };
+        if !before.status.ended() {
+            return Err(
+                Error::new(Kind::Usage, format!("run {run} has not ended yet")).hint(format!(
+                    "wait for its end, or go on with it first: ibid resume {run}"
+                )),
+            );
+        }
+        let follows = Follows {
+            run: run.clone(),
+            turns: turns(&before, &asked),
+        };
+        Ok(Question {
+            text: text.to_owned(),
+            asked_on: today.to_owned(),
+            dialogue: Vec::new(),
+            clarify: false,
+            given: None,
+            approve: false,
+            follows: Some(follows),
+            ..asked
+        })
+    }
+
+    /// The brief and the plan by the planner, whose calls are paid for inside the question's budget.
+    ///
+    /// # Errors
+    /// `Setup` where no planner is set, or it cannot be opened.
+    pub async fn plan_by_model(&self, question: &Question) -> Result<Planned> {
+        let role = ModelRole::Planner;
+        let Some(spec) = question.models.get(&role) else {
+            return Err(Error::new(Kind::Setup, "no model is set to make the plan")
+                .hint("name one with --model PROVIDER:MODEL, or leave --model-plan out"));
+        };
+        let named = [(role, spec.clone())].into();
+        let (minds, _) = models::open(
+            &self.settings,
+            &named,
+            &question.budget,
+            Default::default(),
+            &Egress::default(),
+        )?;
+        let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
+        // Never flushed: there is no run to keep this for.
+        let log = self.log(&run, &self.store().await?, &[]);
+        let mut told = log.follow();
+        let question = Question {
+            clarify: false,
+            ..question.clone()
+        };
+        let (brief, plan) = research::plan_by_model(&minds, &log, &question).await?;
+        let mut planned = Planned {
+            brief,
+            plan,
+            unaided: None,
+            usage: Usage {
+                usd: Some(0.0),
+                ..Usage::default()
+            },
+        };
+        while let Ok(it) = told.try_recv() {
+            match it.event {
+                Event::StepUnaided { step, reason, .. } if step == "plan" => {
+                    planned.unaided = Some(reason);
+                }
+                Event::LlmCompleted { r#in, out, usd, .. } => {
+                    let sum = &mut planned.usage;
+                    sum.model_calls += 1;
+                    sum.tokens_in += r#in.unwrap_or(0);
+                    sum.tokens_out += out.unwrap_or(0);
+                    sum.usd = sum.usd.zip(usd).map(|(a, b)| a + b);
+                }
+                _ => {}
+            }
+        }
+        Ok(planned)
+    }
+
+    /// The pages that `run` knew from the runs before it.
+    pub(super) async fn known_pages(&self, steps: &[Step]) -> Result<Vec<(PageHash, Page)>> {
+        let mut pages = Vec::new();
+        for source in known_of(steps) {
+            let page = self.page(&source.page).await?.ok_or_else(|| {
+                let what = format!("page {} is not in the store", source.page);
+                Error::new(Kind::Internal, what)
+            })?;
+            pages.push((source.page, page));
+        }
+        Ok(pages)
+    }
+}
+
+/// What earlier runs of the thread have read, where `question` goes on with them.
+pub(super) async fn known(
+    question: &Question,
+    journal: &Journal,
+    store: &dyn Store,
+) -> Result<Vec<(Source, Page)>> {
+    match (&question.follows, research::topic(question)?) {
+        (Some(it), Topic::Same) => journal.known(read_before(store, &it.run)).await,
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// What `run` and those before it have read: what it cites first, then in the order it was read.
+async fn read_before(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
+    let events = store.events(run, 0).await?;
+    let before = known_of(&store.steps(run).await?);
+    let cited = Run::of(run.clone(), &events).report;
+    let cited = cited.iter().flat_map(|it| it.sources.iter().cloned());
+    let mut seen = BTreeSet::new();
+    let all = cited.chain(read_in(&events)).chain(before);
+    let fresh = all.filter(|it| it.work.retracted.is_none() && seen.insert(it.page.clone()));
+    let sources = fresh.map(|it| Source { trust: None, ..it });
+    Ok(sources.take(PAGES).collect())
+}
+
+fn read_in(events: &[Envelope]) -> impl Iterator<Item = Source> {
+    events.iter().filter_map(|it| match &it.event {
+        Event::ReadCompleted { source, .. } => Some(source.clone()),
+        _ => None,
+    })
+}
+
+/// What was said in the thread up to and with `before`: of the runs before it only what it went on with.
+fn turns(before: &Run, asked: &Question) -> Vec<Turn> {
+    let mut turns = match (&asked.follows, before.topic) {
+        (Some(it), Some(Topic::Same)) => it.turns.clone(),
+        _ => Vec::new(),
+    };
+    // As it was understood: "And in winter?" says nothing to who comes after.
+    let text = before.brief.as_ref().map(|it| it.question.as_str());
+    let said = before.report.as_deref().and_then(|it| {
+        let short = it.short.first().map(|it| it.text());
+        it.answer.as_ref().map(|it| it.text.as_str()).or(short)
+    });
+    turns.push(Turn {
+        system: None,
+        assistant: said.map(|it| clipped(it, SAID.1)),
+        user: Some(clipped(text.unwrap_or(&asked.text), SAID.0)),
+    });
+    turns.split_off(turns.len().saturating_sub(TURNS))
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}

@@ -1,0 +1,5 @@
+//! One question after another, plans that people edit, and their word on them.
+mod approved;
+mod followed;
+mod planned;
+mod said;

@@ -1,7 +1,8 @@
 //! Who reads what the engines find.
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{reading, web};
+use super::{container, reading, web};
 use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, OpenText, Remote, Row, SERVERS};
 use crate::adapters::search::Lookups;
 use crate::adapters::service::Paces;
@@ -81,6 +82,58 @@ pub(super) fn open(
         opened.push(reader);
     }
     Ok(opened)
+}
+
+/// The readers that the setting stands for besides our own and what engines give: servers, and a browser.
+///
+/// # Errors
+/// `Usage` for a word that names none.
+pub(super) fn asked(settings: &Settings) -> Result<Vec<&'static str>> {
+    let mut names = resolve(settings)?;
+    names.retain(|it| ![EMBEDDED, GIVEN].contains(it));
+    Ok(names)
+}
+
+/// A browser that is on the machine and that the setting leaves out.
+pub(super) fn idle_browser(settings: &Settings) -> Option<PathBuf> {
+    let named = asked(settings).ok()?.contains(&CHROMIUM);
+    (!named).then(|| Chromium::find(&settings.web.chromium))?
+}
+
+/// Has the reader of this name read one small page, to see that it does; what it came to, in words.
+///
+/// # Errors
+/// What it failed with, with the exact fix as its hint where it is known.
+pub(super) async fn try_out(settings: &Settings, name: &str, egress: &Egress) -> Result<String> {
+    let gate = Arc::new(web::fetcher(settings)?.noted(egress.clone()));
+    let limits = reading::limits(settings);
+    if name == CHROMIUM {
+        let browser = Chromium::open(&settings.web.chromium, gate, limits, egress)?;
+        browser.trial().await?;
+        return Ok(format!("{} runs", browser.program().display()));
+    }
+    let row = server(name).ok_or_else(|| unknown(name))?;
+    let (key, base_url) = given(settings, row);
+    let remote = Remote::open(row, key, base_url, gate, limits, egress)?;
+    remote.trial().await.map_err(|fault| {
+        let hint = match fault.kind() {
+            Kind::Setup | Kind::Usage => {
+                format!("check the key in {}, and {}", row.key_var, row.base_var)
+            }
+            Kind::Transient => match base_url {
+                Some(url) => container::to_reach(row.base_var, url),
+                None => "try again later, or see whether this machine may reach it".to_owned(),
+            },
+            _ => format!(
+                "see whether {} leads to what it should, and in the server's log",
+                row.base_var
+            ),
+        };
+        Error::new(fault.kind(), format!("trying {name}"))
+            .because(fault.chain())
+            .hint(hint)
+    })?;
+    Ok(format!("{name} reads"))
 }
 
 /// The names that the setting stands for, each once.

@@ -15,6 +15,7 @@ mod confined;
 mod crash;
 mod crash_program;
 mod dependencies;
+mod doctor;
 mod documents;
 mod domain;
 mod events;

@@ -39,6 +39,12 @@ const PROGRAMS: [&str; 5] = [
 const PATIENCE: Duration = Duration::from_secs(40);
 /// The most of a page that is taken, bytes.
 const LARGEST: u64 = 8 << 20;
+/// A page without a server, whose word is there once its script has run.
+const TRIAL: &str =
+    "data:text/html,<p id=a></p><script>a.textContent='ran'+'its'+'script'</script>";
+const WORD: &str = "ranitsscript";
+/// No name is known and no address reached.
+const NOWHERE: &str = "MAP * ~NOTFOUND";
 /// Browsers at once: each takes a few hundred megabytes.
 const AT_ONCE: usize = 2;
 
@@ -64,12 +70,7 @@ impl Chromium {
         limits: Limits,
         egress: &Egress,
     ) -> Result<Chromium> {
-        let found = match program {
-            "" => PROGRAMS.iter().find_map(|it| on_path(it)),
-            path if path.contains('/') => Some(PathBuf::from(path)).filter(|it| runs(it)),
-            name => on_path(name),
-        };
-        let program = found.ok_or_else(|| {
+        let program = Chromium::find(program).ok_or_else(|| {
             Error::new(Kind::Setup, "no Chromium was found for the reader chromium")
                 .hint("install chromium, set chromium to its path, or take it out of readers")
         })?;
@@ -91,6 +92,48 @@ impl Chromium {
         self
     }
 
+    /// Where the browser `program` is, a name or a path; empty for the first that is on the search path.
+    pub fn find(program: &str) -> Option<PathBuf> {
+        match program {
+            "" => PROGRAMS.iter().find_map(|it| on_path(it)),
+            path if path.contains('/') => Some(PathBuf::from(path)).filter(|it| runs(it)),
+            name => on_path(name),
+        }
+    }
+
+    /// The browser's program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Starts it on a page of a word that comes from nowhere, to see that it runs here.
+    ///
+    /// # Errors
+    /// `Setup` where it does not, with what mostly stands in the way as the hint.
+    pub async fn trial(&self) -> Result<()> {
+        let amiss = |why: String| {
+            let hint = match rustix::process::geteuid().is_root() {
+                true => {
+                    "run ibid as a user that is not root: a browser's sandbox does not start for root"
+                }
+                false => {
+                    "start it by hand to see why; in a container its sandbox wants user namespaces (--security-opt seccomp=unconfined)"
+                }
+            };
+            let doing = format!("trying the browser {}", self.program.display());
+            Error::new(Kind::Setup, doing).because(why).hint(hint)
+        };
+        let url = Url::parse(TRIAL).map_err(|it| amiss(it.to_string()))?;
+        let dom = timeout(self.patience, self.dom(&url, NOWHERE)).await;
+        let dom =
+            dom.map_err(|_| amiss(format!("it took more than {} s", self.patience.as_secs())))?;
+        let dom = dom.map_err(|it| amiss(it.to_string()))?;
+        match String::from_utf8_lossy(&dom).contains(WORD) {
+            true => Ok(()),
+            false => Err(amiss("it gave back no page".to_owned())),
+        }
+    }
+
     async fn at(&self, url: &str) -> Result<PageDraft> {
         let fault = |reason, why: &str| unread(url, reason, why);
         let judged = self.gate.guard().target(url).map_err(Unfetched::from);
@@ -102,6 +145,7 @@ impl Chromium {
         let (target, addresses) = leave.map_err(|it| fault(it.reason, &it.why))?;
         let rules = rules(&target, &addresses)
             .ok_or_else(|| fault(FailReason::Unsupported, "its host is an address of IPv6"))?;
+        self.egress.sent(&host_of(target.as_str()), 0);
         let dom = timeout(self.patience, self.dom(&target, &rules)).await;
         let late = format!("the browser took more than {} s", self.patience.as_secs());
         let dom = dom
@@ -144,7 +188,6 @@ impl Chromium {
         let place = self.places.acquire().await;
         let _place = place.map_err(std::io::Error::other)?;
         let profile = Profile::new()?;
-        self.egress.sent(&host_of(url.as_str()), 0);
         let mut child = Command::new(&self.program)
             .args(arguments(&profile.0, rules, self.gate.agent()))
             .arg(url.as_str())
@@ -202,7 +245,7 @@ fn rules(url: &Url, checked: &[SocketAddr]) -> Option<String> {
         (Host::Ipv4(it), _) => (it.to_string(), format!("{it}:{port}")),
         _ => return None,
     };
-    Some(format!("MAP {host} {at}, MAP * ~NOTFOUND"))
+    Some(format!("MAP {host} {at}, {NOWHERE}"))
 }
 
 fn arguments(profile: &Path, rules: &str, agent: &str) -> Vec<OsString> {

@@ -28,6 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(45);
 const WHOLE: Duration = Duration::from_secs(100);
 /// The largest answer, bytes.
 const LARGEST: usize = 16 << 20;
+/// A small page that is kept for such uses (RFC 2606), so that a trial costs next to nothing.
+const TRIAL: &str = "https://example.com/";
+/// The longest wait for it.
+const TRIAL_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that reads pages: all that opening it and telling of it need to know.
 pub struct Row {
@@ -149,6 +153,24 @@ impl Remote {
     pub fn keeping(mut self, drafts: Drafts) -> Remote {
         self.drafts = drafts;
         self
+    }
+
+    /// Has it read one small page, once, to see that it answers as it should.
+    ///
+    /// # Errors
+    /// What it failed with; `Malformed` where it answers with no words.
+    pub async fn trial(self) -> Result<()> {
+        let service = self.service.within(TRIAL_PATIENCE, LARGEST).once();
+        let scraped = self.row.api.scrape(&service, TRIAL).await?;
+        let amiss = |why: String| {
+            let doing = format!("having {} read {TRIAL}", self.row.name);
+            Err(Error::new(Kind::Malformed, doing).because(why))
+        };
+        match scraped.status {
+            Some(status) if status >= 400 => amiss(format!("it was answered with {status}")),
+            _ if scraped.markdown.is_empty() => amiss("no words came".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     async fn at(&self, url: &str) -> Result<PageDraft> {

@@ -3,7 +3,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{container, reading, web};
-use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, OpenText, Remote, Row, SERVERS};
+use crate::adapters::reader::{
+    Chromium, Drafts, Embedded, Given, Kept, OpenText, Remote, Row, SERVERS,
+};
 use crate::adapters::search::Lookups;
 use crate::adapters::service::Paces;
 use crate::adapters::web::cache::WebCache;
@@ -49,14 +51,22 @@ pub(super) fn open(
     let fetcher = Arc::new(fetcher);
     let limits = reading::limits(settings);
     let drafts = Drafts::new(cache.clone(), settings.web.page_cache, settings.web.fresh);
+    let age = settings.web.page_cache;
+    let keeping = || {
+        let keeping = Keeping::new(Arc::clone(&fetcher), cache.clone(), age);
+        keeping.fresh(settings.web.fresh)
+    };
+    let names = resolve(settings)?;
+    // An old page is better than the engine's few words, and worse than what any reader gets of it now.
+    let has_old = cache.is_some() && names.contains(&EMBEDDED) && !settings.web.fresh;
     let mut opened: Vec<Arc<dyn PageReader>> = Vec::new();
-    for name in resolve(settings)? {
+    for name in names {
+        if name == GIVEN && has_old {
+            opened.push(Arc::new(Kept::new(keeping(), limits.clone())));
+        }
         let reader: Arc<dyn PageReader> = match name {
             EMBEDDED => {
-                let age = settings.web.page_cache;
-                let keeping = Keeping::new(Arc::clone(&fetcher), cache.clone(), age);
-                let keeping = keeping.fresh(settings.web.fresh);
-                let embedded = Arc::new(Embedded::new(keeping, limits.clone()));
+                let embedded = Arc::new(Embedded::new(keeping(), limits.clone()));
                 if settings.web.lookups {
                     let contact = Some(settings.contact.as_str()).filter(|it| !it.is_empty());
                     let lookups = Lookups::open(contact, &web::agent(settings), paces, egress)?;

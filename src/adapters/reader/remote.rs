@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
-use crate::adapters::documents::{Limits, Origin, dates, read_bytes};
+use crate::adapters::documents::{Limits, Origin, aside, dates, read_bytes};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Headers, ModelFault};
 use crate::adapters::service::{Access, Pace, Service};
@@ -211,7 +211,7 @@ impl Remote {
         };
         let limits = self.limits.clone();
         let bytes = scraped.markdown.into_bytes();
-        let read = tokio::task::spawn_blocking(move || read_bytes(&bytes, &origin, &limits));
+        let read = aside(move || read_bytes(&bytes, &origin, &limits));
         let mut draft = read
             .await
             .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?

@@ -128,8 +128,7 @@ fn researched(binary: &Path, port: &str, pages: usize) -> Result<(f64, f64, usiz
         .env("IBID_LOOKUPS", "false")
         .env("IBID_DEPTH", "1")
         .env("IBID_RESULTS_PER_QUERY", found)
-        .env("IBID_BUDGET_CALLS", "none")
-        .env("IBID_CONCURRENCY", pages.clamp(1, 256).to_string());
+        .env("IBID_BUDGET_CALLS", "none");
     let (said, peak) = watched(&mut command)?;
     let mut asked: BTreeMap<String, f64> = BTreeMap::new();
     let (mut first, mut last, mut read) = (f64::MAX, 0.0_f64, 0);
@@ -188,11 +187,11 @@ impl Names for Hosts {
 
 /// Where a page is. All of 127.0.0.0/8 is this machine, so that each has a host of its own.
 fn address(port: u16, nth: usize) -> String {
-    format!(
-        "http://127.1.{}.{}:{port}/page/{nth}",
-        nth / 250,
-        nth % 250 + 1
-    )
+    format!("http://{}:{port}/page/{nth}", host(nth))
+}
+
+fn host(nth: usize) -> Ipv4Addr {
+    Ipv4Addr::new(127, 1, (nth / 250) as u8, (nth % 250 + 1) as u8)
 }
 
 /// How long the host of a page waits: spread evenly, in no order.

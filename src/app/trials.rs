@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn the_web_is_reached_sideone_answers_and_a_clock_may_be_two_minutes_off() {
+    fn the_web_is_reached_where_one_answers_and_a_clock_may_be_two_minutes_off() {
         let no = || Err(Error::new(Kind::Transient, "its name cannot be looked up"));
         let Outcome::Good(said) = reached(vec![("a", no()), ("b", Ok(()))]) else {
             panic!("b answered");

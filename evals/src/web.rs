@@ -105,7 +105,8 @@ fn read_all(port: u16, pages: usize) -> Outcome {
                 "",
                 "",
             );
-            reading.spawn(async move { reader.read(&hit).await });
+            // What is read goes to whoever asked; what is held here is what fetching holds.
+            reading.spawn(async move { reader.read(&hit).await.map(drop) });
         }
         for page in reading.join_all().await {
             page.map_err(|it| it.chain())?;

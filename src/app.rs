@@ -1,5 +1,6 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
 mod check;
+mod container;
 pub mod discover;
 pub mod engines;
 mod folders;
@@ -15,6 +16,7 @@ pub mod reading;
 mod replay;
 mod sitting;
 mod timely;
+pub mod trials;
 mod turns;
 pub mod web;
 

@@ -30,6 +30,7 @@ mod retrieve;
 mod sets;
 mod speed;
 mod strategies;
+mod web;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   multihop      the same asked in several steps
   rerank        passages in order of graded judgements
   memory        peak memory of indexing 100,000 passages, and of searching them
+  web           many pages of the web at once, beside the slowest, and their memory
   injection     pages that give orders, and a model that obeys them
   reports       what reports look like, beside those of other systems
   recordings    recorded calls of real interfaces through the wires
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Some("retrieve") => retrieve::run(rest, retrieve::Way::Once).map_err(Into::into),
         Some("multihop") => retrieve::run(rest, retrieve::Way::Steps).map_err(Into::into),
         Some("rerank") => rerank::run(rest).map_err(Into::into),
+        Some("web") => web::run(rest),
         Some("memory") => memory::run(rest),
         _ => Err(USAGE.into()),
     };

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     write(folder.path())?;
     let path = folder.path().to_string_lossy().into_owned();
     let indexing = peak(&mut home.command(&["index", "add", &path]))?;
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::new(7);
     let asked = tempfile::tempdir()?;
     let mut searching = |many: usize| -> Result<f64, Fault> {
         let mut row = |nth: usize| format!("{{\"id\":{nth},\"query\":\"{}\"}}\n", numbers.text(8));
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 }
 
 fn write(dir: &Path) -> Outcome {
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers::new(1);
     for file in 0..10 {
         let mut rows = String::new();
         for nth in 0..PASSAGES / 10 {
@@ -62,9 +62,14 @@ fn write(dir: &Path) -> Outcome {
 }
 
 /// Numbers without pattern, the same every time (xorshift, Marsaglia 2003).
-struct Numbers(u64);
+pub(crate) struct Numbers(u64);
 
 impl Numbers {
+    /// The sequence that begins with `seed`, which is not 0.
+    pub(crate) fn new(seed: u64) -> Numbers {
+        Numbers(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -73,7 +78,7 @@ impl Numbers {
     }
 
     /// Words of a vocabulary of some 60,000, of which the lower numbers come up more often, as Zipf found.
-    fn text(&mut self, words: usize) -> String {
+    pub(crate) fn text(&mut self, words: usize) -> String {
         let mut text = String::new();
         for nth in 0..words {
             let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;

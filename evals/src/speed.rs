@@ -2,8 +2,9 @@
 //!
 //! `evals speed [--ibid PATH] [--runs N]`
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Fault;
@@ -213,6 +214,23 @@ pub(crate) fn peak(command: &mut Command) -> Result<f64, Fault> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
+    until_gone(command, &mut child)
+}
+
+/// What a command says, and its peak memory as [`peak`] reads it.
+pub(crate) fn watched(command: &mut Command) -> Result<(String, f64), Fault> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut out = child.stdout.take().ok_or("no output")?;
+    let reading = std::thread::spawn(move || {
+        let mut said = String::new();
+        out.read_to_string(&mut said).map(|_| said)
+    });
+    let peak = until_gone(command, &mut child)?;
+    let said = reading.join().map_err(|_| "the output was not read")??;
+    Ok((said, peak))
+}
+
+fn until_gone(command: &Command, child: &mut Child) -> Result<f64, Fault> {
     let status = format!("/proc/{}/status", child.id());
     let mut kilobytes = 0.0_f64;
     loop {

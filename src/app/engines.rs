@@ -1,7 +1,7 @@
 //! Search engines and page readers as doors: those that a question names, or those that can be asked as things are.
 use std::sync::Arc;
 
-use super::web;
+use super::{container, web};
 use crate::adapters::search::{CachedSearch, ENGINES, Engine, Given, Key, Row, named};
 use crate::adapters::service::Paces;
 use crate::adapters::web::cache::WebCache;
@@ -134,6 +134,8 @@ pub struct Standing {
     pub ready: bool,
     /// Whether somebody has set a key or an address for it.
     pub configured: bool,
+    /// Whether somebody has set an address for it.
+    pub base_set: bool,
     /// Whether `auto` asks it where it is ready.
     pub by_itself: bool,
     /// Whether what is sent was compared with answers of the real service.
@@ -153,6 +155,7 @@ pub fn standing(settings: &Settings) -> Vec<Standing> {
             needs_key: row.key == Key::Needed,
             ready: is_ready(settings, row),
             configured: given.key.is_some() || given.base_url.is_some(),
+            base_set: given.base_url.is_some(),
             by_itself: row.by_itself,
             seen: row.seen,
         }
@@ -165,6 +168,11 @@ pub fn standing(settings: &Settings) -> Vec<Standing> {
 /// # Errors
 /// What it failed with, with the exact fix as its hint where it is known.
 pub async fn try_out(settings: &Settings, name: &str) -> Result<()> {
+    tried(settings, name, &Egress::default()).await
+}
+
+/// The same, noted in `egress`.
+pub(super) async fn tried(settings: &Settings, name: &str, egress: &Egress) -> Result<()> {
     let row = named(name)
         .ok_or_else(|| Error::new(Kind::Usage, format!("there is no search engine `{name}`")))?;
     let engine = Engine::open(
@@ -172,23 +180,30 @@ pub async fn try_out(settings: &Settings, name: &str) -> Result<()> {
         &given(settings, row),
         &web::agent(settings),
         &Paces::default(),
-        &Egress::default(),
+        egress,
     )?;
     engine.trial().await.map_err(|fault| {
         let said = fault.chain();
+        let set = given(settings, row).base_url;
         let hint = match fault.kind() {
-            Kind::Setup if said.contains("JSON is off") => "add `json` under `search.formats` in SearXNG's settings.yml, and restart it".to_owned(),
+            Kind::Setup if said.contains("JSON is off") => {
+                "add `json` under `search.formats` in SearXNG's settings.yml, and restart it"
+                    .to_owned()
+            }
             Kind::Setup if !row.key_var.is_empty() => format!("check the key in {}", row.key_var),
-            Kind::Transient if given(settings, row).base_url.is_some_and(|it| it.contains("localhost") || it.contains("127.0.0.1")) => format!(
-                "start the server that {} names; inside a container, localhost is the container: use the host's name there",
-                row.base_var
-            ),
-            Kind::Transient => "try again later, or see whether this machine may reach it".to_owned(),
+            Kind::Transient if set.is_some() => {
+                container::to_reach(row.base_var, set.as_deref().unwrap_or_default())
+            }
+            Kind::Transient => {
+                "try again later, or see whether this machine may reach it".to_owned()
+            }
             Kind::Malformed if said.contains("did not answer") => {
                 "see in its own log why the engines behind it are not reached".to_owned()
             }
             _ => format!("see whether {} leads to what it should", row.base_var),
         };
-        Error::new(fault.kind(), format!("trying {name}")).because(fault).hint(hint)
+        Error::new(fault.kind(), format!("trying {name}"))
+            .because(fault)
+            .hint(hint)
     })
 }

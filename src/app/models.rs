@@ -167,8 +167,20 @@ pub struct Standing {
     pub roles: Vec<ModelRole>,
     /// Its name as set.
     pub spec: String,
-    /// Where it is asked, and whether its price is known; or what is missing.
-    pub found: Result<(String, bool)>,
+    /// What is known of it; or what is missing.
+    pub found: Result<Found>,
+}
+
+/// A model that can be asked.
+#[derive(Debug)]
+pub struct Found {
+    /// Where it is asked.
+    pub place: String,
+    /// Whether its price is known.
+    pub priced: bool,
+    /// The variables that may hold its key.
+    pub(super) key_vars: String,
+    pub(super) target: Target,
 }
 
 /// Every model that the settings name, without asking any.
@@ -187,8 +199,15 @@ pub fn standing(settings: &Settings) -> Vec<Standing> {
         .map(|((spec, own), roles)| Standing {
             roles,
             spec: spec.to_owned(),
-            found: chosen(spec, settings, own, settings.budget.usd.is_some())
-                .map(|it| (it.target.base_url.clone(), it.price.is_some())),
+            found: chosen(spec, settings, own, settings.budget.usd.is_some()).map(|it| Found {
+                place: it.target.base_url.clone(),
+                priced: it.price.is_some(),
+                key_vars: match own.map(|it| it.api_key_env.as_str()) {
+                    None | Some("") => it.target.provider.key_vars.join(" or "),
+                    Some(own) => own.to_owned(),
+                },
+                target: it.target,
+            }),
         })
         .collect()
 }

@@ -1,8 +1,11 @@
 //! Who reads what the engines find.
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{reading, web};
-use crate::adapters::reader::{Chromium, Drafts, Embedded, Given, OpenText, Remote, Row, SERVERS};
+use super::{container, reading, web};
+use crate::adapters::reader::{
+    Chromium, Drafts, Embedded, Given, Kept, OpenText, Remote, Row, SERVERS,
+};
 use crate::adapters::search::Lookups;
 use crate::adapters::service::Paces;
 use crate::adapters::web::cache::WebCache;
@@ -48,14 +51,22 @@ pub(super) fn open(
     let fetcher = Arc::new(fetcher);
     let limits = reading::limits(settings);
     let drafts = Drafts::new(cache.clone(), settings.web.page_cache, settings.web.fresh);
+    let age = settings.web.page_cache;
+    let keeping = || {
+        let keeping = Keeping::new(Arc::clone(&fetcher), cache.clone(), age);
+        keeping.fresh(settings.web.fresh)
+    };
+    let names = resolve(settings)?;
+    // An old page is better than the engine's few words, and worse than what any reader gets of it now.
+    let has_old = cache.is_some() && names.contains(&EMBEDDED) && !settings.web.fresh;
     let mut opened: Vec<Arc<dyn PageReader>> = Vec::new();
-    for name in resolve(settings)? {
+    for name in names {
+        if name == GIVEN && has_old {
+            opened.push(Arc::new(Kept::new(keeping(), limits.clone())));
+        }
         let reader: Arc<dyn PageReader> = match name {
             EMBEDDED => {
-                let age = settings.web.page_cache;
-                let keeping = Keeping::new(Arc::clone(&fetcher), cache.clone(), age);
-                let keeping = keeping.fresh(settings.web.fresh);
-                let embedded = Arc::new(Embedded::new(keeping, limits.clone()));
+                let embedded = Arc::new(Embedded::new(keeping(), limits.clone()));
                 if settings.web.lookups {
                     let contact = Some(settings.contact.as_str()).filter(|it| !it.is_empty());
                     let lookups = Lookups::open(contact, &web::agent(settings), paces, egress)?;
@@ -81,6 +92,58 @@ pub(super) fn open(
         opened.push(reader);
     }
     Ok(opened)
+}
+
+/// The readers that the setting stands for besides our own and what engines give: servers, and a browser.
+///
+/// # Errors
+/// `Usage` for a word that names none.
+pub(super) fn asked(settings: &Settings) -> Result<Vec<&'static str>> {
+    let mut names = resolve(settings)?;
+    names.retain(|it| ![EMBEDDED, GIVEN].contains(it));
+    Ok(names)
+}
+
+/// A browser that is on the machine and that the setting leaves out.
+pub(super) fn idle_browser(settings: &Settings) -> Option<PathBuf> {
+    let named = asked(settings).ok()?.contains(&CHROMIUM);
+    (!named).then(|| Chromium::find(&settings.web.chromium))?
+}
+
+/// Has the reader of this name read one small page, to see that it does; what it came to, in words.
+///
+/// # Errors
+/// What it failed with, with the exact fix as its hint where it is known.
+pub(super) async fn try_out(settings: &Settings, name: &str, egress: &Egress) -> Result<String> {
+    let gate = Arc::new(web::fetcher(settings)?.noted(egress.clone()));
+    let limits = reading::limits(settings);
+    if name == CHROMIUM {
+        let browser = Chromium::open(&settings.web.chromium, gate, limits, egress)?;
+        browser.trial().await?;
+        return Ok(format!("{} runs", browser.program().display()));
+    }
+    let row = server(name).ok_or_else(|| unknown(name))?;
+    let (key, base_url) = given(settings, row);
+    let remote = Remote::open(row, key, base_url, gate, limits, egress)?;
+    remote.trial().await.map_err(|fault| {
+        let hint = match fault.kind() {
+            Kind::Setup | Kind::Usage => {
+                format!("check the key in {}, and {}", row.key_var, row.base_var)
+            }
+            Kind::Transient => match base_url {
+                Some(url) => container::to_reach(row.base_var, url),
+                None => "try again later, or see whether this machine may reach it".to_owned(),
+            },
+            _ => format!(
+                "see whether {} leads to what it should, and in the server's log",
+                row.base_var
+            ),
+        };
+        Error::new(fault.kind(), format!("trying {name}"))
+            .because(fault.chain())
+            .hint(hint)
+    })?;
+    Ok(format!("{name} reads"))
 }
 
 /// The names that the setting stands for, each once.

@@ -38,11 +38,11 @@ const FILLED: [&str; 8] = [
 #[rustfmt::skip]
 const PRESETS: [(Effort, [&str; 8]); 5] = [
     //                  breadth depth iterations concurrency results sources seconds calls
-    (Effort::Quick,    ["3",   "1",  "4",       "8",        "5",    "10",   "120",  "40"]),
-    (Effort::Standard, ["4",   "2",  "10",      "8",        "10",   "20",   "600",  "110"]),
-    (Effort::Deep,     ["6",   "3",  "12",      "12",       "15",   "30",   "1200", "250"]),
-    (Effort::Max,      ["10",  "5",  "12",      "16",       "20",   "50",   "3600", "600"]),
-    (Effort::Auto,     ["4",   "2",  "10",      "8",        "10",   "20",   "600",  "110"]),
+    (Effort::Quick,    ["3",   "1",  "4",       "16",       "5",    "10",   "120",  "40"]),
+    (Effort::Standard, ["4",   "2",  "10",      "16",       "10",   "20",   "600",  "110"]),
+    (Effort::Deep,     ["6",   "3",  "12",      "24",       "15",   "30",   "1200", "250"]),
+    (Effort::Max,      ["10",  "5",  "12",      "32",       "20",   "50",   "3600", "600"]),
+    (Effort::Auto,     ["4",   "2",  "10",      "16",       "10",   "20",   "600",  "110"]),
 ];
 
 /// The effort that `word` means.

@@ -51,6 +51,9 @@ use crate::seams::{Go, Log, Models, Steering, World};
 /// Calls in flight at once; the answers are used in the order of the plan, whichever comes first.
 pub(crate) const AT_ONCE: usize = 16;
 
+/// Searches and reads handed over at once; how many of them are really out, the setting `concurrency` says.
+pub(crate) const READ_AT_ONCE: usize = 256;
+
 /// Answers `question` by what the doors of `world` give, telling `log` everything from
 /// `brief.ready` to `report.ready`.
 ///

@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
 use crate::seams::{Log, World};
 
-use super::AT_ONCE;
+use super::READ_AT_ONCE;
 
 /// Words of a shingle, and how many shingles stand for a page.
 const SHINGLE: usize = 5;
@@ -159,7 +159,7 @@ pub(crate) async fn read_as(
             (nth, hit, agent, page, before, ms)
         })
         .collect();
-    let mut answers = stream::iter(wanted).buffered(AT_ONCE);
+    let mut answers = stream::iter(wanted).buffered(READ_AT_ONCE);
     let mut fresh = Vec::new();
     while let Some((nth, hit, agent, page, before, ms)) = answers.next().await {
         usage.pages += 1;

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use crate::domain::{Brief, Hit, Hits, ItemId, Query, Usage, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
-use crate::research::AT_ONCE;
+use crate::research::READ_AT_ONCE;
 use crate::research::read::Shelf;
 use crate::research::steps;
 use crate::research::works::{self, Works};
@@ -112,7 +112,7 @@ pub(crate) async fn search_as(
             (query, agent, answers)
         })
         .collect();
-    let mut answers = stream::iter(calls).buffered(AT_ONCE);
+    let mut answers = stream::iter(calls).buffered(READ_AT_ONCE);
     let mut fault = None;
     while let Some((query, agent, answers)) = answers.next().await {
         for (nth, it) in answers.into_iter().enumerate() {

@@ -22,7 +22,7 @@ use crate::record::FailReason;
 pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
-pub use egress::{Egress, host_of};
+pub use egress::{Egress, host_of, is_local};
 pub use log::{Follower, Log};
 pub use meaning::{Embedder, Vector, VectorIndex};
 pub use model::{

@@ -179,6 +179,8 @@ fn settings_are_shown_set_and_explained() {
 #[test]
 fn doctor_finds_what_is_wrong_and_says_the_fix() {
     let desk = Desk::new();
+    // Nobody outside is asked.
+    desk.write(".env", "IBID_ENGINES=none\n");
     let it = desk.ibid(&["doctor"]);
     assert_eq!(it.code, 0, "{}", it.out);
     let object = desk.ibid(&["doctor", "--json"]).json();

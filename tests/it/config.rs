@@ -477,7 +477,7 @@ price = "0.5/1.5"
     );
     let found: Vec<(String, String)> = standing(&settings)
         .into_iter()
-        .map(|it| (it.spec, it.found.unwrap().0))
+        .map(|it| (it.spec, it.found.unwrap().place))
         .collect();
     let at = |spec: &str, place: &str| found.contains(&(spec.to_owned(), place.to_owned()));
     assert!(at("ollama:qwen3:32b", "http://gpu:11434"), "{found:?}");

@@ -233,6 +233,7 @@ fn doctor_says_which_reader_reads_pdfs_now() {
         let it = desk
             .command(&["doctor", "--json"])
             .env("PATH", path)
+            .env("IBID_ENGINES", "none")
             .output()
             .unwrap();
         let object: serde_json::Value = serde_json::from_slice(&it.stdout).unwrap();

@@ -17,6 +17,7 @@ mod crash;
 mod crash_program;
 mod dependencies;
 mod diff;
+mod doctor;
 mod documents;
 mod domain;
 mod events;

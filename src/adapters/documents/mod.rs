@@ -5,6 +5,7 @@
 //! is told by its first bytes, then by its content type, then by its name.
 mod address;
 mod archive;
+mod aside;
 mod charset;
 pub mod child;
 mod confined;
@@ -31,6 +32,7 @@ use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+pub(in crate::adapters) use aside::aside;
 pub use format::Format;
 pub(in crate::adapters) use html::links;
 pub use render::{markdown, row};

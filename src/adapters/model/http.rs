@@ -13,7 +13,7 @@ use super::providers::{Auth, Target};
 use super::request::{ModelSettings, Schemas};
 use super::retry_after::Headers;
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Completion, Egress, LanguageModel, Prompt, Sink, host_of};
+use crate::seams::{Completion, Egress, LanguageModel, Prompt, Sink, host_of, is_local};
 
 /// The largest answer taken in, bytes.
 const LARGEST: usize = 32 << 20;
@@ -304,6 +304,7 @@ pub(in crate::adapters) fn client(base_url: &str, name: &str, connect: Duration)
         // Without encryption no certificates are needed, and a small container may have none.
         client = client.tls_certs_only([]);
     }
+    // What is on this machine is not behind a proxy.
     if is_local(base_url) {
         client = client.no_proxy();
     }
@@ -332,19 +333,6 @@ pub(in crate::adapters) fn install_tls() {
         // An error says that one is installed already, which is as good.
         let _already = rustls::crypto::ring::default_provider().install_default();
     });
-}
-
-/// Whether `base_url` leads to this machine, past any proxy.
-fn is_local(base_url: &str) -> bool {
-    let host = url::Url::parse(base_url)
-        .ok()
-        .and_then(|it| it.host().map(|it| it.to_owned()));
-    match host {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
 }
 
 pub(in crate::adapters) fn headers(response: &Response) -> Headers {

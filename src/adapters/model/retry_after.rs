@@ -25,6 +25,12 @@ impl Headers {
         let found = self.0.iter().find(|it| it.0.eq_ignore_ascii_case(name));
         found.map(|it| it.1.as_str())
     }
+
+    /// When the server says that it answered, by its own clock, in seconds since 1970.
+    pub fn date(&self) -> Option<i64> {
+        let date = jiff::fmt::rfc2822::parse(self.get("date")?.trim()).ok()?;
+        Some(date.timestamp().as_second())
+    }
 }
 
 /// The wait that headers ask for, or `error` in Google's form, or the words `said` (in lower case) in OpenAI's.
@@ -62,8 +68,7 @@ fn of_headers(headers: &Headers) -> Option<Duration> {
     }
     // A date is measured by the server's own clock, so that ours does not matter.
     let until = jiff::fmt::rfc2822::parse(value).ok()?;
-    let now = jiff::fmt::rfc2822::parse(headers.get("date")?.trim()).ok()?;
-    let wait = until.timestamp().as_second() - now.timestamp().as_second();
+    let wait = until.timestamp().as_second() - headers.date()?;
     Some(Duration::from_secs(u64::try_from(wait).unwrap_or(0)))
 }
 

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 use super::{Drafts, addresses, is_outside, soft, unread};
-use crate::adapters::documents::{Limits, Origin, read_bytes};
+use crate::adapters::documents::{Limits, Origin, aside, read_bytes};
 use crate::adapters::web::fetch::{Fetcher, Unfetched};
 use crate::domain::{Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
@@ -35,10 +35,20 @@ const PROGRAMS: [&str; 5] = [
     "google-chrome",
     "chrome-headless-shell",
 ];
-/// The longest that a page may take, with the wait for a browser that is busy.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// The longest that a page may take, with the start of the browser.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for a browser that is busy with other pages.
+const TURN: Duration = Duration::from_secs(90);
+/// What stands in Chromium's own page in place of one that could not be reached, in every language.
+const ITS_OWN: &[u8] = b"<div id=\"main-frame-error\"";
 /// The most of a page that is taken, bytes.
 const LARGEST: u64 = 8 << 20;
+/// A page without a server, whose word is there once its script has run.
+const TRIAL: &str =
+    "data:text/html,<p id=a></p><script>a.textContent='ran'+'its'+'script'</script>";
+const WORD: &str = "ranitsscript";
+/// No name is known and no address reached.
+const NOWHERE: &str = "MAP * ~NOTFOUND";
 /// Browsers at once: each takes a few hundred megabytes.
 const AT_ONCE: usize = 2;
 
@@ -64,12 +74,7 @@ impl Chromium {
         limits: Limits,
         egress: &Egress,
     ) -> Result<Chromium> {
-        let found = match program {
-            "" => PROGRAMS.iter().find_map(|it| on_path(it)),
-            path if path.contains('/') => Some(PathBuf::from(path)).filter(|it| runs(it)),
-            name => on_path(name),
-        };
-        let program = found.ok_or_else(|| {
+        let program = Chromium::find(program).ok_or_else(|| {
             Error::new(Kind::Setup, "no Chromium was found for the reader chromium")
                 .hint("install chromium, set chromium to its path, or take it out of readers")
         })?;
@@ -91,6 +96,48 @@ impl Chromium {
         self
     }
 
+    /// Where the browser `program` is, a name or a path; empty for the first that is on the search path.
+    pub fn find(program: &str) -> Option<PathBuf> {
+        match program {
+            "" => PROGRAMS.iter().find_map(|it| on_path(it)),
+            path if path.contains('/') => Some(PathBuf::from(path)).filter(|it| runs(it)),
+            name => on_path(name),
+        }
+    }
+
+    /// The browser's program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Starts it on a page of a word that comes from nowhere, to see that it runs here.
+    ///
+    /// # Errors
+    /// `Setup` where it does not, with what mostly stands in the way as the hint.
+    pub async fn trial(&self) -> Result<()> {
+        let amiss = |why: String| {
+            let hint = match rustix::process::geteuid().is_root() {
+                true => {
+                    "run ibid as a user that is not root: a browser's sandbox does not start for root"
+                }
+                false => {
+                    "start it by hand to see why; in a container its sandbox wants user namespaces (--security-opt seccomp=unconfined)"
+                }
+            };
+            let doing = format!("trying the browser {}", self.program.display());
+            Error::new(Kind::Setup, doing).because(why).hint(hint)
+        };
+        let url = Url::parse(TRIAL).map_err(|it| amiss(it.to_string()))?;
+        let dom = timeout(self.patience, self.dom(&url, NOWHERE)).await;
+        let dom =
+            dom.map_err(|_| amiss(format!("it took more than {} s", self.patience.as_secs())))?;
+        let dom = dom.map_err(|it| amiss(it.to_string()))?;
+        match String::from_utf8_lossy(&dom).contains(WORD) {
+            true => Ok(()),
+            false => Err(amiss("it gave back no page".to_owned())),
+        }
+    }
+
     async fn at(&self, url: &str) -> Result<PageDraft> {
         let fault = |reason, why: &str| unread(url, reason, why);
         let judged = self.gate.guard().target(url).map_err(Unfetched::from);
@@ -102,6 +149,11 @@ impl Chromium {
         let (target, addresses) = leave.map_err(|it| fault(it.reason, &it.why))?;
         let rules = rules(&target, &addresses)
             .ok_or_else(|| fault(FailReason::Unsupported, "its host is an address of IPv6"))?;
+        // A page that never ends must not use up the time of those behind it.
+        let _place = timeout(TURN, self.places.acquire())
+            .await
+            .map_err(|_| fault(FailReason::Timeout, "no browser was free in time"))?;
+        self.egress.sent(&host_of(target.as_str()), 0);
         let dom = timeout(self.patience, self.dom(&target, &rules)).await;
         let late = format!("the browser took more than {} s", self.patience.as_secs());
         let dom = dom
@@ -119,12 +171,16 @@ impl Chromium {
             ));
         }
         self.egress.received(&host_of(target.as_str()), dom.len());
+        if dom.windows(ITS_OWN.len()).any(|it| it == ITS_OWN) {
+            let why = "the browser did not reach it, or where its scripts led";
+            return Err(fault(FailReason::Broken, why));
+        }
         let origin = Origin {
             name: target.to_string(),
             content_type: Some("text/html; charset=utf-8".to_owned()),
         };
         let limits = self.limits.clone();
-        let read = tokio::task::spawn_blocking(move || read_bytes(&dom, &origin, &limits));
+        let read = aside(move || read_bytes(&dom, &origin, &limits));
         let mut draft = read
             .await
             .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?
@@ -141,10 +197,7 @@ impl Chromium {
 
     /// The page's elements when its scripts have run, as HTML; a byte more than [`LARGEST`] of them at most.
     async fn dom(&self, url: &Url, rules: &str) -> std::io::Result<Vec<u8>> {
-        let place = self.places.acquire().await;
-        let _place = place.map_err(std::io::Error::other)?;
         let profile = Profile::new()?;
-        self.egress.sent(&host_of(url.as_str()), 0);
         let mut child = Command::new(&self.program)
             .args(arguments(&profile.0, rules, self.gate.agent()))
             .arg(url.as_str())
@@ -202,7 +255,7 @@ fn rules(url: &Url, checked: &[SocketAddr]) -> Option<String> {
         (Host::Ipv4(it), _) => (it.to_string(), format!("{it}:{port}")),
         _ => return None,
     };
-    Some(format!("MAP {host} {at}, MAP * ~NOTFOUND"))
+    Some(format!("MAP {host} {at}, {NOWHERE}"))
 }
 
 fn arguments(profile: &Path, rules: &str, agent: &str) -> Vec<OsString> {
@@ -329,6 +382,33 @@ mod tests {
             .lines()
             .find_map(|it| it.strip_prefix("--user-data-dir="));
         assert!(!Path::new(profile.unwrap()).exists());
+    }
+
+    #[tokio::test]
+    async fn the_browsers_own_page_of_an_error_is_no_page() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "echo '<html><body class=\"neterror\"><div id=\"main-frame-error\"><p>This site cannot be reached, says the browser, and it may be moved or be gone for good.</p></div></body></html>'";
+        let it = browser(dir.path(), script, LONG);
+        let fault = it.read(&hit("http://127.0.0.1/")).await.unwrap_err();
+        assert_eq!(
+            FailReason::told_in(&fault.chain()),
+            Some(FailReason::Broken)
+        );
+    }
+
+    #[tokio::test]
+    async fn pages_that_never_end_leave_the_one_behind_them_its_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "case \"$*\" in *slow*) sleep 30;; esac\necho '<p>Cork floats because its cells are closed and filled with air, and has long been known to.</p>'";
+        let it = browser(dir.path(), script, Duration::from_secs(2));
+        let (a, b, last) = (
+            hit("http://127.0.0.1/slow/1"),
+            hit("http://127.0.0.2/slow/2"),
+            hit("http://127.0.0.3/"),
+        );
+        let (a, b, last) = tokio::join!(it.read(&a), it.read(&b), it.read(&last));
+        assert!(a.is_err() && b.is_err());
+        assert!(last.unwrap().text().expose().contains("Cork floats"));
     }
 
     #[tokio::test]

@@ -4,7 +4,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{addresses, is_outside, soft, unread};
-use crate::adapters::documents::{Limits, Origin, read_bytes};
+use crate::adapters::documents::{Limits, Origin, aside, read_bytes};
+use crate::adapters::web::fetch::Fetched;
 use crate::adapters::web::kept::Keeping;
 use crate::domain::{BlockKind, Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
@@ -37,28 +38,38 @@ impl Embedded {
             fetched = self.fetcher.fetch(url).await;
         }
         let fetched = fetched.map_err(|it| unread(url, it.reason, &it.why))?;
-        let limits = self.limits.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let origin = Origin {
-                name: fetched.url.clone(),
-                content_type: fetched.content_type.clone(),
-            };
-            (read_bytes(&fetched.bytes, &origin, &limits), fetched)
-        });
-        let (draft, fetched) = read
-            .await
-            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?;
-        let draft = draft.map_err(|it| unread(url, FailReason::Empty, &it.chain()))?;
-        if let Some((reason, said)) = soft::amiss(&draft) {
-            return Err(unread(url, reason, &format!("the page says `{said}`")));
-        }
-        if let Some((reason, why)) = soft::amiss_by_signs(&draft, url, &fetched.bytes) {
-            return Err(unread(url, reason, why));
-        }
+        let (draft, fetched) = drafted(url, fetched, &self.limits).await?;
         // What is no page is not kept: the next run may find one.
         self.fetcher.keep(url, &fetched).await;
         Ok(draft)
     }
+}
+
+/// The page that came from `url`, where it is one.
+pub(super) async fn drafted(
+    url: &str,
+    fetched: Fetched,
+    limits: &Limits,
+) -> Result<(PageDraft, Fetched)> {
+    let limits = limits.clone();
+    let read = aside(move || {
+        let origin = Origin {
+            name: fetched.url.clone(),
+            content_type: fetched.content_type.clone(),
+        };
+        (read_bytes(&fetched.bytes, &origin, &limits), fetched)
+    });
+    let (draft, fetched) = read
+        .await
+        .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?;
+    let draft = draft.map_err(|it| unread(url, FailReason::Empty, &it.chain()))?;
+    if let Some((reason, said)) = soft::amiss(&draft) {
+        return Err(unread(url, reason, &format!("the page says `{said}`")));
+    }
+    if let Some((reason, why)) = soft::amiss_by_signs(&draft, url, &fetched.bytes) {
+        return Err(unread(url, reason, why));
+    }
+    Ok((draft, fetched))
 }
 
 #[async_trait]

@@ -1,7 +1,7 @@
 //! Readers of pages that were found outside: the embedded one, servers that read pages, a browser, and what an engine gave itself.
 //!
-//! The embedded reader asks through the guard. What it could not read, the next reader tries; the last is the text that the
-//! engine itself gave, which is an abstract or the words of the page.
+//! The embedded reader asks through the guard. What it could not read, the next reader tries; the last are the page as it was
+//! in an earlier run, where its server is down, and the text that the engine itself gave, which is an abstract or the words of the page.
 mod chromium;
 mod crawl4ai;
 mod drafts;
@@ -9,6 +9,7 @@ mod embedded;
 mod firecrawl;
 mod given;
 mod jina;
+mod kept;
 mod open_text;
 mod remote;
 mod soft;
@@ -22,6 +23,7 @@ pub use chromium::Chromium;
 pub use drafts::Drafts;
 pub use embedded::Embedded;
 pub use given::Given;
+pub use kept::Kept;
 pub use open_text::OpenText;
 pub use remote::{Remote, Row, SERVERS};
 

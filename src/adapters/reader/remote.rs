@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
-use crate::adapters::documents::{Limits, Origin, dates, read_bytes};
+use crate::adapters::documents::{Limits, Origin, aside, dates, read_bytes};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Headers, ModelFault};
 use crate::adapters::service::{Access, Pace, Service};
@@ -28,6 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(45);
 const WHOLE: Duration = Duration::from_secs(100);
 /// The largest answer, bytes.
 const LARGEST: usize = 16 << 20;
+/// A small page that is kept for such uses (RFC 2606), so that a trial costs next to nothing.
+const TRIAL: &str = "https://example.com/";
+/// The longest wait for it.
+const TRIAL_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that reads pages: all that opening it and telling of it need to know.
 pub struct Row {
@@ -151,6 +155,24 @@ impl Remote {
         self
     }
 
+    /// Has it read one small page, once, to see that it answers as it should.
+    ///
+    /// # Errors
+    /// What it failed with; `Malformed` where it answers with no words.
+    pub async fn trial(self) -> Result<()> {
+        let service = self.service.within(TRIAL_PATIENCE, LARGEST).once();
+        let scraped = self.row.api.scrape(&service, TRIAL).await?;
+        let amiss = |why: String| {
+            let doing = format!("having {} read {TRIAL}", self.row.name);
+            Err(Error::new(Kind::Malformed, doing).because(why))
+        };
+        match scraped.status {
+            Some(status) if status >= 400 => amiss(format!("it was answered with {status}")),
+            _ if scraped.markdown.is_empty() => amiss("no words came".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     async fn at(&self, url: &str) -> Result<PageDraft> {
         let fault = |reason, why: &str| unread(url, reason, why);
         let judged = self.gate.guard().target(url).map_err(Unfetched::from);
@@ -189,7 +211,7 @@ impl Remote {
         };
         let limits = self.limits.clone();
         let bytes = scraped.markdown.into_bytes();
-        let read = tokio::task::spawn_blocking(move || read_bytes(&bytes, &origin, &limits));
+        let read = aside(move || read_bytes(&bytes, &origin, &limits));
         let mut draft = read
             .await
             .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?

@@ -16,7 +16,10 @@ use crate::adapters::web::unpacked;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, host_of};
 
+mod listing;
+
 pub use crate::adapters::pace::{Pace, Paces};
+pub use listing::{Listing, listed};
 
 /// The largest answer taken in, bytes.
 const LARGEST: usize = 64 << 20;
@@ -101,6 +104,7 @@ pub struct Service {
     egress: Egress,
     largest: usize,
     patience: Duration,
+    waits: &'static [Duration],
     /// Until when nobody asks again, because nothing could be sent.
     down: Mutex<Option<Instant>>,
 }
@@ -120,6 +124,7 @@ impl Service {
             egress: Egress::default(),
             largest: LARGEST,
             patience: PATIENCE,
+            waits: &WAITS,
             down: Mutex::default(),
         })
     }
@@ -150,6 +155,13 @@ impl Service {
     pub fn within(mut self, patience: Duration, largest: usize) -> Service {
         self.patience = patience;
         self.largest = largest;
+        self
+    }
+
+    /// The same, that is asked once, whatever comes of it.
+    #[must_use]
+    pub fn once(mut self) -> Service {
+        self.waits = &[];
         self
     }
 
@@ -195,7 +207,7 @@ impl Service {
         ask: &Ask,
         read: impl Fn(u16, &Headers, &[u8]) -> std::result::Result<T, ModelFault>,
     ) -> Result<T> {
-        let mut waits = WAITS.iter();
+        let mut waits = self.waits.iter();
         if self.is_down() {
             return Err(self.error(ModelFault::transient(
                 "it could not be reached a moment ago",
@@ -269,6 +281,10 @@ impl Service {
         self.egress.sent(&host, bytes);
         let response = request.send().await.map_err(lost)?;
         let (status, headers) = (response.status().as_u16(), headers(&response));
+        if let Some(theirs) = headers.date() {
+            let ours = jiff::Timestamp::now().as_second();
+            self.egress.told_time(&host, ours - theirs);
+        }
         let body = whole(response, self.largest).await?;
         self.egress.received(&host, body.len());
         // Nobody is asked to pack; Stack Exchange does so all the same.

@@ -49,13 +49,35 @@ impl Keeping {
     /// # Errors
     /// Why nothing came. An address that may not be asked may not be looked up in the cache either.
     pub async fn fetch(&self, url: &str) -> Result<Fetched, Unfetched> {
-        let Some(cache) = self.cache.as_ref().filter(|_| !self.fresh) else {
+        let Some((had, age)) = self.had(url).await? else {
             return self.fetcher.fetch(url).await;
         };
+        if age <= self.age {
+            return Ok(had);
+        }
+        let changed = self.fetcher.fetch_changed(url, &had.url, &had.validators);
+        match changed.await? {
+            Some(page) => Ok(page),
+            None => {
+                if let Some(cache) = &self.cache {
+                    cache.confirm(What::Page, &canonical(url)).await;
+                }
+                Ok(had)
+            }
+        }
+    }
+
+    /// What was at `url` when it was last asked for, and how long ago that was, whatever its age. Nobody is asked.
+    ///
+    /// # Errors
+    /// Where it may not be asked for now.
+    pub async fn had(&self, url: &str) -> Result<Option<(Fetched, Duration)>, Unfetched> {
+        let Some(cache) = self.cache.as_ref().filter(|_| !self.fresh) else {
+            return Ok(None);
+        };
         self.fetcher.guard().target(url)?;
-        let key = canonical(url);
-        let Some(kept) = cache.get::<Head>(What::Page, &key).await else {
-            return self.fetcher.fetch(url).await;
+        let Some(kept) = cache.get::<Head>(What::Page, &canonical(url)).await else {
+            return Ok(None);
         };
         let had = Fetched {
             url: kept.head.url,
@@ -66,17 +88,7 @@ impl Keeping {
             may_be_kept: false,
         };
         self.fetcher.guard().target(&had.url)?;
-        if kept.age <= self.age {
-            return Ok(had);
-        }
-        let changed = self.fetcher.fetch_changed(url, &had.url, &had.validators);
-        match changed.await? {
-            Some(page) => Ok(page),
-            None => {
-                cache.confirm(What::Page, &key).await;
-                Ok(had)
-            }
-        }
+        Ok(Some((had, kept.age)))
     }
 
     /// Keeps what was fetched for `url`, which is a page, where the server lets it be kept.

@@ -211,3 +211,27 @@ async fn a_page_is_used_while_it_is_fresh_and_asked_about_when_it_is_not() {
     // What may not be asked is not looked up either.
     assert!(day.fetch("http://10.0.0.1/").await.is_err());
 }
+
+/// A name service that knows every name, on this machine.
+struct Here;
+
+#[async_trait::async_trait]
+impl super::super::fetch::Names for Here {
+    async fn addresses(&self, _: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
+        Ok(vec![[127, 0, 0, 1].into()])
+    }
+}
+
+#[tokio::test]
+async fn what_was_checked_is_connected_to_however_the_name_is_spelt() {
+    let site = Site::open(plain).await;
+    let port = site.base.rsplit(':').next().unwrap();
+    let guard = Guard::allowing(vec!["127.0.0.0/8".parse().unwrap()]);
+    let fetcher = Fetcher::new(guard, Arc::new(Here), Bounds::default(), "ibid-test");
+    // The system knows none of these: whoever looks them up again finds nothing.
+    for name in ["pinned.example", "pinned.example.", "PINNED.example"] {
+        let came = fetcher.fetch(&format!("http://{name}:{port}/a")).await;
+        assert!(came.is_ok(), "{name}: {came:?}");
+    }
+    assert_eq!(site.heard().len(), 3);
+}

@@ -1,4 +1,5 @@
 //! A body as it comes, unpacked piece by piece within bounds: a small answer that swells is broken off where it swells.
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 
 use brotli_decompressor::BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW;
@@ -54,9 +55,50 @@ enum How {
     Gzip(Box<GzDecoder<Bounded>>),
     Deflate(Box<ZlibDecoder<Bounded>>),
     /// Kept as it came, to be unpacked when it is whole.
-    Brotli(Bounded),
+    Brotli(Pieces),
     /// The same.
-    Zstd(Bounded),
+    Zstd(Pieces),
+}
+
+/// Bytes that are forgotten as they are read, so that what is packed and what it unpacks to are not both there whole.
+#[derive(Default)]
+struct Pieces {
+    pieces: VecDeque<Vec<u8>>,
+    /// Bytes read of the first.
+    read: usize,
+}
+
+/// Bytes of a piece.
+const PIECE: usize = 64 << 10;
+
+impl Pieces {
+    fn push(&mut self, mut more: &[u8]) {
+        while !more.is_empty() {
+            if self.pieces.back().is_none_or(|it| it.len() == PIECE) {
+                self.pieces.push_back(Vec::with_capacity(PIECE));
+            }
+            if let Some(last) = self.pieces.back_mut() {
+                let (now, later) = more.split_at(more.len().min(PIECE - last.len()));
+                last.extend_from_slice(now);
+                more = later;
+            }
+        }
+    }
+}
+
+impl Read for Pieces {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let Some(first) = self.pieces.front() else {
+            return Ok(0);
+        };
+        let read = (&first[self.read..]).read(into)?;
+        self.read += read;
+        if self.read == first.len() {
+            self.pieces.pop_front();
+            self.read = 0;
+        }
+        Ok(read)
+    }
 }
 
 /// Bytes up to a bound; beyond it writing fails.
@@ -93,8 +135,8 @@ impl Unpacking {
             None | Some("" | "identity") => How::Plain(sink),
             Some("gzip" | "x-gzip") => How::Gzip(Box::new(GzDecoder::new(sink))),
             Some("deflate") => How::Deflate(Box::new(ZlibDecoder::new(sink))),
-            Some("br") => How::Brotli(sink),
-            Some("zstd") => How::Zstd(sink),
+            Some("br") => How::Brotli(Pieces::default()),
+            Some("zstd") => How::Zstd(Pieces::default()),
             Some(_) => return Err(Amiss::Packing),
         };
         Ok(Unpacking { how, came: 0, most })
@@ -108,12 +150,15 @@ impl Unpacking {
         }
         // In small steps, so that little is unpacked before it is measured.
         for step in piece.chunks(4096) {
-            let written = match &mut self.how {
-                How::Plain(sink) | How::Brotli(sink) | How::Zstd(sink) => sink.write_all(step),
-                How::Gzip(it) => it.write_all(step),
-                How::Deflate(it) => it.write_all(step),
+            let (written, sink) = match &mut self.how {
+                How::Brotli(pieces) | How::Zstd(pieces) => {
+                    pieces.push(step);
+                    continue;
+                }
+                How::Plain(sink) => (sink.write_all(step), &*sink),
+                How::Gzip(it) => (it.write_all(step), it.get_ref()),
+                How::Deflate(it) => (it.write_all(step), it.get_ref()),
             };
-            let sink = self.sink();
             if sink.over {
                 return Err(Amiss::TooLarge);
             }
@@ -127,20 +172,12 @@ impl Unpacking {
         Ok(())
     }
 
-    fn sink(&self) -> &Bounded {
-        match &self.how {
-            How::Plain(sink) | How::Brotli(sink) | How::Zstd(sink) => sink,
-            How::Gzip(it) => it.get_ref(),
-            How::Deflate(it) => it.get_ref(),
-        }
-    }
-
     /// The whole body. It may take a tenth of a second.
     pub(super) fn finish(self) -> Result<Vec<u8>, Amiss> {
         let sink = match self.how {
             How::Plain(sink) => Ok(sink),
-            How::Zstd(packed) => return zstd(&packed.bytes, self.most),
-            How::Brotli(packed) => return brotli(&packed.bytes, self.most),
+            How::Zstd(packed) => return zstd(packed, self.came, self.most),
+            How::Brotli(packed) => return brotli(packed, self.came, self.most),
             How::Gzip(it) => it.finish(),
             How::Deflate(it) => it.finish(),
         };
@@ -164,25 +201,24 @@ pub(in crate::adapters) fn unpacked(
 }
 
 /// Unpacks a whole body of brotli, without the large windows that no browser takes either: they can make us remember a gigabyte.
-fn brotli(packed: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
+fn brotli(packed: Pieces, came: usize, most: usize) -> Result<Vec<u8>, Amiss> {
     let mut out = Vec::new();
     let mut it = Decompressor::new(packed, 4096);
     it.set_parameter(BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
-    drain(&mut it, packed.len(), most, &mut out)?;
+    drain(&mut it, came, most, &mut out)?;
     Ok(out)
 }
 
 /// Unpacks a whole body of zstd.
-fn zstd(packed: &[u8], most: usize) -> Result<Vec<u8>, Amiss> {
+fn zstd(mut left: Pieces, came: usize, most: usize) -> Result<Vec<u8>, Amiss> {
     let mut out = Vec::new();
-    let mut left = packed;
     for _ in 0..ZSTD_FRAMES {
-        if left.is_empty() {
+        if left.pieces.is_empty() {
             return Ok(out);
         }
         let mut frame = StreamingDecoder::new_with_max_window_size(&mut left, ZSTD_WINDOW)
             .map_err(|_| Amiss::Torn)?;
-        drain(&mut frame, packed.len(), most, &mut out)?;
+        drain(&mut frame, came, most, &mut out)?;
     }
     Err(Amiss::Torn)
 }
@@ -230,6 +266,21 @@ mod tests {
             unpacked("deflate", &zlib.finish().unwrap(), 1 << 20).unwrap(),
             bytes
         );
+    }
+
+    #[test]
+    fn packed_bytes_go_as_they_are_read() {
+        let bytes: Vec<u8> = (0..200_000_u32).map(|it| (it % 251) as u8).collect();
+        let mut pieces = Pieces::default();
+        for step in bytes.chunks(4096) {
+            pieces.push(step);
+        }
+        assert_eq!(pieces.pieces.len(), 4);
+        let mut read = vec![0; 150_000];
+        pieces.read_exact(&mut read).unwrap();
+        assert_eq!(pieces.pieces.len(), 2);
+        pieces.read_to_end(&mut read).unwrap();
+        assert!(read == bytes && pieces.pieces.is_empty());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::app::engines;
 use crate::app::meaning;
 use crate::app::models;
 use crate::app::reading::{self, PdfReader};
+use crate::app::trials::{self, Outcome};
 use crate::config::{Loaded, Origin, SETTINGS, Settings, Surroundings, layers};
 use crate::error::Error;
 
@@ -137,77 +138,112 @@ fn examine(loaded: &Loaded) -> Vec<Finding> {
     found.push(writable("store", &settings.data_dir, "IBID_DATA_DIR"));
     found.push(integrity(loaded));
     found.push(writable("cache", &settings.cache_dir, "IBID_CACHE_DIR"));
-    found.push(space(&settings.data_dir));
+    found.push(space(&settings.data_dir, "IBID_DATA_DIR"));
+    if is_elsewhere(&settings.cache_dir, &settings.data_dir) {
+        found.push(space(&settings.cache_dir, "IBID_CACHE_DIR"));
+    }
     found.extend(folders(loaded));
     found.push(pdf(settings));
-    found.extend(minds(settings));
-    found.push(ranking(settings));
     found.extend(outside(settings));
     found
 }
 
-/// The search engines: each that somebody has set up is sent one small search; those that need nothing are only counted.
+/// Everybody that is set up, each asked once.
 fn outside(settings: &Settings) -> Vec<Finding> {
-    let all = engines::standing(settings);
-    let mut found = Vec::new();
-    for it in all.iter().filter(|it| it.configured && it.ready) {
-        found.push(match wait(engines::try_out(settings, it.name)) {
-            Ok(Ok(())) => good("engines", format!("{} answers", it.name)),
-            Ok(Err(fault)) | Err(fault) => of_error("engines", &fault, "see `ibid engines`"),
-        });
+    let asked = match wait(trials::all(settings)) {
+        Ok(asked) => asked,
+        Err(fault) => return vec![of_error("services", &fault, "try again")],
+    };
+    let mut found = minds(settings, asked.models);
+    found.push(ranking(settings));
+    found.extend(
+        asked
+            .ranking
+            .into_iter()
+            .map(|it| of_outcome("ranking", it)),
+    );
+    found.extend(
+        asked
+            .engines
+            .into_iter()
+            .map(|it| of_outcome("engines", it)),
+    );
+    found.push(free_engines(settings));
+    if let Err(fault) = engines::resolve(settings, &settings.engines) {
+        found.push(of_error("engines", &fault, "mend the setting `engines`"));
     }
-    let free: Vec<&str> = all
-        .iter()
-        .filter(|it| it.ready && !it.configured && it.by_itself)
-        .map(|it| it.name)
-        .collect();
-    found.push(good(
-        "engines",
-        format!(
-            "{} need no key; `ibid engines --try` asks them",
-            free.join(", ")
-        ),
-    ));
-    match engines::resolve(settings, &settings.engines) {
-        Ok(_) => {}
-        Err(fault) => found.push(of_error("engines", &fault, "mend the setting `engines`")),
-    }
+    found.extend(
+        asked
+            .readers
+            .into_iter()
+            .map(|it| of_outcome("readers", it)),
+    );
+    found.extend(asked.web.map(|it| of_outcome("web", it)));
+    found.extend(asked.clock.map(|it| of_outcome("clock", it)));
     found
 }
 
-/// The models that are set, as far as can be told without asking them.
-fn minds(settings: &Settings) -> Vec<Finding> {
-    let standing = models::standing(settings);
-    if standing.is_empty() {
+fn of_outcome(name: &'static str, outcome: Outcome) -> Finding {
+    let fix = "see docs/configuration.md";
+    match outcome {
+        Outcome::Good(said) => good(name, said),
+        Outcome::Bad(fault) => of_error(name, &fault, fix),
+        Outcome::Doubtful(fault) => amiss(
+            name,
+            State::Doubtful,
+            fault.chain(),
+            fault.help().unwrap_or(fix),
+        ),
+    }
+}
+
+/// The engines that need nothing; they are only named.
+fn free_engines(settings: &Settings) -> Finding {
+    let all = engines::standing(settings);
+    let free = all
+        .iter()
+        .filter(|it| it.ready && !it.configured && it.by_itself);
+    let free: Vec<&str> = free.map(|it| it.name).collect();
+    let named = free.join(", ");
+    good(
+        "engines",
+        format!("{named} need no key; `ibid engines --try` asks them"),
+    )
+}
+
+/// The models that are set, and what their providers say of them.
+fn minds(settings: &Settings, asked: Vec<(models::Standing, Option<Outcome>)>) -> Vec<Finding> {
+    if asked.is_empty() {
         let text = "none set: reports are made of the sources' own sentences; see `model`";
         return vec![good("models", text)];
     }
-    standing
+    let by_key = settings.models_by_key;
+    let why = by_key.map_or_else(String::new, |it| format!(", because {it} is set"));
+    asked
         .into_iter()
-        .map(|it| {
+        .flat_map(|(it, outcome)| {
             let roles: Vec<&str> = it.roles.iter().map(|it| it.word()).collect();
-            match it.found {
-                Ok((place, priced)) => {
-                    let price = if priced { "" } else { ", price unknown" };
-                    let roles = roles.join(", ");
-                    let why = settings
-                        .models_by_key
-                        .map_or_else(String::new, |it| format!(", because {it} is set"));
-                    good(
-                        "models",
-                        format!("{} at {place} for {roles}{price}{why}", it.spec),
-                    )
-                }
-                Err(fault) => {
-                    let fix = fault.help().unwrap_or("set another model").to_owned();
-                    of_error("models", &fault, &fix)
-                }
+            let found = match &it.found {
+                Ok(found) => found,
+                Err(fault) => return vec![of_error("models", fault, "set another model")],
+            };
+            let price = if found.priced { "" } else { ", price unknown" };
+            let text = format!(
+                "{} at {} for {}{price}{why}",
+                it.spec,
+                found.place,
+                roles.join(", ")
+            );
+            match outcome {
+                Some(Outcome::Good(said)) => vec![good("models", format!("{text}; {said}"))],
+                Some(amiss) => vec![good("models", text), of_outcome("models", amiss)],
+                None => vec![good("models", text)],
             }
         })
         .collect()
 }
 
-/// What finds and orders documents, as far as can be told without asking it.
+/// What finds and orders documents, as it is set.
 fn ranking(settings: &Settings) -> Finding {
     let opened =
         meaning::embedder(settings).and_then(|it| Ok((it.clone(), meaning::ranker(settings, it)?)));
@@ -351,7 +387,13 @@ fn integrity(loaded: &Loaded) -> Finding {
     }
 }
 
-fn space(dir: &Path) -> Finding {
+/// Whether two directories are, or would be made, on different disks.
+fn is_elsewhere(one: &Path, other: &Path) -> bool {
+    let disk = |it| rustix::fs::stat(standing(it)).map(|it| it.st_dev).ok();
+    disk(one) != disk(other)
+}
+
+fn space(dir: &Path, variable: &str) -> Finding {
     let place = standing(dir);
     let free = match rustix::fs::statvfs(&place) {
         Ok(it) => it.f_bavail.saturating_mul(it.f_frsize),
@@ -364,8 +406,12 @@ fn space(dir: &Path) -> Finding {
             );
         }
     };
+    enough(free, &place, variable)
+}
+
+fn enough(free: u64, place: &Path, variable: &str) -> Finding {
     let found = format!("{:.1} GB free at {}", free as f64 / 1e9, place.display());
-    let fix = "free some space, or set IBID_DATA_DIR to another disk";
+    let fix = format!("free some space, or set {variable} to a directory on another disk");
     match free {
         free if free < TOO_LOW_BYTES => amiss("disk", State::Bad, found, fix),
         free if free < LOW_BYTES => amiss("disk", State::Doubtful, found, fix),
@@ -417,6 +463,18 @@ mod tests {
             "IBID_DATA_DIR",
         );
         assert!(fix.starts_with("chmod u+rwx /data"), "{fix}");
+    }
+
+    #[test]
+    fn a_disk_that_is_nearly_full_is_told_before_a_run_fails_for_it() {
+        let of = |free| enough(free, Path::new("/cache"), "IBID_CACHE_DIR");
+        assert_eq!(of(2 << 30).state, State::Good);
+        let low = of(800 << 20);
+        assert_eq!(low.state, State::Doubtful);
+        assert!(low.fix.unwrap().contains("IBID_CACHE_DIR"));
+        assert_eq!(of(20 << 20).state, State::Bad);
+        assert!(!is_elsewhere(Path::new("/proc/self"), Path::new("/proc")));
+        assert!(is_elsewhere(Path::new("/proc"), Path::new("/")));
     }
 
     #[test]

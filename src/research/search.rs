@@ -38,9 +38,12 @@ pub(crate) struct Found {
     pub(crate) answered: u32,
 }
 
+/// Those who are asked one query, in order.
+type Engines = Vec<Arc<dyn SearchProvider>>;
+
 /// Whom a query is asked: every folder of documents, but of the engines of a kind the first, and the next where that one
 /// fails or finds nothing.
-fn asked(world: &World, query: &Query) -> Vec<Vec<Arc<dyn SearchProvider>>> {
+fn asked(world: &World, query: &Query) -> Vec<Engines> {
     let serves = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&query.vertical);
     let all = world.search.iter().filter(serves).cloned();
     match query.vertical {
@@ -77,7 +80,7 @@ pub(crate) async fn search_as(
     found: &mut Found,
     usage: &mut Usage,
 ) -> Result<Option<Error>> {
-    let calls: Vec<(Vec<Arc<dyn SearchProvider>>, Query, Option<&str>)> = queries
+    let calls: Vec<(Engines, Query, Option<&str>)> = queries
         .iter()
         .flat_map(|(query, agent)| {
             asked(world, query)

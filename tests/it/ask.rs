@@ -4,3 +4,4 @@ mod broken;
 mod fences;
 mod fitting;
 mod prompts;
+mod supervising;

@@ -13,7 +13,7 @@ fn a_plan_needs_no_folder_and_goes_where_it_is_sent() {
     let text = std::fs::read_to_string(desk.path("plan.txt")).unwrap();
     assert!(text.contains("Q1"), "{text}");
     assert!(
-        text.contains("At most 1 round of 4 queries for each item"),
+        text.contains("at most 1 round, each for what is still open"),
         "{text}"
     );
     let it = desk.ibid(&["plan", ASKED, "-o", "plan.json"]);

@@ -125,9 +125,7 @@ fn story(events: &[Event]) -> String {
                     evidence.claim
                 )
             }
-            Event::GateJudged { verdict } => {
-                format!("{}", if verdict.pass { "pass" } else { "retry" })
-            }
+            Event::GateJudged { verdict } => if verdict.pass { "pass" } else { "retry" }.to_owned(),
             Event::CoverageUpdated { ratio, .. } => format!("{ratio:.2}"),
             Event::GapFound {
                 item, gap_query, ..

@@ -1,13 +1,12 @@
 //! What every strategy gathers with: ask, read, weigh, see what is covered, and know when it is enough.
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use crate::domain::words::share;
 use crate::domain::{
     Brief, Complexity, Coverage, CoverageRow, Effort, Gate, Item, ItemId, ItemStatus, Mode, Notes,
-    Plan, Query, Question, SearchTask, StopReason, Strategy, Usage, Variation, Vertical,
+    Plan, Query, Question, SearchTask, StopReason, Strategy, Usage, Variation,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::record::{Event, Phase};
 use crate::research::aid::Aid;
 use crate::research::cover::{self, Standing};
@@ -19,8 +18,9 @@ use crate::research::trust;
 use crate::research::unaided::queries::{self, Places};
 use crate::research::unaided::score::Scale;
 use crate::research::weigh;
-use crate::seams::{Go, Log, SearchProvider, World};
+use crate::seams::{Go, Log, World};
 
+use super::allowance::{all_failed, folders, items_of, note, spent, within_searches};
 use super::content;
 
 /// What the scores of all items must rise by together for a wave to have been worth it.
@@ -532,70 +532,5 @@ impl<'a> Gathering<'a> {
             next.extend(by_model);
         }
         Ok(next)
-    }
-}
-
-/// Adds the words of `queries` to those asked so far, each once.
-pub(super) fn note(asked: &mut Vec<String>, queries: &[Query]) {
-    for it in queries {
-        if !asked.contains(&it.text) {
-            asked.push(it.text.clone());
-        }
-    }
-}
-
-/// How many searches a query to folders is; a query to the outside is one, or few where engines fail.
-pub(super) fn folders(world: &World) -> usize {
-    let local = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&Vertical::Local);
-    world.search.iter().filter(local).count().max(1)
-}
-
-fn items_of(queries: &[Query]) -> Vec<ItemId> {
-    let all: BTreeSet<ItemId> = queries.iter().map(|it| it.item).collect();
-    all.into_iter().collect()
-}
-
-/// Cuts the round to the searches that may still be sent; whether any fell away.
-pub(super) fn within_searches(
-    question: &Question,
-    usage: &Usage,
-    next: &mut Vec<Query>,
-    engines: usize,
-) -> bool {
-    let engines = engines.max(1) as u64;
-    let by_searches = question
-        .budget
-        .searches
-        .map(|it| it.saturating_sub(usage.searches));
-    // Of the calls left, half are kept for reading.
-    let by_calls = question
-        .budget
-        .calls
-        .map(|it| it.saturating_sub(usage.calls()).div_ceil(2));
-    let Some(left) = by_searches.into_iter().chain(by_calls).min() else {
-        return false;
-    };
-    let room = (left / engines) as usize;
-    let cut = next.len() > room;
-    next.truncate(room);
-    cut
-}
-
-fn spent(question: &Question, usage: &Usage, engines: usize) -> bool {
-    let budget = &question.budget;
-    budget
-        .calls
-        .is_some_and(|it| usage.calls() + engines as u64 >= it)
-        || budget
-            .searches
-            .is_some_and(|it| usage.searches + engines as u64 > it)
-        || budget.pages.is_some_and(|it| usage.pages >= it)
-}
-
-/// When no search came back at all, the run ends with what they failed with (row E11).
-pub(super) fn all_failed(fault: Option<Error>, found: &Found, usage: &Usage) -> Result<()> {
-    match fault {
-        Some(fault) if found.answered == 0 && usage.searches > 0 => Err(fault),
-        _ => Ok(()),
     }
 }

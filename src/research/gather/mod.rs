@@ -1,5 +1,6 @@
 //! Gathering evidence, by a strategy (row C1). The four differ in what they search for and when; they share one state, fill
 //! the same notes and pass the same gate, so that evidence is the same whoever found it.
+mod allowance;
 mod content;
 mod gathering;
 mod recall;

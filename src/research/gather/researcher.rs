@@ -43,8 +43,8 @@ pub(super) struct Unit {
     notes: Vec<(String, Vec<usize>)>,
     end: Option<UnitStatus>,
     failure: Option<String>,
-    /// Whether code has read for it, because it would have come back with nothing though hits lay before it.
-    read_for: bool,
+    /// Whether code goes on for it, because it would have come back with nothing.
+    pub(super) by_code: bool,
     began: u64,
     ms: u64,
 }
@@ -79,7 +79,7 @@ impl Unit {
             notes: Vec::new(),
             end: None,
             failure: None,
-            read_for: false,
+            by_code: false,
             began: now,
             ms: 0,
         }
@@ -93,29 +93,25 @@ impl Unit {
     pub(super) fn takes(&mut self, next: Move, team: &Team, now: u64) -> Option<Move> {
         self.turns += 1;
         // Turns that call no tool count too, or a model that only thinks would never be stopped.
-        if self.calls >= team.max_react_tool_calls || self.turns > team.max_react_tool_calls {
-            let steps = team.max_react_tool_calls + 1;
-            return self.read_first().or_else(|| {
-                self.fails(format!("recursion limit of {steps} reached"), now);
-                None
-            });
+        let most = team.max_react_tool_calls;
+        if !self.by_code && (self.calls >= most || self.turns > most) {
+            self.failure = Some(format!("recursion limit of {} reached", most + 1));
+            self.ends(Vec::new(), now);
+            return None;
         }
         match next {
             Move::Think(thought) => {
                 self.thoughts += 1;
                 self.trail.push(format!("thought: {thought}"));
-                if self.thoughts < THOUGHTS {
-                    return None;
+                if self.thoughts >= THOUGHTS {
+                    self.ends(Vec::new(), now);
                 }
-                self.read_first().or_else(|| {
-                    self.finishes(Vec::new(), now);
-                    None
-                })
-            }
-            Move::Finish(notes) => self.read_first().or_else(|| {
-                self.finishes(notes, now);
                 None
-            }),
+            }
+            Move::Finish(notes) => {
+                self.ends(notes, now);
+                None
+            }
             Move::Search(mut queries) => {
                 self.thoughts = 0;
                 let left = team.researcher_search_budget.saturating_sub(self.searches);
@@ -138,16 +134,18 @@ impl Unit {
         }
     }
 
-    /// What lies before it and nobody has read, where it would come back with nothing: once.
-    fn read_first(&mut self) -> Option<Move> {
-        let wanted = self.findings.is_empty() && !self.hits.is_empty() && !self.read_for;
-        self.read_for |= wanted;
-        wanted.then(|| Move::Read((0..self.hits.len()).collect()))
-    }
-
-    fn finishes(&mut self, notes: Vec<(String, Vec<usize>)>, now: u64) {
+    /// Ends it; but one that would come back with nothing is gone on with by code, once.
+    fn ends(&mut self, notes: Vec<(String, Vec<usize>)>, now: u64) {
+        if self.findings.is_empty() && !self.by_code {
+            self.by_code = true;
+            self.turns = 0;
+            return;
+        }
         self.notes = notes;
-        self.end = Some(UnitStatus::Completed);
+        self.end = Some(match self.failure {
+            None => UnitStatus::Completed,
+            Some(_) => UnitStatus::Failed,
+        });
         self.ms = now.saturating_sub(self.began);
     }
 

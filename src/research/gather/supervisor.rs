@@ -22,7 +22,7 @@ use crate::research::{cover, read, search, weigh};
 use crate::seams::Go;
 
 use super::Gathering;
-use super::gathering::{all_failed, folders, note, within_searches};
+use super::allowance::{all_failed, folders, note, within_searches};
 use super::researcher::{self, Move, Unit};
 
 /// Chunks of 4,000 characters weighed of a page that a researcher fetches (row C8).
@@ -407,7 +407,12 @@ async fn decided(
     };
     let searching = !it.places.is_nowhere();
     let mut asking = Vec::new();
+    let mut moves = Vec::new();
     for (nth, unit) in active {
+        if unit.by_code {
+            moves.push((nth, alone(unit)));
+            continue;
+        }
         let asked = researcher::decide(
             mind,
             it.brief.asked(),
@@ -419,7 +424,6 @@ async fn decided(
         asking.push(async move { (nth, asked.await) });
     }
     let answers: Vec<_> = stream::iter(asking).buffered(AT_ONCE).collect().await;
-    let mut moves = Vec::new();
     for (nth, (model, answer)) in answers {
         aid.settle(Step::Research, ModelRole::Researcher, model);
         let next = match answer {
@@ -431,6 +435,7 @@ async fn decided(
         };
         moves.push((nth, next));
     }
+    moves.sort_by_key(|it| it.0);
     Ok(moves)
 }
 

@@ -24,6 +24,7 @@ mod replay;
 mod runs;
 mod setup;
 mod signals;
+mod supervised;
 mod turns;
 mod view;
 mod when;

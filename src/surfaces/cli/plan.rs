@@ -289,7 +289,10 @@ impl Shown {
                     "researchers"
                 )
             ),
-            _ => format!("at most {}, each for what is still open", rounds(question)),
+            _ => format!(
+                "at most {}, each for what is still open",
+                plural(rounds(question).into(), "round", "rounds")
+            ),
         };
         out += &format!(
             "  Strategy  {}\n  Rounds    {rounds}, then {} for what the report lacks\n",

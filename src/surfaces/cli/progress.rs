@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::console::{Paint, bare};
-use crate::domain::{Coverage, CoverageRow, GateStatus, Report, RunId, RuntimeProgress, Topic};
+use super::supervised;
+use crate::domain::{Coverage, CoverageRow, Report, RunId, Topic};
 use crate::record::{Envelope, Event, Outcome, Run};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::counted;
@@ -391,7 +392,7 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         Event::StrategyChosen { strategy, reason } => {
             format!("strategy: {} ({})", strategy.word(), line(reason))
         }
-        Event::RuntimeProgress { progress } => supervised(progress),
+        Event::RuntimeProgress { progress } => supervised::line_of(progress),
         Event::ItemUpdated { item, status } if verbose => {
             let word = serde_json::to_value(status).unwrap_or_default();
             format!("{item} is {}", word.as_str().unwrap_or_default())
@@ -522,41 +523,6 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         Some(agent) => format!("{agent}: {text}"),
         None => text,
     })
-}
-
-/// What a supervisor has done, as its event tells it (row C2).
-fn supervised(it: &RuntimeProgress) -> String {
-    let gate = match (it.quality_gate_status, &it.quality_gate_reason) {
-        (GateStatus::None, _) => String::new(),
-        (GateStatus::Pass, _) => "; gate passed".to_owned(),
-        (GateStatus::Retry, reason) => format!(
-            "; gate said no: {}",
-            line(reason.as_deref().unwrap_or("no reason given"))
-        ),
-    };
-    let failed = it.research_units.iter().filter_map(|unit| {
-        let why = unit.failure.as_deref()?;
-        Some(format!("; {} {}", unit.id, for_people(why)))
-    });
-    format!(
-        "researchers: {} sent out, {} skipped; {} of evidence from {}{gate}{}",
-        it.dispatched_research_units,
-        it.skipped_research_units,
-        counted(u64::from(it.evidence_record_count), "piece"),
-        counted(u64::from(it.source_domain_count), "site"),
-        failed.collect::<String>()
-    )
-}
-
-/// Why a researcher failed, in a person's words (row C9).
-fn for_people(why: &str) -> String {
-    let steps = why
-        .strip_prefix("recursion limit of ")
-        .and_then(|it| it.strip_suffix(" reached"));
-    match steps {
-        Some(steps) => format!("hit tool call limit ({steps} steps)"),
-        None => line(why),
-    }
 }
 
 /// The last line of a run: what it made and what was checked, each with its denominator.

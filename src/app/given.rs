@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::domain::{Brief, Given, Item, ItemId, Plan, Question, SectionPlan, WritingPlan};
+use crate::domain::{
+    Brief, Given, Item, ItemId, Plan, Question, SearchTask, SectionPlan, WritingPlan,
+};
 use crate::error::{Error, Kind, Result};
 use crate::research;
 
@@ -131,7 +133,25 @@ impl PlanFile {
             },
         };
         let complexity = at.field("complexity").word(it, own.complexity)?;
-        Plan::new(items, complexity, writing).ok_or_else(|| at.field("items").wrong("is empty"))
+        let plan = Plan::new(items, complexity, writing);
+        let mut plan = plan.ok_or_else(|| at.field("items").wrong("is empty"))?;
+        plan.search_tasks = self.tasks(it)?;
+        Ok(plan)
+    }
+
+    /// The search tasks; none where the items are to make them.
+    fn tasks(&self, it: &Map<String, Value>) -> Result<Vec<SearchTask>> {
+        let tasks: Vec<SearchTask> = self.at("plan.search_tasks").word(it, Vec::new())?;
+        for (nth, task) in tasks.iter().enumerate() {
+            let at = self.at(&format!("plan.search_tasks[{nth}]"));
+            if !(1..=LONGEST_QUERY).contains(&task.query.trim().chars().count()) {
+                return Err(at.field("query").wrong("must have 1 to 300 characters"));
+            }
+            if !(1..=100).contains(&task.num_results) {
+                return Err(at.field("num_results").wrong("must be from 1 to 100"));
+            }
+        }
+        Ok(tasks)
     }
 
     fn items(&self, it: &Map<String, Value>, brief: &Brief) -> Result<Vec<Item>> {

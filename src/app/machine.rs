@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
 use super::{engines, folders, meaning, models, readers};
-use crate::adapters::model::Limiters;
+use crate::adapters::model::{KeptPlans, Limiters};
 use crate::adapters::service::Paces;
 use crate::adapters::system;
 use crate::adapters::web::manners::Manners;
 use crate::config::Settings;
-use crate::domain::Question;
+use crate::domain::{ModelRole, Question};
 use crate::error::Result;
 use crate::research;
-use crate::seams::Egress;
+use crate::seams::{Egress, Mind};
 
 impl Parts {
     /// The machine's own clock, chance and doors, and the method of [`crate::research`].
@@ -54,19 +54,27 @@ async fn open(
     let egress = Egress::default();
     let embedder = meaning::embedder(settings)?;
     let ranker = meaning::ranker(settings, embedder.clone())?;
-    let cache = match question.engines.is_empty() {
+    let planner = question.models.contains_key(&ModelRole::Planner);
+    let cache = match question.engines.is_empty() && !planner {
         true => None,
         false => readers::cache(settings).await?,
     };
     let outside = engines::open(settings, &question.engines, paces, cache.as_ref(), &egress)?;
     let opened = shelves.open(settings, &paths, embedder).await?;
-    let (models, spent_before) = models::open(
+    let (mut models, spent_before) = models::open(
         settings,
         &question.models,
         &question.budget,
         limiters,
         &egress,
     )?;
+    let (age, fresh) = (settings.web.search_cache, settings.web.fresh);
+    if let (Some(mind), Some(cache)) = (models.of(ModelRole::Planner).cloned(), &cache)
+        && !age.is_zero()
+    {
+        let model = Arc::new(KeptPlans::new(mind.model, Arc::clone(cache), age, fresh));
+        models.give(ModelRole::Planner, Mind { model, ..mind });
+    }
     let mut doors = Doors {
         models,
         spent_before,

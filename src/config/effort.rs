@@ -88,16 +88,21 @@ pub fn document() -> String {
 
 /// The strategy of an effort, in words.
 fn strategy(effort: Effort) -> String {
-    let of = |it| effort.strategy(it).word();
-    let (simple, moderate, complex) = (
-        of(Complexity::Simple),
-        of(Complexity::Moderate),
-        of(Complexity::Complex),
-    );
-    match simple == complex {
-        true => format!("`{simple}`"),
-        false => format!(
-            "`{simple}`, `{moderate}` or `{complex}`, as the question is simple, moderate or complex"
-        ),
+    let of = |asked| {
+        let (led, alone) = (effort.strategy(asked, true), effort.strategy(asked, false));
+        match led == alone {
+            true => format!("`{}`", led.word()),
+            false => format!("`{}` (`{}` without a model)", led.word(), alone.word()),
+        }
+    };
+    let all = [
+        Complexity::Simple,
+        Complexity::Moderate,
+        Complexity::Complex,
+    ]
+    .map(of);
+    match all[0] == all[2] {
+        true => all[0].clone(),
+        false => format!("simple {}, moderate {}, complex {}", all[0], all[1], all[2]),
     }
 }

@@ -35,13 +35,14 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// How it gathers; `auto` goes by how much the question asks for (row D12).
-    pub fn strategy(self, asked: Complexity) -> Strategy {
+    /// How it gathers; `auto` goes by how much the question asks for (row D12). A supervisor needs somebody to lead: without a
+    /// model, coverage finds more (`evals strategies`).
+    pub fn strategy(self, asked: Complexity, led: bool) -> Strategy {
         match (self, asked) {
             (Effort::Quick, _) | (Effort::Auto, Complexity::Simple) => Strategy::Planned,
             (Effort::Standard, _) | (Effort::Auto, Complexity::Moderate) => Strategy::Checklist,
-            (Effort::Deep, _) => Strategy::Coverage,
-            (Effort::Max, _) | (Effort::Auto, Complexity::Complex) => Strategy::Supervisor,
+            (Effort::Max, _) | (Effort::Auto, Complexity::Complex) if led => Strategy::Supervisor,
+            (Effort::Deep | Effort::Max | Effort::Auto, _) => Strategy::Coverage,
         }
     }
 }
@@ -189,7 +190,10 @@ impl Question {
         self.method.strategy.unwrap_or_else(|| match self.mode {
             // Whoever wants evidence and no prose wants every topic covered.
             Mode::Evidence => Strategy::Coverage,
-            _ => self.method.effort.strategy(asked),
+            _ => {
+                let led = self.models.contains_key(&ModelRole::Planner);
+                self.method.effort.strategy(asked, led)
+            }
         })
     }
 

@@ -58,8 +58,7 @@ pub(crate) async fn break_down(
 /// Search tasks that the plan is to name: where gathering may begin with them.
 fn tasks_wanted(question: &Question) -> u32 {
     let method = &question.method;
-    let by_effort = || method.effort.strategy(Complexity::Simple);
-    match method.strategy.unwrap_or_else(by_effort) {
+    match question.strategy(Complexity::Simple) {
         Strategy::Planned => method.max_initial_search_tasks,
         _ => 0,
     }

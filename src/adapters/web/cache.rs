@@ -37,6 +37,8 @@ pub enum What {
     Answer,
     /// What a host's robots.txt said, by its origin.
     Robots,
+    /// How a model understood or broke down a question, by the prompt.
+    Plan,
 }
 
 impl What {
@@ -46,6 +48,7 @@ impl What {
             What::Draft => "draft",
             What::Answer => "answer",
             What::Robots => "robots",
+            What::Plan => "plan",
         }
     }
 }

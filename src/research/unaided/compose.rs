@@ -96,7 +96,7 @@ pub(crate) fn compose(
     let base = if core.is_empty() { &ranked } else { &core };
     let short = answer::short(base, clear, notes);
     let short_lines: Vec<Line> = short.iter().map(|it| page.say(it)).collect();
-    let mut conflicts = conflicts::find(notes, &all, scale.lexicon())?;
+    let mut conflicts = conflicts::find(brief, notes, &all, scale.lexicon())?;
     let stances = answer::stances(brief, notes, &ranked);
     let split = conflicts::on_the_answer(notes, &stances, &conflicts)?;
     conflicts.splice(0..0, split);

@@ -11,6 +11,7 @@ use super::agree::{Answered, Wanted, answered, differ};
 use super::choose::{Point, voice};
 use super::lexicon::{Lexicon, has_phrase, jaccard, spaced};
 use super::sentence::{denies, doubts, labels, measures, years};
+use super::substituted::substituted;
 
 /// Most conflicts shown.
 const MOST: usize = 4;
@@ -30,6 +31,7 @@ const AROUND: usize = 7;
 
 /// The conflicts among the points, in the order of the points.
 pub(crate) fn find(
+    brief: &Brief,
     notes: &Notes,
     points: &[Point],
     lexicon: &mut Lexicon,
@@ -61,7 +63,13 @@ pub(crate) fn find(
                     };
                     Some(conflict(one, other, x.clone(), y.clone())?)
                 }
-                None => None,
+                None => match substituted(&brief.question, &one.point.text, &other.point.text) {
+                    Some((x, y)) => Some(DraftConflict {
+                        about: prompts::phrases()?.conflict.about_answer.clone(),
+                        ..conflict(one, other, x, y)?
+                    }),
+                    None => None,
+                },
             };
             if let Some(mut it) = conflict {
                 used[a] = true;

@@ -1,5 +1,6 @@
 //! The shape of the tree, as a test: floors look down, nothing goes in circles, files stay readable.
 mod imports;
+mod requirements;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -345,3 +345,32 @@ pub(super) fn variation(unit: &Unit) -> Variation {
 pub(super) fn now(world: &World) -> u64 {
     world.clock.unix_ms()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn a_failed_page_says_nothing_of_the_inside() {
+        for (reason, says) in [
+            (
+                "reading http://10.0.0.7/: timed out after 20 s",
+                "request timed out",
+            ),
+            (
+                "reading https://a.example/: HTTP 404: not there",
+                "remote server returned HTTP 404",
+            ),
+            (
+                "reading http://10.0.0.7/: blocked_address: private",
+                "address not allowed",
+            ),
+            (
+                "reading https://a.example/: connection reset by 10.0.0.7:443",
+                "network error while fetching URL",
+            ),
+        ] {
+            assert_eq!(told(reason), says);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! From evidence to points: what several sources say is said once, and nothing is said twice.
 use std::collections::BTreeSet;
 
-use crate::domain::words::{numbers, tokens};
+use crate::domain::words::{is_stop, numbers, tokens};
 use crate::domain::{Evidence, ItemId, Notes, Source};
 use crate::error::Result;
 use crate::research::prompts;
@@ -43,24 +43,29 @@ pub(crate) fn points(
         let (a, b) = (&notes.evidence[*a], &notes.evidence[*b]);
         b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
     });
-    let mut points: Vec<(Point, bool, Vec<i64>)> = Vec::new();
+    let mut points: Vec<(Point, bool, Vec<i64>, Vec<u32>)> = Vec::new();
     for nth in order {
         let it = &notes.evidence[nth];
         let ids = lexicon.set(&it.claim);
         let no = denies(&spaced(&it.claim), words);
         let figures = figures(&it.claim);
+        let names = named(&it.claim, lexicon);
         let mut said = false;
-        for (point, point_no, point_figures) in &mut points {
+        for (point, point_no, point_figures, point_names) in &mut points {
             let whole = containment(&point.ids, &ids);
             let back = containment(&ids, &point.ids);
             let like = jaccard(&point.ids, &ids);
-            let agrees = *point_no == no && point_figures.iter().all(|n| figures.contains(n));
+            // One that says the same of another place or person carries nothing of it.
+            let agrees = *point_no == no
+                && point_figures.iter().all(|n| figures.contains(n))
+                && point_names.iter().all(|n| ids.contains(n));
             if agrees && whole >= CARRIES {
                 add_source(notes, point, nth);
                 said = true;
             } else if like >= SAME
                 && (back >= 0.8 || *point_no == no)
                 && figures.iter().all(|n| point_figures.contains(n))
+                && names.iter().all(|n| point.ids.contains(n))
             {
                 said = true;
             }
@@ -77,7 +82,7 @@ pub(crate) fn points(
                 items: it.items.clone(),
                 words: it.claim.split_whitespace().count(),
             };
-            points.push((point, no, figures));
+            points.push((point, no, figures, names));
         }
     }
     Ok(points.into_iter().map(|it| it.0).collect())
@@ -92,6 +97,15 @@ fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
     if !known && point.evidence.len() < MOST_SOURCES {
         point.evidence.push(nth);
     }
+}
+
+/// The words of a text that are written as names.
+fn named(text: &str, lexicon: &mut Lexicon) -> Vec<u32> {
+    let names = tokens(text).into_iter().filter(|it| {
+        let word = &text[it.span.clone()];
+        word.starts_with(char::is_uppercase) && !is_stop(&it.text)
+    });
+    names.flat_map(|it| lexicon.ids(&text[it.span])).collect()
 }
 
 /// The numbers in a text, to a thousandth.

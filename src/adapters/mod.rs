@@ -5,6 +5,7 @@ pub mod journal;
 pub mod meaning;
 pub mod model;
 pub mod pace;
+pub mod plans;
 pub mod ranker;
 pub mod reader;
 pub mod recording;

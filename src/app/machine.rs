@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
 use super::{engines, folders, meaning, models, readers};
-use crate::adapters::model::{KeptPlans, Limiters};
+use crate::adapters::model::Limiters;
+use crate::adapters::plans::KeptPlans;
 use crate::adapters::service::Paces;
 use crate::adapters::system;
 use crate::adapters::web::manners::Manners;

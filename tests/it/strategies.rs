@@ -1,6 +1,7 @@
 //! The four ways to gather (row C1): what each promises, that none goes past its bounds whatever a model says, and that all
 //! tell one kind of evidence.
 mod bounds;
+mod found;
 mod supervisor;
 
 use std::fmt::Write as _;
@@ -8,8 +9,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ibid::domain::{
-    Complexity, Coverage, Effort, Endpoint, Hits, ItemStatus, Mode, ModelRole, Page, Query,
-    Question, Report, StopReason, Strategy, Variation, Vertical,
+    Complexity, Coverage, Effort, Endpoint, Hits, ItemStatus, ModelRole, Page, Query, Question,
+    Report, StopReason, Strategy, Variation, Vertical,
 };
 use ibid::record::Event;
 use ibid::seams::{Go, SearchProvider, Steering, World};
@@ -236,64 +237,6 @@ async fn without_a_writer_the_gaps_of_a_planned_report_are_searched_for_and_few_
     assert!((1..=2).contains(&queries.len()), "{queries:?}");
 }
 
-#[tokio::test]
-async fn evidence_is_given_without_prose_within_its_bounds_and_no_writer_is_asked() {
-    let model = Scripted::new(|step, words| {
-        assert_ne!(step, "write", "nobody writes");
-        assert_ne!(step, "verify", "nothing was written");
-        Ok(well(step, words).to_string())
-    });
-    let mut asked = question("What is cork?");
-    asked.mode = Mode::Evidence;
-    let (report, events) = run_over(
-        shelf(),
-        &model,
-        &[ModelRole::Writer, ModelRole::Verifier],
-        &asked,
-    )
-    .await;
-    let report = report.unwrap();
-    assert!(events.iter().any(|it| matches!(
-        it,
-        Event::StrategyChosen {
-            strategy: Strategy::Coverage,
-            ..
-        }
-    )));
-    let pages = shelf();
-    assert!(report.results.len() >= 3);
-    let total: usize = report
-        .results
-        .iter()
-        .map(|it| it.content.chars().count())
-        .sum();
-    assert!(total <= 15_000);
-    assert!(
-        report
-            .results
-            .windows(2)
-            .all(|it| it[0].score >= it[1].score)
-    );
-    for it in &report.results {
-        let page = pages.iter().find(|page| page.url == it.url).unwrap();
-        for piece in it.content.split("\n…\n") {
-            let first = piece.split(". ").next().unwrap();
-            assert!(page.text().expose().contains(first), "{first}");
-        }
-    }
-    let view = ibid::surfaces::export::evidence::view(&report, 0.7);
-    let done = view["completeness"].as_f64().unwrap();
-    assert_eq!(view["success"], done >= 0.7);
-    assert_eq!(
-        view["topics"].as_array().unwrap().len(),
-        report.coverage.len()
-    );
-    let first = &view["results"][0];
-    for field in ["url", "title", "content", "score"] {
-        assert!(!first[field].is_null(), "{field}");
-    }
-}
-
 #[test]
 fn auto_goes_by_how_much_is_asked_and_by_whether_somebody_leads() {
     let of = |asked, led| Effort::Auto.strategy(asked, led);
@@ -304,47 +247,6 @@ fn auto_goes_by_how_much_is_asked_and_by_whether_somebody_leads() {
     assert_eq!(
         Effort::Max.strategy(Complexity::Simple, true),
         Strategy::Supervisor
-    );
-}
-
-#[tokio::test]
-async fn a_sentence_is_not_cited_for_a_fact_that_its_twin_has_otherwise() {
-    let told = |site: &str, town: &str| {
-        let text = format!(
-            "The Marrow House, also known as the Old Customs House, was a house in {town}, Norland.\nThe Marrow House was built of brick."
-        );
-        page(
-            &format!("https://{site}.example/"),
-            "Marrow House",
-            None,
-            &text,
-        )
-    };
-    let pages = vec![told("one", "Pellworth"), told("two", "Quarrelton")];
-    let world = world(Arc::new(Pages::new(pages)));
-    let (report, _) = researched(&world, &question("Where was the Marrow House?")).await;
-    let report = report.unwrap();
-    for claim in report.claims() {
-        for town in ["Pellworth", "Quarrelton"] {
-            if claim.text().contains(town) {
-                let all = claim.citations().iter();
-                assert!(
-                    all.clone()
-                        .all(|it| it.passage.text().expose().contains(town)),
-                    "{claim:?}"
-                );
-            }
-        }
-    }
-    let sides: Vec<&str> = report
-        .conflicts
-        .iter()
-        .flat_map(|it| &it.sides)
-        .map(|it| it.says.as_str())
-        .collect();
-    assert!(
-        sides.contains(&"Pellworth") && sides.contains(&"Quarrelton"),
-        "{sides:?}"
     );
 }
 

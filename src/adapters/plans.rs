@@ -90,24 +90,46 @@ impl LanguageModel for KeptPlans {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scripted::{Say, Scripted, prompt};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
+
+    /// Says how often it was asked.
+    #[derive(Default)]
+    struct Counting(AtomicU32);
+
+    #[async_trait]
+    impl LanguageModel for Counting {
+        fn name(&self) -> &str {
+            "counting"
+        }
+
+        async fn complete(&self, _: &Prompt) -> Result<Completion> {
+            let nth = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+            Ok(Completion::said(nth.to_string()))
+        }
+
+        async fn stream(&self, prompt: &Prompt, _: Sink<'_>) -> Result<Completion> {
+            self.complete(prompt).await
+        }
+    }
 
     #[tokio::test]
     async fn the_same_plan_is_paid_for_once_and_other_steps_each_time() {
         let dir = tempfile::tempdir().unwrap();
         let open = WebCache::open(&WebCache::path(dir.path()), 1 << 20).await;
         let cache = Arc::new(open.unwrap());
-        let model = Scripted::new("one", [Say::Text("a"), Say::Text("b"), Say::Text("c")]);
+        let model: Arc<Counting> = Arc::default();
         let hour = Duration::from_secs(3600);
         let kept = KeptPlans::new(model.clone(), Arc::clone(&cache), hour, false);
-        let first = kept.complete(&prompt("plan")).await.unwrap();
-        let again = kept.complete(&prompt("plan")).await.unwrap();
-        assert_eq!((first.text.as_str(), again.text.as_str()), ("a", "a"));
-        assert_eq!((again.cost_usd, model.count()), (Some(0.0), 1));
-        assert_eq!(kept.complete(&prompt("weigh")).await.unwrap().text, "b");
-        let fresh = KeptPlans::new(model.clone(), cache, hour, true);
-        assert_eq!(fresh.complete(&prompt("plan")).await.unwrap().text, "c");
-        assert_eq!(model.count(), 3);
+        let plan = Prompt::asking("plan", "What is moss?");
+        let first = kept.complete(&plan).await.unwrap();
+        let again = kept.complete(&plan).await.unwrap();
+        assert_eq!((first.text.as_str(), again.text.as_str()), ("1", "1"));
+        assert_eq!(again.cost_usd, Some(0.0));
+        let weigh = Prompt::asking("weigh", "What is moss?");
+        assert_eq!(kept.complete(&weigh).await.unwrap().text, "2");
+        let fresh = KeptPlans::new(model, cache, hour, true);
+        assert_eq!(fresh.complete(&plan).await.unwrap().text, "3");
     }
 }

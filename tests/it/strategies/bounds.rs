@@ -2,15 +2,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ibid::Result;
-use ibid::domain::{ModelRole, Question, Report, Strategy};
+use ibid::domain::{ModelRole, Question, Report, StopReason, Strategy};
 use ibid::record::Event;
 use ibid::seams::{LanguageModel, Mind, Models};
+use ibid::{Error, Kind, Result};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{asked, holds, small_world};
-use crate::memory::researched;
+use super::{asked, holds, shelf, small_world};
+use crate::memory::{Pages, researched, world};
 use crate::thought::Scripted;
 
 /// What a tireless model says: more of everything, and never twice the same.
@@ -140,6 +140,47 @@ async fn a_researcher_that_only_searches_is_stopped_and_says_no_more_than_that()
     let last = last.unwrap();
     assert!(last.dispatched_research_units <= 5);
     assert!(last.skipped_research_units > 0);
+}
+
+#[tokio::test]
+async fn when_research_has_spent_its_money_the_report_is_written_and_says_so() {
+    for strategy in [
+        Strategy::Checklist,
+        Strategy::Coverage,
+        Strategy::Supervisor,
+    ] {
+        let model = Scripted::new(|_, _| {
+            Err(Error::new(
+                Kind::Exhausted,
+                "asking: the budget has no room",
+            ))
+        });
+        // Two pages leave items open, for which there would be more rounds.
+        let few = vec![shelf()[1].clone(), shelf()[5].clone()];
+        let mut world = world(Arc::new(Pages::new(few)));
+        let mut models = Models::default();
+        let model = model as Arc<dyn LanguageModel>;
+        models.give(
+            ModelRole::Summarizer,
+            Mind {
+                model,
+                window: 8_000,
+            },
+        );
+        world.models = models;
+        let mut asked = asked(strategy);
+        asked.method.min_evidence_records = 100;
+        asked.method.depth = 5;
+        let (report, events) = researched(&world, &asked).await;
+        let report = report.unwrap();
+        holds(&report);
+        let waves = count(&events, "wave.started");
+        assert_eq!(
+            (report.method.stop, waves),
+            (StopReason::BudgetUsd, 1),
+            "{strategy:?}"
+        );
+    }
 }
 
 proptest! {

@@ -18,6 +18,23 @@ pub struct Budget {
     pub tokens: Option<u64>,
 }
 
+impl Budget {
+    /// Searches and page reads that may still be made, where they are bounded.
+    pub fn calls_left(&self, used: &Usage) -> Option<u64> {
+        self.calls.map(|it| it.saturating_sub(used.calls()))
+    }
+
+    /// Searches that may still be made, besides [`Budget::calls_left`].
+    pub fn searches_left(&self, used: &Usage) -> Option<u64> {
+        self.searches.map(|it| it.saturating_sub(used.searches))
+    }
+
+    /// Pages that may still be read, besides [`Budget::calls_left`].
+    pub fn pages_left(&self, used: &Usage) -> Option<u64> {
+        self.pages.map(|it| it.saturating_sub(used.pages))
+    }
+}
+
 /// What a run has spent.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {

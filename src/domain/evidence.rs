@@ -89,6 +89,33 @@ pub struct CoverageRow {
     pub gap: Option<String>,
 }
 
+impl CoverageRow {
+    /// The row of an item that nothing was found for.
+    pub fn open(id: ItemId, text: impl Into<String>) -> CoverageRow {
+        CoverageRow {
+            id,
+            text: text.into(),
+            state: Coverage::Open,
+            score: 0.0,
+            evidence: 0,
+            sources: 0,
+            by_wave: Vec::new(),
+            proof: None,
+            gap: None,
+        }
+    }
+
+    /// The share of rows that are covered, a partial one counting half, 0 to 1 (row D1).
+    pub fn completeness(rows: &[CoverageRow]) -> f32 {
+        let points = rows.iter().map(|it| match it.state {
+            Coverage::Covered | Coverage::Conflict => 1.0,
+            Coverage::Partial => 0.5,
+            Coverage::Open => 0.0,
+        });
+        points.sum::<f32>() / rows.len().max(1) as f32
+    }
+}
+
 /// All evidence against the whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notes {

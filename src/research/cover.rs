@@ -155,16 +155,7 @@ impl Standing {
 
     /// Share of items covered, a partial one counting half.
     pub(crate) fn ratio(&self) -> f32 {
-        let points: f32 = self
-            .rows
-            .iter()
-            .map(|it| match it.state {
-                Coverage::Covered | Coverage::Conflict => 1.0,
-                Coverage::Partial => 0.5,
-                Coverage::Open => 0.0,
-            })
-            .sum();
-        points / self.rows.len().max(1) as f32
+        CoverageRow::completeness(&self.rows)
     }
 
     /// Whether coverage is good enough to stop: all items covered, or none open, enough covered,
@@ -190,17 +181,7 @@ impl Standing {
 
 /// The rows of a plan before anything was searched for.
 pub(crate) fn unseen(plan: &Plan) -> Vec<CoverageRow> {
-    let row = |it: &Item| CoverageRow {
-        id: it.id,
-        text: it.asks.clone(),
-        state: Coverage::Open,
-        score: 0.0,
-        evidence: 0,
-        sources: 0,
-        by_wave: Vec::new(),
-        proof: None,
-        gap: None,
-    };
+    let row = |it: &Item| CoverageRow::open(it.id, &it.asks);
     plan.items().iter().map(row).collect()
 }
 

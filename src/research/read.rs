@@ -283,14 +283,8 @@ fn voice(hit: &Hit, page: &Page) -> Option<String> {
 }
 
 fn pages_left(question: &Question, usage: &Usage) -> usize {
-    let by_pages = question
-        .budget
-        .pages
-        .map(|it| it.saturating_sub(usage.pages));
-    let by_calls = question
-        .budget
-        .calls
-        .map(|it| it.saturating_sub(usage.calls()));
+    let by_pages = question.budget.pages_left(usage);
+    let by_calls = question.budget.calls_left(usage);
     by_pages
         .into_iter()
         .chain(by_calls)

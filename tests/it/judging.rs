@@ -2,8 +2,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ibid::adapters::ranker::Lexical;
-use ibid::app::{App, Doors, Parts, Recording};
+use ibid::app::{App, Parts, Recording};
 use ibid::domain::{Budget, Judgement, ModelRole, RunId};
 use ibid::record::{Event, RunStatus};
 use ibid::seams::{LanguageModel, Mind, Models};
@@ -11,9 +10,9 @@ use ibid::{Error, Kind};
 use serde_json::{Value, json};
 
 use crate::cli::{ASKED, Desk};
-use crate::memory::{Pages, question};
+use crate::memory::question;
 use crate::stand_in::settings;
-use crate::thought::{Scripted, Silent, shelf};
+use crate::thought::{Scripted, Silent, doors};
 
 fn asked(desk: &Desk) -> String {
     let it = desk.ibid(&["run", ASKED, "--folder", &desk.docs(), "--json"]);
@@ -246,18 +245,7 @@ fn judged_by(model: Arc<dyn LanguageModel>) -> Parts {
                     },
                 );
             }
-            Box::pin(async move {
-                let pages = Arc::new(Pages::new(shelf()));
-                Ok(Doors {
-                    egress: Default::default(),
-                    models,
-                    spent_before: None,
-                    search: vec![Arc::clone(&pages) as _],
-                    readers: vec![pages as _],
-                    ranker: Arc::new(Lexical),
-                    prepare: None,
-                })
-            })
+            Box::pin(async move { Ok(doors(models)) })
         }),
         ..Parts::machine()
     }

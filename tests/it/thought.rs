@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ibid::adapters::journal::{Journal, JournaledModel};
+use ibid::adapters::ranker::Lexical;
 use ibid::adapters::store::SqliteStore;
+use ibid::app::Doors;
 use ibid::domain::{Budget, Mode, ModelRole, Page, Question, Report};
 use ibid::record::{Event, VERSION};
 use ibid::seams::{
@@ -94,6 +96,20 @@ pub(crate) fn shelf() -> Vec<Page> {
             "A mature Quercus suber yields 45 kilograms at every stripping in Alentejo.",
         ),
     ]
+}
+
+/// Doors to the shelf, with these models behind them.
+pub(crate) fn doors(models: Models) -> Doors {
+    let pages = Arc::new(Pages::new(shelf()));
+    Doors {
+        egress: Default::default(),
+        models,
+        spent_before: None,
+        search: vec![Arc::clone(&pages) as _],
+        readers: vec![pages as _],
+        ranker: Arc::new(Lexical),
+        prepare: None,
+    }
 }
 
 /// The number that a prompt gives the sentence that begins so.

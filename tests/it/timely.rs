@@ -3,15 +3,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ibid::adapters::ranker::Lexical;
-use ibid::app::{App, Doors, Parts};
+use ibid::app::{App, Parts};
 use ibid::domain::{ModelRole, Question, StopReason};
 use ibid::record::{Event, Run};
 use ibid::seams::{Clock, LanguageModel, Mind, Models, Order};
 
-use crate::memory::{Pages, question};
+use crate::memory::question;
 use crate::stand_in::{Shelf, parts, settings};
-use crate::thought::{Silent, shelf};
+use crate::thought::{Silent, doors};
 
 /// How long a test may take: the models never answer, so whoever waits for one waits for good.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -53,18 +52,7 @@ pub(crate) fn app<M: LanguageModel + 'static>(
                     },
                 );
             }
-            Box::pin(async move {
-                let pages = Arc::new(Pages::new(shelf()));
-                Ok(Doors {
-                    egress: Default::default(),
-                    models,
-                    spent_before: None,
-                    search: vec![Arc::clone(&pages) as _],
-                    readers: vec![pages as _],
-                    ranker: Arc::new(Lexical),
-                    prepare: None,
-                })
-            })
+            Box::pin(async move { Ok(doors(models)) })
         }),
         research: Arc::new(|world, log, run, question| {
             Box::pin(ibid::research::research(world, log, run, question))

@@ -35,15 +35,9 @@ pub(super) fn within_searches(
     engines: usize,
 ) -> bool {
     let engines = engines.max(1) as u64;
-    let by_searches = question
-        .budget
-        .searches
-        .map(|it| it.saturating_sub(usage.searches));
+    let by_searches = question.budget.searches_left(usage);
     // Of the calls left, half are kept for reading.
-    let by_calls = question
-        .budget
-        .calls
-        .map(|it| it.saturating_sub(usage.calls()).div_ceil(2));
+    let by_calls = question.budget.calls_left(usage).map(|it| it.div_ceil(2));
     let Some(left) = by_searches.into_iter().chain(by_calls).min() else {
         return false;
     };

@@ -2,15 +2,15 @@
 //! to C9). Each turn is one decision made from what is known so far, by a model or by its twin without one.
 use crate::domain::words::share;
 use crate::domain::{
-    Coverage, Evidence, Hit, Item, ItemId, ModelRole, Team, UnitProgress, UnitStatus, Variation,
+    Coverage, Evidence, Hit, Item, ItemId, Team, UnitProgress, UnitStatus, Variation,
 };
 use crate::error::Result;
-use crate::research::aid::{Aid, Counting, Step};
+use crate::research::aid::Counting;
 use crate::research::ask::{
     self,
     shapes::{ResearchAsk, Researched, UnitAction, language},
 };
-use crate::seams::{Mind, World};
+use crate::seams::Mind;
 
 use super::Gathering;
 
@@ -328,22 +328,12 @@ pub(super) fn told(reason: &str) -> String {
     }
 }
 
-/// Who decides for researchers, where anybody does.
-pub(super) fn mind<'m>(aid: &mut Aid<'m>) -> Option<&'m Mind> {
-    aid.mind(Step::Research, ModelRole::Researcher)
-}
-
 /// The variation that a researcher's search counts as.
 pub(super) fn variation(unit: &Unit) -> Variation {
     match unit.calls > unit.searches {
         true => Variation::Gap,
         false => Variation::Original,
     }
-}
-
-/// What time it is.
-pub(super) fn now(world: &World) -> u64 {
-    world.clock.unix_ms()
 }
 
 #[cfg(test)]

@@ -278,7 +278,7 @@ async fn wave(
         tell(it, lead);
         return Ok(None);
     }
-    let now = researcher::now(it.world);
+    let now = it.world.clock.unix_ms();
     let mut units: Vec<Unit> = Vec::new();
     for sent in sent.into_iter().take(room) {
         lead.dispatched += 1;
@@ -348,7 +348,7 @@ async fn halted(
     let Some(reason) = reason else {
         return Ok(None);
     };
-    let now = researcher::now(it.world);
+    let now = it.world.clock.unix_ms();
     let told = match reason {
         StopReason::BudgetTime => "research unit timed out",
         _ => "research unit was stopped",
@@ -368,7 +368,7 @@ async fn step(
     units: &mut [Unit],
 ) -> Result<u32> {
     let moves = decided(it, aid, team, units).await?;
-    let now = researcher::now(it.world);
+    let now = it.world.clock.unix_ms();
     let mut searching: Vec<(usize, Vec<String>)> = Vec::new();
     let mut reading: Vec<(usize, Vec<usize>)> = Vec::new();
     for (nth, next) in moves {
@@ -402,7 +402,7 @@ async fn decided(
         researcher::unaided(it, unit, words.unwrap_or_default())
     };
     let active = units.iter().enumerate().filter(|it| it.1.is_active());
-    let Some(mind) = researcher::mind(aid) else {
+    let Some(mind) = aid.mind(Step::Research, ModelRole::Researcher) else {
         return Ok(active.map(|(nth, unit)| (nth, alone(unit))).collect());
     };
     let searching = !it.places.is_nowhere();

@@ -208,17 +208,7 @@ impl View {
         }
         let items = self.run.plan.iter().flat_map(|it| it.items());
         items
-            .map(|it| CoverageRow {
-                id: it.id,
-                text: it.heading.clone(),
-                state: Coverage::Open,
-                score: 0.0,
-                evidence: 0,
-                sources: 0,
-                by_wave: Vec::new(),
-                proof: None,
-                gap: None,
-            })
+            .map(|it| CoverageRow::open(it.id, &it.heading))
             .collect()
     }
 }

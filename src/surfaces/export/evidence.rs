@@ -8,7 +8,7 @@ use crate::domain::{Coverage, CoverageRow, Report};
 
 /// `success`, `completeness`, the topics and the results, as row D1 names them.
 pub fn view(it: &Report, threshold: f32) -> Value {
-    let completeness = completeness(&it.coverage);
+    let completeness = completeness(it);
     json!({
         "success": completeness >= threshold,
         "completeness": completeness,
@@ -30,23 +30,15 @@ fn topic(it: &CoverageRow) -> Value {
     })
 }
 
-/// The share of topics that are covered, a partial one counting half; two decimals.
-pub fn completeness(rows: &[CoverageRow]) -> f32 {
-    let points: f32 = rows
-        .iter()
-        .map(|it| match it.state {
-            Coverage::Covered | Coverage::Conflict => 1.0,
-            Coverage::Partial => 0.5,
-            Coverage::Open => 0.0,
-        })
-        .sum();
-    (points / rows.len().max(1) as f32 * 100.0).round() / 100.0
+/// Two decimals are what can be told apart.
+fn completeness(it: &Report) -> f32 {
+    (CoverageRow::completeness(&it.coverage) * 100.0).round() / 100.0
 }
 
 /// The same for people, as Markdown.
 pub fn markdown(it: &Report) -> String {
     let mut out = format!("# Evidence: {}\n\n", escape::markdown(&it.question));
-    let percent = (completeness(&it.coverage) * 100.0).round();
+    let percent = (completeness(it) * 100.0).round();
     let _ = writeln!(
         out,
         "Covered: {percent} % of {} topics.\n",

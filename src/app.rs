@@ -14,6 +14,7 @@ mod parts;
 mod readers;
 pub mod reading;
 mod replay;
+mod running;
 mod sitting;
 mod timely;
 pub mod trials;
@@ -23,7 +24,7 @@ pub mod web;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
@@ -32,10 +33,10 @@ use crate::adapters::folder;
 use crate::adapters::journal::{Journal, Tape};
 use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
-use crate::domain::{Brief, Page, PageHash, Plan, Question, RunId, Traffic};
+use crate::domain::{Brief, Owner, Page, PageHash, Plan, Question, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
-use crate::seams::{Follower, Log, Order, RunRow, Store, crash_point};
+use crate::seams::{Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::adapters::journal::Taken;
@@ -47,6 +48,7 @@ pub use crate::research::changes::{self, Changes, changes};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};
+pub use running::Running;
 pub use turns::Planned;
 
 use lock::RunLock;
@@ -60,20 +62,6 @@ pub struct App {
     parts: Parts,
     store: OnceCell<Arc<SqliteStore>>,
     at_once: Arc<Semaphore>,
-}
-
-/// A run being worked on in this process. Dropping it stops the work; the run stays resumable.
-pub struct Running {
-    /// Whose.
-    pub id: RunId,
-    /// What happens from now on; of a new run, all that happens. A receiver that lags more than
-    /// 1,024 events behind loses some; [`Running::follow`] does not.
-    pub events: broadcast::Receiver<Envelope>,
-    finish: Arc<AtomicBool>,
-    log: Arc<Log>,
-    preparing: watch::Receiver<Option<Progress>>,
-    // One task, owned: dropping the set aborts it.
-    work: JoinSet<Result<Run>>,
 }
 
 /// What is to be done, and with what.
@@ -125,13 +113,26 @@ impl App {
     /// # Errors
     /// Those of [`App::start`]; `Internal` where there is a run of this id.
     pub async fn start_as(&self, run: RunId, question: Question) -> Result<Running> {
+        self.start_for(None, run, question).await
+    }
+
+    /// As [`App::start_as`], for `owner`, who is written down with the question.
+    ///
+    /// # Errors
+    /// Those of [`App::start_as`].
+    pub async fn start_for(
+        &self,
+        owner: Option<Owner>,
+        run: RunId,
+        question: Question,
+    ) -> Result<Running> {
         if question.text.trim().is_empty() {
             return Err(Error::new(Kind::Usage, "the question is empty")
                 .hint("ask something, as in `ibid \"what is cork?\"`"));
         }
         let question = self.frozen(question)?;
         let doors = self.doors(&question).await?;
-        self.accept(run, question, doors, None).await
+        self.accept(owner, run, question, doors, None).await
     }
 
     /// The doors of `question`, open for as long as they are kept: runs that need the same folders meanwhile use
@@ -146,6 +147,7 @@ impl App {
     /// Writes down that `run` was asked `question`, and begins to work on it.
     async fn accept(
         &self,
+        owner: Option<Owner>,
         run: RunId,
         question: Question,
         doors: Doors,
@@ -158,6 +160,7 @@ impl App {
         log.emit(Event::RunCreated {
             question: question.clone(),
             version: VERSION,
+            owner,
         });
         crash_point("accept.before_commit");
         log.flush().await?;
@@ -522,9 +525,9 @@ fn nowhere() -> Error {
 /// The question that a run's first event accepted.
 fn created(run: &RunId, past: &[Envelope]) -> Result<Question> {
     match past.first().map(|it| &it.event) {
-        Some(Event::RunCreated { question, version }) if *version <= VERSION => {
-            Ok(question.clone())
-        }
+        Some(Event::RunCreated {
+            question, version, ..
+        }) if *version <= VERSION => Ok(question.clone()),
         Some(Event::RunCreated { version, .. }) => Err(Error::new(
             Kind::Setup,
             format!("run {run} was begun with events of version {version}, newer than {VERSION}"),
@@ -534,47 +537,6 @@ fn created(run: &RunId, past: &[Envelope]) -> Result<Question> {
             Kind::Internal,
             format!("run {run} does not begin with its question"),
         )),
-    }
-}
-
-impl Running {
-    /// Write with what there is (the first Ctrl-C).
-    pub fn finish(&self) {
-        self.finish.store(true, Ordering::Relaxed);
-    }
-
-    /// What asks the run to finish, for who waits for its end meanwhile.
-    pub fn finisher(&self) -> impl Fn() + Send + use<> {
-        let finish = Arc::clone(&self.finish);
-        move || finish.store(true, Ordering::Relaxed)
-    }
-
-    /// How far the work before the first search is: folders being indexed. `None` before, after, and
-    /// where there is none.
-    pub fn preparing(&self) -> watch::Receiver<Option<Progress>> {
-        self.preparing.clone()
-    }
-
-    /// The whole story after `seq`, each event once and in order, however late one comes.
-    pub fn follow(&self, seq: u64) -> Follower {
-        self.log.follow_from(seq)
-    }
-
-    /// Waits for the end: the run as its events tell it, also when it failed or was cancelled.
-    ///
-    /// # Errors
-    /// When the store fails or the work was stopped before its end; the run can then be resumed.
-    pub async fn wait(self) -> Result<Run> {
-        let Running { log, mut work, .. } = self;
-        // Followers end when the last who could tell something is gone.
-        drop(log);
-        match work.join_next().await {
-            Some(Ok(outcome)) => outcome,
-            Some(Err(fault)) => {
-                Err(Error::new(Kind::Internal, "working on the run").because(fault))
-            }
-            None => Err(Error::new(Kind::Internal, "nobody works on the run")),
-        }
     }
 }
 

@@ -97,7 +97,13 @@ impl App {
         let app = App::with(settings, self.parts.clone());
         let (run, question) = (recording.run.clone(), recording.question.clone());
         let running = app
-            .accept(run.clone(), question, doors, Some(Arc::clone(&tape)))
+            .accept(
+                recorded.owner.clone(),
+                run.clone(),
+                question,
+                doors,
+                Some(Arc::clone(&tape)),
+            )
             .await?;
         let told = running.wait().await?;
         let events = app.events(&run, 0).await?;
@@ -137,7 +143,7 @@ impl App {
         let doors = joined(recording, &question.folders, live, &tape);
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
         let running = self
-            .accept(run, question, doors, Some(Arc::clone(&tape)))
+            .accept(None, run, question, doors, Some(Arc::clone(&tape)))
             .await?;
         Ok(Fork { running, tape })
     }

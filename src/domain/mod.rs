@@ -7,6 +7,7 @@ mod budget;
 mod evidence;
 mod ids;
 mod judgement;
+mod owner;
 mod page;
 mod plan;
 mod question;
@@ -23,6 +24,7 @@ pub use budget::{Budget, StopReason, Traffic, Usage};
 pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
+pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
 pub use plan::{
     Complexity, Endpoint, Item, Plan, Query, SearchTask, SectionPlan, Variation, Vertical,

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
-    Judgement, ModelRole, Plan, Question, Rating, Report, RunId, RuntimeProgress, Source,
+    Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Source,
     StopReason, Strategy, Topic, Usage, Variation, Vertical,
 };
 use crate::error::Kind;
@@ -108,7 +108,13 @@ impl FailReason {
 pub enum Event {
     /// A question came in.
     #[serde(rename = "run.created")]
-    RunCreated { question: Question, version: u32 },
+    RunCreated {
+        question: Question,
+        version: u32,
+        // Nobody, where the program serves one person alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Owner>,
+    },
     /// Work began.
     #[serde(rename = "run.started")]
     RunStarted {},

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::event::RunStatusWord;
 use super::{Envelope, Event, Phase};
 use crate::domain::{
-    Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Plan, Question, Rating, Report,
-    RunId, RuntimeProgress, Source, StopReason, Strategy, Topic, Usage,
+    Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Owner, Plan, Question, Rating,
+    Report, RunId, RuntimeProgress, Source, StopReason, Strategy, Topic, Usage,
 };
 use crate::error::Kind;
 
@@ -42,6 +42,9 @@ pub struct Run {
     pub status: RunStatus,
     /// What was asked.
     pub question: Option<Question>,
+    /// For whom, where the program serves more than one person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
     /// What intake decided last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intake_decision: Option<IntakeDecision>,
@@ -115,6 +118,7 @@ impl Run {
             id,
             status: RunStatus::Pending,
             question: None,
+            owner: None,
             intake_decision: None,
             topic: None,
             awaiting_clarification: false,
@@ -169,7 +173,12 @@ impl Run {
         }
         self.heed(&it.event);
         match &it.event {
-            Event::RunCreated { question, .. } => self.question = Some(question.clone()),
+            Event::RunCreated {
+                question, owner, ..
+            } => {
+                self.question = Some(question.clone());
+                self.owner.clone_from(owner);
+            }
             Event::RunStarted {} | Event::RunResumed { .. } => self.status = RunStatus::InProgress,
             Event::RunFinishing { reason } => self.stop_reason = Some(*reason),
             Event::RunCompleted {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Approval, Page, PageHash, RunId, Traffic, Usage, Vote};
+use crate::domain::{Approval, Owner, Page, PageHash, RunId, Traffic, Usage, Vote};
 use crate::error::Result;
 use crate::record::{Envelope, RunStatus};
 
@@ -31,6 +31,9 @@ pub struct RunRow {
     /// The run that it follows, if it is a follow-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<RunId>,
+    /// Whose it is, where the program serves more than one person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
 }
 
 /// A call to the outside: asked, and perhaps answered.

@@ -52,6 +52,7 @@ fn event(run: &RunId, seq: u64) -> Envelope {
         1 => Event::RunCreated {
             question: question("why?"),
             version: VERSION,
+            owner: None,
         },
         2 => Event::RunStarted {},
         _ => Event::Log {

@@ -438,6 +438,7 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
     let story = Log::resume(run_id(), store.clone(), Arc::new(FrozenClock::at(0)), &[]);
     story.emit(Event::RunCreated {
         question: question("What is six times nine?"),
+        owner: None,
         version: VERSION,
     });
     story.flush().await.unwrap();

@@ -165,8 +165,9 @@ impl Body {
             Some(_) => {}
         }
         match self.events.first().map(|it| &it.event) {
-            Some(Event::RunCreated { question, version })
-                if *question == head.question && *version <= EVENTS => {}
+            Some(Event::RunCreated {
+                question, version, ..
+            }) if *question == head.question && *version <= EVENTS => {}
             _ => return Err(place.wrong(1, "its question is not the one its events begin with")),
         }
         let plain: Vec<Step> = self.steps.iter().map(|it| it.1.clone()).collect();

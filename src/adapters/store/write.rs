@@ -165,7 +165,7 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
     let mut fold = Run::new(run.clone());
     let mut question = String::new();
     let (mut judged, mut rating) = (None, None);
-    let mut follows = None;
+    let (mut follows, mut owner) = (None, None);
     if let Some(row) = before {
         fold.status = row.status;
         fold.usage = row.usage;
@@ -174,6 +174,7 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
         (judged, rating) = (row.judged, row.rating);
         question = row.question;
         follows = row.follows;
+        owner = row.owner;
     }
     for event in events {
         fold.apply(event);
@@ -184,6 +185,7 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
     RunRow {
         run_id: run.clone(),
         follows,
+        owner: fold.owner.or(owner),
         status: fold.status,
         question: fold.question.map_or(question, |it| it.text),
         started_at: fold.started_at.unwrap_or_default(),

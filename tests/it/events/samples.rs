@@ -49,6 +49,7 @@ fn beginning() -> Vec<Event> {
         Event::RunCreated {
             question: question(),
             version: VERSION,
+            owner: None,
         },
         Event::RunStarted {},
         Event::IntakeDecided {

@@ -11,6 +11,7 @@ mod machine;
 pub mod meaning;
 pub mod models;
 mod parts;
+pub mod queue;
 mod readers;
 pub mod reading;
 mod replay;
@@ -241,7 +242,9 @@ impl App {
         if let Some(tell) = doors.spent_before.take() {
             tell(&journal.usage(), journal.doubted());
         }
-        log.emit(match past.last() {
+        // A run that has waited for its turn has not been worked on.
+        let begun = |it: &Envelope| matches!(it.event, Event::RunStarted {});
+        log.emit(match past.last().filter(|_| past.iter().any(begun)) {
             None => Event::RunStarted {},
             Some(last) => Event::RunResumed {
                 after: last.seq,

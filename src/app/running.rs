@@ -43,6 +43,11 @@ impl Running {
         self.preparing.clone()
     }
 
+    /// The number of the last event that is durable, as it grows; closed when the work has stopped.
+    pub fn durable(&self) -> watch::Receiver<u64> {
+        self.log.durable()
+    }
+
     /// The whole story after `seq`, each event once and in order, however late one comes.
     pub fn follow(&self, seq: u64) -> Follower {
         self.log.follow_from(seq)

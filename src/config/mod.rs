@@ -74,6 +74,51 @@ pub struct Settings {
     pub pdf_memory_bytes: u64,
     /// Searches and reads at once, over all runs of the process.
     pub concurrency: usize,
+    /// How the server serves.
+    pub serve: Serve,
+}
+
+/// How the server serves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Serve {
+    /// Address and port, as written.
+    pub addr: String,
+    /// Names by which it is reached.
+    pub hosts: Vec<String>,
+    /// The variable that holds the operator's token.
+    pub token_env: String,
+    /// The variable that holds the key of webhooks.
+    pub webhook_secret_env: String,
+    /// Models that callers may choose besides those that are set.
+    pub models: Vec<String>,
+    /// Runs worked on at once.
+    pub concurrency: usize,
+    /// Runs that may wait.
+    pub queue: usize,
+    /// Of these, runs of one user.
+    pub queue_each: usize,
+    /// Connections open at once.
+    pub connections: usize,
+    /// Largest request body, bytes.
+    pub max_body_bytes: usize,
+}
+
+impl Serve {
+    fn of(values: &Resolved) -> Serve {
+        let count = |name| values.whole(name).unwrap_or(1) as usize;
+        Serve {
+            addr: values.word("serve.addr").to_owned(),
+            hosts: values.list("serve.hosts").to_vec(),
+            token_env: values.word("serve.token_env").to_owned(),
+            webhook_secret_env: values.word("serve.webhook_secret_env").to_owned(),
+            models: values.list("serve.models").to_vec(),
+            concurrency: count("serve.concurrency"),
+            queue: count("serve.queue"),
+            queue_each: count("serve.queue_each"),
+            connections: count("serve.connections"),
+            max_body_bytes: count("serve.max_body_bytes"),
+        }
+    }
 }
 
 /// How the web is read and what is kept of it.
@@ -305,6 +350,7 @@ impl Settings {
             pdf_seconds: values.whole("pdf_seconds").unwrap_or(0),
             pdf_memory_bytes: values.whole("pdf_memory_bytes").unwrap_or(0),
             concurrency: values.whole("concurrency").unwrap_or(1) as usize,
+            serve: Serve::of(values),
         }
     }
 

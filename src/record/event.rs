@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
@@ -114,6 +115,13 @@ pub enum Event {
         // Nobody, where the program serves one person alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<Owner>,
+    },
+    /// It is on disk and waits for its turn.
+    #[serde(rename = "run.queued")]
+    RunQueued {
+        /// What the caller sent besides the question, for answers in their own form: names, metadata, where to tell of the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Value>,
     },
     /// Work began.
     #[serde(rename = "run.started")]

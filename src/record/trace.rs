@@ -221,7 +221,8 @@ impl Run {
             } => {
                 self.sources.extend(sources.iter().cloned());
             }
-            Event::IntakeDecided { .. }
+            Event::RunQueued { .. }
+            | Event::IntakeDecided { .. }
             | Event::ClarifyAsked { .. }
             | Event::ClarifyAnswered { .. }
             | Event::ItemUpdated { .. }

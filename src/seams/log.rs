@@ -2,7 +2,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{Mutex as AsyncMutex, broadcast};
+use tokio::sync::{Mutex as AsyncMutex, broadcast, watch};
 
 use super::{Clock, Store, crash_point};
 use crate::domain::RunId;
@@ -24,6 +24,8 @@ pub struct Log {
     // One flush at a time: batches must reach the store in the order told. Holds whether the
     // outcome of an earlier flush is unknown.
     flushing: AsyncMutex<bool>,
+    // Number of the last event that is durable.
+    durable: watch::Sender<u64>,
 }
 
 struct State {
@@ -63,7 +65,14 @@ impl Log {
             })),
             live: broadcast::channel(LAG).0,
             flushing: AsyncMutex::new(false),
+            durable: watch::channel(past.last().map_or(0, |it| it.seq)).0,
         }
+    }
+
+    /// The number of the last event that is durable, as it grows; closed when nothing more can be told. Who tells strangers
+    /// goes by it: what they have heard must still be there after a crash, under the same number.
+    pub fn durable(&self) -> watch::Receiver<u64> {
+        self.durable.subscribe()
     }
 
     /// From here on, events belong to `phase` and `wave`.
@@ -138,6 +147,9 @@ impl Log {
         *in_doubt = false;
         crash_point("events.after_flush");
         locked(&self.state).waiting.drain(..batch.len());
+        if let Some(last) = batch.last() {
+            self.durable.send_replace(last.seq);
+        }
         Ok(())
     }
 
@@ -152,6 +164,9 @@ impl Log {
         };
         let last = stored.last().map_or(0, |it| it.seq);
         locked(&self.state).waiting.retain(|it| it.seq > last);
+        if last > 0 {
+            self.durable.send_replace(last);
+        }
         Ok(())
     }
 

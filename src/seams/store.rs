@@ -100,6 +100,8 @@ pub trait Store: Send + Sync {
     async fn append(&self, run: &RunId, events: &[Envelope]) -> Result<()>;
     /// The events of a run after `seq`, in order. An unknown run is `NotFound`.
     async fn events(&self, run: &RunId, after: u64) -> Result<Vec<Envelope>>;
+    /// One run's row. An unknown run is `NotFound`.
+    async fn row(&self, run: &RunId) -> Result<RunRow>;
     /// All runs, newest first.
     async fn runs(&self) -> Result<Vec<RunRow>>;
     /// Forgets a run: its events, its steps, and pages no other run holds.

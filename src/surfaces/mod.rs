@@ -1,3 +1,7 @@
 //! What people and programs see. Surfaces know only [`crate::app::App`], events and reports.
+pub mod asked;
 pub mod cli;
+pub mod desk;
 pub mod export;
+pub mod http;
+mod when;

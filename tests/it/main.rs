@@ -38,6 +38,7 @@ mod read_command;
 mod recordings;
 mod research;
 mod runs;
+mod served;
 mod signals;
 mod speed;
 mod stand_in;

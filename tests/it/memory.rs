@@ -166,6 +166,9 @@ impl Store for Events {
             .cloned()
             .collect())
     }
+    async fn row(&self, run: &RunId) -> Result<RunRow> {
+        Err(Error::new(Kind::NotFound, format!("no run {run}")))
+    }
     async fn runs(&self) -> Result<Vec<RunRow>> {
         Ok(Vec::new())
     }

@@ -213,15 +213,7 @@ impl Store for SqliteStore {
                 .await
                 .map_err(|it| self.unread(&it))?;
         if bodies.is_empty() {
-            let known = sqlx::query("select 1 from runs where id = $1")
-                .bind(run.as_str())
-                .fetch_optional(&self.readers)
-                .await
-                .map_err(|it| self.unread(&it))?;
-            if known.is_none() {
-                return Err(Error::new(Kind::NotFound, format!("there is no run {run}"))
-                    .hint("see `ibid ls` for the ids of your runs"));
-            }
+            self.row(run).await?;
         }
         bodies
             .iter()
@@ -229,6 +221,19 @@ impl Store for SqliteStore {
                 serde_json::from_str(it).map_err(self.damaged(format!("an event of run {run}")))
             })
             .collect()
+    }
+
+    async fn row(&self, run: &RunId) -> Result<RunRow> {
+        let row: Option<String> = sqlx::query_scalar("select row from runs where id = $1")
+            .bind(run.as_str())
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(|it| self.unread(&it))?;
+        let Some(row) = row else {
+            return Err(Error::new(Kind::NotFound, format!("there is no run {run}"))
+                .hint("see `ibid ls` for the ids of your runs"));
+        };
+        serde_json::from_str(&row).map_err(self.damaged(format!("run {run}")))
     }
 
     async fn runs(&self) -> Result<Vec<RunRow>> {

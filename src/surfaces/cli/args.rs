@@ -1,6 +1,7 @@
 //! The words of the command line.
 mod afterwards;
 mod flags;
+mod serving;
 mod turns;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
+pub use serving::Serving;
 pub use turns::{Approve, FollowUp, Planning, Turns};
 
 /// Deep research whose every quote is checked against the page.
@@ -356,6 +358,8 @@ pub enum Command {
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Serve runs over HTTP: an API, OpenAI's APIs, MCP
+    Serve(Serving),
     /// Check the installation and say how to mend it
     Doctor {
         /// One JSON object

@@ -6,14 +6,14 @@ use super::args::{Ask, Sources};
 use super::console::Console;
 use super::exit::Done;
 use super::runs::find;
-use super::when::{Edge, day};
 use super::{follow, help, turns, with_app};
 use crate::app::engines::resolve;
 use crate::app::given::PlanFile;
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::domain::{Mode, Question};
 use crate::error::{Error, Kind, Result};
-use crate::surfaces::export::escape::line;
+use crate::surfaces::asked::{self, in_order, worth_asking};
+use crate::surfaces::when::{Edge, day};
 
 /// `ibid "…"` (`bare`) and `ibid run "…"`.
 pub(super) fn run(
@@ -133,8 +133,8 @@ fn inherited(
     let (since, until) = dates(sources, jiff::Zoned::now().date())?;
     question.since = since.or(question.since.take());
     question.until = until.or(question.until.take());
-    in_order(question.since.as_deref(), question.until.as_deref())?;
-    question.lang = lang(ask.output.lang.as_deref())?.or(question.lang.take());
+    in_order("--", question.since.as_deref(), question.until.as_deref())?;
+    question.lang = asked::lang("--lang", ask.output.lang.as_deref())?.or(question.lang.take());
     question.mode = ask.turns.mode.unwrap_or(question.mode);
     Ok(())
 }
@@ -162,24 +162,6 @@ pub(super) fn searched(question: Question) -> Result<Question> {
     Ok(question)
 }
 
-/// The engines to ask: those named by `--engine`, else those of the settings. Where these say `auto`, folders that are named are
-/// searched alone: who has put documents together means these.
-fn engines(sources: &Sources, loaded: &Loaded, with_folders: bool) -> Result<Vec<String>> {
-    let settings = &loaded.settings;
-    if sources.only_local {
-        return Ok(Vec::new());
-    }
-    let named = if sources.engine.is_empty() {
-        &settings.engines
-    } else {
-        &sources.engine
-    };
-    if sources.engine.is_empty() && with_folders && *named == ["auto"] {
-        return Ok(Vec::new());
-    }
-    resolve(settings, named)
-}
-
 /// Everything a run depends on, frozen now.
 pub(super) fn question(
     ask: &Ask,
@@ -192,7 +174,12 @@ pub(super) fn question(
     let settings = &loaded.settings;
     let folders = folders(&ask.sources.folder, loaded, surroundings)?;
     let (since, until) = dates(&ask.sources, today)?;
-    let engines = engines(&ask.sources, loaded, !folders.is_empty())?;
+    let engines = asked::engines(
+        &ask.sources.engine,
+        ask.sources.only_local,
+        settings,
+        !folders.is_empty(),
+    )?;
     let question = Question {
         mode: ask.turns.mode.unwrap_or(mode),
         engines,
@@ -202,7 +189,7 @@ pub(super) fn question(
         not_domains: ask.sources.not_domain.clone(),
         since,
         until,
-        lang: lang(ask.output.lang.as_deref())?,
+        lang: asked::lang("--lang", ask.output.lang.as_deref())?,
         models: settings.models.clone(),
         ..Question::new(own.text.clone(), today.to_string(), settings.method.clone())
     };
@@ -257,35 +244,8 @@ pub(super) fn dates(
     };
     let since = edge("--since", &sources.since, Edge::First)?;
     let until = edge("--until", &sources.until, Edge::Last)?;
-    in_order(since.as_deref(), until.as_deref())?;
+    in_order("--", since.as_deref(), until.as_deref())?;
     Ok((since, until))
-}
-
-/// Whether the first day comes before the last.
-pub(super) fn in_order(since: Option<&str>, until: Option<&str>) -> Result<()> {
-    match (since, until) {
-        (Some(since), Some(until)) if since > until => Err(Error::new(
-            Kind::Usage,
-            format!("--since {since} is after --until {until}"),
-        )),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn lang(given: Option<&str>) -> Result<Option<String>> {
-    let Some(given) = given else { return Ok(None) };
-    let code = given.to_ascii_lowercase();
-    if code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase()) {
-        return Ok(Some(code));
-    }
-    Err(Error::new(
-        Kind::Usage,
-        format!(
-            "--lang must be a two-letter language code, not `{}`",
-            line(given)
-        ),
-    )
-    .hint("write en, de, fr, …"))
 }
 
 /// The words of the question; from stdin for `-` alone.
@@ -311,29 +271,6 @@ fn text(given: Option<&str>) -> Result<String> {
         }
     };
     worth_asking(&text, given == Some("-"))
-}
-
-/// The question without the space around it, if it is one and not too long.
-fn worth_asking(text: &str, streamed: bool) -> Result<String> {
-    let most = crate::domain::Question::MAX_BYTES;
-    let trimmed = text.trim();
-    if !trimmed.chars().any(char::is_alphanumeric) {
-        return Err(Error::new(Kind::Usage, "question is empty")
-            .hint("write what you want to find out, in quotes"));
-    }
-    if trimmed.len() > most {
-        let long = if streamed {
-            format!("more than {most}")
-        } else {
-            trimmed.len().to_string()
-        };
-        return Err(Error::new(
-            Kind::Usage,
-            format!("question is {long} bytes long; allowed are 1 to {most}"),
-        )
-        .hint("put long material into a document and search it with --folder"));
-    }
-    Ok(trimmed.to_owned())
 }
 
 /// The folders to search: those of the settings, then those `given` by `--folder`; each once, as an absolute path.

@@ -50,7 +50,8 @@ pub(super) fn rerun(
                 true => Some(day.clone()),
                 false => question.since.clone(),
             },
-            lang: super::ask::lang(it.output.lang.as_deref())?.or(question.lang.clone()),
+            lang: crate::surfaces::asked::lang("--lang", it.output.lang.as_deref())?
+                .or(question.lang.clone()),
             ..question
         };
         if it.since_last && !console.quiet {

@@ -1,5 +1,4 @@
 //! How the program ends.
-use crate::domain::StopReason;
 use crate::error::{Error, Kind};
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::json::Subtype;
@@ -49,25 +48,13 @@ impl Exit {
 
     /// The code for an ended run.
     pub(super) fn of_run(run: &Run, strict: bool) -> Exit {
-        let answered = run
-            .report
-            .as_ref()
-            .is_some_and(|it| it.claims().next().is_some() || it.answer.is_some());
-        let spent = matches!(
-            run.stop_reason,
-            Some(StopReason::BudgetUsd | StopReason::BudgetTime | StopReason::BudgetCalls)
-        );
-        match (answered, run.status) {
-            (true, _) if strict && !holds(run) => Exit::Strict,
-            (true, _) => Exit::Delivered,
-            (false, RunStatus::Cancelled) => Exit::Failure,
-            (false, _) if spent => Exit::Budget,
-            // The method says `NotFound` when nothing that was read speaks to the question.
-            (false, RunStatus::Failed) => match run.failure {
-                Some(Kind::NotFound) => Exit::NoAnswer,
-                kind => Exit::of(kind.unwrap_or(Kind::Internal)),
-            },
-            (false, _) => Exit::NoAnswer,
+        match (Subtype::of(run), run.status) {
+            (Subtype::Success, _) if strict && !holds(run) => Exit::Strict,
+            (Subtype::Success, _) => Exit::Delivered,
+            (Subtype::NoAnswer, _) => Exit::NoAnswer,
+            (Subtype::Budget, _) => Exit::Budget,
+            (Subtype::Error, RunStatus::Failed) => Exit::of(run.failure.unwrap_or(Kind::Internal)),
+            (Subtype::Error, _) => Exit::Failure,
         }
     }
 }

@@ -86,7 +86,7 @@ pub(super) async fn follow(
         screen.show(&event)?;
     }
     screen.clear();
-    let pages = pages(app, run.report.as_deref()).await?;
+    let pages = export::pages(app, run.report.as_deref()).await?;
     let exit = deliver(&run, &pages, output, surroundings, console, began)?;
     online(app, &run, console).await;
     Ok(exit)
@@ -349,22 +349,6 @@ fn read_pages(n: u32) -> String {
         1 => "the one page read".to_owned(),
         n => format!("the {n} pages read"),
     }
-}
-
-/// The stored pages that a report cites.
-pub(super) async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
-    let mut pages = Pages::new();
-    let Some(report) = report else {
-        return Ok(pages);
-    };
-    for (_, passage) in export::passages(report) {
-        if !pages.contains_key(passage.page())
-            && let Some(page) = app.page(passage.page()).await?
-        {
-            pages.insert(passage.page().clone(), page);
-        }
-    }
-    Ok(pages)
 }
 
 /// Prints a report: in the form asked for, else set for the eye where a person reads, else as Markdown.

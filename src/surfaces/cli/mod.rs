@@ -22,12 +22,12 @@ mod plan;
 pub mod progress;
 mod replay;
 mod runs;
+mod serve;
 mod setup;
 mod signals;
 mod supervised;
 mod turns;
 mod view;
-mod when;
 
 use std::ffi::OsString;
 
@@ -192,6 +192,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             guard_file: Some(file),
             ..
         } => guard::file(surroundings, &file, console),
+        Command::Serve(it) => serve::serve(&it, &load(&it.flags())?, surroundings, console),
         Command::Doctor { json, .. } => doctor::doctor(surroundings, json, console),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::args::Replay;
-use super::ask::{dates, folder, in_order, lang};
+use super::ask::{dates, folder};
 use super::console::Console;
 use super::exit::{Done, Exit};
 use super::runs::find;
@@ -14,6 +14,7 @@ use crate::app::{App, Differences, Recording, Taken};
 use crate::config::{Loaded, Surroundings};
 use crate::domain::Question;
 use crate::error::{Error, Kind, Result};
+use crate::surfaces::asked::{in_order, lang};
 use crate::surfaces::export::{Pages, passages};
 
 /// `ibid export R -f recording`.
@@ -188,7 +189,7 @@ fn changed(
     let (since, until) = dates(&it.sources, jiff::Zoned::now().date())?;
     question.since = since.or(question.since);
     question.until = until.or(question.until);
-    in_order(question.since.as_deref(), question.until.as_deref())?;
+    in_order("--", question.since.as_deref(), question.until.as_deref())?;
     for (field, named) in [
         (&mut question.domains, &it.sources.domain),
         (&mut question.not_domains, &it.sources.not_domain),
@@ -197,6 +198,6 @@ fn changed(
             field.clone_from(named);
         }
     }
-    question.lang = lang(it.output.lang.as_deref())?.or(question.lang);
+    question.lang = lang("--lang", it.output.lang.as_deref())?.or(question.lang);
     Ok(question)
 }

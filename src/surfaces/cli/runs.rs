@@ -167,13 +167,13 @@ pub(super) fn show(loaded: &Loaded, name: &str, shape: &Shape, console: Console)
         if shape.json {
             let run = app.run(&find(app, name).await?).await?;
             let exit = Exit::of_run(&run, false);
-            let pages = follow::pages(app, run.report.as_deref()).await?;
+            let pages = crate::surfaces::export::pages(app, run.report.as_deref()).await?;
             let object = as_json::result(&run, exit.subtype(), &pages, !shape.no_quotes);
             console.line(&object.to_string())?;
             return Ok(Exit::Delivered);
         }
         let (run, report) = with_report(app, name).await?;
-        let pages = follow::pages(app, Some(&report)).await?;
+        let pages = crate::surfaces::export::pages(app, Some(&report)).await?;
         if let Some(it) = run.question.and_then(|it| it.follows)
             && !console.quiet
         {
@@ -197,7 +197,7 @@ pub(super) fn export(
     };
     with_app(loaded, async |app| {
         let (_, report) = with_report(app, name).await?;
-        let pages = follow::pages(app, Some(&report)).await?;
+        let pages = crate::surfaces::export::pages(app, Some(&report)).await?;
         let form = match shape.format {
             None if shape.json || to.extension().is_some_and(|it| it == "json") => Form::Json,
             form => form.unwrap_or_default(),
@@ -214,7 +214,7 @@ pub(super) fn open(loaded: &Loaded, name: &str, console: Console) -> Done {
     let dir = loaded.settings.cache_dir.join("reports");
     with_app(loaded, async |app| {
         let (_, report) = with_report(app, name).await?;
-        let pages = follow::pages(app, Some(&report)).await?;
+        let pages = crate::surfaces::export::pages(app, Some(&report)).await?;
         std::fs::create_dir_all(&dir).map_err(|fault| {
             Error::new(Kind::Setup, format!("making {}", dir.display())).because(fault)
         })?;
@@ -324,7 +324,7 @@ pub(super) fn cite(
             )
             .into());
         }
-        let pages = follow::pages(app, Some(&report)).await?;
+        let pages = crate::surfaces::export::pages(app, Some(&report)).await?;
         let rows = as_json::citations(&report, &pages);
         let rows = rows
             .into_iter()

@@ -2,7 +2,6 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::args::{Ask, Turns};
@@ -10,10 +9,7 @@ use crate::app::given::{MOST_BYTES, PlanFile};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Turn};
 use crate::error::{Error, Kind, Result};
-
-/// Turns of a dialogue taken in, and the longest text of one, characters.
-const MOST_TURNS: usize = 50;
-const LONGEST: usize = 4_000;
+use crate::surfaces::asked::{DIALOGUE, turns};
 
 /// `ask` with what its `--input` says, where no flag says otherwise.
 ///
@@ -74,8 +70,6 @@ pub(super) fn taken_in(mut ask: Ask, surroundings: &Surroundings) -> Result<Ask>
     Ok(ask)
 }
 
-const DIALOGUE: &str = "followUpDialogue";
-
 /// What was said before the question, by `--input` and `--dialogue`.
 ///
 /// # Errors
@@ -94,45 +88,6 @@ pub(super) fn dialogue(of: &Turns, surroundings: &Surroundings) -> Result<Vec<Tu
         said.extend(own);
     }
     Ok(said)
-}
-
-/// The turns in a JSON list, each with something said.
-fn turns(rows: &Value) -> std::result::Result<Vec<Turn>, String> {
-    let Value::Array(rows) = rows else {
-        return Err(format!("{DIALOGUE} must be a list"));
-    };
-    if rows.len() > MOST_TURNS {
-        return Err(format!(
-            "{DIALOGUE} has {} turns; at most {MOST_TURNS}",
-            rows.len()
-        ));
-    }
-    let mut found = Vec::new();
-    for (nth, row) in rows.iter().enumerate() {
-        let turn = Turn::deserialize(row)
-            .map_err(|fault| format!("{DIALOGUE}[{nth}] is no turn: {fault}"))?;
-        let sides = [&turn.system, &turn.assistant, &turn.user];
-        if sides
-            .iter()
-            .all(|it| it.as_deref().unwrap_or_default().trim().is_empty())
-        {
-            return Err(format!(
-                "{DIALOGUE}[{nth}] says nothing; it must have system, assistant or user"
-            ));
-        }
-        if let Some(long) = sides
-            .iter()
-            .filter_map(|it| it.as_deref())
-            .find(|it| it.chars().count() > LONGEST)
-        {
-            return Err(format!(
-                "{DIALOGUE}[{nth}] is {} characters long; at most {LONGEST}",
-                long.chars().count()
-            ));
-        }
-        found.push(turn);
-    }
-    Ok(found)
 }
 
 /// The plan that `--plan` names.

@@ -2,7 +2,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{Pages, evidence, passages};
-use crate::domain::{Brief, Citation, Claim, Coverage, Mode, Page, Passage, Report, Source, words};
+use crate::domain::{
+    Brief, Citation, Claim, Coverage, Mode, Page, Passage, Report, Source, StopReason, words,
+};
 use crate::error::{Error, Kind};
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::markdown;
@@ -21,6 +23,30 @@ pub enum Subtype {
 }
 
 impl Subtype {
+    /// How an ended run ended.
+    pub fn of(run: &Run) -> Subtype {
+        let answered = run
+            .report
+            .as_ref()
+            .is_some_and(|it| it.claims().next().is_some() || it.answer.is_some());
+        let spent = matches!(
+            run.stop_reason,
+            Some(StopReason::BudgetUsd | StopReason::BudgetTime | StopReason::BudgetCalls)
+        );
+        match (answered, run.status) {
+            (true, _) => Subtype::Success,
+            (false, RunStatus::Cancelled) => Subtype::Error,
+            (false, _) if spent => Subtype::Budget,
+            // The method says `NotFound` when nothing that was read speaks to the question.
+            (false, RunStatus::Failed) => match run.failure {
+                Some(Kind::NotFound) => Subtype::NoAnswer,
+                Some(Kind::Exhausted) => Subtype::Budget,
+                _ => Subtype::Error,
+            },
+            (false, _) => Subtype::NoAnswer,
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Subtype::Success => "success",

@@ -2,6 +2,7 @@
 //! What strangers wrote goes through [`escape`].
 pub mod audit;
 pub mod changes;
+pub mod cited;
 pub mod escape;
 pub mod evidence;
 pub mod json;
@@ -10,7 +11,9 @@ pub mod markdown;
 
 use std::collections::BTreeMap;
 
+use crate::app::App;
 use crate::domain::{Page, PageHash, Passage, Report};
+use crate::error::Result;
 
 /// The stored pages behind a report, by hash. What needs them says what happens without one.
 pub type Pages = BTreeMap<PageHash, Page>;
@@ -30,4 +33,23 @@ pub fn passages(report: &Report) -> Vec<(u32, &Passage)> {
         }
     }
     found
+}
+
+/// The stored pages behind a report, as far as they are still there.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn pages(app: &App, report: Option<&Report>) -> Result<Pages> {
+    let mut pages = Pages::new();
+    let Some(report) = report else {
+        return Ok(pages);
+    };
+    for (_, passage) in passages(report) {
+        if !pages.contains_key(passage.page())
+            && let Some(page) = app.page(passage.page()).await?
+        {
+            pages.insert(passage.page().clone(), page);
+        }
+    }
+    Ok(pages)
 }

@@ -51,6 +51,9 @@ fn beginning() -> Vec<Event> {
             version: VERSION,
             owner: None,
         },
+        Event::RunQueued {
+            request: Some(serde_json::json!({"api": "responses", "model": "ibid"})),
+        },
         Event::RunStarted {},
         Event::IntakeDecided {
             decision: IntakeDecision::Clarify,

@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 
 /// Which end of a year or month is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(crate) enum Edge {
     /// Its first day: `--since 2020`.
     First,
     /// Its last day: `--until 2020`.
@@ -18,7 +18,7 @@ pub(super) enum Edge {
 ///
 /// # Errors
 /// Kind `Usage`, naming `flag`.
-pub(super) fn day(flag: &str, text: &str, edge: Edge, today: Date) -> Result<String> {
+pub(crate) fn day(flag: &str, text: &str, edge: Edge, today: Date) -> Result<String> {
     read(text.trim(), edge, today)
         .map(|it| it.to_string())
         .ok_or_else(|| {

@@ -1,0 +1,445 @@
+//! Runs that a server has accepted: those that wait for their turn and those worked on. They belong to nobody's
+//! connection; who asked may go away and come back.
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::App;
+use super::lock::RunLock;
+use crate::domain::{Owner, Question, RunId};
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, Event, VERSION};
+use crate::seams::{RunRow, Step, Store as _};
+
+/// How long a run that could not be worked on rests before it is tried again, at first and at most.
+const REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(60);
+
+/// How often a run that another process works on is looked at, and one that waits here.
+const LOOK: Duration = Duration::from_millis(250);
+const LOOK_WAITING: Duration = Duration::from_secs(2);
+
+/// How much a server takes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Runs worked on at once.
+    pub working: usize,
+    /// Of these, runs of one owner, while others wait.
+    pub working_each: usize,
+    /// Runs that may wait.
+    pub waiting: usize,
+    /// Of these, runs of one owner.
+    pub waiting_each: usize,
+}
+
+/// The runs of a server, each accepted before anybody hears its id, and worked on in fair turns.
+pub struct Queue {
+    app: Arc<App>,
+    limits: Limits,
+    state: Mutex<State>,
+    /// Somebody waits, or there is room again.
+    turn: Notify,
+    /// A run has begun.
+    begun: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    working: BTreeMap<RunId, Working>,
+    /// Places promised to runs that are being written down.
+    promised: Vec<Option<String>>,
+}
+
+struct Waiting {
+    run: RunId,
+    owner: Option<String>,
+    tries: u32,
+    not_before: Option<Instant>,
+}
+
+struct Working {
+    owner: Option<String>,
+    /// The last durable event, once the work has begun.
+    told: Option<watch::Receiver<u64>>,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// It is on disk and will be worked on, whatever happens.
+    Queued,
+    /// Too many wait; nothing was written down.
+    Full,
+}
+
+impl Queue {
+    /// An empty queue over `app`.
+    pub fn new(app: Arc<App>, limits: Limits) -> Queue {
+        Queue {
+            app,
+            limits,
+            state: Mutex::default(),
+            turn: Notify::new(),
+            begun: Notify::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs that wait and runs that are worked on.
+    pub fn count(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.waiting.len(), state.working.len())
+    }
+
+    /// Whether a run of `owner` would be refused just now.
+    pub fn is_full(&self, owner: Option<&Owner>) -> bool {
+        self.full(&self.state(), &key(owner))
+    }
+
+    fn full(&self, state: &State, owner: &Option<String>) -> bool {
+        let free = self.limits.working.saturating_sub(state.working.len());
+        let waiting = state.waiting.len() + state.promised.len();
+        if waiting >= self.limits.waiting + free {
+            return true;
+        }
+        let of_one = state
+            .waiting
+            .iter()
+            .map(|it| &it.owner)
+            .chain(&state.promised);
+        let own = of_one.filter(|it| *it == owner).count();
+        own >= self.limits.waiting_each + free
+    }
+
+    /// Accepts `question` as `run`: when this says `Queued`, it is on disk, with what the caller sent besides in `request`.
+    ///
+    /// # Errors
+    /// Those of [`App::enqueue`].
+    pub async fn accept(
+        &self,
+        run: RunId,
+        question: Question,
+        owner: Option<Owner>,
+        request: Option<Value>,
+    ) -> Result<Accepted> {
+        let key = key(owner.as_ref());
+        {
+            let mut state = self.state();
+            if self.full(&state, &key) {
+                return Ok(Accepted::Full);
+            }
+            state.promised.push(key.clone());
+        }
+        // Given back also where the caller goes away in between; the run is then found at the next start.
+        let promise = Promise {
+            queue: self,
+            owner: &key,
+        };
+        self.app
+            .enqueue(run.clone(), question, owner, request)
+            .await?;
+        drop(promise);
+        self.put(Waiting {
+            run,
+            owner: key,
+            tries: 0,
+            not_before: None,
+        });
+        Ok(Accepted::Queued)
+    }
+
+    fn put(&self, it: Waiting) {
+        self.state().waiting.push_back(it);
+        self.turn.notify_one();
+    }
+
+    /// Takes in the runs that were accepted before and have not ended. Returns how many.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn recover(&self) -> Result<usize> {
+        let mut found = 0;
+        // Newest first as listed; the oldest has waited longest.
+        for row in self.app.runs().await?.into_iter().rev() {
+            if row.status.ended() || self.app.live(&row.run_id) {
+                continue;
+            }
+            let past = self.app.events(&row.run_id, 0).await?;
+            let ours = |it: &Envelope| matches!(it.event, Event::RunQueued { .. });
+            if !past.iter().any(ours) {
+                // Of somebody's command line, who may go on with it or not.
+                continue;
+            }
+            found += 1;
+            self.put(Waiting {
+                run: row.run_id,
+                owner: key(row.owner.as_ref()),
+                tries: 0,
+                not_before: None,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Works on what waits until this is dropped: then all stops where it is, and can be gone on with.
+    pub async fn work(self: Arc<Self>) {
+        let mut work = JoinSet::new();
+        loop {
+            while let Some(next) = self.next() {
+                work.spawn(Arc::clone(&self).sit(next));
+            }
+            let rested = self.rested_at();
+            tokio::select! {
+                () = self.turn.notified() => {}
+                () = sleep_until(rested.unwrap_or_else(Instant::now)), if rested.is_some() => {}
+                Some(_) = work.join_next(), if !work.is_empty() => {}
+            }
+        }
+    }
+
+    /// The next run to be worked on: the oldest of the owner who has the fewest at work.
+    fn next(&self) -> Option<Waiting> {
+        let mut state = self.state();
+        if state.working.len() >= self.limits.working {
+            return None;
+        }
+        let now = Instant::now();
+        let at_work = |owner: &Option<String>| {
+            let own = state.working.values().filter(|it| &it.owner == owner);
+            own.count()
+        };
+        let ready = |it: &Waiting| it.not_before.is_none_or(|at| at <= now);
+        let (at, _) = state
+            .waiting
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| ready(it))
+            .map(|(at, it)| (at, at_work(&it.owner)))
+            .filter(|(_, at_work)| *at_work < self.limits.working_each)
+            .min_by_key(|(at, at_work)| (*at_work, *at))?;
+        let it = state.waiting.remove(at)?;
+        let working = Working {
+            owner: it.owner.clone(),
+            told: None,
+        };
+        state.working.insert(it.run.clone(), working);
+        Some(it)
+    }
+
+    /// When the first of those that rest may be tried again.
+    fn rested_at(&self) -> Option<Instant> {
+        let state = self.state();
+        if state.working.len() >= self.limits.working {
+            return None;
+        }
+        state.waiting.iter().filter_map(|it| it.not_before).min()
+    }
+
+    /// Works on one run until it ends, or cannot be worked on.
+    async fn sit(self: Arc<Self>, it: Waiting) {
+        let place = Place {
+            queue: &self,
+            run: &it.run,
+        };
+        let outcome = async {
+            let running = self.app.resume(&it.run).await?;
+            if let Some(working) = self.state().working.get_mut(&it.run) {
+                working.told = Some(running.durable());
+            }
+            self.begun.notify_waiters();
+            running.wait().await
+        };
+        let Err(fault) = outcome.await else { return };
+        let lasting = match fault.kind() {
+            // Another process works on it, or the store is away for a while.
+            Kind::Transient | Kind::Cancelled => false,
+            _ => self.app.give_up(&it.run, &fault).await.is_ok(),
+        };
+        drop(place);
+        if lasting {
+            return;
+        }
+        let rest = REST.saturating_mul(1 << it.tries.min(6)).min(LONGEST_REST);
+        self.put(Waiting {
+            tries: it.tries + 1,
+            not_before: Some(Instant::now() + rest),
+            ..it
+        });
+    }
+
+    /// What a run tells after event `after`, as far as it is durable, however late one comes and whoever works on it.
+    pub fn follow(self: &Arc<Self>, run: &RunId, after: u64) -> Story {
+        Story {
+            queue: Arc::clone(self),
+            run: run.clone(),
+            after,
+        }
+    }
+
+    fn told(&self, run: &RunId) -> (Option<watch::Receiver<u64>>, bool) {
+        let state = self.state();
+        let told = state.working.get(run).and_then(|it| it.told.clone());
+        let waits =
+            state.working.contains_key(run) || state.waiting.iter().any(|it| &it.run == run);
+        (told, waits)
+    }
+}
+
+/// A place promised; given back when dropped, also where who asked went away.
+struct Promise<'q> {
+    queue: &'q Queue,
+    owner: &'q Option<String>,
+}
+
+impl Drop for Promise<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        if let Some(at) = state.promised.iter().position(|it| it == self.owner) {
+            state.promised.swap_remove(at);
+        }
+    }
+}
+
+/// A run being worked on; when dropped, it no longer is.
+struct Place<'q> {
+    queue: &'q Queue,
+    run: &'q RunId,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.queue.state().working.remove(self.run);
+        self.queue.turn.notify_one();
+    }
+}
+
+/// One who hears a run from some event on: each event once, in order, none before it is durable.
+pub struct Story {
+    queue: Arc<Queue>,
+    run: RunId,
+    after: u64,
+}
+
+impl Story {
+    /// The next events; `None` when the run has ended and all is heard.
+    ///
+    /// # Errors
+    /// When the store cannot be read; asking again goes on at the same place.
+    pub async fn next(&mut self) -> Result<Option<Vec<Envelope>>> {
+        loop {
+            // Looked up before the store is, so that nothing slips between.
+            let begun = self.queue.begun.notified();
+            let (told, waits) = self.queue.told(&self.run);
+            let here = match told {
+                // An error says that the work has stopped; then the store has the last word.
+                Some(mut told) => told.wait_for(|it| *it > self.after).await.is_ok(),
+                None => false,
+            };
+            let found = self.queue.app.events(&self.run, self.after).await?;
+            if let Some(last) = found.last() {
+                self.after = last.seq;
+                return Ok(Some(found));
+            }
+            if self.queue.app.row(&self.run).await?.status.ended() {
+                return Ok(None);
+            }
+            if !here {
+                let rest = if waits { LOOK_WAITING } else { LOOK };
+                tokio::select! {
+                    () = begun => {}
+                    () = sleep(rest) => {}
+                }
+            }
+        }
+    }
+}
+
+fn key(owner: Option<&Owner>) -> Option<String> {
+    owner.map(|it| it.user.clone())
+}
+
+impl App {
+    /// Writes down that `run` was asked `question`, for whoever works on what waits: [`App::resume`] begins it.
+    ///
+    /// # Errors
+    /// `Usage` for an empty question, `Setup` when the store cannot be written.
+    pub async fn enqueue(
+        &self,
+        run: RunId,
+        question: Question,
+        owner: Option<Owner>,
+        request: Option<Value>,
+    ) -> Result<()> {
+        if question.text.trim().is_empty() {
+            return Err(Error::new(Kind::Usage, "question is empty"));
+        }
+        let question = self.frozen(question)?;
+        let store = self.store().await?;
+        let lock = RunLock::need(&self.settings.data_dir, &run)?;
+        let log = self.log(&run, &store, &[]);
+        log.emit(Event::RunCreated {
+            question,
+            version: VERSION,
+            owner,
+        });
+        log.emit(Event::RunQueued { request });
+        log.flush().await?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Ends `run`, which cannot be worked on, with the reason.
+    ///
+    /// # Errors
+    /// `Transient` where another process works on it after all; those of the store.
+    pub async fn give_up(&self, run: &RunId, fault: &Error) -> Result<()> {
+        let store = self.known(run).await?;
+        let lock = RunLock::need(&self.settings.data_dir, run)?;
+        store.drain().await?;
+        let past = store.events(run, 0).await?;
+        if !crate::record::Run::of(run.clone(), &past).status.ended() {
+            let log = self.log(run, &store, &past);
+            log.emit(Event::RunFailed {
+                reason: fault.chain(),
+                hint: fault.help().map(str::to_owned),
+                kind: Some(fault.kind()),
+            });
+            log.flush().await?;
+        }
+        lock.retire();
+        Ok(())
+    }
+
+    /// Whether the store answers; makes it where there is none.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn ready(&self) -> Result<()> {
+        self.store().await?.drain().await
+    }
+
+    /// Every call of `run` to the outside, in the order intended, as far as each came.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run.
+    pub async fn steps(&self, run: &RunId) -> Result<Vec<Step>> {
+        self.known(run).await?.steps(run).await
+    }
+
+    /// One line of `ibid ls`.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run.
+    pub async fn row(&self, run: &RunId) -> Result<RunRow> {
+        self.known(run).await?.row(run).await
+    }
+}

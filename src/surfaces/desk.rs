@@ -1,0 +1,159 @@
+//! What every surface for others does alike: takes questions in, and hands out runs to those whose they are.
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::asked::{Asked, Served};
+use crate::app::App;
+use crate::app::queue::{Accepted, Limits, Queue};
+use crate::config::{Flag, Loaded, Surroundings, layers};
+use crate::domain::{Owner, Question, RunId};
+use crate::error::{Error, Kind, Result};
+use crate::seams::RunRow;
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Whose rows they see; `None` sees all: whoever runs the server.
+    pub owner: Option<Owner>,
+    /// Their name in the audit log.
+    pub name: String,
+}
+
+impl Caller {
+    /// Whoever runs the server.
+    pub fn operator() -> Caller {
+        Caller {
+            owner: None,
+            name: "operator".to_owned(),
+        }
+    }
+
+    /// Somebody without a name, to whom nothing belongs.
+    pub fn nobody() -> Caller {
+        Caller {
+            owner: Some(Owner {
+                user: String::new(),
+                org: None,
+            }),
+            name: "nobody".to_owned(),
+        }
+    }
+}
+
+/// Where questions are taken in.
+pub struct Desk {
+    /// Everything Ibid can do.
+    pub app: Arc<App>,
+    /// The runs that were accepted.
+    pub queue: Arc<Queue>,
+    surroundings: Surroundings,
+    served: Served,
+}
+
+impl Desk {
+    /// A desk over `app`, with the runs that were accepted before and have not ended; says how many those are.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn open(
+        app: Arc<App>,
+        surroundings: Surroundings,
+        served: Served,
+    ) -> Result<(Desk, usize)> {
+        let serve = &app.settings().serve;
+        let limits = Limits {
+            working: serve.concurrency,
+            working_each: serve.concurrency,
+            waiting: serve.queue,
+            waiting_each: serve.queue_each,
+        };
+        let queue = Arc::new(Queue::new(Arc::clone(&app), limits));
+        let found = queue.recover().await?;
+        let desk = Desk {
+            app,
+            queue,
+            surroundings,
+            served,
+        };
+        Ok((desk, found))
+    }
+
+    /// The settings in force now, with `flags` laid over: files that have changed count from the next question on.
+    ///
+    /// # Errors
+    /// `Usage` for a value out of bounds, naming its field.
+    pub fn loaded(&self, flags: &[Flag]) -> Result<Loaded> {
+        layers::load(&self.surroundings, flags)
+    }
+
+    /// What was asked, judged and made into a question that can be accepted.
+    ///
+    /// # Errors
+    /// `Usage`, naming the field; `NotFound` for a run to follow that is not the caller's.
+    pub async fn question(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
+        let loaded = self.loaded(&asked.flags)?;
+        let today = jiff::Zoned::now().date();
+        let Some(before) = &asked.follows else {
+            return asked.question(&loaded, &self.served, today);
+        };
+        let row = self.mine(caller, before).await?;
+        let today = today.to_string();
+        let before = self.app.follow_up(&row.run_id, &asked.text, &today).await?;
+        asked.following(before, &loaded)
+    }
+
+    /// Accepts `question` for the caller; `None` where too many wait already. `request` is what the caller sent besides.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn accept(
+        &self,
+        caller: &Caller,
+        question: Question,
+        request: Option<Value>,
+    ) -> Result<Option<RunId>> {
+        let run = self.app.new_id();
+        let owner = caller.owner.clone();
+        let accepted = self.queue.accept(run.clone(), question, owner, request);
+        Ok(match accepted.await? {
+            Accepted::Queued => Some(run),
+            Accepted::Full => None,
+        })
+    }
+
+    /// The run of this id (`r_…`, `resp_…` or bare), if it is the caller's.
+    ///
+    /// # Errors
+    /// `NotFound`, alike for what is not there, what is no id, and what is somebody else's.
+    pub async fn mine(&self, caller: &Caller, id: &str) -> Result<RunRow> {
+        let gone = || Error::new(Kind::NotFound, "there is no such run");
+        let bare = id.strip_prefix("resp_").unwrap_or(id);
+        let run: RunId = bare.parse().map_err(|_| gone())?;
+        let row = match self.app.row(&run).await {
+            Err(fault) if fault.kind() == Kind::NotFound => return Err(gone()),
+            row => row?,
+        };
+        match &caller.owner {
+            Some(it) if row.owner.as_ref() != Some(it) => Err(gone()),
+            _ => Ok(row),
+        }
+    }
+
+    /// Waits until the run has ended, or so long.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn wait(&self, run: &RunId, most: Duration) -> Result<()> {
+        if most.is_zero() || self.app.row(run).await?.status.ended() {
+            return Ok(());
+        }
+        let mut story = self.queue.follow(run, 0);
+        let end = async {
+            while story.next().await?.is_some() {}
+            Ok(())
+        };
+        tokio::time::timeout(most, end).await.unwrap_or(Ok(()))
+    }
+}

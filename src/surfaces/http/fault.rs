@@ -1,0 +1,203 @@
+//! What goes wrong, as callers hear it: one error object everywhere, in the form that OpenAI's clients know.
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Kind};
+
+/// A refusal: `{"error": {"message", "type", "param", "code", "hint"}}` with its status.
+#[derive(Debug)]
+pub struct Fault {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    param: Option<String>,
+    hint: Option<String>,
+    retry_after: Option<u64>,
+    /// What the operator alone is told.
+    within: Option<String>,
+}
+
+/// The answer of a handler.
+pub(super) type Answer<T> = std::result::Result<T, Fault>;
+
+impl Fault {
+    /// A refusal in the words of this surface.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Fault {
+        Fault {
+            status,
+            code,
+            message: message.into(),
+            param: None,
+            hint: None,
+            retry_after: None,
+            within: None,
+        }
+    }
+
+    /// What is not there, or is not the caller's: the two must not be told apart.
+    pub fn missing(what: &str) -> Fault {
+        Fault::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            format!("there is no such {what}"),
+        )
+    }
+
+    /// Too much is going on; come back in so many seconds.
+    pub fn later(seconds: u64) -> Fault {
+        Fault {
+            retry_after: Some(seconds),
+            ..Fault::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "queue_full",
+                "too many runs wait already",
+            )
+        }
+    }
+
+    /// The same, naming the field at fault.
+    #[must_use]
+    pub fn at(mut self, param: &str) -> Fault {
+        self.param = Some(param.to_owned());
+        self
+    }
+
+    /// The same, with what would help.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, to be tried again after so many seconds.
+    #[must_use]
+    pub fn after(mut self, seconds: u64) -> Fault {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The word that OpenAI's clients sort errors by.
+    fn kind(&self) -> &'static str {
+        match self.status {
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            it if it.is_server_error() => "server_error",
+            _ => "invalid_request_error",
+        }
+    }
+
+    /// The error object.
+    pub fn body(&self) -> Value {
+        json!({"error": {
+            "message": self.message,
+            "type": self.kind(),
+            "param": self.param,
+            "code": self.code,
+            "hint": self.hint,
+        }})
+    }
+}
+
+impl From<Error> for Fault {
+    /// Status and code follow from the kind alone. What the operator must mend is told to the operator: its words name
+    /// files and services inside.
+    fn from(it: Error) -> Fault {
+        let (status, code) = match it.kind() {
+            Kind::Usage => (StatusCode::BAD_REQUEST, "invalid_value"),
+            Kind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            Kind::Cancelled => (StatusCode::CONFLICT, "cancelled"),
+            Kind::Exhausted => (StatusCode::PAYMENT_REQUIRED, "budget_exhausted"),
+            Kind::Transient => (StatusCode::SERVICE_UNAVAILABLE, "try_again"),
+            Kind::Malformed => (StatusCode::BAD_GATEWAY, "bad_upstream"),
+            Kind::Setup => (StatusCode::SERVICE_UNAVAILABLE, "not_set_up"),
+            Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        };
+        let open = matches!(it.kind(), Kind::Usage | Kind::Exhausted | Kind::Cancelled);
+        let message = match it.kind() {
+            Kind::NotFound => "there is no such thing here".to_owned(),
+            // A setting that a field sets is judged as a flag is.
+            _ if open => match it
+                .chain()
+                .strip_prefix("flag ")
+                .and_then(|it| it.split_once(": "))
+            {
+                Some((_, what)) => what.to_owned(),
+                None => it.chain(),
+            },
+            Kind::Transient => "this cannot be done just now".to_owned(),
+            _ => "the server cannot do this; its log says why".to_owned(),
+        };
+        // Messages about the caller's words begin with the field: `budget must be …`, `reading since: …`.
+        let doing = it.to_string();
+        let mut words = doing.split(|it: char| !it.is_alphanumeric() && it != '_');
+        let field = words.by_ref().take(3).find(|it| FIELDS.contains(it));
+        Fault {
+            status,
+            code,
+            message,
+            param: field
+                .filter(|_| it.kind() == Kind::Usage)
+                .map(str::to_owned),
+            hint: it.help().filter(|_| open).map(str::to_owned),
+            retry_after: matches!(it.kind(), Kind::Transient).then_some(2),
+            within: (!open).then(|| it.chain()),
+        }
+    }
+}
+
+/// The fields of a question, as they may begin a message.
+const FIELDS: &[&str] = &[
+    "question",
+    "query",
+    "context",
+    "mode",
+    "output",
+    "engines",
+    "folders",
+    "domains",
+    "not_domains",
+    "since",
+    "until",
+    "language",
+    "model",
+    "plan",
+    "budget",
+    "effort",
+    "strategy",
+    "breadth",
+    "depth",
+    "max_iterations",
+    "completeness_threshold",
+    "summaryTokens",
+    "max_sources",
+    "followUpDialogue",
+    "follows",
+    "input",
+    "messages",
+    "webhook_url",
+];
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body())).into_response();
+        if let Some(seconds) = self.retry_after {
+            let value = HeaderValue::from(seconds);
+            response.headers_mut().insert(header::RETRY_AFTER, value);
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let value = HeaderValue::from_static("Bearer");
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, value);
+        }
+        response.extensions_mut().insert(Within(self.within));
+        response
+    }
+}
+
+/// What the operator's log says of a refusal.
+#[derive(Debug, Clone)]
+pub(super) struct Within(pub(super) Option<String>);

@@ -1,0 +1,268 @@
+//! Who may come in: the host that was asked for, where a browser comes from, and whose token it is. Every request passes here
+//! first, whatever its path.
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use super::Server;
+use super::fault::{Answer, Fault};
+use crate::surfaces::desk::Caller;
+
+/// What is asked of a request before anything of it is read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gate {
+    /// Names and addresses, with the port where one is meant, that the server answers to; lower case.
+    pub(super) hosts: Vec<String>,
+    /// The hash of the operator's token, where there is one.
+    pub(super) token: Option<[u8; 32]>,
+    /// Whether anybody without a token is let in: on loopback alone.
+    pub(super) open: bool,
+}
+
+/// The hash that tokens are compared by: equal time whatever they are, and nothing to read in memory.
+pub(super) fn hashed(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+impl Gate {
+    /// The hosts by which a server at `addr` is reached, and those that the operator names.
+    pub(super) fn hosts(addr: SocketAddr, named: &[String]) -> Vec<String> {
+        let port = addr.port();
+        let mut hosts = vec![addr.to_string()];
+        if addr.ip().is_loopback() {
+            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|it| format!("{it}:{port}")));
+        }
+        for it in named {
+            let it = it.to_ascii_lowercase();
+            if !it.rsplit(']').next().unwrap_or_default().contains(':') {
+                hosts.push(format!("{it}:{port}"));
+            }
+            hosts.push(it);
+        }
+        hosts
+    }
+
+    /// Whether the request was meant for this server. A page of another site that has pointed its own name at our address
+    /// sends that name.
+    fn host(&self, headers: &HeaderMap, uri: &axum::http::Uri) -> Answer<String> {
+        let wrong = || {
+            Fault::new(
+                StatusCode::MISDIRECTED_REQUEST,
+                "wrong_host",
+                "this host is not served here",
+            )
+            .hint("the operator names further hosts with `serve.hosts`")
+        };
+        let mut all = headers.get_all(header::HOST).iter();
+        let named = all.next().and_then(|it| it.to_str().ok());
+        if all.next().is_some() {
+            return Err(wrong());
+        }
+        let host = uri.authority().map(|it| it.as_str()).or(named);
+        let host = host.map(str::to_ascii_lowercase).ok_or_else(wrong)?;
+        match self.hosts.contains(&host) {
+            true => Ok(host),
+            false => Err(wrong()),
+        }
+    }
+
+    /// Whether a browser sends this on behalf of a page of ours. No browser, no headers: then the token counts alone.
+    fn origin(&self, headers: &HeaderMap, host: &str) -> Answer<()> {
+        let foreign = || {
+            Fault::new(
+                StatusCode::FORBIDDEN,
+                "foreign_origin",
+                "requests from pages of other sites are refused",
+            )
+        };
+        let site = headers
+            .get(FETCH_SITE)
+            .map(|it| it.to_str().unwrap_or_default());
+        if !matches!(site, None | Some("same-origin" | "none")) {
+            return Err(foreign());
+        }
+        let mut all = headers.get_all(header::ORIGIN).iter();
+        let Some(origin) = all.next() else {
+            return Ok(());
+        };
+        let origin = origin.to_str().map_err(|_| foreign())?.to_ascii_lowercase();
+        let same = [format!("http://{host}"), format!("https://{host}")].contains(&origin);
+        match same && all.next().is_none() {
+            true => Ok(()),
+            false => Err(foreign()),
+        }
+    }
+}
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Routes that tell nothing of anybody: a load balancer asks them without a token.
+const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/llms.txt"];
+
+/// Lets a request in with its [`Caller`], or refuses it.
+pub(super) async fn pass(
+    State(server): State<Arc<Server>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut head, body) = request.into_parts();
+    match admitted(&server, &head).await {
+        Ok(caller) => {
+            head.extensions.insert(caller.clone());
+            let mut response = next.run(Request::from_parts(head, body)).await;
+            response.extensions_mut().insert(caller);
+            response
+        }
+        Err(fault) => fault.into_response(),
+    }
+}
+
+async fn admitted(server: &Server, head: &Parts) -> Answer<Caller> {
+    let gate = &server.gate;
+    let headers = &head.headers;
+    let host = gate.host(headers, &head.uri)?;
+    gate.origin(headers, &host)?;
+    let posts = !matches!(head.method, Method::GET | Method::HEAD);
+    if posts && has_body(headers) && !is_json(headers) {
+        // A form of another site can send this without asking; JSON it cannot.
+        return Err(Fault::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not_json",
+            "the body must be JSON",
+        )
+        .hint("send Content-Type: application/json"));
+    }
+    let caller = server.caller(bearer(headers)?).await?;
+    match caller {
+        Some(caller) => Ok(caller),
+        None if PUBLIC.contains(&head.uri.path()) => Ok(Caller::nobody()),
+        None => Err(
+            Fault::new(StatusCode::UNAUTHORIZED, "no_token", "this needs a token")
+                .hint("send Authorization: Bearer TOKEN"),
+        ),
+    }
+}
+
+fn has_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::TRANSFER_ENCODING)
+        || headers
+            .get(header::CONTENT_LENGTH)
+            .is_some_and(|it| it.as_bytes() != b"0")
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+/// The token that is sent, where one is.
+fn bearer(headers: &HeaderMap) -> Answer<Option<&str>> {
+    let wrong = || {
+        Fault::new(
+            StatusCode::UNAUTHORIZED,
+            "bad_token",
+            "the Authorization header is not `Bearer TOKEN`",
+        )
+    };
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(it) = all.next() else {
+        return Ok(None);
+    };
+    if all.next().is_some() {
+        return Err(wrong());
+    }
+    let it = it.to_str().map_err(|_| wrong())?;
+    let (scheme, token) = it.split_once(' ').ok_or_else(wrong)?;
+    let token = token.trim();
+    match scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() {
+        true => Ok(Some(token)),
+        false => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate() -> Gate {
+        let addr = "127.0.0.1:7700".parse().unwrap();
+        Gate {
+            hosts: Gate::hosts(addr, &["Ibid.example".to_owned()]),
+            ..Gate::default()
+        }
+    }
+
+    fn with(name: HeaderName, value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        headers
+    }
+
+    #[test]
+    fn only_hosts_that_are_served_are_answered() {
+        let uri = axum::http::Uri::from_static("/");
+        for host in [
+            "localhost:7700",
+            "127.0.0.1:7700",
+            "[::1]:7700",
+            "IBID.example",
+            "ibid.example:7700",
+        ] {
+            assert!(
+                gate().host(&with(header::HOST, host), &uri).is_ok(),
+                "{host}"
+            );
+        }
+        for host in [
+            "evil.test:7700",
+            "localhost",
+            "localhost:80",
+            "127.0.0.1.evil.test:7700",
+            "localhost:7700.evil.test",
+            "",
+        ] {
+            assert!(
+                gate().host(&with(header::HOST, host), &uri).is_err(),
+                "{host}"
+            );
+        }
+        assert!(gate().host(&HeaderMap::new(), &uri).is_err());
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused() {
+        let host = "localhost:7700";
+        assert!(gate().origin(&HeaderMap::new(), host).is_ok());
+        assert!(
+            gate()
+                .origin(&with(header::ORIGIN, "http://localhost:7700"), host)
+                .is_ok()
+        );
+        for origin in [
+            "null",
+            "http://localhost",
+            "http://evil.test",
+            "http://localhost:7700.evil.test",
+            "https://localhost:7701",
+        ] {
+            assert!(
+                gate().origin(&with(header::ORIGIN, origin), host).is_err(),
+                "{origin}"
+            );
+        }
+        for site in ["cross-site", "same-site", "else"] {
+            assert!(
+                gate().origin(&with(FETCH_SITE, site), host).is_err(),
+                "{site}"
+            );
+        }
+    }
+}

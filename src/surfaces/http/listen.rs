@@ -1,0 +1,94 @@
+//! Connections: so many at once, each with a bound on how slowly it may send and take.
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// How long the head of a request may take to come; also how long an idle connection is kept.
+const HEAD: Duration = Duration::from_secs(15);
+
+/// How long what we send may stay unacknowledged: who takes nothing is cut off.
+const DEAF: Duration = Duration::from_secs(30);
+
+/// Largest head of a request, bytes, and most headers in it.
+const HEAD_BYTES: usize = 32 * 1024;
+const HEADERS: usize = 100;
+
+/// How long answers that were begun may take once the server stops.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// Answers on `listener` until `until` is done, with at most `most` connections open.
+pub(super) async fn answer(
+    listener: TcpListener,
+    router: Router,
+    most: usize,
+    until: impl Future<Output = ()>,
+    stop: watch::Sender<bool>,
+) {
+    let places = Arc::new(Semaphore::new(most));
+    let graceful = GracefulShutdown::new();
+    let mut open = JoinSet::new();
+    let mut until = std::pin::pin!(until);
+    loop {
+        let arrival = async {
+            // A place first: who finds none waits in the system's queue, and costs us nothing.
+            let place = Arc::clone(&places).acquire_owned().await.ok()?;
+            let (stream, _) = listener.accept().await.ok()?;
+            Some((stream, place))
+        };
+        tokio::select! {
+            () = &mut until => break,
+            arrived = arrival => match arrived {
+                Some((stream, place)) => {
+                    // A socket that cannot be bounded is not served.
+                    if bounded(&stream).is_ok() {
+                        open.spawn(one(stream, router.clone(), place, graceful.watcher()));
+                    }
+                }
+                // Out of descriptors, most likely; connections that end make room.
+                None => tokio::time::sleep(Duration::from_millis(20)).await,
+            },
+            Some(_) = open.join_next(), if !open.is_empty() => {}
+        }
+    }
+    drop(listener);
+    stop.send_replace(true);
+    let finished = async {
+        graceful.shutdown().await;
+        while open.join_next().await.is_some() {}
+    };
+    // What has not ended by then is cut off when the set is dropped.
+    let _ = tokio::time::timeout(LEAVE, finished).await;
+}
+
+fn bounded(stream: &TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let millis = u32::try_from(DEAF.as_millis()).unwrap_or(u32::MAX);
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_user_timeout(stream, millis)?;
+    Ok(())
+}
+
+async fn one(
+    stream: TcpStream,
+    router: Router,
+    place: OwnedSemaphorePermit,
+    graceful: hyper_util::server::graceful::Watcher,
+) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    // How a connection ends is its client's affair.
+    let _ = graceful.watch(connection).await;
+    drop(place);
+}

@@ -1,0 +1,257 @@
+//! The same runs over HTTP: an API of our own, and OpenAI's two. What is accepted is worked on whoever stays connected.
+//!
+//! [`gate`] lets in, [`runs`] and [`story`] are the API, [`fault`] is how anything is refused.
+mod fault;
+mod found;
+mod gate;
+mod listen;
+mod openai;
+mod openapi;
+mod pages;
+mod runs;
+mod story;
+mod telling;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::config::Surroundings;
+use crate::error::{Error, Kind, Result};
+use crate::surfaces::asked::Served;
+use crate::surfaces::desk::{Caller, Desk};
+
+use fault::Answer;
+pub use fault::Fault;
+use gate::Gate;
+use openai::{chat, responses};
+pub use telling::Telling;
+
+/// How long a request may take that does not stream.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// All that handlers need.
+pub struct Server {
+    desk: Desk,
+    gate: Gate,
+    telling: Telling,
+    /// Turns true when the server stops: streams end, so that their clients come back elsewhere.
+    stopping: watch::Receiver<bool>,
+}
+
+impl Server {
+    /// Whose token it is; `None` for a request without one that is not let in by itself.
+    async fn caller(&self, token: Option<&str>) -> Answer<Option<Caller>> {
+        let Some(token) = token else {
+            return Ok(self.gate.open.then(Caller::operator));
+        };
+        if self.gate.token == Some(gate::hashed(token)) {
+            return Ok(Some(Caller::operator()));
+        }
+        Err(Fault::new(
+            StatusCode::UNAUTHORIZED,
+            "bad_token",
+            "this token is not known here",
+        ))
+    }
+}
+
+/// A server that listens and does not answer yet.
+pub struct Listening {
+    listener: TcpListener,
+    server: Arc<Server>,
+    stop: watch::Sender<bool>,
+    connections: usize,
+}
+
+impl Listening {
+    /// Opens the address and takes in what was accepted before. `folders` are served besides those of the settings.
+    ///
+    /// # Errors
+    /// `Setup` for an address that cannot be opened, or one that others reach where no token is set.
+    pub async fn open(
+        app: Arc<App>,
+        surroundings: Surroundings,
+        served: Served,
+        telling: Telling,
+    ) -> Result<Listening> {
+        let settings = app.settings().clone();
+        let serve = &settings.serve;
+        let wanted: Vec<SocketAddr> = tokio::net::lookup_host(&serve.addr)
+            .await
+            .map_err(|it| {
+                Error::new(
+                    Kind::Usage,
+                    format!("serve.addr `{}` is no address", serve.addr),
+                )
+                .because(it)
+                .hint("write an address and a port, as in 127.0.0.1:7700")
+            })?
+            .collect();
+        let token = settings.variables.get(&serve.token_env).map(gate::hashed);
+        let loopback = wanted.iter().all(|it| it.ip().is_loopback());
+        if !loopback && token.is_none() {
+            return Err(Error::new(
+                Kind::Setup,
+                format!("others can reach {}, and no token is set", serve.addr),
+            )
+            .hint(format!(
+                "set {} to a long random text, or serve on 127.0.0.1",
+                serve.token_env
+            )));
+        }
+        let listener = TcpListener::bind(&wanted[..]).await.map_err(|it| {
+            Error::new(Kind::Setup, format!("listening on {}", serve.addr))
+                .because(it)
+                .hint("stop what listens there, or name another with --addr")
+        })?;
+        let addr = listener
+            .local_addr()
+            .map_err(|it| Error::new(Kind::Internal, "asking for the own address").because(it))?;
+        let (stop, stopping) = watch::channel(false);
+        let connections = serve.connections;
+        let hosts = Gate::hosts(addr, &serve.hosts);
+        let (desk, found) = Desk::open(app, surroundings, served).await?;
+        if found > 0 {
+            telling.note("recovered", &[("runs", found.into())]);
+        }
+        let server = Arc::new(Server {
+            gate: Gate {
+                hosts,
+                open: loopback && token.is_none(),
+                token,
+            },
+            desk,
+            telling,
+            stopping,
+        });
+        Ok(Listening {
+            listener,
+            server,
+            stop,
+            connections,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn addr(&self) -> Result<SocketAddr> {
+        self.listener
+            .local_addr()
+            .map_err(|it| Error::new(Kind::Internal, "asking for the own address").because(it))
+    }
+
+    /// Serves until `until` is done; then streams end, answers that were begun are finished, and runs stop where they are.
+    pub async fn serve(self, until: impl Future<Output = ()>) {
+        let Listening {
+            listener,
+            server,
+            stop,
+            connections,
+        } = self;
+        let work = Arc::clone(&server.desk.queue).work();
+        let router = router(Arc::clone(&server));
+        let answer = listen::answer(listener, router, connections, until, stop);
+        tokio::select! {
+            () = work => {}
+            () = answer => {}
+        }
+        let (waiting, working) = server.desk.queue.count();
+        server.telling.note(
+            "stopped",
+            &[("waiting", waiting.into()), ("parked", working.into())],
+        );
+    }
+}
+
+/// Every route. `openapi.json` names each, which a test holds it to.
+fn router(server: Arc<Server>) -> Router {
+    let limit = server.desk.app.settings().serve.max_body_bytes;
+    Router::new()
+        .route("/v1/runs", post(runs::create).get(runs::list))
+        .route("/v1/runs/{id}", get(runs::show).delete(runs::remove))
+        .route("/v1/runs/{id}/events", get(story::events))
+        .route("/v1/runs/{id}/finish", post(runs::finish))
+        .route("/v1/runs/{id}/cancel", post(runs::cancel))
+        .route("/v1/runs/{id}/approve", post(runs::approve))
+        .route("/v1/runs/{id}/answers", post(runs::answers))
+        .route("/v1/runs/{id}/rating", post(runs::rate))
+        .route("/v1/runs/{id}/evidence", get(found::evidence))
+        .route("/v1/runs/{id}/sources", get(found::sources))
+        .route("/v1/runs/{id}/coverage", get(found::coverage))
+        .route("/v1/runs/{id}/plan", get(found::plan))
+        .route("/v1/runs/{id}/trace", get(found::trace))
+        .route("/v1/runs/{id}/egress", get(found::egress))
+        .route("/v1/runs/{id}/pages/{hash}", get(found::page))
+        .route("/v1/runs/{id}/{file}", get(found::report))
+        .route("/v1/runs/{a}/diff/{b}", get(found::diff))
+        .route("/v1/plan", post(found::preview))
+        .route("/v1/responses", post(responses::create))
+        .route(
+            "/v1/responses/{id}",
+            get(responses::show).delete(responses::remove),
+        )
+        .route("/v1/responses/{id}/cancel", post(responses::cancel))
+        .route("/v1/responses/{id}/finish", post(responses::finish))
+        .route("/v1/chat/completions", post(chat::create))
+        .route("/v1/models", get(openai::models))
+        .route("/v1/models/{id}", get(openai::model))
+        .route("/healthz", get(pages::health))
+        .route("/readyz", get(pages::ready))
+        .route("/openapi.json", get(openapi::document))
+        .route("/llms.txt", get(pages::llms))
+        .fallback(pages::nowhere)
+        .method_not_allowed_fallback(pages::wrong_method)
+        .layer(DefaultBodyLimit::max(limit))
+        .layer(middleware::from_fn_with_state(Arc::clone(&server), timely))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&server),
+            gate::pass,
+        ))
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&server),
+            telling::told,
+        ))
+        .with_state(server)
+}
+
+/// Bounds the time until an answer begins, and says of every answer that nobody may keep or guess at it.
+async fn timely(request: Request, next: Next) -> Response {
+    // Who asks OpenAI's APIs without a stream waits for the whole run.
+    let whole = ["/v1/responses", "/v1/chat/completions"].contains(&request.uri().path());
+    let answer = match whole {
+        true => Ok(next.run(request).await),
+        false => tokio::time::timeout(PATIENCE, next.run(request)).await,
+    };
+    let mut response = answer.unwrap_or_else(|_| {
+        Fault::new(StatusCode::GATEWAY_TIMEOUT, "timeout", "this took too long").into_response()
+    });
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+        ),
+    ] {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    response
+}

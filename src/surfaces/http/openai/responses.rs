@@ -1,0 +1,157 @@
+//! `/v1/responses`.
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::sse::Event as Message;
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt as _, future, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::Server;
+use super::super::fault::{Answer, Fault};
+use super::super::runs::{accept, bad, body, mine, ordered, room};
+use super::super::story::{batches, number, streamed};
+use super::asked;
+use super::stream::Fold;
+use crate::domain::RunId;
+use crate::record::Run;
+use crate::seams::Order;
+use crate::surfaces::desk::Caller;
+
+/// How long a call that is not in the background waits at most: longer than any run may take.
+const FOREVER: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// `POST /v1/responses`.
+pub(in crate::surfaces::http) async fn create(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Answer<Response> {
+    room(&server, &caller)?;
+    let read = asked::responses(&body(bytes)?)?;
+    let is = |name: &str| read.kept.get(name) == Some(&json!(true));
+    let (stream, background) = (is("stream"), is("background"));
+    let run = accept(&server, &caller, &read.asked, Some(read.kept.into())).await?;
+    if stream {
+        return Ok(told(&server, &run, None));
+    }
+    if !background {
+        server.desk.wait(&run, FOREVER).await?;
+    }
+    Ok(Json(response(&server, &run).await?).into_response())
+}
+
+/// The response as it stands.
+async fn response(server: &Server, run: &RunId) -> Answer<Value> {
+    let mut fold = Fold::new(Run::new(run.clone()));
+    for it in server.desk.app.events(run, 0).await? {
+        fold.take(&it);
+    }
+    Ok(fold.response())
+}
+
+/// The response as it comes, after `after` where a client comes back.
+fn told(server: &Server, run: &RunId, after: Option<u64>) -> Response {
+    let story = server.desk.queue.follow(run, 0);
+    let fold = Fold::new(Run::new(run.clone()));
+    let messages = batches(story, server.stopping.clone())
+        .scan(fold, move |fold, batch| {
+            let all: Vec<Value> = batch.iter().flat_map(|it| fold.take(it)).collect();
+            let new = all.into_iter().filter(|it| {
+                after.is_none_or(|after| it["sequence_number"].as_u64() > Some(after))
+            });
+            let ended = new.collect::<Vec<_>>();
+            future::ready(Some(ended))
+        })
+        .flat_map(stream::iter);
+    let messages = messages.flat_map(|it| {
+        let kind = it["type"].as_str().unwrap_or_default().to_owned();
+        let last = matches!(
+            kind.as_str(),
+            "response.completed" | "response.failed" | "response.incomplete"
+        );
+        let mut out = vec![Ok(Message::default().event(kind).data(it.to_string()))];
+        if last {
+            out.push(Ok(Message::default().data("[DONE]")));
+        }
+        stream::iter(out)
+    });
+    streamed(messages)
+}
+
+#[derive(Deserialize)]
+pub(in crate::surfaces::http) struct Wanted {
+    stream: Option<String>,
+    starting_after: Option<String>,
+}
+
+/// `GET /v1/responses/{id}`.
+pub(in crate::surfaces::http) async fn show(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Answer<Response> {
+    let (run, _) = mine(&server, &caller, &id).await?;
+    let after = match wanted.starting_after.as_deref() {
+        None => None,
+        Some(it) => Some(number("starting_after", it)?),
+    };
+    match wanted.stream.as_deref() {
+        None | Some("false") => Ok(Json(response(&server, &run).await?).into_response()),
+        Some("true") => Ok(told(&server, &run, after)),
+        Some(_) => Err(bad("stream", "must be true or false")),
+    }
+}
+
+/// `POST /v1/responses/{id}/cancel`.
+pub(in crate::surfaces::http) async fn cancel(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let (run, row) = mine(&server, &caller, &id).await?;
+    if !row.status.ended() {
+        ordered(&server, &caller, &id, Order::Cancel).await?;
+        // What the order comes to is told by the run itself.
+        server.desk.wait(&run, Duration::from_secs(5)).await?;
+    }
+    Ok(Json(response(&server, &run).await?))
+}
+
+/// `POST /v1/responses/{id}/finish`: write with what there is.
+pub(in crate::surfaces::http) async fn finish(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let (run, _) = mine(&server, &caller, &id).await?;
+    ordered(&server, &caller, &id, Order::Finish).await?;
+    Ok(Json(response(&server, &run).await?))
+}
+
+/// `DELETE /v1/responses/{id}`.
+pub(in crate::surfaces::http) async fn remove(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let (run, row) = mine(&server, &caller, &id).await?;
+    if !row.status.ended() {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "not_ended",
+            "the response is being worked on; cancel it first",
+        ));
+    }
+    server.desk.app.remove(&run).await?;
+    Ok(Json(
+        json!({"id": id, "object": "response", "deleted": true}),
+    ))
+}

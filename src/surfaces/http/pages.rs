@@ -1,0 +1,46 @@
+//! What is not about runs: health, help for programs, and what is not there.
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use serde_json::{Value, json};
+
+use super::Server;
+use super::fault::{Answer, Fault};
+
+/// Whether the process lives.
+pub(super) async fn health() -> Json<Value> {
+    Json(json!({"status": "ok"}))
+}
+
+/// Whether it can take questions: the store answers.
+pub(super) async fn ready(State(server): State<Arc<Server>>) -> Answer<Json<Value>> {
+    server.desk.app.ready().await?;
+    let (waiting, working) = server.desk.queue.count();
+    Ok(Json(
+        json!({"status": "ok", "waiting": waiting, "working": working}),
+    ))
+}
+
+/// The server in words, for language models that are to use it.
+pub(super) async fn llms() -> impl IntoResponse {
+    const TEXT: &str = include_str!("llms.txt");
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], TEXT)
+}
+
+/// What no route leads to.
+pub(super) async fn nowhere() -> Fault {
+    Fault::missing("page").hint("/openapi.json lists what there is")
+}
+
+/// A route that does not take the method.
+pub(super) async fn wrong_method() -> Fault {
+    Fault::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "wrong_method",
+        "this cannot be done here",
+    )
+    .hint("/openapi.json lists what can")
+}

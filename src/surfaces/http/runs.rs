@@ -1,0 +1,484 @@
+//! Runs: asked, listed, looked at, steered, forgotten. Every one is looked up by [`mine`], so that nobody sees another's.
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Server;
+use super::fault::{Answer, Fault};
+use super::story::number;
+use crate::app::given::PlanFile;
+use crate::domain::{Approval, Coverage, Rating, RunId, Vote};
+use crate::error::Kind;
+use crate::record::{Run, RunStatus};
+use crate::seams::{Order, RunRow};
+use crate::surfaces::asked::Asked;
+use crate::surfaces::desk::Caller;
+use crate::surfaces::export::{self, json as shown, markdown};
+
+/// Longest wait of one call, seconds: shorter than what clients and proxies give up after.
+const LONGEST_WAIT: u64 = 55;
+
+/// Seconds after which to come again where too many wait.
+const LATER: u64 = 5;
+
+/// Runs of one page of the list.
+const PAGE: usize = 50;
+const MOST: u64 = 200;
+
+/// The run of this id, if it is the caller's. What is not there and what is somebody else's are told alike.
+pub(super) async fn mine(server: &Server, caller: &Caller, id: &str) -> Answer<(RunId, RunRow)> {
+    match server.desk.mine(caller, id).await {
+        Ok(row) => Ok((row.run_id.clone(), row)),
+        Err(fault) if fault.kind() == Kind::NotFound => Err(Fault::missing("run")),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+/// The body as JSON.
+pub(super) fn body(bytes: Result<Bytes, BytesRejection>) -> Answer<Value> {
+    let bytes = bytes.map_err(|it| {
+        let status = it.status();
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Fault::new(status, "too_large", "the body is too large")
+            }
+            _ => Fault::new(
+                StatusCode::BAD_REQUEST,
+                "cut_off",
+                "the body did not arrive whole",
+            ),
+        }
+    })?;
+    serde_json::from_slice(&bytes).map_err(|it| {
+        Fault::new(
+            StatusCode::BAD_REQUEST,
+            "invalid_json",
+            format!("the body is no JSON: {it}"),
+        )
+    })
+}
+
+/// The same, where a call may come without a body.
+fn optional(bytes: Result<Bytes, BytesRejection>) -> Answer<Value> {
+    match bytes {
+        Ok(it) if it.is_empty() => Ok(json!({})),
+        it => body(it),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Shape {
+    wait: Option<String>,
+    shape: Option<String>,
+}
+
+impl Shape {
+    fn wait(&self) -> Answer<Duration> {
+        let seconds = self
+            .wait
+            .as_deref()
+            .map_or(Ok(0), |it| number("wait", it))?;
+        match seconds <= LONGEST_WAIT {
+            true => Ok(Duration::from_secs(seconds)),
+            false => Err(bad(
+                "wait",
+                &format!("must be at most {LONGEST_WAIT} seconds"),
+            )),
+        }
+    }
+
+    fn form(&self) -> Answer<Form> {
+        match self.shape.as_deref() {
+            None | Some("run") => Ok(Form::Run),
+            Some("result") => Ok(Form::Result),
+            Some("report") => Ok(Form::Report),
+            Some(_) => Err(bad("shape", "must be run, result or report")),
+        }
+    }
+}
+
+/// How a run is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Where it stands, and its result once there is one.
+    Run,
+    /// The result alone, as row B8 has it.
+    Result,
+    /// `markdown` or `answer`, and `sources`, as row E2 has it.
+    Report,
+}
+
+pub(super) fn bad(field: &str, what: &str) -> Fault {
+    Fault::new(
+        StatusCode::BAD_REQUEST,
+        "invalid_value",
+        format!("{field} {what}"),
+    )
+    .at(field)
+}
+
+/// Accepts what was asked for the caller, or says that too many wait.
+pub(super) async fn accept(
+    server: &Server,
+    caller: &Caller,
+    asked: &Asked,
+    request: Option<Value>,
+) -> Answer<RunId> {
+    let question = server.desk.question(caller, asked).await?;
+    let accepted = server.desk.accept(caller, question, request).await?;
+    accepted.ok_or_else(|| Fault::later(LATER))
+}
+
+/// Refuses before anything is read where too many wait already.
+pub(super) fn room(server: &Server, caller: &Caller) -> Answer<()> {
+    match server.desk.queue.is_full(caller.owner.as_ref()) {
+        true => Err(Fault::later(LATER)),
+        false => Ok(()),
+    }
+}
+
+/// `POST /v1/runs`.
+pub(super) async fn create(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Query(shape): Query<Shape>,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Answer<Response> {
+    room(&server, &caller)?;
+    let (wait, form) = (shape.wait()?, shape.form()?);
+    let asked = Asked::parse(&body(bytes)?, &[])?;
+    let run = accept(&server, &caller, &asked, None).await?;
+    server.desk.wait(&run, wait).await?;
+    let mut response = view(&server, &run, form).await?;
+    let place = format!("/v1/runs/{run}");
+    if let Ok(place) = HeaderValue::from_str(&place) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// The run as asked for: 200 once it has ended, 202 before.
+async fn view(server: &Server, run: &RunId, form: Form) -> Answer<Response> {
+    let run = server.desk.app.run(run).await?;
+    let status = match run.status.ended() {
+        true => StatusCode::OK,
+        false => StatusCode::ACCEPTED,
+    };
+    let value = match form {
+        Form::Run => object(server, &run).await?,
+        Form::Result => result(server, &run).await?,
+        Form::Report => reported(&run),
+    };
+    Ok((status, Json(value)).into_response())
+}
+
+async fn result(server: &Server, run: &Run) -> Answer<Value> {
+    let pages = export::pages(&server.desk.app, run.report.as_deref()).await?;
+    Ok(shown::result(run, shown::Subtype::of(run), &pages, true))
+}
+
+/// Row E2: what was written, and what it rests on.
+fn reported(run: &Run) -> Value {
+    let report = run.report.as_deref();
+    let sources: Vec<Value> = report
+        .iter()
+        .flat_map(|it| &it.sources)
+        .map(|it| json!({"url": it.url, "title": it.title}))
+        .collect();
+    let answer = report.and_then(|it| it.answer.as_ref());
+    match answer {
+        Some(it) => json!({"status": run.status, "answer": it.text, "sources": sources}),
+        None => json!({
+            "status": run.status,
+            "markdown": report.map(|it| markdown::report(it, true)),
+            "sources": sources,
+        }),
+    }
+}
+
+/// The run object: where it stands, and its result once there is one.
+pub(super) async fn object(server: &Server, run: &Run) -> Answer<Value> {
+    let id = &run.id;
+    let at = |it: &str| format!("/v1/runs/{id}{it}");
+    let covered = run.coverage.iter().map(|it| match it.state {
+        Coverage::Covered | Coverage::Conflict => 1.0,
+        Coverage::Partial => 0.5,
+        Coverage::Open => 0.0,
+    });
+    let ratio = covered.sum::<f64>() / run.coverage.len().max(1) as f64;
+    let waits = match (run.awaiting_clarification, run.awaiting_approval) {
+        (true, _) => Some("clarification"),
+        (_, true) => Some("approval"),
+        _ => None,
+    };
+    let open = run.brief.iter().flat_map(|it| &it.clarified);
+    let result = match run.status.ended() {
+        true => Some(result(server, run).await?),
+        false => None,
+    };
+    Ok(json!({
+        "id": id,
+        "object": "run",
+        "status": run.status,
+        "question": run.question.as_ref().map(|it| &it.text),
+        "mode": run.question.as_ref().map(|it| it.mode),
+        "created_at": run.started_at,
+        "updated_at": run.updated_at,
+        "last_event": run.seq,
+        "waits_for": waits,
+        "asks": open.map(|it| &it.question).collect::<Vec<_>>(),
+        "progress": {
+            "phase": run.phase,
+            "wave": run.wave,
+            "searches": run.searches,
+            "pages": run.pages,
+            "evidence": run.evidence,
+            "completeness": (ratio * 100.0).round() / 100.0,
+        },
+        "usage": run.usage,
+        "stop_reason": run.stop_reason,
+        "error": run.error,
+        "links": {
+            "events": at("/events"),
+            "report": run.report.as_ref().map(|_| at("/report.md")),
+        },
+        "result": result,
+    }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Listed {
+    status: Option<String>,
+    q: Option<String>,
+    limit: Option<String>,
+    after: Option<String>,
+}
+
+/// `GET /v1/runs`: newest first.
+pub(super) async fn list(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Query(wanted): Query<Listed>,
+) -> Answer<Json<Value>> {
+    let limit = wanted
+        .limit
+        .as_deref()
+        .map_or(Ok(PAGE as u64), |it| number("limit", it))?;
+    if !(1..=MOST).contains(&limit) {
+        return Err(bad("limit", &format!("must be from 1 to {MOST}")));
+    }
+    let status: Option<RunStatus> = match &wanted.status {
+        None => None,
+        Some(it) => Some(
+            serde_json::from_value(json!(it))
+                .map_err(|_| bad("status", "is none that runs have"))?,
+        ),
+    };
+    let after: Option<RunId> = match &wanted.after {
+        None => None,
+        Some(it) => Some(
+            it.parse()
+                .map_err(|_| bad("after", "must be the id of a run"))?,
+        ),
+    };
+    let words = wanted.q.unwrap_or_default().to_lowercase();
+    let rows = server.desk.app.runs().await?;
+    let mut found = rows
+        .into_iter()
+        .filter(|it| caller.owner.is_none() || it.owner == caller.owner);
+    let mut data = Vec::new();
+    let mut more = false;
+    for row in found.by_ref() {
+        let here = after.as_ref().is_none_or(|it| row.run_id < *it)
+            && status.is_none_or(|it| row.status == it)
+            && row.question.to_lowercase().contains(&words);
+        if !here {
+            continue;
+        }
+        if data.len() as u64 == limit {
+            more = true;
+            break;
+        }
+        data.push(row);
+    }
+    Ok(Json(
+        json!({"object": "list", "data": data, "has_more": more}),
+    ))
+}
+
+/// `GET /v1/runs/{id}`.
+pub(super) async fn show(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(shape): Query<Shape>,
+) -> Answer<Response> {
+    let (wait, form) = (shape.wait()?, shape.form()?);
+    let (run, _) = mine(&server, &caller, &id).await?;
+    server.desk.wait(&run, wait).await?;
+    let mut response = view(&server, &run, form).await?;
+    *response.status_mut() = StatusCode::OK;
+    Ok(response)
+}
+
+/// `DELETE /v1/runs/{id}`: of an ended run.
+pub(super) async fn remove(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let (run, row) = mine(&server, &caller, &id).await?;
+    if !row.status.ended() {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "not_ended",
+            "the run has not ended; cancel it first",
+        ));
+    }
+    server.desk.app.remove(&run).await?;
+    Ok(Json(
+        json!({"id": run, "object": "run.deleted", "deleted": true}),
+    ))
+}
+
+/// Leaves an order for a run of the caller's that has not ended.
+pub(super) async fn ordered(
+    server: &Server,
+    caller: &Caller,
+    id: &str,
+    order: Order,
+) -> Answer<Response> {
+    let (run, row) = mine(server, caller, id).await?;
+    if row.status.ended() {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "ended",
+            "the run has ended already",
+        ));
+    }
+    server.desk.app.order(&run, order).await?;
+    let run = server.desk.app.run(&run).await?;
+    Ok((StatusCode::ACCEPTED, Json(object(server, &run).await?)).into_response())
+}
+
+/// `POST /v1/runs/{id}/finish`: write with what there is.
+pub(super) async fn finish(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Answer<Response> {
+    ordered(&server, &caller, &id, Order::Finish).await
+}
+
+/// `POST /v1/runs/{id}/cancel`: stop for good.
+pub(super) async fn cancel(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Answer<Response> {
+    ordered(&server, &caller, &id, Order::Cancel).await
+}
+
+/// `POST /v1/runs/{id}/approve`: go by the plan, by another one, or make it anew with some words in mind.
+pub(super) async fn approve(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Answer<Response> {
+    let value = optional(bytes)?;
+    let (run, row) = mine(&server, &caller, &id).await?;
+    let known = server.desk.app.run(&run).await?;
+    if !row.status.ended() && !known.question.as_ref().is_some_and(|it| it.approve) {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "not_waiting",
+            "the run does not wait for a word on its plan",
+        ));
+    }
+    let approval = match (value.get("plan"), value.get("change")) {
+        (None, None) => Approval::Go,
+        (None, Some(Value::String(words))) if !words.trim().is_empty() => {
+            Approval::Words(words.trim().to_owned())
+        }
+        (Some(plan @ Value::Object(_)), None) => {
+            let file = PlanFile::parse("of the request", &json!({"plan": plan}).to_string())?;
+            let asked = known.question.ok_or_else(|| Fault::missing("run"))?;
+            Approval::Plan(Box::new(file.given(&asked)?))
+        }
+        _ => {
+            return Err(bad(
+                "plan",
+                "must be a plan, or change some words; not both",
+            ));
+        }
+    };
+    ordered(&server, &caller, &id, Order::Approve(approval)).await
+}
+
+/// `POST /v1/runs/{id}/answers`: what the person says to the questions back.
+pub(super) async fn answers(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Answer<Response> {
+    let value = body(bytes)?;
+    let given = value.get("answers").and_then(Value::as_array);
+    let texts = given.map(|it| it.iter().map(|it| it.as_str().map(str::to_owned)).collect());
+    let Some(Some(answers)) = texts else {
+        return Err(bad(
+            "answers",
+            "must be a list of texts, one for each question",
+        ));
+    };
+    ordered(&server, &caller, &id, Order::Reply(answers)).await
+}
+
+/// `POST /v1/runs/{id}/rating`.
+pub(super) async fn rate(
+    State(server): State<Arc<Server>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Answer<Json<Value>> {
+    let value = body(bytes)?;
+    let vote = match value.get("vote").and_then(Value::as_str) {
+        Some("up") => Vote::Up,
+        Some("down") => Vote::Down,
+        _ => return Err(bad("vote", "must be up or down")),
+    };
+    let note = match value.get("note") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(it)) if it.chars().count() <= 4_000 => Some(it.clone()),
+        Some(_) => return Err(bad("note", "must be a text of at most 4000 characters")),
+    };
+    let (run, row) = mine(&server, &caller, &id).await?;
+    if !row.status.ended() {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "not_ended",
+            "the run has not ended yet",
+        ));
+    }
+    server
+        .desk
+        .app
+        .rate(
+            &run,
+            Rating {
+                vote,
+                note: note.clone(),
+            },
+        )
+        .await?;
+    Ok(Json(json!({"id": run, "vote": vote, "note": note})))
+}

@@ -1,4 +1,5 @@
 //! What every surface for others does alike: takes questions in, and hands out runs to those whose they are.
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use super::asked::{Asked, Served};
 use crate::app::App;
 use crate::app::queue::{Accepted, Limits, Queue};
 use crate::config::{Flag, Loaded, Surroundings, layers};
-use crate::domain::{Owner, Question, RunId};
+use crate::domain::{Hit, Owner, Page, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::seams::RunRow;
 
@@ -102,6 +103,37 @@ impl Desk {
         let today = today.to_string();
         let before = self.app.follow_up(&row.run_id, &asked.text, &today).await?;
         asked.following(before, &loaded)
+    }
+
+    /// The folders that are served, as absolute paths.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.served.folders
+    }
+
+    /// A document of the folders that are served, as a search of theirs found it.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub async fn read(&self, hit: &Hit) -> Result<Page> {
+        let settings = self.app.settings();
+        let question = Question {
+            folders: self
+                .served
+                .folders
+                .iter()
+                .map(|it| it.to_string_lossy().into_owned())
+                .collect(),
+            ..Question::new(String::new(), String::new(), settings.method.clone())
+        };
+        let doors = self.app.hold(question).await?;
+        let mut last = Error::new(Kind::NotFound, "nobody here reads this document");
+        for reader in &doors.readers {
+            match reader.read(hit).await {
+                Ok(page) => return Ok(page),
+                Err(fault) => last = fault,
+            }
+        }
+        Err(last)
     }
 
     /// Accepts `question` for the caller; `None` where too many wait already. `request` is what the caller sent besides.

@@ -4,4 +4,5 @@ pub mod cli;
 pub mod desk;
 pub mod export;
 pub mod http;
+pub mod mcp;
 mod when;

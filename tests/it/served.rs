@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{ASKED, Desk};
 
+mod mcp;
 mod openai;
 
 /// The program serving, until this is dropped.

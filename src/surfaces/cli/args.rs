@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
-pub use serving::Serving;
+pub use serving::{Serving, Tooling, ToolingAction};
 pub use turns::{Approve, FollowUp, Planning, Turns};
 
 /// Deep research whose every quote is checked against the page.
@@ -360,6 +360,8 @@ pub enum Command {
     },
     /// Serve runs over HTTP: an API, OpenAI's APIs, MCP
     Serve(Serving),
+    /// Offer research as tools to another agent, over stdin and stdout
+    Mcp(Tooling),
     /// Check the installation and say how to mend it
     Doctor {
         /// One JSON object

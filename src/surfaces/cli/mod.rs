@@ -192,6 +192,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             guard_file: Some(file),
             ..
         } => guard::file(surroundings, &file, console),
+        Command::Mcp(it) => serve::tools(&it, &load(&[])?, surroundings, console),
         Command::Serve(it) => serve::serve(&it, &load(&it.flags())?, surroundings, console),
         Command::Doctor { json, .. } => doctor::doctor(surroundings, json, console),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::args::Serving;
+use super::args::{Serving, Tooling, ToolingAction};
 use super::ask::folders;
 use super::console::Console;
 use super::exit::{Done, Exit};
@@ -12,8 +12,11 @@ use super::signals::Signals;
 use super::wait;
 use crate::app::App;
 use crate::config::{Loaded, Surroundings};
+use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::Served;
+use crate::surfaces::desk::Desk;
 use crate::surfaces::http::{Listening, Telling};
+use crate::surfaces::mcp::{Mcp, hosts};
 
 /// Serves until SIGTERM or Ctrl-C: then runs stop where they are, and the next start goes on with them.
 pub(super) fn serve(
@@ -22,13 +25,7 @@ pub(super) fn serve(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let served = Served {
-        folders: folders(&it.folder, loaded, surroundings)?
-            .into_iter()
-            .map(PathBuf::from)
-            .collect(),
-        models: loaded.settings.serve.models.clone(),
-    };
+    let served = served(&it.folder, loaded, surroundings)?;
     let telling = Telling::new(console.verbose, move |line| console.tell(line));
     wait(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
@@ -40,6 +37,51 @@ pub(super) fn serve(
         }
         let mut signals = Signals::listen()?;
         listening.serve(signals.next()).await;
+        Ok(Exit::Delivered)
+    })?
+}
+
+/// What is offered to those who ask: the folders of the settings, those that are named, and models.
+fn served(named: &[PathBuf], loaded: &Loaded, surroundings: &Surroundings) -> Result<Served> {
+    Ok(Served {
+        folders: folders(named, loaded, surroundings)?
+            .into_iter()
+            .map(PathBuf::from)
+            .collect(),
+        models: loaded.settings.serve.models.clone(),
+    })
+}
+
+/// `ibid mcp`: until stdin ends. Runs that have not ended by then are gone on with by the next start.
+pub(super) fn tools(
+    it: &Tooling,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+) -> Done {
+    if let Some(ToolingAction::Config { client }) = &it.action {
+        let Some((place, what)) = hosts::of(client) else {
+            let names: Vec<&str> = hosts::names().collect();
+            let fault = Error::new(Kind::Usage, format!("there is no client `{client}`"));
+            return Err(fault
+                .hint(format!("name one of {}", names.join(", ")))
+                .into());
+        };
+        console.tell(&console.err.dim(place));
+        console.line(what)?;
+        return Ok(Exit::Delivered);
+    }
+    let served = served(&it.folder, loaded, surroundings)?;
+    wait(async {
+        let app = Arc::new(App::open(loaded.settings.clone()).await?);
+        let (desk, _) = Desk::open(app, surroundings.clone(), served).await?;
+        let desk = Arc::new(desk);
+        let mut signals = Signals::listen()?;
+        tokio::select! {
+            () = Arc::clone(&desk.queue).work() => {}
+            () = signals.next() => {}
+            spoken = Mcp::local(Arc::clone(&desk)).stdio() => spoken?,
+        }
         Ok(Exit::Delivered)
     })?
 }

@@ -30,6 +30,7 @@ use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::Served;
 use crate::surfaces::desk::{Caller, Desk};
+use crate::surfaces::mcp::Mcp;
 
 use fault::Answer;
 pub use fault::Fault;
@@ -42,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// All that handlers need.
 pub struct Server {
-    desk: Desk,
+    desk: Arc<Desk>,
     gate: Gate,
     telling: Telling,
     /// Turns true when the server stops: streams end, so that their clients come back elsewhere.
@@ -131,7 +132,7 @@ impl Listening {
                 open: loopback && token.is_none(),
                 token,
             },
-            desk,
+            desk: Arc::new(desk),
             telling,
             stopping,
         });
@@ -212,6 +213,7 @@ fn router(server: Arc<Server>) -> Router {
         .route("/readyz", get(pages::ready))
         .route("/openapi.json", get(openapi::document))
         .route("/llms.txt", get(pages::llms))
+        .route_service("/mcp", Mcp::http(Arc::clone(&server.desk), limit))
         .fallback(pages::nowhere)
         .method_not_allowed_fallback(pages::wrong_method)
         .layer(DefaultBodyLimit::max(limit))

@@ -1,7 +1,7 @@
 //! The words of `serve`.
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 
 use crate::config::Flag;
 
@@ -33,4 +33,27 @@ impl Serving {
             })
             .collect()
     }
+}
+
+/// Tools for another agent.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Tooling {
+    /// Serve this folder of documents (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub folder: Vec<PathBuf>,
+    /// What else.
+    #[command(subcommand)]
+    pub action: Option<ToolingAction>,
+}
+
+/// What else of tools.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ToolingAction {
+    /// Print what a host needs to find the tools
+    Config {
+        /// Which: claude-code, claude-desktop, codex, vscode, cursor, gemini, goose, librechat or openwebui
+        #[arg(value_name = "CLIENT")]
+        client: String,
+    },
 }

@@ -9,6 +9,7 @@ mod ids;
 mod judgement;
 mod page;
 mod plan;
+pub mod pubmed;
 mod question;
 mod report;
 mod segment;

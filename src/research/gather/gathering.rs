@@ -15,7 +15,7 @@ use crate::research::read::{self, Shelf};
 use crate::research::search::{self, Found};
 use crate::research::searches::{self, PAGES_OF_A_REFINEMENT};
 use crate::research::trust;
-use crate::research::unaided::queries::{self, Places};
+use crate::research::unaided::queries::{self, Places, Words};
 use crate::research::unaided::score::Scale;
 use crate::research::weigh;
 use crate::seams::{Go, Log, World};
@@ -416,7 +416,7 @@ impl<'a> Gathering<'a> {
             let Some(item) = self.gathered.notes.plan.item(item) else {
                 continue;
             };
-            let own = vec![(Variation::Gap, name)];
+            let own = vec![Words::plain(Variation::Gap, name)];
             next.extend(queries::given(
                 &self.places,
                 self.question,
@@ -488,7 +488,15 @@ impl<'a> Gathering<'a> {
         let got = &self.gathered;
         let plan = &got.notes.plan;
         let rows = &self.standing.rows;
-        let thought = searches::thought_of(aid, self.brief, plan, rows, &got.queries).await?;
+        let thought = searches::thought_of(
+            aid,
+            self.brief,
+            plan,
+            rows,
+            &got.queries,
+            self.places.has_pubmed(),
+        )
+        .await?;
         let mut next = Vec::new();
         for row in rows {
             if !matches!(row.state, Coverage::Open | Coverage::Partial) {
@@ -503,17 +511,18 @@ impl<'a> Gathering<'a> {
                 gap: gap.text.clone(),
                 gap_query: gap.query.clone(),
             });
-            let own: Vec<(Variation, String)> = thought
-                .iter()
-                .filter(|it| it.item == item.id)
-                .map(|it| (it.variation, it.query.trim().to_owned()))
-                .collect();
+            let own = thought.iter().filter(|it| it.item == item.id);
+            let own = own.map(|it| Words {
+                variation: it.variation,
+                text: it.query.trim().to_owned(),
+                pubmed: it.pubmed.clone(),
+            });
             let most = self.pace.breadth.min(3);
             let by_model = queries::given(
                 &self.places,
                 self.question,
                 item,
-                own,
+                own.collect(),
                 most,
                 &mut self.asked,
             );

@@ -17,7 +17,7 @@ use crate::research::ask::{
     self,
     shapes::{LeadAction, SuperviseAsk, Supervised},
 };
-use crate::research::unaided::queries;
+use crate::research::unaided::queries::{self, Words};
 use crate::research::{cover, read, search, weigh};
 use crate::seams::Go;
 
@@ -453,7 +453,8 @@ async fn searched(
             continue;
         };
         let variation = researcher::variation(unit);
-        let own = words.iter().map(|it| (variation, it.clone())).collect();
+        let own = words.iter().map(|it| Words::plain(variation, it.clone()));
+        let own = own.collect();
         let most = words.len() as u32;
         let own = queries::given(&it.places, it.question, item, own, most, &mut it.asked);
         whose.extend(own.iter().map(|_| *nth));

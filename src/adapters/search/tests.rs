@@ -206,7 +206,7 @@ fn pubmed(found: &'static [(&'static str, &'static [&'static str])]) -> impl Fn(
                     .map_or(&[][..], |it| it.1);
                 let answer = match ids {
                     ["misread"] => {
-                        json!({"esearchresult": {"ERROR": "Search Backend failed to parse"}})
+                        json!({"esearchresult": {"ERROR": "the query cannot be parsed"}})
                     }
                     ids => {
                         json!({"esearchresult": {"count": ids.len().to_string(), "idlist": ids}})

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::words::share;
 use crate::domain::{
     Brief, Complexity, Coverage, CoverageRow, Effort, Gate, Item, ItemId, ItemStatus, Mode, Notes,
-    Plan, Query, Question, SearchTask, StopReason, Strategy, Usage, Variation,
+    Plan, Query, Question, SearchTask, StopReason, Strategy, Team, Usage, Variation,
 };
 use crate::error::Result;
 use crate::record::{Event, Phase};
@@ -39,15 +39,19 @@ pub(super) struct Pace {
     pub(super) rounds: u32,
     /// Queries of an item in a round.
     pub(super) breadth: u32,
+    /// A supervisor and its researchers.
+    pub(super) team: Team,
 }
 
 impl Pace {
-    /// By the method's numbers; a short answer takes one round, and effort `auto` goes by complexity.
-    fn of(question: &Question, plan: &Plan) -> Pace {
+    /// By the method's numbers; a short answer takes one round, and effort `auto` goes by complexity and kind.
+    fn of(question: &Question, brief: &Brief, plan: &Plan) -> Pace {
         let method = &question.method;
         let mut rounds = method.depth.min(method.max_iterations).max(1);
         let mut breadth = method.breadth.max(1);
+        let mut team = method.team;
         if method.effort == Effort::Auto {
+            team = method.team_for(brief.kind, plan.complexity);
             (rounds, breadth) = match plan.complexity {
                 Complexity::Simple => (rounds.min(1), breadth.min(3)),
                 Complexity::Moderate => (rounds.min(2), breadth),
@@ -57,7 +61,11 @@ impl Pace {
         if question.mode == Mode::Answer {
             (rounds, breadth) = (1, breadth.min(2));
         }
-        Pace { rounds, breadth }
+        Pace {
+            rounds,
+            breadth,
+            team,
+        }
     }
 }
 
@@ -107,7 +115,7 @@ impl<'a> Gathering<'a> {
         plan: Plan,
     ) -> Result<Gathering<'a>> {
         let scale = Scale::new(brief, &plan)?;
-        let pace = Pace::of(question, &plan);
+        let pace = Pace::of(question, brief, &plan);
         let strategy = question.strategy(plan.complexity);
         let notes = Notes::new(plan);
         let gate = Gate::of(&question.method).judge(&notes, 0);

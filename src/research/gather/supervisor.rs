@@ -66,7 +66,7 @@ struct Sent {
 
 /// Wave after wave; why it ended.
 pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<StopReason> {
-    let team = it.question.method.team;
+    let team = it.pace.team;
     let mut lead = Lead::default();
     let mut new = 0;
     for _ in 0..it.question.method.max_iterations.max(1) {

@@ -2,10 +2,12 @@
 //! a researcher is told, which form an answer must have, when a gate gives way.
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ibid::domain::{
-    Coverage, Evidence, GateVerdict, ModelRole, Page, Query, Strategy, UnitStatus, Vertical,
+    Complexity, Effort, Evidence, GateVerdict, Method, Mode, ModelRole, Page, Query, QuestionKind,
+    Strategy, UnitStatus, Vertical,
 };
 use ibid::record::Event;
 use ibid::seams::{LanguageModel, Mind, Models, World};
@@ -37,11 +39,15 @@ fn long_page(parts: usize, telling: &[usize]) -> Page {
     let mut text = String::new();
     for part in 0..parts {
         let start = text.len();
-        if let Some(nth) = telling.iter().position(|it| *it == part) {
-            let _ = writeln!(text, "{}", FACTS[nth]);
-        }
+        let mut fact = telling.iter().position(|it| *it == part);
         let mut loaf = 0;
         while text.len() - start < 3_900 {
+            // In the middle, for the parts that are weighed begin and end where a sentence does.
+            if text.len() - start > 1_900
+                && let Some(nth) = fact.take()
+            {
+                let _ = writeln!(text, "{}", FACTS[nth]);
+            }
             loaf += 1;
             let _ = writeln!(
                 text,
@@ -107,6 +113,23 @@ async fn of_a_page_no_more_than_25_000_characters_are_weighed() {
     let all: Vec<usize> = (0..6).collect();
     let short = facts_of(long_page(6, &all), Strategy::Checklist, 3, 15).await;
     assert!(short.len() >= told.len(), "{short:?} {told:?}");
+}
+
+#[tokio::test]
+async fn the_parts_of_one_page_are_one_result_in_the_order_of_the_page() {
+    let mut asked = asked(Strategy::Coverage);
+    asked.mode = Mode::Evidence;
+    asked.method.depth = 1;
+    let world = world(Arc::new(Pages::new(vec![long_page(15, &[0, 7, 14])])));
+    let (report, _) = researched(&world, &asked).await;
+    let results = report.unwrap().results;
+    assert_eq!(results.len(), 1, "{results:?}");
+    let content = &results[0].content;
+    let places: Vec<usize> = (0..3)
+        .map(|nth| content.find(FACTS[nth]).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{content}");
+    assert!(content.contains('…') && content.chars().count() <= 4_000);
 }
 
 #[tokio::test]
@@ -198,7 +221,7 @@ async fn hits_stand_by_address_and_the_supervisor_sees_the_words_that_notes_rest
             .unwrap()
             .to_owned()
     };
-    assert_eq!(raw(&decisions[0]), "(none)");
+    assert_eq!(raw(&decisions[0]), "none");
     let quote = found(&events)[0].passage.text().expose().to_owned();
     let second = raw(&decisions[1]);
     assert!(second.contains("- researcher-1: \""), "{second}");
@@ -266,48 +289,6 @@ async fn words_of_doubt_mark_the_evidence_they_stand_in_and_no_other() {
     assert!(!mark(sure));
 }
 
-/// What the last word on the heart of a question was, where these sites say so.
-async fn heart(asks: &str, text: &str) -> (Coverage, Option<String>) {
-    let sites = ["one", "two", "three"];
-    let pages = sites.map(|it| {
-        let text = text.replace("SITE", it);
-        page(&format!("https://{it}.example/"), "Cork", None, &text)
-    });
-    let mut asked = question(asks);
-    asked.method.strategy = Some(Strategy::Coverage);
-    asked.method.depth = 1;
-    let (_, events) = researched(&world(Arc::new(Pages::new(pages.to_vec()))), &asked).await;
-    let last = events.iter().rev().find_map(|it| match it {
-        Event::CoverageUpdated { rows, .. } => Some((rows[0].state, rows[0].gap.clone())),
-        _ => None,
-    });
-    last.unwrap()
-}
-
-#[tokio::test]
-async fn what_is_wants_a_definition_and_a_technical_question_code() {
-    const NO_DEFINITION: &str = "No sentence that was read says what it is.";
-    const NO_CODE: &str = "What was read shows no code.";
-    let (state, gap) = heart(
-        "What is cork?",
-        "Merchants of SITE shipped cork abroad in 1850.\nCork sold well in SITE for a century.",
-    )
-    .await;
-    assert_ne!(state, Coverage::Covered);
-    assert_eq!(
-        gap.as_deref()
-            .filter(|it| *it == NO_DEFINITION)
-            .or(gap.as_deref()),
-        gap.as_deref()
-    );
-    let (_, gap) = heart("What is cork?", "Cork is a light material from the bark of the cork oak of SITE.\nCork is a material that SITE strips from oaks.").await;
-    assert_ne!(gap.as_deref(), Some(NO_DEFINITION));
-    let prose = "A Python function in SITE reads a file with open and is called with the name of the file.\nIn SITE a Python function that reads a file closes the file.";
-    let asks = "How does a Python function read a file?";
-    let (_, gap) = heart(asks, prose).await;
-    assert_ne!(gap, None, "{NO_CODE}");
-}
-
 #[tokio::test]
 async fn a_page_that_only_leads_on_is_never_evidence() {
     let links: String = FACTS
@@ -365,19 +346,17 @@ async fn where_one_site_says_everything_the_next_search_leaves_it_out() {
                 FACTS[nth],
             )
         })
-        .chain([page(
-            "https://other.example/rye",
-            "Rye",
-            None,
-            "Rye bread keeps for a week.",
-        )])
         .collect();
-    let mut world = two_places(Vec::new(), pages.clone(), &[Vertical::Web]);
+    // A second site is named by every search, and cannot be read.
+    let mut named = pages.clone();
+    named.push(page("https://other.example/cork", "Cork", None, FACTS[6]));
+    let mut world = two_places(Vec::new(), pages, &[Vertical::Web]);
     let queries = Arc::new(Mutex::new(Vec::new()));
-    let outside = Elsewhere(Pages::new(pages), vec![Vertical::Web]);
+    let outside = Elsewhere(Pages::new(named), vec![Vertical::Web]);
     world.search = vec![Arc::new(Remembering(outside, Arc::clone(&queries)))];
     let mut asked = asked(Strategy::Coverage);
     asked.method.depth = 3;
+    asked.method.results_per_query = 10;
     asked.method.completeness_threshold = 1.0;
     let (_, events) = researched(&world, &asked).await;
     let asked_for = queries.lock().unwrap();
@@ -487,21 +466,38 @@ async fn a_models_own_query_for_pubmed_goes_there_and_one_that_is_broken_does_no
         let says = match step {
             "queries" => {
                 assert!(words.contains("PubMed's syntax"), "{words}");
-                json!({"queries": [
-                    {"item": "Q2", "variation": "gap", "query": "cork oak stripping yield", "pubmed": OWN},
-                    {"item": "Q3", "variation": "gap", "query": "cork buoyancy physics", "pubmed": "(cork AND"},
-                ]})
+                let open = words.lines().filter_map(|it| it.strip_prefix("- Q"));
+                let row = |(id, query, pubmed): (&str, &str, &str)| {
+                    let id = id.split(':').next().unwrap();
+                    json!({"item": format!("Q{id}"), "variation": "gap", "query": query, "pubmed": pubmed})
+                };
+                let own = [
+                    ("cork oak stripping yield", OWN),
+                    ("cork buoyancy physics", "(cork AND"),
+                ];
+                let rows: Vec<Value> = open
+                    .zip(own)
+                    .map(|(id, own)| row((id, own.0, own.1)))
+                    .collect();
+                json!({"queries": rows})
             }
             _ => json!({}),
         };
         Ok(says.to_string())
     });
-    let mut world = led_by(&model, Vec::new());
-    world.search = vec![Arc::new(Elsewhere(
-        Pages::new(shelf()),
-        vec![Vertical::Pubmed],
-    ))];
-    world.readers = vec![Arc::new(Pages::new(shelf()))];
+    let pages: Vec<Page> = (0..6)
+        .map(|nth| {
+            page(
+                &format!("https://oak.example/{nth}"),
+                "Cork",
+                None,
+                FACTS[nth],
+            )
+        })
+        .collect();
+    let mut world = led_by(&model, pages.clone());
+    let pubmed = Elsewhere(Pages::new(pages), vec![Vertical::Pubmed]);
+    world.search = vec![Arc::new(pubmed)];
     let mut asked = asked(Strategy::Checklist);
     asked.method.completeness_threshold = 1.0;
     asked.method.min_evidence_records = 100;
@@ -515,4 +511,67 @@ async fn a_models_own_query_for_pubmed_goes_there_and_one_that_is_broken_does_no
         .collect();
     assert!(sent.iter().any(|it| it == OWN), "{sent:?}");
     assert!(!sent.iter().any(|it| it == "(cork AND"), "{sent:?}");
+}
+
+#[test]
+fn a_team_is_as_large_as_the_question_deserves_and_no_larger_than_it_is_set() {
+    use QuestionKind::{Comparison, HowTo};
+    let mut method = crate::memory::method();
+    let of = |method: &Method, kind, complexity| {
+        let it = method.team_for(kind, complexity);
+        (
+            it.max_concurrent_research_units,
+            it.max_researcher_iterations,
+            it.max_react_tool_calls,
+        )
+    };
+    assert_eq!(of(&method, HowTo, Complexity::Simple), (1, 1, 10));
+    assert_eq!(of(&method, Comparison, Complexity::Moderate), (4, 4, 15));
+    assert_eq!(of(&method, Comparison, Complexity::Complex), (4, 4, 15));
+    assert_eq!(of(&method, HowTo, Complexity::Moderate), (4, 10, 15));
+    assert_eq!(of(&method, HowTo, Complexity::Complex), (4, 60, 40));
+    method.team.max_concurrent_research_units = 2;
+    method.team.max_react_tool_calls = 3;
+    assert_eq!(of(&method, Comparison, Complexity::Moderate), (2, 4, 3));
+}
+
+#[tokio::test]
+async fn auto_sends_few_researchers_for_a_comparison_and_a_named_effort_as_many_as_are_set() {
+    let sent = async |effort: Effort| -> u32 {
+        let mut asked = question("Is cork or rye bread better for stoppers?");
+        asked.method.strategy = Some(Strategy::Supervisor);
+        asked.method.effort = effort;
+        // More than there is, so that researchers are sent out as long as any may be.
+        asked.method.min_evidence_records = 100;
+        let (_, events) = researched(&led_by(&tireless(), shelf()), &asked).await;
+        let told = events.iter().filter_map(|it| match it {
+            Event::RuntimeProgress { progress } => Some(progress.dispatched_research_units),
+            _ => None,
+        });
+        told.max().unwrap()
+    };
+    let few = sent(Effort::Auto).await;
+    assert!((1..=4).contains(&few), "{few}");
+    let more = sent(Effort::Standard).await;
+    assert!(more > 4, "{more}");
+}
+
+/// A model that sends out four researchers at every turn; what they do, code does.
+fn tireless() -> Arc<Scripted> {
+    let count = AtomicU32::new(0);
+    Scripted::new(move |step, _| {
+        let nth = count.fetch_add(1, Ordering::Relaxed);
+        let unit = |n: u32| {
+            let query = format!("cork matter {nth} {n}");
+            json!({"item": format!("Q{n}"), "topic": format!("Find out more of {query}."), "query": query})
+        };
+        let says = match step {
+            "supervise" => {
+                let units: Vec<Value> = (1..=3).map(unit).collect();
+                json!({"action": "ConductResearch", "thought": "", "units": units})
+            }
+            _ => json!({}),
+        };
+        Ok(says.to_string())
+    })
 }

@@ -8,7 +8,7 @@ use super::{
     without_citations, without_marks,
 };
 use crate::domain::{
-    Complexity, CoverageRow, Item, ItemId, QuestionKind, SearchTask, Turn, Variation, pubmed,
+    Complexity, CoverageRow, Item, ItemId, QuestionKind, SearchTask, Turn, Variation,
 };
 use crate::error::Result;
 use crate::research::ask::template::{one_line, render};
@@ -419,7 +419,8 @@ impl QueriesAsk<'_> {
             .chain([self.question]);
         searchable(&row.query)?;
         // What is written for PubMed goes out too.
-        let pubmed = row.pubmed.as_deref().map(pubmed::plain);
+        let apart = |it: &str| it.replace(['(', ')', '[', ']', '"'], " ");
+        let pubmed = row.pubmed.as_deref().map(apart);
         let words = format!("{} {}", row.query, pubmed.unwrap_or_default());
         without_marks(&words, known)
     }

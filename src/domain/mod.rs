@@ -10,6 +10,7 @@ mod judgement;
 mod owner;
 mod page;
 mod plan;
+pub mod pubmed;
 mod question;
 mod report;
 mod segment;

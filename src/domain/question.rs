@@ -252,6 +252,28 @@ pub struct Method {
     pub team: Team,
 }
 
+impl Method {
+    /// The team of the settings, no larger than a question of this kind and complexity deserves (row D12): one researcher of ten
+    /// calls for one fact, two to four of fifteen calls for a comparison, ten researchers where a few sides are asked for, and
+    /// whatever the settings allow where many are.
+    pub fn team_for(&self, kind: QuestionKind, complexity: Complexity) -> Team {
+        let (at_once, in_all, calls) = match (complexity, kind) {
+            (Complexity::Simple, _) => (1, 1, 10),
+            (_, QuestionKind::Comparison) => (4, 4, 15),
+            (Complexity::Moderate, _) => (4, 10, 15),
+            (Complexity::Complex, _) => return self.team,
+        };
+        let team = self.team;
+        Team {
+            max_concurrent_research_units: team.max_concurrent_research_units.min(at_once),
+            max_researcher_iterations: team.max_researcher_iterations.min(in_all),
+            max_react_tool_calls: team.max_react_tool_calls.min(calls),
+            researcher_search_budget: team.researcher_search_budget.min(calls),
+            ..team
+        }
+    }
+}
+
 fn never() -> f32 {
     1.0
 }

@@ -299,3 +299,34 @@ pub(crate) fn spent_message(usage: &Usage) -> String {
         usage.searches, usage.pages
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(states: &[Coverage]) -> Standing {
+        let rows = states.iter().zip(1..).map(|(state, nth)| CoverageRow {
+            state: *state,
+            ..CoverageRow::open(ItemId::new(nth), "What is it?")
+        });
+        Standing {
+            rows: rows.collect(),
+            ..Standing::default()
+        }
+    }
+
+    #[test]
+    fn three_of_five_covered_are_good_where_none_is_open_and_fewer_are_not() {
+        use Coverage::{Conflict, Covered, Open, Partial};
+        let good = |states: &[Coverage]| standing(states).good(0.7);
+        assert!(good(&[Covered, Covered, Covered, Partial, Partial]));
+        assert!(!good(&[Covered, Covered, Partial, Partial, Partial]));
+        assert!(!good(&[Covered, Covered, Covered, Covered, Open]));
+        // A conflict that is shown is an answer.
+        assert!(good(&[Covered, Covered, Conflict, Partial, Partial]));
+        // The threshold is asked for beside, but not where all are covered.
+        let three = standing(&[Covered, Covered, Covered, Partial, Partial]);
+        assert!(!three.good(0.9));
+        assert!(standing(&[Covered, Covered]).good(1.0));
+    }
+}

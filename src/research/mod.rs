@@ -29,6 +29,7 @@ pub mod ask;
 pub mod attribution;
 pub mod audit;
 pub mod changes;
+mod errand;
 pub mod judge;
 pub mod steps;
 
@@ -36,6 +37,7 @@ pub(crate) mod prompts;
 mod thesaurus;
 mod unaided;
 
+pub use errand::{Errand, Told, errand, read_for};
 pub use topic::topic;
 pub use unaided::agree;
 

@@ -1,5 +1,6 @@
 //! Reading the pages behind the hits (rows E5, E11).
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use psl::Psl as _;
@@ -10,7 +11,7 @@ use crate::domain::{
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
-use crate::seams::{Log, World};
+use crate::seams::{Log, PageReader, World};
 
 use super::READ_AT_ONCE;
 
@@ -154,7 +155,7 @@ pub(crate) async fn read_as(
         .enumerate()
         .map(|(nth, (hit, agent))| async move {
             let begun = world.clock.unix_ms();
-            let (page, before) = by_any(world, &hit).await;
+            let (page, before) = by_any(&world.readers, &hit).await;
             let ms = world.clock.unix_ms().saturating_sub(begun);
             (nth, hit, agent, page, before, ms)
         })
@@ -224,9 +225,12 @@ pub(crate) async fn read_as(
 }
 
 /// The page behind `hit`, by the first reader that can, with what those before it failed with.
-async fn by_any(world: &World, hit: &Hit) -> (Result<Page>, Vec<(String, Error)>) {
+pub(crate) async fn by_any(
+    readers: &[Arc<dyn PageReader>],
+    hit: &Hit,
+) -> (Result<Page>, Vec<(String, Error)>) {
     let mut before: Vec<(String, Error)> = Vec::new();
-    for reader in world.readers.iter().filter(|it| it.reads(hit)) {
+    for reader in readers.iter().filter(|it| it.reads(hit)) {
         // The first one's reason is the page's: those after it may have reasons of their own.
         if let Some((_, fault)) = before.first()
             && !reader.reads_after(hit, reason_of(fault))
@@ -292,7 +296,7 @@ fn pages_left(question: &Question, usage: &Usage) -> usize {
         .map_or(usize::MAX, |it| it as usize)
 }
 
-fn reason_of(fault: &Error) -> FailReason {
+pub(crate) fn reason_of(fault: &Error) -> FailReason {
     if let Some(told) = FailReason::told_in(&fault.chain()) {
         return told;
     }

@@ -382,3 +382,55 @@ fn spread(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
     }
     picked
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Variation;
+
+    fn hits(urls: &[&str]) -> Vec<Hit> {
+        let hit = |it: &&str| Hit::new("local", &format!("https://{it}.example/"), it, "");
+        urls.iter().map(hit).collect()
+    }
+
+    #[test]
+    fn answers_are_fused_by_reciprocal_ranks_with_60() {
+        let query = |item: u32| Query {
+            text: "cork".to_owned(),
+            vertical: Vertical::Web,
+            item: ItemId::new(item),
+            variation: Variation::Original,
+            limit: 10,
+            domains: Vec::new(),
+            not_domains: Vec::new(),
+            since: None,
+            until: None,
+        };
+        let mut found = Found::default();
+        assert_eq!(found.take(&query(1), hits(&["a", "b", "c"])), 3);
+        assert_eq!(found.take(&query(1), hits(&["b", "d"])), 1);
+        assert_eq!(found.take(&query(2), hits(&["a"])), 0);
+        let mut fused: Vec<(u32, String, f32)> = found
+            .fused
+            .iter()
+            .map(|((item, key), score)| (item.number(), key.clone(), *score))
+            .collect();
+        fused.sort_by(|a, b| a.0.cmp(&b.0).then(b.2.total_cmp(&a.2)));
+        let order: Vec<String> = fused
+            .iter()
+            .map(|it| {
+                format!(
+                    "{} {}",
+                    it.0,
+                    it.1.replace("https://", "").replace(".example/", "")
+                )
+            })
+            .collect();
+        // Second and first in two answers is better than first in one.
+        assert_eq!(order, ["1 b", "1 a", "1 d", "1 c", "2 a"]);
+        let score = |nth: usize| fused[nth].2;
+        assert!((score(0) - (1.0 / 62.0 + 1.0 / 61.0)).abs() < 1e-6);
+        assert!((score(1) - 1.0 / 61.0).abs() < 1e-6);
+        assert!((score(3) - 1.0 / 63.0).abs() < 1e-6);
+    }
+}

@@ -12,13 +12,14 @@ use super::ask::{
 const A_REFINEMENT: usize = 2;
 pub(crate) const PAGES_OF_A_REFINEMENT: usize = 3;
 
-/// The queries that a model thinks of for what is still open; none without a model.
+/// The queries that a model thinks of for what is still open, each for PubMed too where that is asked; none without a model.
 pub(crate) async fn thought_of(
     aid: &mut Aid<'_>,
     brief: &Brief,
     plan: &Plan,
     rows: &[CoverageRow],
     searched: &[String],
+    pubmed: bool,
 ) -> Result<Vec<QueryRow>> {
     let role = ModelRole::Researcher;
     let open: Vec<(&Item, Option<&CoverageRow>)> = rows
@@ -33,6 +34,7 @@ pub(crate) async fn thought_of(
         question: brief.asked(),
         items: &open,
         searched,
+        pubmed,
     };
     let model = Counting::of(mind);
     let answer = ask::typed(&model, asked.prompt()?, |it| asked.check(it)).await;

@@ -22,7 +22,7 @@ use super::foreign::{counts_otherwise, is_foreign};
 use super::prompts;
 use super::read::Shelf;
 use super::unaided::lexicon::spaced;
-use super::unaided::score::{Lines, Reading, Scale, Weighed};
+use super::unaided::score::{CHUNK, Lines, PAGE_CUT, Reading, Scale, Weighed};
 use super::unaided::sentence::{claim_text, denies, doubts};
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the cut of 25,000.
@@ -49,7 +49,7 @@ pub(crate) struct Round<'a> {
     /// The sources read in this round, best first.
     pub(crate) fresh: &'a [SourceId],
     pub(crate) wave: u32,
-    /// How much is weighed of each, in chunks; by its rank where nothing is said.
+    /// How much is weighed of each, in chunks, also of a short page; by its rank where nothing is said.
     pub(crate) chunks: Option<usize>,
 }
 
@@ -111,6 +111,7 @@ pub(crate) async fn found(
                 page,
                 source: *id,
                 chunks: round.chunks.unwrap_or_else(|| chunks(question, rank)),
+                whole: round.chunks.map_or(PAGE_CUT, |it| it * CHUNK),
                 tokens: question.method.summary_tokens as usize,
             })
         })

@@ -20,6 +20,7 @@ mod diff;
 mod doctor;
 mod documents;
 mod domain;
+mod errand;
 mod events;
 mod export;
 mod fetch;

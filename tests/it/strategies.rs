@@ -2,6 +2,7 @@
 //! tell one kind of evidence.
 mod bounds;
 mod found;
+mod held;
 mod supervisor;
 
 use std::fmt::Write as _;

@@ -3,17 +3,19 @@ use async_trait::async_trait;
 
 use super::answer::{Read, cut, month, parts, taken_back, title, whole};
 use super::eutils::{self, Ids, ids};
-use super::words::terms;
+use super::words::{is_written, terms};
 use super::xml::Element;
 use super::{Api, Given};
 use crate::adapters::model::{Headers, ModelFault};
 use crate::adapters::service::{Ask, Service};
 use crate::domain::work::{doi, pmcid, pmid};
-use crate::domain::{Hit, Hits, Query, Work};
-use crate::error::Result;
+use crate::domain::{Hit, Hits, Query, Work, pubmed as syntax};
+use crate::error::{Kind, Result};
 
 /// Ids asked for in one address; more are kept on the history server and fetched from there.
 const IN_ADDRESS: usize = 200;
+/// Works that a query in PubMed's syntax must find, or it is asked in plain words too.
+const ENOUGH: usize = 3;
 
 /// `esearch.fcgi`, then `efetch.fcgi`.
 struct Pubmed {
@@ -60,18 +62,60 @@ impl Pubmed {
             .answered(&Ask::get("/esearch.fcgi", &self.common(&own)), ids)
             .await
     }
+
+    /// The ids that a query finds. A query in PubMed's syntax that finds too little, or that PubMed does not understand, is
+    /// asked in plain words too, and what these find stands behind: its form never costs a work that its words would find.
+    async fn found(&self, service: &Service, query: &Query) -> Result<Ids> {
+        let mut tries = terms(&query.text);
+        let mut enough = 1;
+        let strict = is_written(&query.text);
+        if strict {
+            enough = ENOUGH.min(query.limit.max(1) as usize);
+            let plain = syntax::plain(&query.text);
+            tries.extend(terms(&plain).into_iter().filter(|_| !plain.is_empty()));
+        }
+        let last = tries.len().saturating_sub(1);
+        let mut found = Ids::default();
+        for (nth, term) in tries.iter().enumerate() {
+            let more = match self.ids(service, term, query).await {
+                Ok(more) => more,
+                // What was found is not lost because another form fails, nor a plain form because the strict one does.
+                Err(fault) if fault.kind() == Kind::Malformed && nth < last => continue,
+                Err(fault) if found.ids.is_empty() || fault.kind() == Kind::Cancelled => {
+                    return Err(fault);
+                }
+                Err(_) => break,
+            };
+            let had = found.ids.len();
+            if strict && nth > 0 && !more.ids.is_empty() {
+                found.remarks.push(format!(
+                    "PubMed's own syntax found {had}; plain words were asked too"
+                ));
+            }
+            found.count = found.count.max(more.count);
+            found.remarks.extend(more.remarks);
+            // The server keeps one search; what two have found is fetched by its ids.
+            found.history = more.history.filter(|_| had == 0);
+            let fresh = more.ids.into_iter().filter(|it| !found.ids.contains(it));
+            let fresh: Vec<String> = fresh.collect();
+            found.ids.extend(fresh);
+            if found.ids.len() >= enough {
+                break;
+            }
+        }
+        let most = match found.history {
+            Some(_) => query.limit as usize,
+            None => (query.limit as usize).min(IN_ADDRESS),
+        };
+        found.ids.truncate(most.max(1));
+        Ok(found)
+    }
 }
 
 #[async_trait]
 impl Api for Pubmed {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let mut found = Ids::default();
-        for term in terms(&query.text) {
-            found = self.ids(service, &term, query).await?;
-            if !found.ids.is_empty() {
-                break;
-            }
-        }
+        let found = self.found(service, query).await?;
         if found.ids.is_empty() {
             return Ok(Hits {
                 remarks: found.remarks,

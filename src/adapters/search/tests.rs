@@ -188,3 +188,111 @@ async fn what_the_bounds_shut_out_is_dropped() {
     let titles: Vec<&str> = found.hits.iter().map(|it| it.title.as_str()).collect();
     assert_eq!(titles, ["in"]);
 }
+
+/// An answer of PubMed: ids for these terms, and a record for each id that is asked for.
+fn pubmed(found: &'static [(&'static str, &'static [&'static str])]) -> impl Fn(&str) -> Vec<u8> {
+    move |request: &str| {
+        let path = request.split(' ').nth(1).unwrap_or_default();
+        let url = Url::parse(&format!("http://a.example{path}")).unwrap();
+        let of = |name: &str| {
+            let mut all = url.query_pairs();
+            all.find(|it| it.0 == name).map(|it| it.1.into_owned())
+        };
+        match of("term") {
+            Some(term) => {
+                let ids = found
+                    .iter()
+                    .find(|it| it.0 == term)
+                    .map_or(&[][..], |it| it.1);
+                let answer = match ids {
+                    ["misread"] => {
+                        json!({"esearchresult": {"ERROR": "the query cannot be parsed"}})
+                    }
+                    ids => {
+                        json!({"esearchresult": {"count": ids.len().to_string(), "idlist": ids}})
+                    }
+                };
+                answer.to_string().into_bytes()
+            }
+            None => {
+                let ids = of("id").unwrap_or_default();
+                let record = |id: &str| {
+                    format!(
+                        "<PubmedArticle><MedlineCitation><PMID>{id}</PMID><Article><ArticleTitle>Work {id}</ArticleTitle></Article></MedlineCitation></PubmedArticle>"
+                    )
+                };
+                let records: String = ids.split(',').map(record).collect();
+                format!("<?xml version=\"1.0\"?><PubmedArticleSet>{records}</PubmedArticleSet>")
+                    .into_bytes()
+            }
+        }
+    }
+}
+
+const STRICT: &str = "(\"vitamin d\"[mh] OR \"vitamin d\"[tiab]) AND rickets AND (dose OR winter)";
+
+async fn titles_of(
+    term: &str,
+    found: &'static [(&'static str, &'static [&'static str])],
+) -> (Vec<String>, usize) {
+    let (address, came) = server("", pubmed(found)).await;
+    let found = engine("pubmed", &address)
+        .search(&query(term))
+        .await
+        .unwrap();
+    let titles = found.hits.into_iter().map(|it| it.title).collect();
+    let searches = came
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|it| it.contains("esearch"))
+        .count();
+    (titles, searches)
+}
+
+#[tokio::test]
+async fn a_strict_query_that_finds_enough_is_asked_alone() {
+    let found = titles_of(STRICT, &[(STRICT, &["3", "1", "2"])]).await;
+    assert_eq!(
+        found,
+        (
+            vec![
+                "Work 3".to_owned(),
+                "Work 1".to_owned(),
+                "Work 2".to_owned()
+            ],
+            1
+        )
+    );
+}
+
+#[tokio::test]
+async fn what_pubmeds_syntax_finds_too_little_of_is_asked_in_plain_words_and_stands_behind() {
+    const PLAIN: &str = "vitamin d rickets dose winter";
+    let (titles, searches) =
+        titles_of(STRICT, &[(STRICT, &["9"]), (PLAIN, &["4", "9", "5"])]).await;
+    assert_eq!(
+        (titles, searches),
+        (
+            vec![
+                "Work 9".to_owned(),
+                "Work 4".to_owned(),
+                "Work 5".to_owned()
+            ],
+            2
+        )
+    );
+    // Nothing at all, and the words together nothing either: any of them.
+    const ANY: &str = "vitamin OR d OR rickets OR dose OR winter";
+    let (titles, searches) = titles_of(STRICT, &[(ANY, &["7"])]).await;
+    assert_eq!((titles, searches), (vec!["Work 7".to_owned()], 3));
+    // PubMed does not understand it: plain words are.
+    let (titles, _) = titles_of(STRICT, &[(STRICT, &["misread"]), (PLAIN, &["4", "5", "6"])]).await;
+    assert_eq!(titles.len(), 3);
+}
+
+#[tokio::test]
+async fn plain_words_that_find_something_are_asked_once() {
+    let found = titles_of("vitamin d rickets", &[("vitamin d rickets", &["8"])]).await;
+    assert_eq!(found, (vec!["Work 8".to_owned()], 1));
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::words::share;
 use crate::domain::{
     Brief, Complexity, Coverage, CoverageRow, Effort, Gate, Item, ItemId, ItemStatus, Mode, Notes,
-    Plan, Query, Question, SearchTask, StopReason, Strategy, Usage, Variation,
+    Plan, Query, Question, SearchTask, StopReason, Strategy, Team, Usage, Variation,
 };
 use crate::error::Result;
 use crate::record::{Event, Phase};
@@ -15,7 +15,7 @@ use crate::research::read::{self, Shelf};
 use crate::research::search::{self, Found};
 use crate::research::searches::{self, PAGES_OF_A_REFINEMENT};
 use crate::research::trust;
-use crate::research::unaided::queries::{self, Places};
+use crate::research::unaided::queries::{self, Places, Words};
 use crate::research::unaided::score::Scale;
 use crate::research::weigh;
 use crate::seams::{Go, Log, World};
@@ -39,15 +39,19 @@ pub(super) struct Pace {
     pub(super) rounds: u32,
     /// Queries of an item in a round.
     pub(super) breadth: u32,
+    /// A supervisor and its researchers.
+    pub(super) team: Team,
 }
 
 impl Pace {
-    /// By the method's numbers; a short answer takes one round, and effort `auto` goes by complexity.
-    fn of(question: &Question, plan: &Plan) -> Pace {
+    /// By the method's numbers; a short answer takes one round, and effort `auto` goes by complexity and kind.
+    fn of(question: &Question, brief: &Brief, plan: &Plan) -> Pace {
         let method = &question.method;
         let mut rounds = method.depth.min(method.max_iterations).max(1);
         let mut breadth = method.breadth.max(1);
+        let mut team = method.team;
         if method.effort == Effort::Auto {
+            team = method.team_for(brief.kind, plan.complexity);
             (rounds, breadth) = match plan.complexity {
                 Complexity::Simple => (rounds.min(1), breadth.min(3)),
                 Complexity::Moderate => (rounds.min(2), breadth),
@@ -57,7 +61,11 @@ impl Pace {
         if question.mode == Mode::Answer {
             (rounds, breadth) = (1, breadth.min(2));
         }
-        Pace { rounds, breadth }
+        Pace {
+            rounds,
+            breadth,
+            team,
+        }
     }
 }
 
@@ -107,7 +115,7 @@ impl<'a> Gathering<'a> {
         plan: Plan,
     ) -> Result<Gathering<'a>> {
         let scale = Scale::new(brief, &plan)?;
-        let pace = Pace::of(question, &plan);
+        let pace = Pace::of(question, brief, &plan);
         let strategy = question.strategy(plan.complexity);
         let notes = Notes::new(plan);
         let gate = Gate::of(&question.method).judge(&notes, 0);
@@ -416,7 +424,7 @@ impl<'a> Gathering<'a> {
             let Some(item) = self.gathered.notes.plan.item(item) else {
                 continue;
             };
-            let own = vec![(Variation::Gap, name)];
+            let own = vec![Words::plain(Variation::Gap, name)];
             next.extend(queries::given(
                 &self.places,
                 self.question,
@@ -488,7 +496,15 @@ impl<'a> Gathering<'a> {
         let got = &self.gathered;
         let plan = &got.notes.plan;
         let rows = &self.standing.rows;
-        let thought = searches::thought_of(aid, self.brief, plan, rows, &got.queries).await?;
+        let thought = searches::thought_of(
+            aid,
+            self.brief,
+            plan,
+            rows,
+            &got.queries,
+            self.places.has_pubmed(),
+        )
+        .await?;
         let mut next = Vec::new();
         for row in rows {
             if !matches!(row.state, Coverage::Open | Coverage::Partial) {
@@ -503,17 +519,18 @@ impl<'a> Gathering<'a> {
                 gap: gap.text.clone(),
                 gap_query: gap.query.clone(),
             });
-            let own: Vec<(Variation, String)> = thought
-                .iter()
-                .filter(|it| it.item == item.id)
-                .map(|it| (it.variation, it.query.trim().to_owned()))
-                .collect();
+            let own = thought.iter().filter(|it| it.item == item.id);
+            let own = own.map(|it| Words {
+                variation: it.variation,
+                text: it.query.trim().to_owned(),
+                pubmed: it.pubmed.clone(),
+            });
             let most = self.pace.breadth.min(3);
             let by_model = queries::given(
                 &self.places,
                 self.question,
                 item,
-                own,
+                own.collect(),
                 most,
                 &mut self.asked,
             );

@@ -5,6 +5,7 @@ mod content;
 mod gathering;
 mod recall;
 
+mod bullets;
 mod checklist;
 mod coverage;
 mod planned;

@@ -20,6 +20,8 @@ const THOUGHTS: u32 = 3;
 const SAME: f32 = 0.8;
 /// Longest reason that is told of a failure, characters (row C9).
 const REASON: usize = 180;
+/// What is told of a researcher whose model failed.
+const EXECUTION: &str = "execution failed";
 
 /// One researcher at work.
 pub(super) struct Unit {
@@ -151,9 +153,16 @@ impl Unit {
 
     /// Ends it for a reason that says nothing of the inside; what it found is kept.
     pub(super) fn fails(&mut self, reason: String, now: u64) {
-        self.failure = Some(reason.chars().take(REASON).collect());
+        self.failure = Some(sanitised(&reason));
         self.end = Some(UnitStatus::Failed);
         self.ms = now.saturating_sub(self.began);
+    }
+
+    /// Its model has failed: that is told, not with what, and code goes on for it with what it has.
+    pub(super) fn goes_on_by_code(&mut self) {
+        self.failure = Some(EXECUTION.to_owned());
+        self.by_code = true;
+        self.turns = 0;
     }
 
     /// How it stands, as the supervisor tells it.
@@ -306,6 +315,17 @@ pub(super) fn first_words(unit: &Unit, item: &Item, breadth: u32) -> Vec<String>
     once
 }
 
+/// A reason as people may read it: without links and hosts, which say where we are or lead to somebody's page of help, and no
+/// longer than a line or two (row C9).
+fn sanitised(reason: &str) -> String {
+    let leads = |it: &&str| {
+        let word = it.trim_matches(|it: char| !it.is_alphanumeric());
+        it.contains("://") || word.starts_with("www.") || word.parse::<std::net::IpAddr>().is_ok()
+    };
+    let words: Vec<&str> = reason.split_whitespace().filter(|it| !leads(it)).collect();
+    words.join(" ").chars().take(REASON).collect()
+}
+
 /// What a failed read is told as: nothing of the inside (row C8).
 pub(super) fn told(reason: &str) -> String {
     let lower = reason.to_lowercase();
@@ -338,7 +358,22 @@ pub(super) fn variation(unit: &Unit) -> Variation {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::{sanitised, told};
+
+    #[test]
+    fn a_reason_has_no_links_and_no_hosts_and_is_short() {
+        let long = format!(
+            "stopped at 10.0.0.7, see <https://help.example/limits> or www.help.example: {}",
+            "x ".repeat(300)
+        );
+        let said = sanitised(&long);
+        assert!(said.starts_with("stopped at see or x x"), "{said}");
+        assert_eq!(said.chars().count(), 180);
+        assert_eq!(
+            sanitised("research unit timed out"),
+            "research unit timed out"
+        );
+    }
 
     #[test]
     fn a_failed_page_says_nothing_of_the_inside() {

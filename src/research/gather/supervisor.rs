@@ -9,7 +9,7 @@ use crate::domain::{
     Coverage, GateStatus, Hit, ItemId, ModelRole, Query, RuntimeProgress, StopReason, Team,
     UnitProgress,
 };
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::record::Event;
 use crate::research::AT_ONCE;
 use crate::research::aid::{Aid, Counting, Step};
@@ -17,12 +17,13 @@ use crate::research::ask::{
     self,
     shapes::{LeadAction, SuperviseAsk, Supervised},
 };
-use crate::research::unaided::queries;
+use crate::research::unaided::queries::{self, Words};
 use crate::research::{cover, read, search, weigh};
 use crate::seams::Go;
 
 use super::Gathering;
 use super::allowance::{all_failed, folders, note, within_searches};
+use super::bullets;
 use super::researcher::{self, Move, Unit};
 
 /// Chunks of 4,000 characters weighed of a page that a researcher fetches (row C8).
@@ -44,6 +45,8 @@ struct Lead {
     thoughts: Vec<String>,
     /// What researchers said, with what it rests on, best first within each.
     notes: Vec<String>,
+    /// What they found, in the words of its sources.
+    raw: Vec<String>,
     units: Vec<UnitProgress>,
 }
 
@@ -63,7 +66,7 @@ struct Sent {
 
 /// Wave after wave; why it ended.
 pub(super) async fn gather(it: &mut Gathering<'_>, aid: &mut Aid<'_>) -> Result<StopReason> {
-    let team = it.question.method.team;
+    let team = it.pace.team;
     let mut lead = Lead::default();
     let mut new = 0;
     for _ in 0..it.question.method.max_iterations.max(1) {
@@ -203,12 +206,14 @@ async fn by_model(
         it.gathered.usage.searches,
         it.gathered.usage.pages
     );
-    let notes = compressed(&lead.notes, team);
+    let notes = bullets::compressed(&lead.notes, team);
+    let raw = bullets::beside(&lead.raw, team);
     let from = lead.thoughts.len().saturating_sub(THOUGHTS);
     let asked = SuperviseAsk {
         question: it.brief.asked(),
         rows: &rows,
         notes: &notes,
+        raw: &raw,
         gate: &gate,
         so_far: &so_far,
         thoughts: &lead.thoughts[from..],
@@ -232,26 +237,6 @@ async fn by_model(
         })),
         Err(fault) => aid.without(Step::Supervise, role, fault).map(|()| None),
     }
-}
-
-/// Notes as the supervisor sees them: newest researchers first, so many bullets and words (row C5).
-fn compressed(notes: &[String], team: &Team) -> Vec<String> {
-    let mut words = team.supervisor_notes_word_budget as usize;
-    let mut kept = Vec::new();
-    for it in notes
-        .iter()
-        .rev()
-        .take(team.supervisor_notes_max_bullets as usize)
-    {
-        let own = it.split_whitespace().count();
-        if own > words {
-            break;
-        }
-        words -= own;
-        kept.push(format!("- {it}"));
-    }
-    kept.reverse();
-    kept
 }
 
 /// What a wave came to.
@@ -315,6 +300,10 @@ async fn wave(
             weigh::admit(it.log, Some(&unit.id), &mut it.gathered.notes, finding);
         }
         new += kept.len() as u32;
+        let notes = &it.gathered.notes;
+        let found = unit.findings.iter();
+        lead.raw
+            .extend(found.map(|finding| bullets::raw(&unit.id, finding, notes)));
         let before = lead.notes.len();
         lead.notes.extend(unit.said().map(|it| it.0.clone()));
         if lead.notes.len() == before {
@@ -392,7 +381,7 @@ async fn decided(
     it: &Gathering<'_>,
     aid: &mut Aid<'_>,
     team: &Team,
-    units: &[Unit],
+    units: &mut [Unit],
 ) -> Result<Vec<(usize, Move)>> {
     let plan = &it.gathered.notes.plan;
     let alone = |unit: &Unit| {
@@ -424,16 +413,24 @@ async fn decided(
         asking.push(async move { (nth, asked.await) });
     }
     let answers: Vec<_> = stream::iter(asking).buffered(AT_ONCE).collect().await;
+    let mut broken = Vec::new();
     for (nth, (model, answer)) in answers {
         aid.settle(Step::Research, ModelRole::Researcher, model);
         let next = match answer {
             Ok(next) => next,
             Err(fault) => {
+                // Money that is spent is no fault of the researcher.
+                if fault.kind() != Kind::Exhausted {
+                    broken.push(nth);
+                }
                 aid.without(Step::Research, ModelRole::Researcher, fault)?;
                 alone(&units[nth])
             }
         };
         moves.push((nth, next));
+    }
+    for nth in broken {
+        units[nth].goes_on_by_code();
     }
     moves.sort_by_key(|it| it.0);
     Ok(moves)
@@ -453,7 +450,8 @@ async fn searched(
             continue;
         };
         let variation = researcher::variation(unit);
-        let own = words.iter().map(|it| (variation, it.clone())).collect();
+        let own = words.iter().map(|it| Words::plain(variation, it.clone()));
+        let own = own.collect();
         let most = words.len() as u32;
         let own = queries::given(&it.places, it.question, item, own, most, &mut it.asked);
         whose.extend(own.iter().map(|_| *nth));

@@ -159,6 +159,7 @@ words!(QueryWords {
     broader: String,
     narrower: String,
     gap: String,
+    pubmed: String,
 });
 words!(SentenceWords {
     leaning: Vec<String>,

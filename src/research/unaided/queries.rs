@@ -1,10 +1,10 @@
 //! What is sent to a search for an item: variations at first, then what closes its gap.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::words::{content_stems, tokens};
 use crate::domain::{
-    Brief, Endpoint, Item, Plan, Query, Question, SearchTask, Variation, Vertical,
+    Brief, Endpoint, Item, Plan, Query, Question, SearchTask, Variation, Vertical, pubmed,
 };
 use crate::error::Result;
 use crate::research::prompts::{self, fill};
@@ -67,6 +67,11 @@ impl Places {
     pub(crate) fn is_scholarly(&self) -> bool {
         let scholarly = |it: &Vertical| matches!(it, Vertical::Scholar | Vertical::Pubmed);
         self.outside.iter().any(scholarly)
+    }
+
+    /// Whether PubMed is asked.
+    pub(crate) fn has_pubmed(&self) -> bool {
+        self.outside.contains(&Vertical::Pubmed)
     }
 
     /// Whether news are asked for.
@@ -160,7 +165,7 @@ pub(crate) fn first_round(
         for (variation, text) in texts.into_iter().take(breadth as usize) {
             push(question, item, variation, text, asked, &mut mine);
         }
-        found.extend(placed(places, mine));
+        found.extend(placed(places, item, &Written::new(), mine));
     }
     Ok(found)
 }
@@ -187,7 +192,31 @@ pub(crate) fn gap_round(
         }
         push(question, item, Variation::Gap, text, asked, &mut found);
     }
-    placed(places, found)
+    placed(places, item, &Written::new(), found)
+}
+
+/// Searches in PubMed's syntax that somebody wrote, by the plain words of the same search.
+type Written = BTreeMap<String, String>;
+
+/// Words of a search that were thought of elsewhere.
+pub(crate) struct Words {
+    /// How they came about.
+    pub(crate) variation: Variation,
+    /// The words.
+    pub(crate) text: String,
+    /// The same in PubMed's syntax, where somebody wrote it.
+    pub(crate) pubmed: Option<String>,
+}
+
+impl Words {
+    /// Plain words.
+    pub(crate) fn plain(variation: Variation, text: String) -> Words {
+        Words {
+            variation,
+            text,
+            pubmed: None,
+        }
+    }
 }
 
 /// Queries for an item in words that were thought of elsewhere, at most `most`.
@@ -195,17 +224,21 @@ pub(crate) fn given(
     places: &Places,
     question: &Question,
     item: &Item,
-    texts: Vec<(Variation, String)>,
+    texts: Vec<Words>,
     most: u32,
     asked: &mut BTreeSet<Vec<String>>,
 ) -> Vec<Query> {
     let mut found = Vec::new();
-    for (variation, text) in texts {
+    let mut written = Written::new();
+    for it in texts {
         if found.len() < most as usize {
-            push(question, item, variation, text, asked, &mut found);
+            if let Some(own) = it.pubmed.filter(|it| pubmed::is_sound(it)) {
+                written.insert(it.text.clone(), own);
+            }
+            push(question, item, it.variation, it.text, asked, &mut found);
         }
     }
-    placed(places, found)
+    placed(places, item, &written, found)
 }
 
 /// The queries of a search task; none where it was asked before.
@@ -232,9 +265,8 @@ pub(crate) fn tasked(
     let verticals = places.of_endpoint(task.endpoint).into_iter();
     verticals
         .map(|vertical| Query {
-            vertical,
             limit: task.num_results,
-            ..query.clone()
+            ..asked_of(vertical, item, &Written::new(), query.clone())
         })
         .collect()
 }
@@ -256,11 +288,25 @@ pub(crate) fn varied(
     {
         push(question, item, *variation, text.clone(), asked, &mut found);
     }
-    Ok(placed(places, found))
+    Ok(placed(places, item, &Written::new(), found))
+}
+
+/// A query as this vertical is asked it: PubMed in its own syntax (row B4), all others in plain words.
+fn asked_of(vertical: Vertical, item: &Item, written: &Written, query: Query) -> Query {
+    let text = match (vertical, written.get(&query.text)) {
+        (Vertical::Pubmed, Some(own)) => own.clone(),
+        (Vertical::Pubmed, None) => pubmed::made(&query.text, &item.terms),
+        _ => query.text,
+    };
+    Query {
+        vertical,
+        text,
+        ..query
+    }
 }
 
 /// Each query of an item where it is to be asked.
-fn placed(places: &Places, queries: Vec<Query>) -> Vec<Query> {
+fn placed(places: &Places, item: &Item, written: &Written, queries: Vec<Query>) -> Vec<Query> {
     let mut found = Vec::new();
     let mut nth_outside = 0;
     let is_telling = |it: &Query| content_stems(&it.text).len() > 1;
@@ -271,10 +317,7 @@ fn placed(places: &Places, queries: Vec<Query>) -> Vec<Query> {
         let nth = if telling { nth_outside } else { usize::MAX };
         nth_outside += usize::from(telling);
         let verticals = places.of_nth(nth).into_iter();
-        found.extend(verticals.map(|vertical| Query {
-            vertical,
-            ..query.clone()
-        }));
+        found.extend(verticals.map(|it| asked_of(it, item, written, query.clone())));
     }
     found
 }

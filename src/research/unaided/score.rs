@@ -32,9 +32,9 @@ use super::orders::poisoned;
 use super::sentence::{Seen, Unfit, claim_text, doubts, fitness, leans, measures, years_at};
 
 /// Longest text of a page that is weighed, in characters (row E12).
-const PAGE_CUT: usize = 25_000;
+pub(crate) const PAGE_CUT: usize = 25_000;
 /// Length of a chunk of a longer page, in characters (row D9).
-const CHUNK: usize = 4_000;
+pub(crate) const CHUNK: usize = 4_000;
 /// Most claims of a page for an item (row C4).
 const MOST_CLAIMS: usize = 5;
 /// Relevance to the question, own words and context together, below which a sentence is about
@@ -75,8 +75,10 @@ struct Probe {
 pub(crate) struct Reading<'a> {
     pub(crate) page: &'a Page,
     pub(crate) source: SourceId,
-    /// How many chunks may be kept of a page that is longer than [`PAGE_CUT`].
+    /// How many chunks may be kept of a page that is longer than `whole`.
     pub(crate) chunks: usize,
+    /// Longest page that is taken whole, and most that is taken of a longer one, characters.
+    pub(crate) whole: usize,
     /// Most tokens of evidence kept (row E1's `summaryTokens`).
     pub(crate) tokens: usize,
 }
@@ -210,10 +212,10 @@ impl Scale {
     /// The sentences of a page as word numbers, all of a short page, the best chunks of a long one.
     pub(crate) fn take_in(&mut self, reading: &Reading<'_>) -> Lines {
         let page = reading.page;
-        let numbers: Vec<usize> = if page.text().len() <= PAGE_CUT {
+        let numbers: Vec<usize> = if page.text().len() <= reading.whole {
             (0..page.sentences().len()).collect()
         } else {
-            self.best_chunks(page, reading.chunks)
+            self.best_chunks(page, reading.chunks, reading.whole)
         };
         if let Some(site) = &page.site {
             self.sites.insert(site.to_lowercase());

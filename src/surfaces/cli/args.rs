@@ -304,18 +304,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print the clean text of documents
-    Read {
-        /// Files, folders with all their documents, or addresses of the web; `-` reads stdin
-        #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
-        paths: Vec<PathBuf>,
-        /// One JSON object a document and line
-        #[arg(long, conflicts_with = "jsonl")]
-        json: bool,
-        /// The same
-        #[arg(long)]
-        jsonl: bool,
-    },
+    /// Print the clean text of documents, or what they say to a task
+    Read(Read),
     /// Search folders
     Search(Search),
     /// Check a text's claims against the sources it cites
@@ -464,6 +454,26 @@ pub struct Search {
     /// JSON: one object a query and line
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reading documents, also for a task.
+#[derive(Debug, Clone, Args)]
+pub struct Read {
+    /// Files, folders with all their documents, or addresses of the web; `-` reads stdin
+    #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Print what each document says to this, in its own sentences
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// Language model that reads for the task, as provider:model (the role `summarizer`)
+    #[arg(long, value_name = "MODEL", requires = "task")]
+    pub model: Vec<String>,
+    /// One JSON object a document and line
+    #[arg(long, conflicts_with = "jsonl")]
+    pub json: bool,
+    /// The same
+    #[arg(long)]
+    pub jsonl: bool,
 }
 
 /// Checking claims.

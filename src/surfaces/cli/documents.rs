@@ -87,7 +87,7 @@ pub(super) fn read(loaded: &Loaded, paths: &[PathBuf], json: bool, console: Cons
 }
 
 /// The address that a word of the command line is, if it is one of the web.
-fn web(path: &Path) -> Option<&str> {
+pub(super) fn web(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let beginning = text.get(..8).unwrap_or(text).to_ascii_lowercase();
     (beginning.starts_with("http://") || beginning == "https://").then_some(text)
@@ -104,7 +104,7 @@ fn stdin_bytes(settings: &Settings) -> Result<Vec<u8>> {
 }
 
 /// A document's text as it is, unless it would drive the terminal of the person reading it.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     if !std::io::stdout().is_terminal() {
         return text.to_owned();
     }

@@ -9,6 +9,7 @@ mod check;
 pub mod console;
 mod doctor;
 mod documents;
+mod errand;
 mod exit;
 mod follow;
 mod guard;
@@ -176,9 +177,10 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         Command::Config { action } => setup::config(action, surroundings, console),
         Command::Completions { shell } => setup::completions(shell, console),
         Command::Man { dir } => setup::man(dir.as_deref(), console),
-        Command::Read { paths, json, jsonl } => {
-            documents::read(&load(&[])?, &paths, json || jsonl, console)
-        }
+        Command::Read(it) => match &it.task {
+            Some(task) => errand::read(&it, task, &load(&it.flags()?)?, console),
+            None => documents::read(&load(&[])?, &it.paths, it.json || it.jsonl, console),
+        },
         Command::Search(it) => documents::search(&it, &load(&[])?, surroundings, console),
         Command::Check(it) => match &it.claims {
             Some(claims) => documents::check(claims, it.json, surroundings, console),

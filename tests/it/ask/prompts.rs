@@ -195,8 +195,20 @@ fn queries() {
         question: QUESTION,
         items: &[(&items[0], None), (&items[1], Some(&row))],
         searched: &searched,
+        pubmed: false,
     };
     golden(&ask.prompt().unwrap());
+    // Where PubMed is asked, each query is wanted in its syntax too; elsewhere nothing is said of it.
+    let plainly = ask.prompt().unwrap();
+    assert!(!plainly.messages[0].text.contains("PubMed"));
+    let for_pubmed = QueriesAsk {
+        pubmed: true,
+        ..ask.clone()
+    };
+    let for_pubmed = for_pubmed.prompt().unwrap();
+    assert!(for_pubmed.messages[0].text.contains("PubMed's syntax"));
+    let schema = for_pubmed.schema.unwrap().json;
+    assert!(schema.to_string().contains("\"pubmed\""), "{schema}");
     let of = |query: &str| -> Queried {
         serde_json::from_str(&format!(
             r#"{{"queries":[{{"item":"Q2","variation":"gap","query":"{query}"}}]}}"#
@@ -208,6 +220,9 @@ fn queries() {
     assert!(ask.check(&of(&"x".repeat(400))).is_err());
     // What goes out holds no address and no code that was not asked for; what is sound beside it goes.
     assert!(ask.check(&of("roofs.example winter")).is_err());
+    let mut leaking = of("green roof winter");
+    leaking.queries[0].pubmed = Some("roofs.example[tiab] AND winter".to_owned());
+    assert!(ask.check(&leaking).is_err());
     let mut mixed = of("green roof winter");
     mixed.queries.extend(of("green roof QX-77ab12c9").queries);
     assert_eq!(ask.check(&mixed), Ok(()));

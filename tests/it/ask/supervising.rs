@@ -26,6 +26,7 @@ fn supervise() {
         question: QUESTION,
         rows: &rows,
         notes: &notes,
+        raw: &["researcher-1: \"Roofs cool at night.\" (https://roofs.example/)".to_owned()],
         gate: "ResearchComplete was rejected: 2 of 5 evidence records",
         so_far: "1 waves, 2 of 60 researchers, 4 searches, 8 pages",
         thoughts: &["Nights are missing.".to_owned()],

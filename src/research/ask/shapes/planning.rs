@@ -311,6 +311,8 @@ pub struct QueriesAsk<'a> {
     pub items: &'a [(&'a Item, Option<&'a CoverageRow>)],
     /// What was searched before.
     pub searched: &'a [String],
+    /// Whether PubMed is asked: then each query is wanted in its syntax too (row B4).
+    pub pubmed: bool,
 }
 
 /// Further queries.
@@ -329,6 +331,9 @@ pub struct QueryRow {
     pub variation: Variation,
     /// The words.
     pub query: String,
+    /// The same search in PubMed's syntax, where that was asked for and can be sent.
+    #[serde(default)]
+    pub pubmed: Option<String>,
 }
 
 impl QueriesAsk<'_> {
@@ -344,14 +349,22 @@ impl QueriesAsk<'_> {
         }));
         let searched = rows(self.searched);
         let ids: Vec<String> = self.items.iter().map(|it| it.0.id.to_string()).collect();
-        let row = object(&[
+        let mut fields = vec![
             ("item", one_of(&ids)),
             (
                 "variation",
                 one_of(&["rephrased", "broader", "narrower", "gap"]),
             ),
             ("query", text()),
-        ]);
+        ];
+        if self.pubmed {
+            fields.push(("pubmed", text()));
+        }
+        let row = object(&fields);
+        let pubmed = match self.pubmed {
+            true => format!(" {}", prompts::phrases()?.query.pubmed),
+            false => String::new(),
+        };
         let schema = object(&[("queries", list(&row, 3 * ids.len().max(1)))]);
         prompt(
             "queries",
@@ -360,6 +373,7 @@ impl QueriesAsk<'_> {
                 ("question", self.question),
                 ("items", &items),
                 ("searched", &searched),
+                ("pubmed", &pubmed),
             ],
         )
     }
@@ -404,6 +418,10 @@ impl QueriesAsk<'_> {
             .chain(self.searched.iter().map(String::as_str))
             .chain([self.question]);
         searchable(&row.query)?;
-        without_marks(&row.query, known)
+        // What is written for PubMed goes out too.
+        let apart = |it: &str| it.replace(['(', ')', '[', ']', '"'], " ");
+        let pubmed = row.pubmed.as_deref().map(apart);
+        let words = format!("{} {}", row.query, pubmed.unwrap_or_default());
+        without_marks(&words, known)
     }
 }

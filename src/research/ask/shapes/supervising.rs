@@ -26,6 +26,8 @@ pub struct SuperviseAsk<'a> {
     pub rows: &'a [CoverageRow],
     /// What was found, compressed, one bullet a row.
     pub notes: &'a [String],
+    /// What these rest on, in the words of the sources, one quote a row.
+    pub raw: &'a [String],
     /// What the gate says, and what it said to the last wish to complete.
     pub gate: &'a str,
     /// Waves, researchers, searches and pages so far.
@@ -98,6 +100,7 @@ impl SuperviseAsk<'_> {
             )
         }));
         let notes = or_none(self.notes.join("\n"));
+        let raw = or_none(self.raw.join("\n"));
         prompt(
             "supervise",
             schema,
@@ -105,6 +108,7 @@ impl SuperviseAsk<'_> {
                 ("question", self.question),
                 ("items", &items),
                 ("notes", &untrusted("notes", &notes)),
+                ("raw", &untrusted("raw notes", &raw)),
                 ("gate", self.gate),
                 ("so_far", self.so_far),
                 ("thoughts", &rows(self.thoughts)),

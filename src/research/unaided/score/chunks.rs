@@ -1,10 +1,10 @@
 //! The parts of a long page that are weighed.
-use super::{CHUNK, PAGE_CUT, Scale, Term};
+use super::{CHUNK, Scale, Term};
 use crate::domain::Page;
 
 impl Scale {
-    /// The sentences of those chunks of a long page that speak most of the question, as many as fit.
-    pub(super) fn best_chunks(&mut self, page: &Page, most: usize) -> Vec<usize> {
+    /// The sentences of those chunks of a long page that speak most of the question, at most `most` of them and `room` characters, in the order of the page.
+    pub(super) fn best_chunks(&mut self, page: &Page, most: usize, mut room: usize) -> Vec<usize> {
         let mut chunks: Vec<(usize, usize)> = Vec::new();
         let mut start = 0;
         for (n, it) in page.sentences().iter().enumerate() {
@@ -52,7 +52,6 @@ impl Scale {
             }
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut room = PAGE_CUT;
         let mut kept: Vec<usize> = Vec::new();
         for (score, nth) in scored.into_iter().take(most.max(1)) {
             let (from, to) = chunks[nth];

@@ -1,9 +1,19 @@
 //! Flags as settings.
-use super::{Check, Judge, Work};
+use super::{Check, Judge, Read, Work};
 use crate::config::Flag;
 use crate::error::{Error, Kind, Result};
 
 impl Check {
+    /// The settings that its flags set.
+    ///
+    /// # Errors
+    /// Kind `Usage` for a role that is none.
+    pub fn flags(&self) -> Result<Vec<Flag>> {
+        self.model.iter().map(|it| model_flag(it)).collect()
+    }
+}
+
+impl Read {
     /// The settings that its flags set.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ pub use crate::record::{Tally, Target};
 pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
 pub use crate::research::changes::{self, Changes, changes};
+pub use crate::research::expanded;
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};

@@ -4,9 +4,11 @@ pub mod audit;
 pub mod changes;
 pub mod escape;
 pub mod evidence;
+pub mod framing;
 pub mod json;
 pub mod judgement;
 pub mod markdown;
+pub mod plan;
 
 use std::collections::BTreeMap;
 

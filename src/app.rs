@@ -47,7 +47,7 @@ pub use crate::record::{Tally, Target};
 pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
 pub use crate::research::changes::{self, Changes, changes};
-pub use crate::research::{Errand, Told};
+pub use crate::research::{Errand, Told, expanded};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};

@@ -259,6 +259,7 @@ impl PlanFile {
             desired_tone: or(at.field("desired_tone").optional(it)?, &own.desired_tone),
             sections,
             additional_directives: directives,
+            bibliography: at.field("bibliography").word(it, own.bibliography)?,
         })
     }
 

@@ -5,6 +5,7 @@
 pub mod amounts;
 pub mod by_key;
 pub mod effort;
+mod evidence;
 pub mod file;
 pub mod layers;
 mod origin;

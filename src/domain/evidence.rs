@@ -105,6 +105,16 @@ impl CoverageRow {
         }
     }
 
+    /// How many rows are judged how (row B8).
+    pub fn counts(rows: &[CoverageRow]) -> CoverageCounts {
+        let of = |word: &str| rows.iter().filter(|it| it.state.judged() == word).count() as u32;
+        CoverageCounts {
+            satisfied: of("satisfied"),
+            partial: of("partial"),
+            unsatisfied: of("unsatisfied"),
+        }
+    }
+
     /// The share of rows that are covered, a partial one counting half, 0 to 1 (row D1).
     pub fn completeness(rows: &[CoverageRow]) -> f32 {
         let points = rows.iter().map(|it| match it.state {
@@ -114,6 +124,17 @@ impl CoverageRow {
         });
         points.sum::<f32>() / rows.len().max(1) as f32
     }
+}
+
+/// How many items are judged how, in the words of rows B6 and B8.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoverageCounts {
+    /// Answered.
+    pub satisfied: u32,
+    /// Answered in part.
+    pub partial: u32,
+    /// Not answered.
+    pub unsatisfied: u32,
 }
 
 /// All evidence against the whole plan.

@@ -29,6 +29,21 @@ impl RunId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The same 128 bits in UUID form, for those who keep traces by it (row B8).
+    pub fn trace_id(&self) -> String {
+        let bare = self.0.strip_prefix("r_").unwrap_or(&self.0);
+        let bits = ulid::Ulid::from_string(bare).map_or(0, |it| it.0);
+        let hex = format!("{bits:032x}");
+        let groups = [
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..],
+        ];
+        groups.join("-")
+    }
 }
 
 impl fmt::Display for RunId {

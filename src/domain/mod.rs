@@ -22,21 +22,23 @@ pub mod words;
 pub mod work;
 
 pub use budget::{Budget, StopReason, Traffic, Usage};
-pub use evidence::{Coverage, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance};
+pub use evidence::{
+    Coverage, CoverageCounts, CoverageRow, Evidence, Gate, GateVerdict, Notes, Stance,
+};
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
 pub use plan::{
-    Complexity, Endpoint, Item, Plan, Query, SearchTask, SectionPlan, Variation, Vertical,
-    WritingPlan,
+    Complexity, Endpoint, Expansion, Item, Plan, Query, SearchTask, SectionPlan, Variation,
+    Vertical, WritingPlan,
 };
 pub use question::{
     Brief, Clarified, Effort, Follows, Given, Method, Mode, ModelRole, Question, QuestionKind, Turn,
 };
 pub use report::{
     Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Excerpt,
-    Finding, Followed, MethodNote, OpenPoint, Report, Section, Side,
+    Finding, Followed, Learning, MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
 pub use source::{Source, SourceKind, Trust};

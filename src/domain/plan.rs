@@ -72,6 +72,21 @@ pub struct Item {
     pub query: String,
 }
 
+/// The queries that an item of the plan is asked by (row D3), broad first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expansion {
+    /// For which item.
+    pub item: ItemId,
+    /// In the words of the item.
+    pub original_query: String,
+    /// The same in other words, three different ones as a rule.
+    pub variations: Vec<String>,
+    /// The step back.
+    pub broad_query: String,
+    /// The step closer.
+    pub specific_query: String,
+}
+
 /// How many calls a question deserves (row D12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -133,6 +148,13 @@ pub struct WritingPlan {
     pub sections: Vec<SectionPlan>,
     /// Anything else to obey.
     pub additional_directives: Vec<String>,
+    /// Whether the report ends with the list of its sources (row A10).
+    #[serde(default = "yes")]
+    pub bibliography: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The checklist of what a complete answer must say, and how it will be written.

@@ -343,7 +343,48 @@ pub struct Clarified {
     pub answer: Option<String>,
 }
 
+/// Words by which a question asks for code.
+const TECHNICAL: &[&str] = &[
+    "api",
+    "cli",
+    "code",
+    "command",
+    "compile",
+    "config",
+    "configure",
+    "css",
+    "docker",
+    "function",
+    "git",
+    "html",
+    "javascript",
+    "json",
+    "kubernetes",
+    "library",
+    "linux",
+    "python",
+    "regex",
+    "rust",
+    "script",
+    "sdk",
+    "sql",
+    "syntax",
+    "terraform",
+    "typescript",
+    "yaml",
+];
+
 impl Brief {
+    /// Whether a complete answer shows code (row D7).
+    pub fn is_technical(&self) -> bool {
+        let words = self.question.to_lowercase();
+        let mut words = words.split(|it: char| !it.is_alphanumeric());
+        matches!(
+            self.kind,
+            QuestionKind::HowTo | QuestionKind::Definition | QuestionKind::Open
+        ) && words.any(|it| TECHNICAL.contains(&it))
+    }
+
     /// The question in its least ambiguous words.
     pub fn asked(&self) -> &str {
         self.sharpened.as_deref().unwrap_or(&self.question)

@@ -91,9 +91,45 @@ impl Claim {
     }
 }
 
+/// What kind of thing was learned (row E2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Learning {
+    /// What something is.
+    Definition,
+    /// How much, how many, how long.
+    Figure,
+    /// What comes of what.
+    Cause,
+    /// What is to be done.
+    Practice,
+    /// Where it ends, and what is in doubt.
+    Limit,
+    /// Anything else.
+    #[default]
+    Fact,
+}
+
+impl Learning {
+    /// What stands above those of this kind.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Learning::Definition => "What it is",
+            Learning::Figure => "Figures",
+            Learning::Cause => "Causes and effects",
+            Learning::Practice => "What to do",
+            Learning::Limit => "Limits and doubts",
+            Learning::Fact => "Facts",
+        }
+    }
+}
+
 /// One key finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
+    /// What kind of thing it is; those of one kind stand together.
+    #[serde(default)]
+    pub learning: Learning,
     /// What was found.
     pub claim: Claim,
     /// How sure.
@@ -278,6 +314,9 @@ pub struct Report {
     pub results: Vec<Excerpt>,
     /// The works cited; index + 1 is the number in the text.
     pub sources: Vec<Source>,
+    /// Whether its list of sources is left out, as the plan wanted (row A10).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlisted: bool,
     /// Coverage at the end.
     pub coverage: Vec<CoverageRow>,
     /// What code checked.
@@ -287,6 +326,21 @@ pub struct Report {
 }
 
 impl Report {
+    /// Key findings by what kind of thing they are, each kind in its place; without a heading where all are of one kind.
+    pub fn learnings(&self) -> Vec<(Option<&'static str>, &[Finding])> {
+        let groups: Vec<&[Finding]> = self
+            .findings
+            .chunk_by(|a, b| a.learning == b.learning)
+            .collect();
+        let several = groups.len() > 1;
+        let named = |it: &[Finding]| {
+            it.first()
+                .filter(|_| several)
+                .map(|it| it.learning.heading())
+        };
+        groups.into_iter().map(|it| (named(it), it)).collect()
+    }
+
     /// Every claim in reading order: short answer, findings, sections, conflicts.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.short

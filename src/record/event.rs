@@ -178,7 +178,7 @@ pub enum Event {
     #[serde(rename = "item.updated")]
     ItemUpdated { item: ItemId, status: ItemStatus },
     /// Hits were put in order for a researcher, without a model (row C7).
-    #[serde(rename = "search.prepared")]
+    #[serde(rename = "search_preprocess", alias = "search.prepared")]
     SearchPrepared {
         found: u32,
         shown: u32,
@@ -285,8 +285,8 @@ pub enum Event {
     /// Sources disagree.
     #[serde(rename = "conflict.found")]
     ConflictFound { conflict: Conflict },
-    /// A language model answered: so many tokens in and out. They are `null` where the provider does not count them, money
-    /// where no price is known.
+    /// A language model answered: so many tokens in and out, after so long. Tokens are `null` where the provider does not count
+    /// them, money where no price is known, the time where nobody took it.
     #[serde(rename = "llm.completed")]
     LlmCompleted {
         role: ModelRole,
@@ -296,6 +296,8 @@ pub enum Event {
         out: Option<u64>,
         cached: Option<u64>,
         usd: Option<f64>,
+        #[serde(default)]
+        ms: Option<u64>,
     },
     /// A model failed for good, and the step goes on without one.
     #[serde(rename = "step.unaided")]

@@ -1,8 +1,12 @@
 //! What happened: the one vocabulary that the command line, the API, MCP and the viewer speak.
 mod event;
+mod metrics;
 mod tally;
+mod tool;
 mod trace;
 
 pub use event::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
+pub use metrics::{ByKind, Metrics};
 pub use tally::{Tally, Target};
+pub use tool::{ToolProgress, ToolStory};
 pub use trace::{Run, RunStatus};

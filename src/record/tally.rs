@@ -1,9 +1,14 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{Envelope, Event, FailReason, Run, RunStatus};
-use crate::domain::{Counted, SourceKind, Vote};
+use crate::domain::{Brief, Claim, Counted, CoverageRow, Report, SourceKind, Strategy, Vote};
+
+/// Domains that a report is to draw on (row D13).
+const DOMAINS: usize = 3;
+/// Words from which a quote is a sentence: an entry of a menu has fewer.
+const SENTENCE: usize = 5;
 
 /// What many runs come to: every count with its denominator, beside the targets of row E16.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -25,6 +30,20 @@ pub struct Tally {
     pub facts: Counted,
     /// Addresses of the web that answered when they were read, of those that were asked for.
     pub links: Counted,
+    /// Reports of which every topic is covered.
+    pub complete: Counted,
+    /// Reports with sources of three domains and more.
+    pub diverse: Counted,
+    /// Reports on questions that want code, gathered by a strategy that looks for it, whose heart is covered.
+    pub coded: Counted,
+    /// Quotes that are sentences and no navigation: five words and more.
+    pub worded: Counted,
+    /// What each question came to that was asked: how often, and whether a run of it has a report.
+    #[serde(skip)]
+    asked: BTreeMap<String, (u32, bool)>,
+    /// Sources of each report.
+    #[serde(skip)]
+    sources: Vec<f64>,
     /// Searches and page reads.
     pub calls: u64,
     /// Runs with a report: what the means below are over.
@@ -79,10 +98,16 @@ impl Tally {
             self.judging_usd += it.usage.usd.unwrap_or(0.0);
         }
         self.links(events);
+        if let Some(question) = &run.question {
+            let asked = question.text.trim().to_lowercase();
+            let row = self.asked.entry(asked).or_default();
+            *row = (row.0 + 1, row.1 || run.report.is_some());
+        }
         let Some(report) = &run.report else {
             return;
         };
         self.reports += 1;
+        self.usefulness(run, report);
         let checks = report.checks;
         add(&mut self.quotes, checks.quotes);
         self.facts.held += checks.claims.held;
@@ -126,6 +151,38 @@ impl Tally {
         }
     }
 
+    /// What row D13 asks of a report.
+    fn usefulness(&mut self, run: &Run, report: &Report) {
+        let covered = |it: &CoverageRow| it.state.judged() == "satisfied";
+        let rows = &report.coverage;
+        if !rows.is_empty() {
+            count(&mut self.complete, rows.iter().all(covered));
+        }
+        let domains: BTreeSet<&str> = report.sources.iter().map(|it| &*it.domain).collect();
+        count(&mut self.diverse, domains.len() >= DOMAINS);
+        self.sources.push(report.sources.len() as f64);
+        let technical = run.brief.as_ref().is_some_and(Brief::is_technical);
+        // The other strategies do not look for code, so that nothing can be said of it.
+        if let (true, Some(Strategy::Coverage), Some(heart)) =
+            (technical, run.strategy, rows.first())
+        {
+            count(&mut self.coded, covered(heart));
+        }
+        for it in report.claims().flat_map(Claim::citations) {
+            let words = it.passage.text().expose().split_whitespace().count();
+            count(&mut self.worded, words >= SENTENCE);
+        }
+    }
+
+    /// Questions that a report answers and that were asked once, of all that were asked.
+    pub fn at_once(&self) -> Counted {
+        let mut it = Counted::default();
+        for (times, answered) in self.asked.values() {
+            count(&mut it, *answered && *times == 1);
+        }
+        it
+    }
+
     /// Means over the judged runs: answer, process, composite.
     pub fn judged_means(&self) -> Option<[f64; 3]> {
         let n = f64::from(self.judged);
@@ -142,7 +199,7 @@ impl Tally {
         share(self.rated_up).map(|it| it * 5.0)
     }
 
-    /// The targets of row E16 beside what was measured.
+    /// The targets of rows E16 and D13 beside what was measured.
     pub fn targets(&self) -> Vec<Target> {
         let spent: Vec<f64> = self.spent.iter().map(|it| *it as f64).collect();
         let row = |name, wanted, measured: Option<f64>, of: u64, met: fn(f64) -> bool| Target {
@@ -187,6 +244,48 @@ impl Tally {
                 self.rating(),
                 self.rated_up.total.into(),
                 |it| it >= 4.0,
+            ),
+            row(
+                "reports with all topics covered, share",
+                "1.00",
+                share(self.complete),
+                self.complete.total.into(),
+                |it| it >= 1.0,
+            ),
+            row(
+                "reports with 3 domains, share",
+                "1.00",
+                share(self.diverse),
+                self.diverse.total.into(),
+                |it| it >= 1.0,
+            ),
+            row(
+                "code where it was asked for, share",
+                "1.00",
+                share(self.coded),
+                self.coded.total.into(),
+                |it| it >= 1.0,
+            ),
+            row(
+                "quotes without navigation, share",
+                "1.00",
+                share(self.worded),
+                self.worded.total.into(),
+                |it| it >= 1.0,
+            ),
+            row(
+                "sources a report, median",
+                "5 to 7",
+                median(&self.sources),
+                self.sources.len() as u64,
+                |it| (5.0..=7.0).contains(&it),
+            ),
+            row(
+                "questions answered the first time, share",
+                "1.00",
+                share(self.at_once()),
+                self.at_once().total.into(),
+                |it| it >= 1.0,
             ),
         ]
     }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::RunStatusWord;
-use super::{Envelope, Event, Phase};
+use super::{ByKind, Envelope, Event, Metrics, Phase};
 use crate::domain::{
     Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Owner, Plan, Question, Rating,
     Report, RunId, RuntimeProgress, Source, StopReason, Strategy, Topic, Usage,
@@ -75,6 +75,8 @@ pub struct Run {
     pub pages: u32,
     /// Pages that could not be read.
     pub failed_pages: u32,
+    /// Searches and pages by kind.
+    pub by_kind: ByKind,
     /// Evidence found.
     pub evidence: u32,
     /// What was read.
@@ -132,6 +134,7 @@ impl Run {
             searches: 0,
             pages: 0,
             failed_pages: 0,
+            by_kind: ByKind::default(),
             evidence: 0,
             sources: Vec::new(),
             coverage: Vec::new(),
@@ -159,6 +162,22 @@ impl Run {
         run
     }
 
+    /// What it took so far (row B10).
+    pub fn metrics(&self) -> Metrics {
+        let it = self.by_kind;
+        Metrics {
+            total_iterations: self.wave,
+            pubmed_queries: it.pubmed,
+            web_queries: it.web,
+            scholar_queries: it.scholar,
+            local_queries: it.local,
+            sources_processed: it.articles + it.pages,
+            articles_processed: it.articles,
+            pages_processed: it.pages,
+            llm_calls: self.usage.model_calls,
+        }
+    }
+
     /// Takes in one more event. Events must come in order.
     pub fn apply(&mut self, it: &Envelope) {
         self.seq = it.seq;
@@ -172,6 +191,7 @@ impl Run {
             self.wave = self.wave.max(wave);
         }
         self.heed(&it.event);
+        self.by_kind.heed(&it.event);
         match &it.event {
             Event::RunCreated {
                 question, owner, ..

@@ -160,6 +160,7 @@ impl<'a> Aid<'a> {
             out: received,
             cached: answer.tokens.cached_input,
             usd: answer.cost_usd,
+            ms: answer.ms,
         });
     }
 

@@ -13,6 +13,7 @@ use crate::seams::Log;
 use super::aid::Aid;
 use super::draft::{Draft, Line};
 use super::gathered::Gathered;
+use super::learning;
 use super::trust;
 
 /// The report that holds: every quote looked up in its page, every number in its quote; sources
@@ -34,11 +35,13 @@ pub(crate) fn hold(
         .iter()
         .filter_map(|it| desk.hold(Some(log), it))
         .collect();
+    learning::together(&mut draft.findings, |it| learning::kind(&it.0.text));
     let findings: Vec<Finding> = draft
         .findings
         .iter()
         .filter_map(|(line, mark)| {
             Some(Finding {
+                learning: learning::kind(&line.text),
                 claim: desk.hold(Some(log), line)?,
                 confidence: mark.clone(),
             })
@@ -133,6 +136,7 @@ pub(crate) fn hold(
         },
         results: Vec::new(),
         sources,
+        unlisted: !gathered.notes.plan.writing.bibliography,
         coverage,
         checks,
         usage: gathered.usage.with_models(&aid.usage()),

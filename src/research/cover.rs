@@ -45,7 +45,7 @@ pub(crate) struct Standing {
     pub(crate) rows: Vec<CoverageRow>,
     pub(crate) gaps: BTreeMap<ItemId, Gap>,
     /// What a model said of an item last.
-    judged: BTreeMap<ItemId, Covered>,
+    pub(in crate::research) judged: BTreeMap<ItemId, Covered>,
 }
 
 impl Standing {

@@ -14,8 +14,10 @@ mod search;
 mod searches;
 mod weigh;
 
+mod authority;
 mod check;
 mod excerpts;
+mod learning;
 mod trust;
 mod verify;
 mod works;
@@ -45,7 +47,7 @@ use aid::Aid;
 use gather::Gathering;
 use write::Revision;
 
-use crate::domain::{Brief, Mode, Plan, Question, Report, RunId};
+use crate::domain::{Brief, Expansion, Mode, Plan, Question, Report, RunId};
 use crate::error::Result;
 use crate::record::{Event, Phase};
 use crate::seams::{Go, Log, Models, Steering, World};
@@ -160,6 +162,14 @@ pub fn plan(question: &Question) -> Result<(Brief, Plan)> {
     let brief = intake::unaided(question)?;
     let plan = plan::unaided(&brief)?;
     Ok((brief, plan))
+}
+
+/// The queries that each item of a plan is asked by (row D3): its own words, other words, a step back, a step closer.
+///
+/// # Errors
+/// `Internal` where the words to make them with are damaged.
+pub fn expanded(brief: &Brief, plan: &Plan) -> Result<Vec<Expansion>> {
+    unaided::queries::expanded(brief, plan)
 }
 
 /// The plan of a brief, without a model.

@@ -5,20 +5,18 @@
 //! from outside, and every part of it stands beside the sum.
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::authority::authority;
 use super::gathered::Gathered;
 use super::unaided::choose::{TELLING_TITLE, same_work, voice};
 use super::unaided::lexicon::jaccard;
 use crate::domain::words::{content_stems, numbers, tokens};
-use crate::domain::{Conflict, Evidence, Side, Source, SourceId, SourceKind, Trust, Work};
+use crate::domain::{Conflict, Evidence, Side, Source, SourceId, SourceKind, Trust};
 
 /// The shares of the parts (row D11).
 const AUTHORITY: f32 = 0.4;
 const CONSISTENCY: f32 = 0.3;
 const EXPERTISE: f32 = 0.2;
 const RECENCY: f32 = 0.1;
-/// What each independent voice of the run that names a source adds to its authority, and how many count.
-const NAMED: f32 = 0.05;
-const NAMED_MOST: usize = 3;
 /// Years in which recency halves: about what half of the findings of a field last.
 const HALF_LIFE: f32 = 5.0;
 /// Recency of a source without a date.
@@ -118,96 +116,6 @@ fn trust_of(side: &Side, sources: &[Source]) -> f32 {
 /// Two digits: more would look like knowledge.
 fn rounded(it: f32) -> f32 {
     (it.clamp(0.0, 1.0) * 100.0).round() / 100.0
-}
-
-/// Authority of a work that nobody has reviewed.
-const PREPRINT: f32 = 0.6;
-
-/// What kind of place it was published in: reviewed collections first, then public bodies and
-/// universities, then news and associations; a shop, a forum or a diary last. What independent voices
-/// name gains.
-fn authority(source: &Source, named: usize) -> f32 {
-    let of_kind: f32 = match source.kind {
-        SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT,
-        SourceKind::Pubmed => 0.88 + of_work(&source.work),
-        SourceKind::Scholar => 0.83 + of_work(&source.work),
-        SourceKind::News => 0.6,
-        SourceKind::Web | SourceKind::Local => 0.5,
-    };
-    of_kind
-        .max(of_host(source).unwrap_or(0.0))
-        .min(ceiling(source))
-        + NAMED * named.min(NAMED_MOST) as f32
-}
-
-/// What a work gains by its kind (a synthesis of studies, a trial) and by how often it is cited: one digit of the count for a
-/// thirtieth, so that 1,000 citations are worth what a review is.
-fn of_work(work: &Work) -> f32 {
-    let kinds = work.kinds.join(" ").to_lowercase();
-    let named = |all: &[&str]| all.iter().any(|it| kinds.contains(it));
-    let by_kind = if named(&["meta-analysis", "systematic review", "practice guideline"]) {
-        0.1
-    } else if named(&["randomized", "clinical trial", "review"]) {
-        0.05
-    } else if named(&["editorial", "letter", "comment", "news"]) {
-        -0.2
-    } else {
-        0.0
-    };
-    let cited = work.cited_by.unwrap_or(0) as f32;
-    (by_kind + (1.0 + cited).log10() / 30.0).min(0.12)
-}
-
-/// Labels of host names that tell what stands there.
-const PUBLIC: &[&str] = &["gov", "gob", "gouv", "govt", "mil", "int"];
-const TEACHING: &[&str] = &["edu", "ac"];
-const TALK: &[&str] = &[
-    "blog",
-    "blogs",
-    "forum",
-    "forums",
-    "community",
-    "shop",
-    "store",
-    "wiki",
-];
-
-fn labels(source: &Source) -> Vec<String> {
-    url::Url::parse(&source.url)
-        .ok()
-        .filter(|it| it.scheme().starts_with("http"))
-        .and_then(|it| it.host_str().map(str::to_owned))
-        .map(|it| it.split('.').map(str::to_owned).collect())
-        .unwrap_or_default()
-}
-
-fn of_host(source: &Source) -> Option<f32> {
-    let labels = labels(source);
-    let ends = |list: &[&str]| {
-        labels
-            .iter()
-            .rev()
-            .take(2)
-            .any(|it| list.contains(&it.as_str()))
-    };
-    if ends(PUBLIC) {
-        Some(0.85)
-    } else if ends(TEACHING) {
-        Some(0.8)
-    } else if labels.last().is_some_and(|it| it == "org") {
-        Some(0.6)
-    } else {
-        None
-    }
-}
-
-/// Where anybody may write, or somebody sells, nothing else makes up for it.
-fn ceiling(source: &Source) -> f32 {
-    if labels(source).iter().any(|it| TALK.contains(&it.as_str())) {
-        0.3
-    } else {
-        1.0
-    }
 }
 
 /// The share of independent voices that say the same, with one imagined on each side.

@@ -115,6 +115,10 @@ pub struct Completion {
     /// Addresses the answer names as its sources, each once, in order of appearance. Hints for searching: nothing is
     /// cited that Ibid has not read itself.
     pub citations: Vec<String>,
+    /// Milliseconds from asking to the end of the answer, waits and retries included; who keeps the answer takes the time, so
+    /// that a run that is replayed tells the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms: Option<u64>,
 }
 
 impl Completion {
@@ -130,6 +134,7 @@ impl Completion {
             model: None,
             refusal: None,
             citations: Vec::new(),
+            ms: None,
         }
     }
 }

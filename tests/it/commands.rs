@@ -227,3 +227,155 @@ fn completions_and_manual_pages_are_made() {
     assert_eq!(desk.ibid(&["man", "pages"]).code, 0);
     assert!(desk.path("pages/ibid-search.1").exists());
 }
+
+#[test]
+fn a_plan_is_told_in_words_and_broken_down_with_its_queries() {
+    let desk = Desk::new();
+    let asked = "What is a green roof?";
+    let it = desk.ibid(&["plan", asked, "--json"]).json();
+    let prose = it["prose"].as_str().unwrap();
+    let items = it["plan"]["items"].as_array().unwrap();
+    assert!((3..=6).contains(&items.len()));
+    for item in items {
+        assert!(prose.contains(item["asks"].as_str().unwrap()), "{prose}");
+        assert!(prose.contains(item["query"].as_str().unwrap()), "{prose}");
+        let heading = item["heading"].as_str().unwrap();
+        assert_eq!(it["topic_queries"][heading], item["query"]);
+        assert!(it["topics"].as_array().unwrap().contains(&heading.into()));
+    }
+    assert_eq!(it["original_query"], asked);
+    assert_eq!(it["complexity"], it["plan"]["complexity"]);
+    let queries = it["multi_query"].as_array().unwrap();
+    assert_eq!(queries.len(), items.len());
+    for (own, item) in queries.iter().zip(items) {
+        assert_eq!(
+            (&own["item"], &own["original_query"]),
+            (&item["id"], &item["query"])
+        );
+        let variations = own["variations"].as_array().unwrap();
+        let mut different: Vec<&str> = variations.iter().filter_map(|it| it.as_str()).collect();
+        different.push(own["original_query"].as_str().unwrap());
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!((variations.len(), different.len()), (3, 4), "{own}");
+        let words = |name: &str| own[name].as_str().unwrap().split(' ').count();
+        assert!(words("broad_query") < words("original_query"), "{own}");
+        assert_ne!(own["specific_query"], own["original_query"]);
+    }
+    let shown = desk.ibid(&["plan", asked]).out;
+    let first = prose.lines().next().unwrap();
+    assert!(
+        shown.contains("In words") && shown.contains(first),
+        "{shown}"
+    );
+    // What is told is left out of a plan that is gone by, and does no harm in it.
+    let file = desk.write("plan.json", &it.to_string());
+    let docs = desk.docs();
+    let run = desk.ibid(&["run", "--plan", &file, "--folder", &docs, "--json"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+}
+
+#[test]
+fn evidence_takes_three_rounds_unless_somebody_says_otherwise() {
+    let desk = Desk::new();
+    let docs = desk.docs();
+    for (more, rounds) in [
+        (&[][..], 3),
+        (&["--max-iterations", "2"], 2),
+        (&["--depth", "1"], 1),
+        (&["--effort", "quick"], 1),
+    ] {
+        let mut args = vec![
+            "evidence",
+            "What is a green roof?",
+            "--folder",
+            &docs,
+            "--jsonl",
+        ];
+        args.extend(more);
+        let it = desk.ibid(&args);
+        assert_eq!(it.code, 0, "{}", it.err);
+        let lines = it.lines();
+        let method = &lines[0]["data"]["question"]["method"];
+        let bound = method["depth"]
+            .as_u64()
+            .min(method["max_iterations"].as_u64());
+        assert_eq!(bound, Some(rounds), "{more:?}");
+        let end = lines.last().unwrap();
+        assert!(
+            end["topic_queries"]
+                .as_object()
+                .is_some_and(|it| it.len() >= 3)
+        );
+        assert!(end["complexity"].is_string());
+    }
+    let report = desk.ibid(&["What is a green roof?", "--folder", &docs, "--jsonl"]);
+    assert_eq!(report.lines()[0]["data"]["question"]["method"]["depth"], 2);
+}
+
+#[test]
+fn progress_is_told_to_a_program_as_json() {
+    let desk = Desk::new();
+    let docs = desk.docs();
+    let it = desk.ibid(&[
+        "What is a green roof?",
+        "--folder",
+        &docs,
+        "--progress-json",
+    ]);
+    assert_eq!(it.code, 0, "{}", it.err);
+    assert!(
+        it.out.starts_with("---\n"),
+        "the report is as ever: {}",
+        it.out
+    );
+    let told: Vec<serde_json::Value> = it
+        .err
+        .lines()
+        .filter_map(|it| serde_json::from_str(it).ok())
+        .collect();
+    let stages: Vec<&str> = told.iter().filter_map(|it| it["stage"].as_str()).collect();
+    assert_eq!(
+        (stages[0], *stages.last().unwrap()),
+        ("refining", "completed")
+    );
+    assert!(stages.contains(&"iteration_1"));
+    for it in &told {
+        assert!(it["message"].is_string() && it["data"].is_object());
+        assert!((0.0..=1.0).contains(&it["progress"].as_f64().unwrap()));
+    }
+}
+
+#[test]
+fn init_asks_what_is_missing_and_keeps_what_is_said() {
+    let desk = Desk::new();
+    let docs = desk.docs();
+    // A model's key and whose it is, no key of an engine, a folder, an address.
+    let said = format!("sk-ant-123\n\n\n{docs}\nme@example.org\n");
+    let it = desk.fed(&["init"], said.as_bytes());
+    assert_eq!(it.code, 0, "{}", it.err);
+    let at = |words: &str| {
+        it.err
+            .find(words)
+            .unwrap_or_else(|| panic!("{words}: {}", it.err))
+    };
+    assert!(at("A key of OpenAI") < at("Whose key it is"));
+    assert!(at("[ANTHROPIC_API_KEY]") < at("A key of Serper"));
+    assert!(at("A key of Serper") < at("A folder of documents"));
+    assert!(at("A folder of documents") < at("Your e-mail address"));
+    assert!(!it.err.contains("sk-ant-123"), "a key is not told again");
+    let get = |name: &str| desk.ibid(&["config", "get", name]).out;
+    assert!(get("folders").contains(&docs));
+    assert!(get("contact").contains("me@example.org"));
+    let keys = std::fs::read_to_string(desk.path("home/.config/ibid/keys.env")).unwrap();
+    assert_eq!(keys, "ANTHROPIC_API_KEY='sk-ant-123'\n");
+    // The second time, what is set is not asked for again.
+    let again = desk.fed(&["init"], b"\n");
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(!again.err.contains("A key of OpenAI") && !again.err.contains("A folder of documents"));
+    assert!(
+        again.err.contains("Nothing had to be changed."),
+        "{}",
+        again.err
+    );
+}

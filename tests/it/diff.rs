@@ -39,6 +39,7 @@ fn report(id: &str, date: &str, all: &[(&str, &str, Confidence)]) -> Report {
         };
         let id = ClaimId::new(nth as u32 + 1);
         findings.push(Finding {
+            learning: Default::default(),
             claim: Claim::new(id, (*text).to_owned(), vec![citation]).unwrap(),
             confidence: ConfidenceMark {
                 level: *level,

@@ -6,8 +6,8 @@ use comrak::{Arena, Options, parse_document};
 use ibid::domain::{
     Answer, Block, BlockKind, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
     Conflict, Counted, Coverage, CoverageRow, EvidenceId, Finding, Gate, GateVerdict, ItemId,
-    MethodNote, Mode, OpenPoint, Page, PageDraft, Report, Section, Side, Source, SourceId,
-    SourceKind, StopReason, Usage,
+    Learning, MethodNote, Mode, OpenPoint, Page, PageDraft, Report, Section, Side, Source,
+    SourceId, SourceKind, StopReason, Usage,
 };
 use ibid::record::{Run, RunStatus};
 use ibid::surfaces::export::json::Subtype;
@@ -78,6 +78,7 @@ fn report_of(words: &str) -> (Report, Pages) {
             citations: vec![cite(1, last(0))],
         }),
         findings: vec![Finding {
+            learning: Learning::Figure,
             claim: claim(
                 2,
                 "Ten of 12 roofs leak.",
@@ -94,6 +95,7 @@ fn report_of(words: &str) -> (Report, Pages) {
             ]],
         }],
         results: Vec::new(),
+        unlisted: false,
         conflicts: vec![Conflict {
             about: words.to_owned(),
             item: ItemId::new(1),
@@ -377,11 +379,20 @@ fn the_final_object_has_the_promised_fields() {
     assert_eq!(it["checks"]["quotes"]["verified"], 4);
     assert_eq!(it["checks"]["claims"]["cited"], 6);
     assert_eq!(it["checks"]["numbers"]["matched"], 2);
-    assert_eq!(it["checklist_coverage"]["satisfied"][0], "What leaks?");
+    let coverage = &it["checklist_coverage"];
+    assert_eq!(coverage["satisfied"], serde_json::json!(["Q1"]));
     assert_eq!(
-        it["checklist_coverage"]["gaps"][0],
-        "Why? - partial coverage"
+        coverage["gaps"],
+        serde_json::json!(["Q2 - partial coverage", "Q3 - no coverage"])
     );
+    assert_eq!(
+        coverage["counts"],
+        serde_json::json!({"satisfied": 1, "partial": 1, "unsatisfied": 1})
+    );
+    assert_eq!(coverage["items"][1]["description"], "Why?");
+    assert_eq!(it["trace_id"], run_id().trace_id());
+    assert_eq!(it["sources"][0]["snippet"], PLAIN);
+    assert_eq!(it["sources"][1]["type"], "local");
     let keys = [
         "n",
         "source_id",
@@ -398,6 +409,79 @@ fn the_final_object_has_the_promised_fields() {
     let first = it["citations"][0].as_object().unwrap();
     assert_eq!(first.keys().collect::<Vec<_>>(), keys);
     assert_eq!(it["sources"][1]["n"], 2);
+}
+
+#[test]
+fn a_trace_id_is_the_run_id_as_a_uuid() {
+    let id: ibid::domain::RunId = "r_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
+    assert_eq!(id.trace_id(), "01563e3a-b5d3-d676-4c61-efb99302bd5b");
+}
+
+#[test]
+fn a_failed_run_is_an_error_in_the_final_object_alone() {
+    let mut run = Run::new(run_id());
+    run.status = RunStatus::Failed;
+    run.error = Some("the disk is full".to_owned());
+    let it = json::result(&run, Subtype::Error, &Pages::new(), true);
+    assert_eq!(
+        (&it["status"], &it["is_error"]),
+        (&"error".into(), &true.into())
+    );
+    assert_eq!(it["checklist_coverage"]["counts"]["satisfied"], 0);
+    assert_eq!(serde_json::to_value(&run).unwrap()["status"], "failed");
+    run.status = RunStatus::MaxIterationsReached;
+    let it = json::result(&run, Subtype::Success, &Pages::new(), true);
+    assert_eq!(it["status"], "max_iterations_reached");
+}
+
+#[test]
+fn findings_stand_by_what_kind_of_thing_they_teach() {
+    let (mut report, _) = report_of(PLAIN);
+    let one = markdown::report(&report, false);
+    assert!(!one.contains("\n### "), "one kind needs no heading: {one}");
+    let mut other = report.findings[0].clone();
+    other.learning = Learning::Limit;
+    report.findings.push(other);
+    let two = markdown::report(&report, false);
+    let figures = two.find("### Figures\n").unwrap();
+    let limits = two.find("### Limits and doubts\n").unwrap();
+    assert!(figures < limits && limits < two.find("## 1. ").unwrap());
+}
+
+#[test]
+fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
+    let (mut report, _) = report_of(PLAIN);
+    let text = markdown::report(&report, false);
+    let at = |it: &str| text.find(it).unwrap_or_else(|| panic!("{it}: {text}"));
+    assert!(at("## Introduction") < at("## Key findings"));
+    assert!(at("## Key findings") < at("## Conclusion"));
+    assert!(at("A complete answer says 3 things: What leaks? Why? When?") < at("## Key findings"));
+    let told = "Of the 3 points of a complete answer, the 2 sources cited here answer 1, 1 in part and 1 not at all. They disagree on 1 point";
+    assert!(at(told) > at("## Conclusion"));
+    report.conflicts.clear();
+    for it in &mut report.coverage {
+        it.state = Coverage::Covered;
+    }
+    let text = markdown::report(&report, false);
+    assert!(text.contains("The 2 sources cited here answer all 3 points of a complete answer.\n"));
+    report.short.clear();
+    let text = markdown::report(&report, false);
+    assert!(!text.contains("## Introduction") && !text.contains("## Conclusion"));
+}
+
+#[test]
+fn a_report_without_its_list_of_sources_leads_nowhere_that_is_not_there() {
+    let (mut report, _) = report_of(PLAIN);
+    report.unlisted = true;
+    let text = markdown::report(&report, true);
+    assert!(
+        !text.contains("## Sources") && !text.contains("src-1"),
+        "{text}"
+    );
+    assert!(
+        text.contains(r"\[1\][^q1]") && text.contains("[^q1]: "),
+        "{text}"
+    );
 }
 
 #[test]

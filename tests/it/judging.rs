@@ -155,7 +155,15 @@ fn the_sums_over_all_runs_have_their_denominators() {
             .find(|it| it["name"].as_str().unwrap().contains(name));
         row.unwrap()["met"].clone()
     };
-    assert_eq!(targets.len(), 5);
+    assert_eq!(targets.len(), 11);
+    // Three documents of one folder are not three domains, and one question was asked twice.
+    assert_eq!(met("navigation"), json!(true));
+    assert_eq!(
+        met("code"),
+        Value::Null,
+        "nobody asked for code: nothing is measured"
+    );
+    assert_eq!(met("first time"), json!(false));
     assert_eq!((met("facts"), met("rating")), (json!(true), json!(false)));
     assert_eq!(
         met("tokens"),

@@ -1,15 +1,25 @@
 //! What a person sees while a run works, from events alone.
 use std::path::Path;
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ibid::Result;
 use ibid::domain::{
-    Complexity, Coverage, CoverageRow, Item, ItemId, Plan, Variation, Vertical, WritingPlan,
+    Complexity, Coverage, CoverageRow, Hits, Item, ItemId, Plan, Query, StopReason, Strategy,
+    Usage, Variation, Vertical, WritingPlan,
 };
-use ibid::record::{Envelope, Event, Phase};
+use ibid::record::{
+    Envelope, Event, Metrics, Phase, Run, RunStatusWord, ToolProgress, ToolStory, VERSION,
+};
+use ibid::seams::SearchProvider;
 use ibid::surfaces::cli::console::Paint;
 use ibid::surfaces::cli::progress::{MAX_LINES, View, plain, stat};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::events::samples::{enveloped, run_id, story};
+use crate::memory::{Events, Pages, log, world};
+use crate::strategies::{asked, shelf};
 
 fn same_as_file(name: &str, now: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -94,6 +104,7 @@ fn underway(words: &str) -> Vec<Envelope> {
         desired_tone: String::new(),
         sections: vec![],
         additional_directives: vec![],
+        bibliography: true,
     };
     let plan = Plan::new(items, Complexity::Moderate, writing).unwrap();
     let mut events: Vec<Envelope> = story().into_iter().take(3).collect();
@@ -188,4 +199,149 @@ fn the_last_line_counts_and_never_gives_a_percentage() {
         "✓ 40 words · 1 source · 5/5 quotes verified · 5/5 claims cited · 06:12 → report.md"
     );
     assert!(!line.contains('%'));
+}
+
+/// Pages under the name of an engine.
+struct Named(&'static str, [Vertical; 1], Pages);
+
+#[async_trait]
+impl SearchProvider for Named {
+    fn name(&self) -> &str {
+        self.0
+    }
+    fn verticals(&self) -> &[Vertical] {
+        &self.1
+    }
+    async fn search(&self, query: &Query) -> Result<Hits> {
+        let mut hits = self.2.search(query).await?;
+        for it in &mut hits.hits {
+            it.vertical = query.vertical;
+        }
+        Ok(hits)
+    }
+}
+
+/// A run over PubMed and the web, from its beginning to its end.
+async fn whole_run() -> Vec<Envelope> {
+    let mut world = world(Arc::new(Pages::new(shelf())));
+    world.search = vec![
+        Arc::new(Named("pubmed", [Vertical::Pubmed], Pages::new(shelf()))),
+        Arc::new(Named("searxng", [Vertical::Web], Pages::new(shelf()))),
+    ];
+    let question = asked(Strategy::Checklist);
+    let events = Arc::new(Events::default());
+    let log = log(events.clone());
+    log.emit(Event::RunCreated {
+        question: question.clone(),
+        version: VERSION,
+    });
+    log.emit(Event::RunStarted {});
+    let id = crate::memory::run_id();
+    let report = ibid::research::research(&world, &log, &id, &question)
+        .await
+        .unwrap();
+    log.emit(Event::RunCompleted {
+        status: RunStatusWord::Completed,
+        stop_reason: StopReason::CoverageReached,
+        usage: report.usage,
+    });
+    log.flush().await.unwrap();
+    events.0.lock().unwrap().clone()
+}
+
+fn told(events: &[Envelope]) -> Vec<ToolProgress> {
+    let mut story = ToolStory::default();
+    events.iter().filter_map(|it| story.heard(it)).collect()
+}
+
+#[tokio::test]
+async fn the_progress_of_a_tool_is_as_recorded() {
+    let all = told(&whole_run().await);
+    let lines: Vec<String> = all
+        .iter()
+        .map(|it| serde_json::to_string(it).unwrap() + "\n")
+        .collect();
+    same_as_file("tool-progress.jsonl", &lines.concat());
+    let messages: Vec<&str> = all.iter().map(|it| it.message.as_str()).collect();
+    for line in ["Iteration 1/2", "Processing 5 results"] {
+        assert!(messages.contains(&line), "{line}: {messages:?}");
+    }
+    assert!(
+        messages
+            .iter()
+            .any(|it| it.starts_with("Searching PubMed: \""))
+    );
+    assert!(
+        messages
+            .iter()
+            .any(|it| it.starts_with("Searching Web: \""))
+    );
+    let checklist = |it: &&str| it.starts_with("Checklist: ") && it.ends_with(" items satisfied");
+    assert!(messages.iter().any(checklist));
+    assert_eq!(all[0].stage, "refining");
+    let last = all.last().unwrap();
+    assert_eq!((last.stage.as_str(), last.progress), ("completed", 1.0));
+}
+
+#[tokio::test]
+async fn progress_never_goes_back_also_where_a_run_is_resumed_or_fails() {
+    for events in [whole_run().await, story()] {
+        let all = told(&events);
+        assert!(all.windows(2).all(|it| it[0].progress <= it[1].progress));
+        assert!(all.iter().all(|it| (0.0..=1.0).contains(&it.progress)));
+        // Whoever hears only half of it and then the whole again is told the same.
+        let half = &events[..events.len() / 2];
+        assert_eq!(told(half), all[..told(half).len()]);
+    }
+    let failed = Event::RunFailed {
+        reason: "no engine answers".to_owned(),
+        hint: None,
+        kind: None,
+    };
+    let all = told(&[enveloped(1, failed, Phase::Write, None)]);
+    assert_eq!(all.len(), 1, "a run that fails is not complete");
+    assert_eq!(
+        (all[0].stage.as_str(), all[0].message.as_str()),
+        ("failed", "Research failed: no engine answers")
+    );
+}
+
+#[tokio::test]
+async fn what_a_run_took_is_counted_by_kind() {
+    let events = whole_run().await;
+    let run = Run::of(crate::memory::run_id(), &events);
+    let sent = |name: &str| {
+        let of = |it: &&Envelope| matches!(&it.event, Event::SearchStarted { engine, .. } if engine == name);
+        events.iter().filter(of).count() as u32
+    };
+    let read = events
+        .iter()
+        .filter(|it| it.event.name() == "read.completed");
+    let it = run.metrics();
+    assert!(it.pubmed_queries > 0 && it.web_queries > 0);
+    assert_eq!(
+        it,
+        Metrics {
+            total_iterations: run.wave,
+            pubmed_queries: sent("pubmed"),
+            web_queries: sent("searxng"),
+            sources_processed: read.count() as u32,
+            articles_processed: it.articles_processed,
+            pages_processed: it.sources_processed - it.articles_processed,
+            ..Metrics::default()
+        }
+    );
+    let view = it.in_view();
+    assert_eq!(view["total_pubmed_queries"], it.pubmed_queries);
+    assert_eq!(
+        view["total_articles_processed"].as_u64().unwrap()
+            + view["total_pages_processed"].as_u64().unwrap(),
+        u64::from(it.sources_processed)
+    );
+    let mut thought = Run::new(run_id());
+    thought.usage = Usage {
+        model_calls: 7,
+        ..Usage::default()
+    };
+    assert_eq!(thought.metrics().llm_calls, 7);
 }

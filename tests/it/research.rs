@@ -340,3 +340,55 @@ async fn an_answer_is_cut_from_a_long_sentence_rather_than_left_out() {
     assert!(long.starts_with(answer.text.trim_end_matches('…')));
     assert_eq!(answer.citations.len(), 1);
 }
+
+#[tokio::test]
+async fn no_more_sources_are_written_from_than_are_wanted() {
+    let mut asked = question("What is cork?");
+    let pages = crate::strategies::shelf;
+    let (all, _) = run(pages(), &asked).await;
+    let all = all.unwrap().sources.len();
+    for most in [1, 2] {
+        asked.method.max_sources = most;
+        let (report, _) = run(pages(), &asked).await;
+        let cited = report.unwrap().sources.len();
+        assert!(cited <= most as usize && cited < all, "{cited} of {all}");
+    }
+}
+
+#[tokio::test]
+async fn a_report_keeps_to_its_length() {
+    let words = |report: &Report| -> usize {
+        let sections = report
+            .sections
+            .iter()
+            .flat_map(|it| it.paragraphs.iter().flatten());
+        let told = report.short.iter().chain(sections);
+        told.map(|it| it.text().split_whitespace().count()).sum()
+    };
+    let mut asked = question("What is cork?");
+    let pages = crate::strategies::shelf;
+    let (report, _) = run(pages(), &asked).await;
+    let free = words(&report.unwrap());
+    asked.method.final_report_max_length = 80;
+    let (report, _) = run(pages(), &asked).await;
+    let bound = words(&report.unwrap());
+    // 80 tokens are some sixty words of English.
+    assert!(bound <= 60 && bound < free, "{bound} of {free}");
+}
+
+#[tokio::test]
+async fn a_plan_may_leave_out_the_list_of_sources() {
+    let mut asked = question("What is cork?");
+    let (brief, mut plan) = ibid::research::plan(&asked).unwrap();
+    assert!(
+        plan.writing.bibliography,
+        "it is there unless somebody says otherwise"
+    );
+    plan.writing.bibliography = false;
+    asked.given = Some(Box::new(ibid::domain::Given { brief, plan }));
+    let (report, _) = run(shelf(), &asked).await;
+    let report = report.unwrap();
+    assert!(report.unlisted && !report.sources.is_empty());
+    let text = ibid::surfaces::export::markdown::report(&report, true);
+    assert!(!text.contains("## Sources"), "{text}");
+}

@@ -46,6 +46,32 @@ async fn a_run_ends_with_a_report_and_its_whole_story_in_the_store() {
 }
 
 #[tokio::test]
+async fn one_bound_holds_for_all_searches_and_reads_of_all_runs() {
+    for concurrency in [1, 3, 64] {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Arc::new(Shelf {
+            latency: Duration::from_millis(2),
+            ..Shelf::default()
+        });
+        let settings = ibid::config::Settings {
+            concurrency,
+            ..settings(dir.path())
+        };
+        let app = App::with(settings, parts(&shelf));
+        let one = app.start(question("cork")).await.unwrap();
+        let two = app.start(question("rye")).await.unwrap();
+        one.wait().await.unwrap();
+        two.wait().await.unwrap();
+        let most = shelf.most_out.load(Ordering::SeqCst);
+        match concurrency {
+            64 => assert!(most > 3, "without the bound more are out at once: {most}"),
+            bound => assert!(most <= bound as u64, "{most} of {bound}"),
+        }
+        assert_eq!(shelf.count(), 2 * CALLS);
+    }
+}
+
+#[tokio::test]
 async fn an_interrupted_run_resumes_with_no_answered_call_sent_again_and_the_same_report() {
     let whole = tempfile::tempdir().unwrap();
     let shelf = Arc::new(Shelf::default());

@@ -29,6 +29,9 @@ pub(crate) const QUERIES: u32 = 4;
 pub(crate) struct Shelf {
     /// Every call that was really sent, in order.
     pub(crate) sent: Mutex<Vec<String>>,
+    /// Calls that are out now, and the most that ever were.
+    pub(crate) out: AtomicU64,
+    pub(crate) most_out: AtomicU64,
     /// What each call takes.
     pub(crate) latency: Duration,
     /// The first so many calls fail.
@@ -48,9 +51,12 @@ impl Shelf {
                 .unwrap();
             bill.write_all(format!("{call}\n").as_bytes()).unwrap();
         }
+        let out = self.out.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_out.fetch_max(out, Ordering::SeqCst);
         if !self.latency.is_zero() {
             tokio::time::sleep(self.latency).await;
         }
+        self.out.fetch_sub(1, Ordering::SeqCst);
         let failing = &self.failing;
         let fail = failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
         match fail {
@@ -272,6 +278,7 @@ fn report(
         sections: Vec::new(),
         conflicts: Vec::new(),
         results: Vec::new(),
+        unlisted: false,
         open: Vec::new(),
         method: MethodNote {
             engines: vec!["shelf".to_owned()],

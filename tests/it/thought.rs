@@ -490,6 +490,46 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
     assert_eq!(journal.doubted(), [slow]);
 }
 
+/// A model that takes its time.
+struct Slow(u64);
+
+#[async_trait]
+impl LanguageModel for Slow {
+    fn name(&self) -> &str {
+        "scripted/slow"
+    }
+
+    async fn complete(&self, _: &Prompt) -> Result<Completion> {
+        tokio::time::advance(std::time::Duration::from_millis(self.0)).await;
+        Ok(Completion::said("forty-two"))
+    }
+
+    async fn stream(&self, prompt: &Prompt, _: Sink<'_>) -> Result<Completion> {
+        self.complete(prompt).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_model_call_is_taken_once_and_read_back_with_the_answer() {
+    let (report_fault, _faults) = tokio::sync::mpsc::channel(1);
+    let store = Arc::new(crate::memory::Events::default()) as Arc<dyn Store>;
+    let turns = Arc::new(tokio::sync::Semaphore::new(1));
+    let journal = Journal::open(run_id(), store, Budget::default(), turns, report_fault)
+        .await
+        .unwrap();
+    let journal = Arc::new(journal);
+    let slow = JournaledModel::new(Arc::new(Slow(1_200)) as _, Arc::clone(&journal));
+    let asked = Prompt::asking("plan", "What is six times nine?");
+    let first = slow.complete(&asked).await.unwrap();
+    assert_eq!(first.ms, Some(1_200));
+    // Somebody slower of the same name would say otherwise, if they were asked.
+    let slower = JournaledModel::new(Arc::new(Slow(9_000)) as _, journal);
+    assert_eq!(slower.complete(&asked).await.unwrap().ms, Some(1_200));
+    let other = Prompt::asking("plan", "And seven times nine?");
+    let streamed = slower.stream(&other, &mut |_: &str| ()).await.unwrap();
+    assert_eq!(streamed.ms, Some(9_000));
+}
+
 /// A model that is asked, says so, and never answers.
 #[derive(Default)]
 pub(crate) struct Silent(pub(crate) tokio::sync::Notify);

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use ibid::app::{App, Parts};
 use ibid::domain::{ModelRole, Question, StopReason};
-use ibid::record::{Event, Run};
+use ibid::record::{Event, Run, RunStatus};
 use ibid::seams::{Clock, LanguageModel, Mind, Models, Order};
+use ibid::surfaces::export::json;
 
 use crate::memory::question;
 use crate::stand_in::{Shelf, parts, settings};
@@ -118,5 +119,36 @@ async fn an_order_to_finish_ends_the_wait_for_models_within_a_wave() {
         let run = ended(running).await;
         assert_eq!(run.stop_reason, Some(StopReason::UserFinish));
         assert!(run.report.unwrap().claims().next().is_some());
+    }
+}
+
+#[tokio::test]
+async fn rounds_that_end_before_the_gate_passes_are_the_status_of_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Arc::new(Silent::default());
+    let app = app(dir.path(), &model, &[], 0);
+    for (wanted, status, word) in [
+        (
+            100,
+            RunStatus::MaxIterationsReached,
+            "max_iterations_reached",
+        ),
+        (1, RunStatus::Completed, "completed"),
+    ] {
+        let mut asked = asked(None);
+        asked.method.depth = 1;
+        asked.method.min_evidence_records = wanted;
+        asked.method.min_cited_records = wanted;
+        asked.method.completeness_threshold = 0.0;
+        let run = ended(app.start(asked).await.unwrap()).await;
+        assert_eq!(run.status, status);
+        assert_eq!(run.stop_reason, Some(StopReason::MaxIterations));
+        let object = json::result(&run, json::Subtype::Success, &Default::default(), true);
+        assert_eq!(object["status"], word);
+        let text = object["result"].as_str().unwrap();
+        assert!(text.contains("Stopped because the rounds were used up."));
+        let passed = status == RunStatus::Completed;
+        assert_eq!(text.contains("Evidence gate passed"), passed, "{text}");
+        assert_eq!(app.runs().await.unwrap()[0].status, status);
     }
 }

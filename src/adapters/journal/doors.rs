@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{Door, Journal, MODEL, RANK, READ, SEARCH, encode};
 use crate::domain::{Hit, Hits, Page, PageHash, Query, Vertical};
@@ -90,9 +91,8 @@ impl LanguageModel for JournaledModel {
 
     async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
         let asked = encode(&self.door.name, prompt)?;
-        self.journal
-            .call(&self.door, asked, self.inner.complete(prompt))
-            .await
+        let timed = timed(self.inner.complete(prompt));
+        self.journal.call(&self.door, asked, timed).await
     }
 
     async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {
@@ -104,13 +104,25 @@ impl LanguageModel for JournaledModel {
         };
         let answer = self
             .journal
-            .call(&self.door, asked, self.inner.stream(prompt, &mut hear))
+            .call(
+                &self.door,
+                asked,
+                timed(self.inner.stream(prompt, &mut hear)),
+            )
             .await;
         if let (Ok(it), false) = (&answer, told) {
             sink(&it.text);
         }
         answer
     }
+}
+
+/// The same answer with the time it took. It is written down with the answer and read back with it.
+async fn timed(answer: impl Future<Output = Result<Completion>>) -> Result<Completion> {
+    let asked = Instant::now();
+    let mut answer = answer.await?;
+    answer.ms = u64::try_from(asked.elapsed().as_millis()).ok();
+    Ok(answer)
 }
 
 /// A ranker whose calls are journaled. Texts are written down by their hash: they are in the journal as hits already.

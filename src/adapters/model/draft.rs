@@ -181,6 +181,7 @@ impl Draft {
             model: self.model.filter(|it| !it.is_empty()),
             refusal: self.refusal,
             citations: self.citations,
+            ms: None,
         }
     }
 }

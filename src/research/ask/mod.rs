@@ -86,7 +86,7 @@ pub async fn typed<T: DeserializeOwned>(
             return Err(useless(model, &prompt, &fault));
         }
         let short = completion.finish == Finish::Length;
-        ask_again(&mut prompt, &fault, short);
+        ask_again(&mut prompt, &fault, short)?;
     }
 }
 
@@ -141,14 +141,15 @@ fn words(completion: &Completion) -> &str {
 }
 
 /// The same again, with a line that names the fault.
-fn ask_again(prompt: &mut Prompt, fault: &str, short: bool) {
-    let shorter = if short { " Be much shorter." } else { "" };
+fn ask_again(prompt: &mut Prompt, fault: &str, short: bool) -> Result<()> {
+    let words = prompts::lines()?;
+    let shorter = if short { words.shorter.as_str() } else { "" };
+    let values = [("fault", fault), ("shorter", shorter)];
     if let Some(last) = prompt.messages.last_mut() {
-        last.text.push_str(&format!(
-            "\n\nAn earlier answer could not be used: {fault}.{shorter} Reply with the JSON alone, in the shape asked for."
-        ));
+        last.text.push_str(&prompts::fill(&words.again, &values));
     }
     prompt.temperature = prompt.temperature.map(|it| it.max(SECOND));
+    Ok(())
 }
 
 /// A fault if `answer` says what the example of the step's prompt says.

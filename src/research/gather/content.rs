@@ -7,36 +7,6 @@ use crate::research::prompts::{self, fill};
 use crate::research::read::Shelf;
 use crate::research::unaided::lexicon::{any_phrase, spaced};
 
-/// Words by which a question asks for code.
-const TECHNICAL: &[&str] = &[
-    "api",
-    "cli",
-    "code",
-    "command",
-    "compile",
-    "config",
-    "configure",
-    "css",
-    "docker",
-    "function",
-    "git",
-    "html",
-    "javascript",
-    "json",
-    "kubernetes",
-    "library",
-    "linux",
-    "python",
-    "regex",
-    "rust",
-    "script",
-    "sdk",
-    "sql",
-    "syntax",
-    "terraform",
-    "typescript",
-    "yaml",
-];
 /// Pieces of a list that are steps.
 const STEPS: usize = 2;
 
@@ -56,7 +26,7 @@ pub(super) fn hold(
     let lacks = match brief.kind {
         QuestionKind::Definition if !found.iter().any(|it| defines(it)) => Some(&words.definition),
         QuestionKind::HowTo if !tells_steps(&found, page) => Some(&words.steps),
-        _ if is_technical(brief) && !found.iter().any(|it| page(it).is_some_and(has_code)) => {
+        _ if brief.is_technical() && !found.iter().any(|it| page(it).is_some_and(has_code)) => {
             Some(&words.code)
         }
         _ => None,
@@ -109,15 +79,6 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
         listed || cues.is_some_and(|it| any_phrase(&text, it))
     };
     found.iter().filter(is_step).count() >= STEPS
-}
-
-fn is_technical(brief: &Brief) -> bool {
-    let words = brief.question.to_lowercase();
-    let mut words = words.split(|it: char| !it.is_alphanumeric());
-    matches!(
-        brief.kind,
-        QuestionKind::HowTo | QuestionKind::Definition | QuestionKind::Open
-    ) && words.any(|it| TECHNICAL.contains(&it))
 }
 
 fn has_code(page: &Page) -> bool {

@@ -244,6 +244,27 @@ words!(NothingWords {
     hint_no_pages: String,
 });
 
+words!(
+    /// Single lines of prompts, put in where they apply.
+    Lines {
+        tasks: String,
+        search_web: String,
+        fetch_url: String,
+        searches_made: String,
+        length: String,
+        more: String,
+        earlier: String,
+        again: String,
+        shorter: String,
+    }
+);
+
+/// The words of `lines.toml`.
+pub(crate) fn lines() -> Result<&'static Lines> {
+    static WORDS: OnceLock<std::result::Result<Lines, String>> = OnceLock::new();
+    parsed(&WORDS, include_str!("lines.toml"), "lines.toml")
+}
+
 /// The words of `plan.toml`.
 pub(crate) fn plan() -> Result<&'static PlanWords> {
     static WORDS: OnceLock<std::result::Result<PlanWords, String>> = OnceLock::new();

@@ -194,6 +194,7 @@ fn writing(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
             })
             .collect(),
         additional_directives: words.directives.clone(),
+        bibliography: true,
     })
 }
 

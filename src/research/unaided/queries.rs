@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::domain::words::{content_stems, tokens};
 use crate::domain::{
-    Brief, Endpoint, Item, Plan, Query, Question, SearchTask, Variation, Vertical, pubmed,
+    Brief, Endpoint, Expansion, Item, Plan, Query, Question, SearchTask, Variation, Vertical,
+    pubmed,
 };
 use crate::error::Result;
 use crate::research::prompts::{self, fill};
@@ -347,6 +348,58 @@ fn push(
         since: question.since.clone(),
         until: question.until.clone(),
     });
+}
+
+/// Other wordings of an item (row D3).
+const VARIATIONS: usize = 3;
+
+/// The queries of each item, made by code, without a call (row D3).
+pub(crate) fn expanded(brief: &Brief, plan: &Plan) -> Result<Vec<Expansion>> {
+    let of = |item: &Item| {
+        let all = variations(brief, item)?;
+        let by = |wanted: Variation| {
+            let found = all.iter().find(|it| it.0 == wanted);
+            found.map_or_else(|| item.query.clone(), |it| it.1.clone())
+        };
+        let original = by(Variation::Original);
+        // Of a short query some ways to vary it come to the same; the item in its own words does not.
+        let asks = item.asks.trim_end_matches(['?', '.', ' ']).to_owned();
+        let subject = item.terms.first().or(brief.subjects.first());
+        let headed = format!(
+            "{} {}",
+            subject.map_or("", String::as_str),
+            item.heading.to_lowercase()
+        );
+        let narrower = by(Variation::Narrower);
+        let specific = if narrower == original {
+            asks.clone()
+        } else {
+            narrower
+        };
+        let broader = by(Variation::Broader);
+        let mut other: Vec<String> = Vec::new();
+        for text in [
+            by(Variation::Rephrased),
+            asks,
+            headed,
+            broader.clone(),
+            specific.clone(),
+        ] {
+            let text = text.trim().to_owned();
+            if !text.is_empty() && text != original && !other.contains(&text) {
+                other.push(text);
+            }
+        }
+        other.truncate(VARIATIONS);
+        Ok(Expansion {
+            item: item.id,
+            original_query: original,
+            variations: other,
+            broad_query: broader,
+            specific_query: specific,
+        })
+    };
+    plan.items().iter().map(of).collect()
 }
 
 /// The item's query, then in other words, a step back, a step closer (row D3).

@@ -181,6 +181,9 @@ pub struct Output {
     /// One event a line as it happens, then that object
     #[arg(long, conflicts_with = "format")]
     pub jsonl: bool,
+    /// Progress on stderr as JSON, one object a line
+    #[arg(long, conflicts_with = "jsonl")]
+    pub progress_json: bool,
     /// Two-letter language of the answer
     #[arg(long, value_name = "LANG")]
     pub lang: Option<String>,

@@ -180,8 +180,13 @@ pub(super) fn question(
         settings,
         !folders.is_empty(),
     )?;
+    let mode = ask.turns.mode.unwrap_or(mode);
+    let mut method = settings.method.clone();
+    if let (Mode::Evidence, Some(rounds)) = (mode, loaded.rounds_of_evidence()) {
+        method.depth = rounds;
+    }
     let question = Question {
-        mode: ask.turns.mode.unwrap_or(mode),
+        mode,
         engines,
         budget: settings.budget,
         folders,
@@ -191,7 +196,7 @@ pub(super) fn question(
         until,
         lang: asked::lang("--lang", ask.output.lang.as_deref())?,
         models: settings.models.clone(),
-        ..Question::new(own.text.clone(), today.to_string(), settings.method.clone())
+        ..Question::new(own.text.clone(), today.to_string(), method)
     };
     said(question, own, ask, surroundings)
 }

@@ -17,7 +17,7 @@ use crate::app::{App, Progress, Running};
 use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Run, RunStatus};
+use crate::record::{Envelope, Run, RunStatus, ToolStory};
 use crate::surfaces::export::{self, Pages, json, markdown};
 
 /// Shows a run until it ends, then delivers what it made.
@@ -125,6 +125,8 @@ struct Screen {
     view: View,
     console: Console,
     jsonl: bool,
+    /// What `--progress-json` tells.
+    story: Option<ToolStory>,
     began: Instant,
     drawn: usize,
     frame: usize,
@@ -136,8 +138,13 @@ impl Screen {
     fn new(id: &RunId, output: &Output, console: Console, began: Instant) -> Screen {
         Screen {
             view: View::new(id.clone()),
-            console,
+            // Lines for a program have no block drawn around them.
+            console: Console {
+                live: console.live && !output.progress_json,
+                ..console
+            },
             jsonl: output.jsonl,
+            story: output.progress_json.then(ToolStory::default),
             began,
             drawn: 0,
             frame: 0,
@@ -151,6 +158,15 @@ impl Screen {
             let line = serde_json::to_string(event)
                 .map_err(|fault| Error::new(Kind::Internal, "writing an event").because(fault))?;
             self.console.line(&line)?;
+        }
+        if let Some(story) = &mut self.story {
+            if let Some(told) = story.heard(event) {
+                let line = serde_json::to_string(&told).map_err(|fault| {
+                    Error::new(Kind::Internal, "writing progress").because(fault)
+                })?;
+                self.console.tell(&line);
+            }
+            return Ok(());
         }
         if !self.console.quiet
             && !self.console.live

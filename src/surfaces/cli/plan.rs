@@ -16,6 +16,7 @@ use crate::domain::{Brief, Mode, Plan, Question, Strategy};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::plural;
+use crate::surfaces::export::plan::{broken_down, prose};
 
 /// A plan with all that is shown of it.
 pub(super) struct Shown {
@@ -74,8 +75,9 @@ pub(super) fn plan(
             made,
         };
         let as_json = wants_json(output);
+        let object = shown.json()?;
         let text = |paint: Paint| match as_json {
-            true => format!("{}\n", shown.json()),
+            true => format!("{object}\n"),
             false => shown.text(paint),
         };
         match &output.output {
@@ -151,21 +153,30 @@ impl Shown {
     }
 
     /// As one JSON object: what `ibid run --plan` reads, with what it may come to.
-    pub(super) fn json(&self) -> Value {
+    ///
+    /// # Errors
+    /// `Internal` where no queries can be made of it.
+    pub(super) fn json(&self) -> Result<Value> {
         let made = self.made.as_ref();
         let by = match made {
             Some(it) if it.failed.is_none() => "model",
             _ => "words",
         };
-        json!({
+        let mut object = json!({
             "type": "plan",
             "question": self.question.text,
             "brief": self.brief,
             "plan": self.plan,
+            "prose": prose(&self.brief, &self.plan),
             "estimate": self.estimate(),
             "made_by": by,
             "planner_failed": made.and_then(|it| it.failed.as_ref()),
-        })
+        });
+        let parts = broken_down(&self.question, &self.brief, &self.plan)?;
+        if let (Value::Object(object), Value::Object(parts)) = (&mut object, parts) {
+            object.extend(parts);
+        }
+        Ok(object)
     }
 
     /// As a file that a person edits.
@@ -217,6 +228,10 @@ impl Shown {
     /// For people, all of it.
     pub(super) fn whole(&self, paint: Paint) -> String {
         let mut out = self.scope(paint);
+        out += &format!("\n{}\n", paint.bold("In words"));
+        for paragraph in prose(&self.brief, &self.plan).split("\n\n") {
+            out += &format!("  {paragraph}\n");
+        }
         out += &format!("\n{}\n", paint.bold("A complete answer covers"));
         for it in self.plan.items() {
             out += &format!(
@@ -464,7 +479,7 @@ mod tests {
         );
         assert!(alone.contains("(it was away). The one made without a model takes over"));
         assert!(it.whole(Paint(false)).contains("Q1"));
-        assert_eq!(it.json()["planner_failed"], "it was away");
+        assert_eq!(it.json().unwrap()["planner_failed"], "it was away");
     }
 
     #[test]

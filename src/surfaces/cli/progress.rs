@@ -493,11 +493,13 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
             step,
             r#in,
             out,
+            ms,
             ..
         } if verbose => {
             let tokens = |it: &Option<u64>| it.map_or("?".to_owned(), |it| it.to_string());
+            let took = ms.map_or_else(String::new, |it| format!(", {:.1} s", it as f64 / 1000.0));
             format!(
-                "{} {}: {step}, {} tokens in, {} out",
+                "{} {}: {step}, {} tokens in, {} out{took}",
                 role.word(),
                 line(model),
                 tokens(r#in),

@@ -4,6 +4,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::console::{Paint, bare};
 use crate::domain::{Citation, Claim, Mode, Report};
 use crate::surfaces::export::escape::line;
+use crate::surfaces::export::framing;
 use crate::surfaces::export::markdown::{checks, file_name, local, plural, replaced, stopped};
 
 /// The report in lines of at most `width` columns. The exact words behind a number are left to
@@ -23,12 +24,22 @@ pub(super) fn report(it: &Report, paint: Paint, width: usize) -> String {
     page.text("", &page.paint.bold(&line(&it.title)));
     page.gap();
     short(&mut page, it);
+    if !it.short.is_empty() {
+        page.heading("Introduction");
+        page.text("", &framing::introduction(it, line));
+        page.gap();
+    }
     if !it.findings.is_empty() {
         page.heading("Key findings");
-        for finding in &it.findings {
-            let dots = finding.confidence.level.dots();
-            let text = page.sentence(&finding.claim);
-            page.text(&format!("{}  ", page.paint.cyan(dots)), &text);
+        for (heading, findings) in it.learnings() {
+            if let Some(heading) = heading {
+                page.text("", &page.paint.dim(heading));
+            }
+            for finding in findings {
+                let dots = finding.confidence.level.dots();
+                let text = page.sentence(&finding.claim);
+                page.text(&format!("{}  ", page.paint.cyan(dots)), &text);
+            }
         }
         page.gap();
     }
@@ -42,7 +53,14 @@ pub(super) fn report(it: &Report, paint: Paint, width: usize) -> String {
     }
     conflicts(&mut page, it);
     open(&mut page, it);
-    sources(&mut page, it);
+    if !it.short.is_empty() {
+        page.heading("Conclusion");
+        page.text("", &framing::conclusion(it));
+        page.gap();
+    }
+    if !it.unlisted {
+        sources(&mut page, it);
+    }
     let run: String = it.run.to_string();
     page.text(
         "",

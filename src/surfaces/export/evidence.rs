@@ -1,23 +1,36 @@
 //! What was found, without prose (row D1): how far each topic is covered, and the passages by source.
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::escape::{self, target};
-use crate::domain::{Coverage, CoverageRow, Report};
+use crate::domain::{Coverage, CoverageRow, Item, Plan, Report};
 
-/// `success`, `completeness`, the topics and the results, as row D1 names them.
-pub fn view(it: &Report, threshold: f32) -> Value {
+/// `success`, `completeness`, the topics and the results, as row D1 names them; beside them what the question was broken down
+/// into, as row D2 does, where the plan is known.
+pub fn view(it: &Report, plan: Option<&Plan>, threshold: f32) -> Value {
     let completeness = completeness(it);
     json!({
         "success": completeness >= threshold,
         "completeness": completeness,
         "original_query": it.question,
         "topics": it.coverage.iter().map(topic).collect::<Vec<_>>(),
+        "topic_queries": plan.map(topic_queries),
+        "complexity": plan.map(|it| it.complexity),
         "results": it.results.iter().map(|it| json!({
             "url": it.url, "title": it.title, "content": it.content, "score": it.score,
         })).collect::<Vec<_>>(),
     })
+}
+
+/// The first query of each topic, by the topic (row D2).
+pub fn topic_queries(plan: &Plan) -> Value {
+    let of = |it: &Item| (it.heading.clone(), it.query.clone().into());
+    plan.items()
+        .iter()
+        .map(of)
+        .collect::<Map<String, Value>>()
+        .into()
 }
 
 fn topic(it: &CoverageRow) -> Value {

@@ -3,7 +3,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Pages, evidence, passages};
 use crate::domain::{
-    Brief, Citation, Claim, Coverage, Mode, Page, Passage, Report, Source, StopReason, words,
+    Brief, Citation, Claim, Coverage, CoverageRow, ItemId, Mode, Page, Passage, Report, Source,
+    StopReason, words,
 };
 use crate::error::{Error, Kind};
 use crate::record::{Run, RunStatus};
@@ -68,7 +69,8 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "subtype": subtype.word(),
         "is_error": fault.is_some(),
         "run_id": run.id,
-        "status": run.status,
+        "trace_id": run.id.trace_id(),
+        "status": status(run),
         "stop_reason": run.stop_reason,
         "question": run.question.as_ref().map(|it| &it.text),
         "follows": run.question.as_ref().and_then(|it| it.follows.as_ref()).map(|it| &it.run),
@@ -91,6 +93,7 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
         "num_searches": usage.searches,
         "num_pages": usage.pages,
         "iterations_used": run.wave,
+        "metrics": run.metrics(),
         "judgement": run.judgement,
         "rating": run.rating,
     });
@@ -100,13 +103,21 @@ pub fn result(run: &Run, subtype: Subtype, pages: &Pages, quotes: bool) -> Value
     if let Some(report) = report.filter(|it| it.mode == Mode::Evidence) {
         let threshold = run.question.as_ref();
         let threshold = threshold.map_or(0.0, |it| it.method.completeness_threshold);
-        let view = evidence::view(report, threshold);
+        let view = evidence::view(report, run.plan.as_ref(), threshold);
         object.extend(view.as_object().cloned().unwrap_or_default());
     }
     if let Some(fault) = fault {
         object.insert("error".to_owned(), told(&fault));
     }
     out
+}
+
+/// A failed run is `error` in this object alone (row B8); everywhere else it is `failed`.
+fn status(run: &Run) -> Value {
+    match run.status {
+        RunStatus::Failed => "error".into(),
+        other => json!(other),
+    }
 }
 
 /// What helps where nothing that was read speaks to the question.
@@ -212,6 +223,22 @@ fn place(passage: &Passage, pages: &Pages) -> Option<std::ops::Range<usize>> {
         .map(|page| passage.code_points(page))
 }
 
+/// Characters of a snippet where no sentence of a source is cited.
+const SNIPPET: usize = 300;
+
+/// The sentence of the `n`-th source that is cited first, or the beginning of what was taken from it.
+fn snippet(report: &Report, n: usize, source: &Source) -> Option<String> {
+    let cited = passages(report).into_iter().find(|it| it.0 as usize == n);
+    let taken = || {
+        let excerpt = report.results.iter().find(|it| it.source == source.id)?;
+        Some(excerpt.content.chars().take(SNIPPET).collect())
+    };
+    match cited {
+        Some((_, passage)) => Some(passage.text().expose().to_owned()),
+        None => taken(),
+    }
+}
+
 fn sources(report: &Report) -> Vec<Value> {
     report
         .sources
@@ -222,6 +249,7 @@ fn sources(report: &Report) -> Vec<Value> {
             if let Some(object) = out.as_object_mut() {
                 object.insert("n".to_owned(), (at + 1).into());
                 object.insert("type".to_owned(), json!(it.kind));
+                object.insert("snippet".to_owned(), json!(snippet(report, at + 1, it)));
             }
             out
         })
@@ -238,26 +266,35 @@ fn checks(report: &Report) -> Value {
     })
 }
 
-/// Row B8: satisfied items, and gaps as `text - partial coverage`.
+/// Row B8: the ids of satisfied items, gaps as `Q3 - partial coverage`, how many there are of each, and what the ids stand for.
 fn coverage(run: &Run) -> Value {
     let rows = run
         .report
         .as_deref()
         .map_or(&run.coverage, |it| &it.coverage);
-    let satisfied: Vec<&str> = rows
+    let satisfied: Vec<ItemId> = rows
         .iter()
         .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
-        .map(|it| it.text.as_str())
+        .map(|it| it.id)
         .collect();
     let gaps: Vec<String> = rows
         .iter()
         .filter_map(|it| match it.state {
-            Coverage::Partial => Some(format!("{} - partial coverage", it.text)),
-            Coverage::Open => Some(format!("{} - no coverage", it.text)),
+            Coverage::Partial => Some(format!("{} - partial coverage", it.id)),
+            Coverage::Open => Some(format!("{} - no coverage", it.id)),
             Coverage::Covered | Coverage::Conflict => None,
         })
         .collect();
-    json!({"satisfied": satisfied, "gaps": gaps})
+    let items: Vec<Value> = rows
+        .iter()
+        .map(|it| json!({"id": it.id, "description": it.text, "coverage": it.state.judged(), "gap": it.gap}))
+        .collect();
+    json!({
+        "satisfied": satisfied,
+        "gaps": gaps,
+        "counts": CoverageRow::counts(rows),
+        "items": items,
+    })
 }
 
 fn conflicts(report: &Report) -> Vec<Value> {

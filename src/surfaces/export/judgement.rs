@@ -173,7 +173,7 @@ fn against(it: &Target) -> String {
         Some(n) if n >= 100.0 => format!("{n:.0} over {}", it.of),
         Some(n) => format!("{n:.2} over {}", it.of),
     };
-    format!("  {mark} {:<38} {measured} ({})", it.name, it.wanted)
+    format!("  {mark} {:<41} {measured} ({})", it.name, it.wanted)
 }
 
 /// `3 of 4`: never a bare share.

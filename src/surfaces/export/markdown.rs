@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::escape::{self, fragment, target};
-use super::passages;
+use super::{framing, passages};
 use crate::domain::{
     Citation, Claim, Conflict, Counted, Mode, Report, Source, SourceId, SourceKind, StopReason,
 };
@@ -40,6 +40,10 @@ pub fn article(it: &Report, quotes: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
     short_answer(&mut out, it, &notes);
+    if !it.short.is_empty() {
+        let text = framing::introduction(it, escape::markdown);
+        let _ = writeln!(out, "## Introduction\n\n{text}\n");
+    }
     findings(&mut out, it, &notes);
     for (nth, section) in it.sections.iter().enumerate() {
         let _ = writeln!(
@@ -55,6 +59,10 @@ pub fn article(it: &Report, quotes: bool) -> String {
     conflicts(&mut out, it, &notes);
     evidence_table(&mut out, it);
     not_established(&mut out, it);
+    if !it.short.is_empty() {
+        let text = framing::conclusion(it);
+        let _ = writeln!(out, "## Conclusion\n\n{text}\n");
+    }
     method(&mut out, it);
     sources(&mut out, it);
     notes.write(&mut out, it);
@@ -65,6 +73,8 @@ pub fn article(it: &Report, quotes: bool) -> String {
 struct Notes<'a> {
     passages: Vec<(u32, &'a crate::domain::Passage)>,
     shown: bool,
+    /// Whether there is a list of sources to lead to.
+    listed: bool,
 }
 
 impl<'a> Notes<'a> {
@@ -72,6 +82,7 @@ impl<'a> Notes<'a> {
         Notes {
             passages: passages(report),
             shown,
+            listed: !report.unlisted,
         }
     }
 
@@ -81,7 +92,10 @@ impl<'a> Notes<'a> {
         let mut before = None;
         for it in citations {
             if before != Some(it.n) {
-                let _ = write!(out, " [[{0}]](#src-{0})", it.n);
+                let _ = match self.listed {
+                    true => write!(out, " [[{0}]](#src-{0})", it.n),
+                    false => write!(out, " \\[{}\\]", it.n),
+                };
             }
             before = Some(it.n);
             let at = self
@@ -202,15 +216,16 @@ fn findings(out: &mut String, it: &Report, notes: &Notes<'_>) {
         return;
     }
     out.push_str("## Key findings\n\n");
-    for it in &it.findings {
-        let _ = writeln!(
-            out,
-            "- {} · {}",
-            sentence(&it.claim, notes),
-            it.confidence.level.dots()
-        );
+    for (heading, findings) in it.learnings() {
+        if let Some(heading) = heading {
+            let _ = writeln!(out, "### {heading}\n");
+        }
+        for it in findings {
+            let dots = it.confidence.level.dots();
+            let _ = writeln!(out, "- {} · {dots}", sentence(&it.claim, notes));
+        }
+        out.push('\n');
     }
-    out.push('\n');
 }
 
 fn conflicts(out: &mut String, it: &Report, notes: &Notes<'_>) {
@@ -310,7 +325,10 @@ fn work(report: &Report, citation: &Citation) -> String {
         Some(date) => escape::markdown(&format!("{}, {date}", it.title)),
         None => escape::markdown(&it.title),
     });
-    format!("[[{0}]](#src-{0}) {title}", citation.n)
+    match report.unlisted {
+        true => format!("\\[{}\\] {title}", citation.n),
+        false => format!("[[{0}]](#src-{0}) {title}", citation.n),
+    }
 }
 
 /// How many documents that could not be read are named.
@@ -451,7 +469,7 @@ pub fn checks(it: &Report) -> String {
 }
 
 fn sources(out: &mut String, it: &Report) {
-    if it.sources.is_empty() {
+    if it.sources.is_empty() || it.unlisted {
         return;
     }
     out.push_str("## Sources\n\n");

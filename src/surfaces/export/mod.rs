@@ -5,9 +5,11 @@ pub mod changes;
 pub mod cited;
 pub mod escape;
 pub mod evidence;
+pub mod framing;
 pub mod json;
 pub mod judgement;
 pub mod markdown;
+pub mod plan;
 
 use std::collections::BTreeMap;
 

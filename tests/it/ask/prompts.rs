@@ -328,6 +328,7 @@ fn write() {
             items: vec![ItemId::new(1)],
         }],
         additional_directives: vec!["Keep units.".to_owned()],
+        bibliography: true,
     };
     let evidence = evidence();
     let ask = WriteAsk {

@@ -3,9 +3,9 @@ use ibid::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, Counted, Coverage, CoverageRow, Effort, Evidence,
     EvidenceId, Finding, Gate, GateStatus, GateVerdict, IntakeDecision, Item, ItemId, ItemStatus,
-    Judgement, Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan, Quality,
-    Question, QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan, Side,
-    Source, SourceId, SourceKind, Stance, StopReason, Strategy, Team, Topic, UnitProgress,
+    Judgement, Learning, Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan,
+    Quality, Question, QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan,
+    Side, Source, SourceId, SourceKind, Stance, StopReason, Strategy, Team, Topic, UnitProgress,
     UnitStatus, Usage, Variation, Vertical, Vote, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
@@ -200,6 +200,7 @@ fn research() -> Vec<Event> {
             out: Some(240),
             cached: None,
             usd: Some(0.0031),
+            ms: Some(4200),
         },
         Event::StepUnaided {
             step: "weigh".to_owned(),
@@ -348,6 +349,7 @@ fn plan() -> Plan {
             items: vec![ItemId::new(1)],
         }],
         additional_directives: vec![],
+        bibliography: true,
     };
     Plan::new(vec![item], Complexity::Simple, writing).unwrap()
 }
@@ -483,6 +485,7 @@ fn report() -> Report {
             citations: claim(1).citations().to_vec(),
         }),
         findings: vec![Finding {
+            learning: Learning::Fact,
             claim: claim(2),
             confidence: mark(),
         }],
@@ -493,6 +496,7 @@ fn report() -> Report {
         }],
         conflicts: vec![conflict()],
         results: Vec::new(),
+        unlisted: false,
         open: vec![OpenPoint {
             item: Some(ItemId::new(1)),
             what: "who built the first".to_owned(),

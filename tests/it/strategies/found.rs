@@ -53,7 +53,7 @@ async fn evidence_is_given_without_prose_within_its_bounds_and_no_writer_is_aske
             assert!(page.text().expose().contains(first), "{first}");
         }
     }
-    let view = ibid::surfaces::export::evidence::view(&report, 0.7);
+    let view = ibid::surfaces::export::evidence::view(&report, None, 0.7);
     let done = view["completeness"].as_f64().unwrap();
     assert_eq!(view["success"], done >= 0.7);
     assert_eq!(

@@ -142,7 +142,7 @@ async fn researchers_of_a_wave_are_named_in_what_they_do_and_those_too_many_are_
             "{agent}: {own:?}"
         );
         assert!(
-            own.contains(&"search.prepared".to_owned()),
+            own.contains(&"search_preprocess".to_owned()),
             "{agent}: {own:?}"
         );
     }

@@ -2,6 +2,7 @@
 use ibid::domain::{ModelRole, Question};
 use ibid::record::{Event, Run};
 use ibid::seams::Order;
+use ibid::surfaces::export::json;
 use serde_json::json;
 
 use super::{Scripted, well};
@@ -44,6 +45,10 @@ async fn researched(asked: Question, reply: Option<&[&str]>) -> (Run, Vec<Event>
     (run, events.into_iter().map(|it| it.event).collect())
 }
 
+fn final_object(run: &Run) -> serde_json::Value {
+    json::result(run, json::Subtype::Success, &Default::default(), true)
+}
+
 fn asked(clarify: bool) -> Question {
     Question {
         clarify,
@@ -54,6 +59,13 @@ fn asked(clarify: bool) -> Question {
 #[tokio::test]
 async fn the_person_is_asked_back_and_what_they_say_counts() {
     let (run, events) = researched(asked(true), Some(&["The bottle stoppers, please."])).await;
+    let object = final_object(&run);
+    assert_eq!(object["follow_up_questions"], json!([OPEN]));
+    let combined = object["combined_prompt"].as_str().unwrap();
+    assert!(
+        combined.contains("What is cork?") && combined.contains("The bottle stoppers, please."),
+        "{combined}"
+    );
     let brief = run.brief.unwrap();
     assert_eq!(brief.clarified[0].question, OPEN);
     let said = brief.clarified[0].answer.as_deref();
@@ -92,6 +104,12 @@ async fn nobody_is_asked_who_did_not_want_to_be() {
         !events
             .iter()
             .any(|it| matches!(it, Event::ClarifyAsked { .. }))
+    );
+    let object = final_object(&run);
+    assert_eq!(
+        object["combined_prompt"],
+        json!(null),
+        "nobody said anything"
     );
     // What was left open is on record all the same.
     assert_eq!(run.brief.unwrap().clarified[0].question, OPEN);

@@ -191,9 +191,7 @@ impl PlanAsk<'_> {
         let kind = serde_json::to_value(self.kind).unwrap_or_default();
         let tasks = match self.tasks {
             0 => String::new(),
-            most => format!(
-                "- search_tasks: the first 1 to {most} searches, each with query (2 to 7 words), endpoint (/search for the web, /scholar for papers, /news), num_results (10 unless there is a reason) and reasoning\n"
-            ),
+            most => prompts::fill(&prompts::lines()?.tasks, &[("most", &most.to_string())]),
         };
         prompt(
             "plan",

@@ -8,6 +8,7 @@ use super::{
 use crate::domain::{CoverageRow, ItemId, SearchTask};
 use crate::error::Result;
 use crate::research::ask::template::{one_line, untrusted};
+use crate::research::prompts::{self, fill};
 use crate::seams::Prompt;
 
 /// Longest topic or thought, characters.
@@ -228,15 +229,18 @@ impl ResearchAsk<'_> {
     /// `Internal` if its file cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let mut actions = vec!["fetch_url", "think", "finish"];
-        let mut tools =
-            format!("- fetch_url: read 1 to {MOST_PAGES} of the hits, by their numbers in pages");
+        let words = prompts::lines()?;
+        let mut tools = fill(&words.fetch_url, &[("most", &MOST_PAGES.to_string())]);
         let mut searches = String::new();
         if let Some((made, most)) = self.searches {
             actions.insert(0, "search_web");
-            searches = format!(", {made} of {most} searches");
-            tools = format!(
-                "- search_web: 1 to {MOST_QUERIES} searches of 2 to 7 words in queries: short and broad first, then narrower\n{tools}"
+            let counts = [("made", made.to_string()), ("most", most.to_string())];
+            searches = fill(
+                &words.searches_made,
+                &counts.each_ref().map(|it| (it.0, it.1.as_str())),
             );
+            let search = fill(&words.search_web, &[("most", &MOST_QUERIES.to_string())]);
+            tools = format!("{search}\n{tools}");
         }
         let note = object(&[("text", text()), ("findings", list(&whole_number(), 5))]);
         let schema = object(&[

@@ -8,6 +8,7 @@ use super::{
 use crate::domain::{EvidenceId, WritingPlan};
 use crate::error::Result;
 use crate::research::ask::template::{one_line, untrusted};
+use crate::research::prompts::{self, fill};
 use crate::seams::Prompt;
 
 /// Longest answer, characters (row E2).
@@ -122,9 +123,18 @@ impl WriteAsk<'_> {
                 .map(|it| format!("{}: {}", one_line(&it.title), one_line(&it.guidance))),
         );
         let most = self.plan.sections.len().clamp(1, 12);
-        let length = self
-            .words
-            .map_or(String::new(), |it| format!(" At most {it} words in all."));
+        let lines = prompts::lines()?;
+        let length = self.words.map_or(String::new(), |it| {
+            fill(&lines.length, &[("words", &it.to_string())])
+        });
+        let more = match self.most_more {
+            0 => "[]".to_owned(),
+            most => fill(&lines.more, &[("most", &most.to_string())]),
+        };
+        let earlier = match self.earlier {
+            "" => String::new(),
+            draft => fill(&lines.earlier, &[("draft", &untrusted("draft", draft))]),
+        };
         prompt(
             "write",
             object(&[
@@ -140,29 +150,10 @@ impl WriteAsk<'_> {
                 ("evidence", &fenced(self.evidence)),
                 ("language", self.language),
                 ("length", &length),
-                ("more", &self.may_ask()),
-                ("earlier", &self.revised()),
+                ("more", &more),
+                ("earlier", &earlier),
             ],
         )
-    }
-
-    fn may_ask(&self) -> String {
-        match self.most_more {
-            0 => "[]".to_owned(),
-            most => format!(
-                "at most {most} searches of 2 to 7 words for what the report needs and the evidence lacks; mostly []"
-            ),
-        }
-    }
-
-    fn revised(&self) -> String {
-        match self.earlier {
-            "" => String::new(),
-            draft => format!(
-                "An earlier draft, to be revised with all the evidence:\n{}\n\n",
-                untrusted("draft", draft)
-            ),
-        }
     }
 
     /// The searches that the answer asks for, as far as they can be sent: those in `more`, and those that it put into

@@ -1,0 +1,81 @@
+//! What frames a report (row E2): how it begins and how it ends. Nothing of it is a claim about the matter; all of it is counted
+//! or stands in the record of the run.
+use super::markdown::plural;
+use crate::domain::{CoverageRow, Report};
+
+/// The introduction: what a complete answer was taken to say, and how to read what follows. `shown` makes the words of a plan
+/// fit for where they are shown.
+pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
+    let asked: Vec<String> = it
+        .coverage
+        .iter()
+        .map(|row| sentence(&shown(row.text.trim())))
+        .collect();
+    let wanted = match asked.len() {
+        0 => String::new(),
+        1 => format!(" A complete answer says one thing: {}", asked[0]),
+        n => format!(" A complete answer says {n} things: {}", asked.join(" ")),
+    };
+    let by_code = it.method.unaided.iter().any(|step| step == "write");
+    let words = match by_code {
+        true => "The sentences below are those of the sources themselves",
+        false => {
+            "The sentences below were written from those of the sources, and checked against them"
+        }
+    };
+    format!(
+        "Asked on {}.{wanted} {words}; each number in brackets leads to the exact words.",
+        it.date
+    )
+}
+
+/// The conclusion: how much of a complete answer there is, on how many sources, and where they disagree.
+pub fn conclusion(it: &Report) -> String {
+    let counts = CoverageRow::counts(&it.coverage);
+    let total = it.coverage.len() as u64;
+    let sources = plural(it.sources.len() as u64, "source", "sources");
+    let mut out = match total {
+        0 => format!("The answer rests on {sources}."),
+        _ if u64::from(counts.satisfied) == total => {
+            let all = match total {
+                1 => "what a complete answer says".to_owned(),
+                2 => "both points of a complete answer".to_owned(),
+                n => format!("all {n} points of a complete answer"),
+            };
+            format!("The {sources} cited here answer {all}.")
+        }
+        _ => {
+            let part = |n: u32, how: &str| (n > 0).then(|| format!("{n} {how}"));
+            let parts: Vec<String> = [
+                part(counts.partial, "in part"),
+                part(counts.unsatisfied, "not at all"),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            format!(
+                "Of the {} of a complete answer, the {sources} cited here answer {}, {}.",
+                plural(total, "point", "points"),
+                match counts.satisfied {
+                    0 => "none in full".to_owned(),
+                    n => n.to_string(),
+                },
+                parts.join(" and ")
+            )
+        }
+    };
+    if !it.conflicts.is_empty() {
+        out += &format!(
+            " They disagree on {}, shown with both sides.",
+            plural(it.conflicts.len() as u64, "point", "points")
+        );
+    }
+    out
+}
+
+fn sentence(text: &str) -> String {
+    match text.chars().last() {
+        Some('.' | '?' | '!' | '…') | None => text.to_owned(),
+        Some(_) => format!("{text}."),
+    }
+}

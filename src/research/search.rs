@@ -422,7 +422,7 @@ mod tests {
                 format!(
                     "{} {}",
                     it.0,
-                    it.1.replace("https://", "").replace(".example/", "")
+                    it.1.replace("https://", "").replace(".example", "")
                 )
             })
             .collect();

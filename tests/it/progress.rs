@@ -234,6 +234,7 @@ async fn whole_run() -> Vec<Envelope> {
     log.emit(Event::RunCreated {
         question: question.clone(),
         version: VERSION,
+        owner: None,
     });
     log.emit(Event::RunStarted {});
     let id = crate::memory::run_id();

@@ -6,18 +6,17 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, GetTaskResult, JsonObject, ProgressNotificationParam};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::said::{covered, id, progress, result, section, summary, task, told, worded};
 use super::{Answer, Mcp, fault, made};
 use crate::app::Filter;
-use crate::domain::{Coverage, Hit, Report, RunId};
+use crate::domain::{Hit, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Run, RunStatus};
 use crate::seams::Order;
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
-use crate::surfaces::export::cited::cited;
 use crate::surfaces::export::json::Subtype;
 use crate::surfaces::export::{self, audit, json as shown, markdown};
 
@@ -31,7 +30,7 @@ const WAIT: Duration = Duration::from_secs(20);
 const BEAT: Duration = Duration::from_secs(5);
 
 /// Seconds after which to ask again.
-const POLL: u64 = 5;
+pub(super) const POLL: u64 = 5;
 
 /// Longest text of a result, characters: about 6,000 tokens.
 const LONGEST: usize = 20_000;
@@ -45,7 +44,7 @@ const FOUND: usize = 10;
 const KNOWN: usize = 1_000;
 
 /// What a tool has to say: structured, and whether it is a fault.
-type Said = Result<Value>;
+pub(super) type Said = Result<Value>;
 
 impl Mcp {
     pub(super) async fn call(
@@ -458,146 +457,6 @@ fn tasks(context: &RequestContext<RoleServer>) -> bool {
     context
         .client_capabilities()
         .is_some_and(|it| it.supports_tasks())
-}
-
-fn task(run: &Run) -> Value {
-    let status = match run.status {
-        RunStatus::Pending | RunStatus::InProgress => "working",
-        RunStatus::Cancelled => "cancelled",
-        // A run that failed has a result, too: the reason.
-        _ => "completed",
-    };
-    json!({
-        "taskId": run.id,
-        "status": status,
-        "statusMessage": progress(run),
-        "createdAt": run.started_at,
-        "lastUpdatedAt": run.updated_at,
-        "ttlMs": null,
-        "pollIntervalMs": POLL * 1000,
-    })
-}
-
-/// One line on how far a run is.
-fn progress(run: &Run) -> String {
-    let items = run.coverage.len();
-    let done = run
-        .coverage
-        .iter()
-        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
-        .count();
-    let mut out = format!(
-        "{} searches · {} pages · coverage {done}/{items}",
-        run.searches, run.pages
-    );
-    if run.wave > 0 {
-        out = format!("wave {} · {out}", run.wave);
-    }
-    if let Some(usd) = run.usage.usd.filter(|it| *it > 0.0) {
-        out.push_str(&format!(" · ${usd:.2}"));
-    }
-    out
-}
-
-fn covered(run: &Run) -> String {
-    let done = run
-        .coverage
-        .iter()
-        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
-        .count();
-    format!("{done}/{}", run.coverage.len())
-}
-
-/// The short answer, with its marks.
-fn summary(report: &Report) -> String {
-    if report.mode == crate::domain::Mode::Answer {
-        return cited(report).0;
-    }
-    let text = report.short.iter().map(|it| {
-        let marks: String = it
-            .citations()
-            .iter()
-            .map(|it| format!(" [{}]", it.n))
-            .collect();
-        format!("{}{marks}", it.text())
-    });
-    text.collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-        .take(1_500)
-        .collect()
-}
-
-fn section(report: &Report, wanted: &str) -> Result<String> {
-    let nth = wanted
-        .strip_prefix("section:")
-        .and_then(|it| it.parse::<usize>().ok());
-    let found = nth.and_then(|it| report.sections.get(it.wrapping_sub(1)));
-    let Some(section) = found else {
-        return Err(Error::new(
-            Kind::Usage,
-            "part must be summary, full, evidence, sources or section:N",
-        )
-        .hint(format!("there are {} sections", report.sections.len())));
-    };
-    let sentences = section.paragraphs.iter().map(|it| {
-        let each = it.iter().map(|it| {
-            let marks: String = it
-                .citations()
-                .iter()
-                .map(|it| format!(" [{}]", it.n))
-                .collect();
-            format!("{}{marks}", it.text())
-        });
-        each.collect::<Vec<_>>().join(" ")
-    });
-    Ok(format!(
-        "## {}\n\n{}",
-        section.title,
-        sentences.collect::<Vec<_>>().join("\n\n")
-    ))
-}
-
-/// A name for a hit that is the same each time it is found.
-fn id(hit: &Hit) -> String {
-    let what = format!("{}\n{}", hit.url, hit.doc_id.as_deref().unwrap_or_default());
-    format!("s_{}", hex::encode(&Sha256::digest(what.as_bytes())[..8]))
-}
-
-/// A tool's result: structured, and as text for hosts that read no other.
-fn result(said: Said) -> Value {
-    match said {
-        Ok(value) => json!({
-            "content": [{"type": "text", "text": value.to_string()}],
-            "structuredContent": value,
-            "isError": false,
-        }),
-        Err(fault) => {
-            let inside = !matches!(
-                fault.kind(),
-                Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted
-            );
-            let text = match (inside, fault.help()) {
-                (true, _) => "the server cannot do this just now".to_owned(),
-                (false, Some(hint)) => format!("{}; {hint}", fault.chain()),
-                (false, None) => fault.chain(),
-            };
-            json!({"content": [{"type": "text", "text": text}], "isError": true})
-        }
-    }
-}
-
-fn told(said: Said) -> Answer<CallToolResponse> {
-    Ok(CallToolResponse::Complete(made(result(said))?))
-}
-
-/// The contract of `search` and `fetch`: one text that holds the JSON, and nothing else.
-fn worded(said: Said) -> Answer<CallToolResponse> {
-    let mut it = result(said);
-    if let Some(it) = it.as_object_mut() {
-        it.remove("structuredContent");
-    }
-    Ok(CallToolResponse::Complete(made(it)?))
 }
 
 /// The arguments of a call.

@@ -5,6 +5,7 @@
 mod calls;
 pub mod hosts;
 mod library;
+mod said;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -11,7 +11,7 @@ use super::exit::Stop;
 use crate::error::{Error, Kind, Result};
 
 /// Commands as people look for them. A test holds this against the commands there are.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Ask",
         &[
@@ -26,6 +26,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),
+    ("Server", &["admin", "store"]),
     (
         "Setup",
         &["init", "engines", "config", "doctor", "completions", "man"],

@@ -1,13 +1,15 @@
 //! The only place that knows adapters and research: opens the doors, starts, resumes and follows runs.
+mod accounts;
 mod check;
 mod container;
+pub mod copying;
 pub mod discover;
 pub mod engines;
 mod errand;
 mod folders;
 pub mod given;
 mod judging;
-mod lock;
+mod keeping;
 mod machine;
 pub mod meaning;
 pub mod models;
@@ -19,6 +21,7 @@ mod replay;
 mod running;
 mod sitting;
 mod timely;
+mod traces;
 pub mod trials;
 mod turns;
 pub mod web;
@@ -33,12 +36,11 @@ use tokio::task::JoinSet;
 
 use crate::adapters::folder;
 use crate::adapters::journal::{Journal, Tape};
-use crate::adapters::store::{SqliteStore, database};
 use crate::config::Settings;
 use crate::domain::{Brief, Owner, Page, PageHash, Plan, Question, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
-use crate::seams::{Log, Order, RunRow, Store, crash_point};
+use crate::seams::{Hold, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
 pub use crate::adapters::journal::Taken;
@@ -54,17 +56,18 @@ pub use replay::{Fork, Replayed};
 pub use running::Running;
 pub use turns::Planned;
 
-use lock::RunLock;
+use keeping::Kept;
 use sitting::Sitting;
 
 /// Everything Ibid can do, for any surface.
 ///
 /// Nothing is opened before it is needed: a command without a run makes no store.
 pub struct App {
-    settings: Settings,
+    settings: Arc<Settings>,
     parts: Parts,
-    store: OnceCell<Arc<SqliteStore>>,
+    kept: Arc<OnceCell<Kept>>,
     at_once: Arc<Semaphore>,
+    owner: Option<Owner>,
 }
 
 /// What is to be done, and with what.
@@ -86,9 +89,23 @@ impl App {
     pub fn with(settings: Settings, parts: Parts) -> App {
         App {
             at_once: Arc::new(Semaphore::new(settings.concurrency.max(1))),
-            settings,
+            settings: Arc::new(settings),
             parts,
-            store: OnceCell::new(),
+            kept: Arc::default(),
+            owner: None,
+        }
+    }
+
+    /// The same app as `owner` may use it: runs of others are not there, and what is begun is theirs. It works with
+    /// the same store, the same doors and the same bounds.
+    #[must_use]
+    pub fn as_owner(&self, owner: &Owner) -> App {
+        App {
+            settings: Arc::clone(&self.settings),
+            parts: self.parts.clone(),
+            kept: Arc::clone(&self.kept),
+            at_once: Arc::clone(&self.at_once),
+            owner: Some(owner.clone()),
         }
     }
 
@@ -116,7 +133,7 @@ impl App {
     /// # Errors
     /// Those of [`App::start`]; `Internal` where there is a run of this id.
     pub async fn start_as(&self, run: RunId, question: Question) -> Result<Running> {
-        self.start_for(None, run, question).await
+        self.start_for(self.owner.clone(), run, question).await
     }
 
     /// As [`App::start_as`], for `owner`, who is written down with the question.
@@ -157,7 +174,7 @@ impl App {
         tape: Option<Arc<Tape>>,
     ) -> Result<Running> {
         let store = self.store().await?;
-        let lock = RunLock::need(&self.settings.data_dir, &run)?;
+        let lock = self.need(&run).await?;
         let log = self.log(&run, &store, &[]);
         let events = log.follow();
         log.emit(Event::RunCreated {
@@ -184,7 +201,7 @@ impl App {
     /// `NotFound` for an unknown run, `Transient` when a process works on it already.
     pub async fn resume(&self, run: &RunId) -> Result<Running> {
         let store = self.known(run).await?;
-        let lock = RunLock::need(&self.settings.data_dir, run)?;
+        let lock = self.need(run).await?;
         // An earlier sitting in this process may have been dropped with a write on its way.
         store.drain().await?;
         let past = store.events(run, 0).await?;
@@ -218,8 +235,8 @@ impl App {
 
     async fn sit(
         &self,
-        store: Arc<SqliteStore>,
-        lock: RunLock,
+        store: Arc<dyn Store>,
+        lock: Box<dyn Hold>,
         log: Arc<Log>,
         events: broadcast::Receiver<Envelope>,
         work: Work,
@@ -234,7 +251,7 @@ impl App {
         let (report_fault, faults) = mpsc::channel(1);
         let journal = Journal::open(
             run.clone(),
-            Arc::clone(&store) as Arc<dyn Store>,
+            Arc::clone(&store),
             question.budget,
             Arc::clone(&self.at_once),
             report_fault,
@@ -344,8 +361,14 @@ impl App {
     }
 
     /// Whether some process works on this run just now.
-    pub fn live(&self, run: &RunId) -> bool {
-        RunLock::held(&self.settings.data_dir, run)
+    ///
+    /// # Errors
+    /// `Transient` where who knows that cannot be reached.
+    pub async fn live(&self, run: &RunId) -> Result<bool> {
+        match self.store_if_any().await? {
+            Some(_) => self.locks().await?.held(run).await,
+            None => Ok(false),
+        }
     }
 
     /// Leaves an order for a run, whichever process works on it. A cancel of a run nobody works on
@@ -356,7 +379,7 @@ impl App {
     pub async fn order(&self, run: &RunId, order: Order) -> Result<()> {
         let store = self.known(run).await?;
         let lock = match order {
-            Order::Cancel => RunLock::take(&self.settings.data_dir, run)?,
+            Order::Cancel => self.locks().await?.take(run).await?,
             Order::Finish | Order::Reply(_) | Order::Approve(_) => None,
         };
         store.drain().await?;
@@ -475,50 +498,6 @@ impl App {
     pub async fn folders(&self) -> Result<Vec<(PathBuf, u64, u64)>> {
         let cache_dir = self.settings.cache_dir.clone();
         folders::off_thread(move || folder::indexed(&cache_dir)).await
-    }
-
-    /// Looks for damage in the store: its file, or `None` where there is no store yet.
-    ///
-    /// # Errors
-    /// `Setup` with what is damaged or cannot be opened.
-    pub async fn check_store(&self) -> Result<Option<PathBuf>> {
-        let Some(store) = self.store_if_any().await? else {
-            return Ok(None);
-        };
-        store.integrity_check().await?;
-        Ok(Some(store.path().to_owned()))
-    }
-
-    fn log(&self, run: &RunId, store: &Arc<SqliteStore>, past: &[Envelope]) -> Arc<Log> {
-        let store = Arc::clone(store) as Arc<dyn Store>;
-        let clock = Arc::clone(&self.parts.clock);
-        Arc::new(Log::resume(run.clone(), store, clock, past))
-    }
-
-    /// The store, made where there is none.
-    async fn store(&self) -> Result<Arc<SqliteStore>> {
-        let open = async || {
-            let store = SqliteStore::open(&self.settings.data_dir).await?;
-            Ok(Arc::new(store))
-        };
-        self.store.get_or_try_init(open).await.cloned()
-    }
-
-    /// The store, if there is one: looking must not make it.
-    async fn store_if_any(&self) -> Result<Option<Arc<SqliteStore>>> {
-        let there = self.store.initialized() || database(&self.settings.data_dir).exists();
-        match there {
-            true => self.store().await.map(Some),
-            false => Ok(None),
-        }
-    }
-
-    /// The store that holds `run`, if any.
-    async fn known(&self, run: &RunId) -> Result<Arc<SqliteStore>> {
-        self.store_if_any().await?.ok_or_else(|| {
-            Error::new(Kind::NotFound, format!("there is no run {run}"))
-                .hint("see `ibid ls` for the ids of your runs")
-        })
     }
 }
 

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::lock::RunLock;
 use super::sitting::note;
 use super::{App, Tally};
 use crate::adapters::journal::{Journal, JournaledModel};
-use crate::adapters::store::SqliteStore;
 use crate::domain::{Budget, Judgement, ModelRole, Question, Rating, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run};
 use crate::research::judge;
-use crate::seams::{LanguageModel, Mind, Store};
+use crate::seams::{Hold, LanguageModel, Mind, Store};
 
 impl App {
     /// Judges an ended run with the judge of the settings, where there is one, and keeps what it says as an event of the
@@ -39,7 +37,7 @@ impl App {
         let (report_fault, mut faults) = mpsc::channel(1);
         let journal = Journal::open(
             run.clone(),
-            Arc::clone(&store) as Arc<dyn Store>,
+            Arc::clone(&store),
             Budget::default(),
             Arc::clone(&self.at_once),
             report_fault,
@@ -117,7 +115,7 @@ impl App {
     async fn looking_back(
         &self,
         run: &RunId,
-    ) -> Result<(Arc<SqliteStore>, Vec<Envelope>, RunLock)> {
+    ) -> Result<(Arc<dyn Store>, Vec<Envelope>, Box<dyn Hold>)> {
         let store = self.known(run).await?;
         let past = store.events(run, 0).await?;
         let unended = || {
@@ -127,7 +125,7 @@ impl App {
         if !Run::of(run.clone(), &past).status.ended() {
             return Err(unended());
         }
-        let lock = RunLock::need(&self.settings.data_dir, run)?;
+        let lock = self.need(run).await?;
         // Somebody may have added to it before the lock was ours.
         store.drain().await?;
         let past = store.events(run, 0).await?;
@@ -138,10 +136,10 @@ impl App {
     async fn add(
         &self,
         run: &RunId,
-        store: &Arc<SqliteStore>,
+        store: &Arc<dyn Store>,
         past: &[Envelope],
         event: Event,
-        lock: RunLock,
+        lock: Box<dyn Hold>,
     ) -> Result<()> {
         // A log takes an event that was told before for one told again. Thumbs up, down and up again are three
         // events, so only the last one counts as told.

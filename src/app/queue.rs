@@ -10,11 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::App;
-use super::lock::RunLock;
 use crate::domain::{Owner, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, VERSION};
-use crate::seams::{RunRow, Step, Store as _};
+use crate::seams::{RunRow, Step};
 
 /// How long a run that could not be worked on rests before it is tried again, at first and at most.
 const REST: Duration = Duration::from_secs(1);
@@ -170,7 +169,7 @@ impl Queue {
         let mut found = 0;
         // Newest first as listed; the oldest has waited longest.
         for row in self.app.runs().await?.into_iter().rev() {
-            if row.status.ended() || self.app.live(&row.run_id) {
+            if row.status.ended() || self.app.live(&row.run_id).await? {
                 continue;
             }
             let past = self.app.events(&row.run_id, 0).await?;
@@ -384,7 +383,7 @@ impl App {
         }
         let question = self.frozen(question)?;
         let store = self.store().await?;
-        let lock = RunLock::need(&self.settings.data_dir, &run)?;
+        let lock = self.need(&run).await?;
         let log = self.log(&run, &store, &[]);
         log.emit(Event::RunCreated {
             question,
@@ -403,7 +402,7 @@ impl App {
     /// `Transient` where another process works on it after all; those of the store.
     pub async fn give_up(&self, run: &RunId, fault: &Error) -> Result<()> {
         let store = self.known(run).await?;
-        let lock = RunLock::need(&self.settings.data_dir, run)?;
+        let lock = self.need(run).await?;
         store.drain().await?;
         let past = store.events(run, 0).await?;
         if !crate::record::Run::of(run.clone(), &past).status.ended() {

@@ -12,7 +12,7 @@ use crate::adapters::store::new_private_dir;
 use crate::domain::{Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run, RunStatus};
-use crate::seams::{Cast, Mind, Models, PageReader, Ranker, SearchProvider, StepState, Store};
+use crate::seams::{Cast, Mind, Models, PageReader, Ranker, SearchProvider, StepState};
 
 /// A recording told again.
 #[derive(Debug)]
@@ -92,7 +92,8 @@ impl App {
         let tape = Arc::new(recording.tape(true));
         let doors = told_again(recording, &tape)?;
         let scratch = Scratch::make(self.parts.chance.bits())?;
-        let mut settings = self.settings.clone();
+        let mut settings = (*self.settings).clone();
+        settings.store_url = None;
         settings.data_dir.clone_from(&scratch.0);
         let app = App::with(settings, self.parts.clone());
         let (run, question) = (recording.run.clone(), recording.question.clone());

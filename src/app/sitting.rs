@@ -9,7 +9,6 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, watch};
 
-use super::lock::RunLock;
 use super::parts::{Doors, Research};
 use super::timely::Timely;
 use super::turns;
@@ -22,8 +21,8 @@ use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
 use crate::seams::{
-    Cast, Chance, Clock, Egress, LanguageModel, Log, Order, PageReader, SearchProvider, Store,
-    World, crash_point,
+    Cast, Chance, Clock, Egress, Hold, LanguageModel, Log, Order, PageReader, SearchProvider,
+    Store, World, crash_point,
 };
 
 /// How often what was told is made durable and orders are looked for, at the least.
@@ -42,7 +41,7 @@ pub(super) struct Sitting {
     pub(super) research: Research,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) chance: Arc<dyn Chance>,
-    pub(super) lock: RunLock,
+    pub(super) lock: Box<dyn Hold>,
     /// How far the preparation is; `None` when there is none, or no more.
     pub(super) preparing: watch::Sender<Option<Progress>>,
 }
@@ -91,7 +90,7 @@ impl Sitting {
         let end = tokio::select! {
             biased;
             Some(fault) = faults.recv() => return Err(fault),
-            stopped = keep_up(&self.run, &self.log, &*self.store, &self.finish, &self.doors.egress) => stopped?,
+            stopped = keep_up(&self.run, &*self.lock, &self.log, &*self.store, &self.finish, &self.doors.egress) => stopped?,
             outcome = AssertUnwindSafe(story).catch_unwind() => match outcome {
                 Ok(Ok(report)) => End::Report(Box::new(report)),
                 Ok(Err(fault)) if fault.kind() == Kind::Cancelled => {
@@ -231,8 +230,12 @@ async fn same_places(run: &RunId, journal: &Journal, noted: &Cast, now: &Cast) {
 
 /// Makes what is told durable as it comes, and an order to finish known to those who wait for models;
 /// returns when somebody cancels the run.
+///
+/// # Errors
+/// When the store fails, or another process has the run now.
 async fn keep_up(
     run: &RunId,
+    lock: &dyn Hold,
     log: &Log,
     store: &dyn Store,
     finish: &AtomicBool,
@@ -240,6 +243,13 @@ async fn keep_up(
 ) -> Result<End> {
     loop {
         tokio::time::sleep(BEAT).await;
+        if !lock.kept() {
+            return Err(Error::new(
+                Kind::Transient,
+                format!("run {run} was taken over by another process"),
+            )
+            .hint(format!("see how far it is with `ibid show {run}`")));
+        }
         log.flush().await?;
         note(run, store, egress).await?;
         let orders = store.orders(run).await?;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::origin::{Found, Origin, judge};
-use super::value::{Given, Kind as Takes, Value};
+use super::value::{Given, Kind as Takes, Secret, Value};
 use super::{SETTINGS, Setting, Settings, effort, file};
 use crate::error::{Error, Kind, Result};
 
@@ -102,6 +102,13 @@ impl Resolved {
 
     pub(super) fn is_set(&self, name: &str) -> bool {
         *self.get(name) == Value::Bool(true)
+    }
+
+    pub(super) fn secret(&self, name: &str) -> Option<Secret> {
+        match self.get(name) {
+            Value::Secret(it) if !it.trim().is_empty() => Some(Secret::new(it.trim())),
+            _ => None,
+        }
     }
 
     pub(super) fn word(&self, name: &str) -> &str {

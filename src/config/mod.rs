@@ -23,12 +23,17 @@ use crate::error::Result;
 pub use layers::{Flag, Loaded, Resolved, Surroundings};
 pub use origin::Origin;
 pub use table::{SETTINGS, Setting};
+pub use value::Secret;
 
 /// Every setting, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Where `ibid.db` lives.
     pub data_dir: PathBuf,
+    /// The PostgreSQL where runs are kept, if not there.
+    pub store_url: Option<Secret>,
+    /// How long runs are kept after their end, days; for ever without.
+    pub retention_days: Option<u32>,
     /// Where folder indexes live.
     pub cache_dir: PathBuf,
     /// Folders that are always searched.
@@ -272,6 +277,8 @@ impl Settings {
         let count = |name| u32::try_from(values.whole(name).unwrap_or(0)).unwrap_or(u32::MAX);
         Settings {
             data_dir: values.path("data_dir"),
+            store_url: values.secret("store.url"),
+            retention_days: values.whole("retention_days").map(|it| it as u32),
             cache_dir: values.path("cache_dir"),
             folders: values.list("folders").iter().map(PathBuf::from).collect(),
             globs: values.list("globs").to_vec(),

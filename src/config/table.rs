@@ -263,6 +263,10 @@ pub static SETTINGS: &[Setting] = &[
         "Memory one PDF, DOCX or EPUB may take, bytes"),
     setting("data_dir", Kind::Path, BY_XDG, &[],
         "Where runs are kept (`ibid.db`); `$XDG_DATA_HOME/ibid` unless set"),
+    setting("store.url", Kind::Secret, "", &["DATABASE_URL"],
+        "Where runs are kept instead, for many users or machines: `postgres://user:password@host/database`; shown to nobody"),
+    setting("retention_days", Kind::MaybeWhole(1, 36_500), "none", &[],
+        "How long runs are kept after their end, days; `ibid admin purge` forgets older ones"),
     setting("cache_dir", Kind::Path, BY_XDG, &[],
         "Where folder indexes, vectors and what came from the web are kept; `$XDG_CACHE_HOME/ibid` unless set"),
 ];

@@ -48,6 +48,28 @@ pub enum Value {
     Secret(String),
 }
 
+/// A setting that is used and never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// What must not be shown.
+    pub fn new(words: impl Into<String>) -> Secret {
+        Secret(words.into())
+    }
+
+    /// The words themselves, for who needs them.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("set")
+    }
+}
+
 /// What was found in a layer, not judged yet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {

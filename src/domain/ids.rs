@@ -25,6 +25,20 @@ impl RunId {
         RunId(format!("r_{}", ulid::Ulid::from_parts(unix_ms, chance)))
     }
 
+    /// The same number in the form of a UUID, as tools know a run: `trace_id`.
+    pub fn uuid(&self) -> String {
+        let number = ulid::Ulid::from_string(self.0.trim_start_matches("r_"));
+        let hex = format!("{:032x}", number.map_or(0, |it| it.0));
+        let parts = [
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..],
+        ];
+        parts.join("-")
+    }
+
     /// The id as people type it.
     pub fn as_str(&self) -> &str {
         &self.0

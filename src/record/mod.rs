@@ -3,10 +3,12 @@ mod event;
 mod metrics;
 mod tally;
 mod tool;
+mod tool_trace;
 mod trace;
 
 pub use event::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 pub use metrics::{ByKind, Metrics};
 pub use tally::{Tally, Target};
 pub use tool::{ToolProgress, ToolStory};
+pub use tool_trace::{ToolTrace, plain, scrubbed};
 pub use trace::{Run, RunStatus};

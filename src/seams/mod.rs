@@ -1,6 +1,7 @@
 //! The doors to the world. Everything that can fail, cost or lie comes through one of these.
 //!
 //! Each contract stands in the trait's doc comment; one test suite runs against every implementation.
+mod accounts;
 mod cast;
 mod chance;
 mod crash;
@@ -10,6 +11,7 @@ mod meaning;
 mod model;
 mod models;
 mod store;
+mod traces;
 
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertic
 use crate::error::Result;
 use crate::record::FailReason;
 
+pub use accounts::{Account, Accounts, Audited, Org, Remembered, Spent, Token, User};
 pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
@@ -30,7 +33,8 @@ pub use model::{
     ToolCall,
 };
 pub use models::{Mind, Models};
-pub use store::{Answered, Order, RunRow, Step, StepState, Store};
+pub use store::{Answered, Hold, Locks, Order, RunRow, Step, StepState, Store};
+pub use traces::Traces;
 
 /// Finds where something might be said.
 ///

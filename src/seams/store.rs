@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -6,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Approval, Owner, Page, PageHash, RunId, Traffic, Usage, Vote};
 use crate::error::Result;
 use crate::record::{Envelope, RunStatus};
+
+use super::traces::Traces;
 
 /// One line of `ibid ls`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,7 +98,7 @@ pub enum Order {
 /// a run are kept in `seq` order without gaps; appending a `seq` that is there already is an error.
 /// A store that cannot write says so with kind `Setup` (full disk, read-only) and loses nothing.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait Store: Traces {
     /// Adds events to a run, which begins with its first.
     async fn append(&self, run: &RunId, events: &[Envelope]) -> Result<()>;
     /// The events of a run after `seq`, in order. An unknown run is `NotFound`.
@@ -139,4 +142,39 @@ pub trait Store: Send + Sync {
     async fn order(&self, run: &RunId, order: Order) -> Result<()>;
     /// The orders left for a run, oldest first.
     async fn orders(&self, run: &RunId) -> Result<Vec<Order>>;
+
+    /// The pages that a run holds, by hash.
+    async fn held(&self, run: &RunId) -> Result<Vec<PageHash>>;
+    /// The address of every page, those kept last first.
+    async fn addresses(&self) -> Result<Vec<(PageHash, String)>>;
+    /// Waits for every write that was asked for before, also those whose caller went away.
+    async fn drain(&self) -> Result<()>;
+    /// Looks for damage. What is damaged is a fault of kind `Setup`.
+    async fn check(&self) -> Result<()>;
+    /// Where it is, for people: a file, or a server and its database. Never a password.
+    fn place(&self) -> String;
+    /// The same store as `owner` may see and change it: runs of others are not there, and a run that is
+    /// begun through it must be theirs. Pages are reached through the runs that hold them.
+    fn as_owner(&self, owner: &Owner) -> Arc<dyn Store>;
+}
+
+/// Sees to it that one process works on a run at a time, on whichever machine.
+///
+/// Contract: of all who take a run, one has it until its [`Hold`] is dropped or its process is gone.
+#[async_trait]
+pub trait Locks: Send + Sync {
+    /// Takes a run; `None` when it is worked on already.
+    async fn take(&self, run: &RunId) -> Result<Option<Box<dyn Hold>>>;
+    /// Whether somebody works on a run.
+    async fn held(&self, run: &RunId) -> Result<bool>;
+}
+
+/// A run that is held: let go when dropped.
+pub trait Hold: Send + Sync {
+    /// Whether it is still held. It may be lost where what keeps it is reached over a network.
+    fn kept(&self) -> bool {
+        true
+    }
+    /// Lets go of a run that has ended, and takes away what marked it.
+    fn retire(self: Box<Self>);
 }

@@ -5,6 +5,7 @@
     reason = "in a test a panic is the report"
 )]
 
+mod accounts;
 mod addresses;
 mod ask;
 mod batch;
@@ -13,6 +14,7 @@ mod cli;
 mod commands;
 mod config;
 mod confined;
+mod copying;
 mod crash;
 mod crash_program;
 mod dependencies;
@@ -34,6 +36,7 @@ mod model;
 mod newcomer;
 mod outside;
 mod peers;
+mod postgres;
 mod progress;
 mod read_command;
 mod recordings;
@@ -48,4 +51,5 @@ mod strategies;
 mod thought;
 mod tidy;
 mod timely;
+mod traces;
 mod turns;

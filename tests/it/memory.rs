@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ibid::domain::words::content_stems;
 use ibid::domain::{
-    Block, BlockKind, Effort, Hit, Hits, Method, Page, PageDraft, PageHash, Query, Question,
+    Block, BlockKind, Effort, Hit, Hits, Method, Owner, Page, PageDraft, PageHash, Query, Question,
     Report, RunId, Team, Traffic, Untrusted, Vertical, Work,
 };
-use ibid::record::{Envelope, Event};
+use ibid::record::{Envelope, Event, ToolTrace};
 use ibid::seams::{
     FrozenClock, Go, Log, Order, PageReader, Ranker, RunRow, SearchProvider, SeededChance,
-    Steering, Step, StepState, Store, World,
+    Steering, Step, StepState, Store, Traces, World,
 };
 use ibid::{Error, Kind, Result};
 
@@ -212,6 +212,41 @@ impl Store for Events {
         Ok(())
     }
     async fn orders(&self, _run: &RunId) -> Result<Vec<Order>> {
+        Ok(Vec::new())
+    }
+    async fn held(&self, _run: &RunId) -> Result<Vec<PageHash>> {
+        Ok(Vec::new())
+    }
+    async fn addresses(&self) -> Result<Vec<(PageHash, String)>> {
+        Ok(Vec::new())
+    }
+    async fn drain(&self) -> Result<()> {
+        Ok(())
+    }
+    async fn check(&self) -> Result<()> {
+        Ok(())
+    }
+    fn place(&self) -> String {
+        "memory".to_owned()
+    }
+    fn as_owner(&self, _: &Owner) -> Arc<dyn Store> {
+        let events = self.0.lock().unwrap().clone();
+        Arc::new(Events(Mutex::new(events)))
+    }
+}
+
+#[async_trait]
+impl Traces for Events {
+    async fn create_trace(&self, _: &ToolTrace) -> Result<()> {
+        Ok(())
+    }
+    async fn write_trace(&self, _: &ToolTrace) -> Result<()> {
+        Ok(())
+    }
+    async fn trace(&self, id: &str) -> Result<ToolTrace> {
+        Err(Error::new(Kind::NotFound, id))
+    }
+    async fn traces(&self, _: &str, _: Option<&str>) -> Result<Vec<ToolTrace>> {
         Ok(Vec::new())
     }
 }

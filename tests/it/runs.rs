@@ -137,7 +137,7 @@ async fn a_run_is_worked_on_by_one_at_a_time() {
     let fault = app.resume(&running.id).await.err().unwrap();
     assert_eq!(fault.kind(), Kind::Transient);
     assert!(fault.help().unwrap().contains("ibid finish"));
-    assert!(app.live(&running.id));
+    assert!(app.live(&running.id).await.unwrap());
 }
 
 #[tokio::test]

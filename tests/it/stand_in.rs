@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use ibid::app::{App, Doors, Parts};
-use ibid::config::Settings;
+use ibid::config::{Secret, Settings};
 use ibid::domain::{
     Block, BlockKind, Budget, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
     Evidence, EvidenceId, Gate, GateVerdict, Hit, Hits, ItemId, Method, MethodNote, Mode, Page,
@@ -335,6 +335,8 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         serve: Default::default(),
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),
+        store_url: None,
+        retention_days: None,
         cache_dir: data_dir.join("cache"),
         folders: Vec::new(),
         allow_net: Vec::new(),
@@ -381,6 +383,15 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
         }),
         plan: Arc::new(|_| Err(Error::new(Kind::Internal, "no plan here"))),
     }
+}
+
+/// The same on the PostgreSQL behind `url`.
+pub(crate) fn app_on(data_dir: &Path, shelf: &Arc<Shelf>, url: &str) -> App {
+    let settings = Settings {
+        store_url: Some(Secret::new(url)),
+        ..settings(data_dir)
+    };
+    App::with(settings, parts(shelf))
 }
 
 pub(crate) fn app(data_dir: &Path, shelf: &Arc<Shelf>) -> App {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ibid::Kind;
 use ibid::adapters::store::{SqliteStore, database};
-use ibid::domain::RunId;
+use ibid::domain::{Owner, RunId, Traffic};
 use ibid::record::{Envelope, Event, Phase, RunStatus, VERSION};
 use ibid::seams::{Answered, Order, Step, StepState, Store};
 use serde_json::json;
@@ -25,6 +25,16 @@ macro_rules! promises {
                 super::$name(super::sqlite(dir.path()).await.as_ref()).await;
             })*
         }
+
+        mod postgres_keeps {
+            use ibid::adapters::store::PostgresStore;
+
+            $(#[tokio::test]
+            async fn $name() {
+                let Some(url) = crate::postgres::database().await else { return };
+                super::$name(&PostgresStore::open(&url).await.unwrap()).await;
+            })*
+        }
     };
 }
 
@@ -41,6 +51,10 @@ promises!(
     pages_while_any_run_holds_them,
     orders_oldest_first,
     writes_apart_when_one_of_them_is_refused,
+    the_pages_of_a_run_and_where_they_are_from,
+    the_rows_of_an_owner_from_everybody_else,
+    no_run_that_is_begun_in_the_name_of_another,
+    a_page_from_who_holds_it_in_no_run,
 );
 
 fn run(n: u64) -> RunId {
@@ -260,6 +274,135 @@ async fn writes_apart_when_one_of_them_is_refused(store: &dyn Store) {
         assert_eq!(outcome.is_err(), n % 3 == 0, "write {n}: {outcome:?}");
     }
     assert_eq!(store.steps(&run).await.unwrap().len(), 13);
+}
+
+async fn the_pages_of_a_run_and_where_they_are_from(store: &dyn Store) {
+    let (one, two) = (begun(store, 1).await, begun(store, 2).await);
+    let pages = ["https://a.test", "https://b.test"].map(|it| page(it, &format!("Of {it}.")));
+    for page in &pages {
+        store.keep_page(&one, page).await.unwrap();
+    }
+    let mut held = pages.iter().map(|it| it.hash().clone()).collect::<Vec<_>>();
+    held.sort();
+    assert_eq!(store.held(&one).await.unwrap(), held);
+    assert!(store.held(&two).await.unwrap().is_empty());
+    let latest = pages.iter().rev();
+    let told = latest.map(|it| (it.hash().clone(), it.url.clone()));
+    assert_eq!(store.addresses().await.unwrap(), told.collect::<Vec<_>>());
+}
+
+fn owner(user: &str, org: Option<&str>) -> Owner {
+    Owner {
+        user: user.to_owned(),
+        org: org.map(str::to_owned),
+    }
+}
+
+fn owned(run: &RunId, owner: &Owner) -> Envelope {
+    Envelope {
+        event: Event::RunCreated {
+            question: question("why?"),
+            version: VERSION,
+            owner: Some(owner.clone()),
+        },
+        ..event(run, 1)
+    }
+}
+
+async fn the_rows_of_an_owner_from_everybody_else(store: &dyn Store) {
+    let ann = owner("ann", Some("acme"));
+    let run = run(1);
+    let mine = store.as_owner(&ann);
+    mine.append(&run, &[owned(&run, &ann)]).await.unwrap();
+    mine.intend(&run, &step("a")).await.unwrap();
+    let kept = page("https://a.test", "Words.");
+    mine.settle_page(&run, "a", &answered("x"), &kept)
+        .await
+        .unwrap();
+    mine.order(&run, Order::Finish).await.unwrap();
+    let sent = [("a.test".to_owned(), Traffic::default())].into();
+    mine.note_traffic(&run, &sent).await.unwrap();
+    assert_eq!(mine.runs().await.unwrap()[0].owner, Some(ann.clone()));
+    assert_eq!(mine.events(&run, 0).await.unwrap().len(), 1);
+    assert_eq!(mine.page(kept.hash()).await.unwrap().as_ref(), Some(&kept));
+    // Nobody's run: of a time when the program served one person.
+    begun(store, 2).await;
+    assert_eq!(store.runs().await.unwrap().len(), 2);
+    assert_eq!(mine.runs().await.unwrap().len(), 1);
+    let others = [
+        owner("bob", Some("acme")),
+        owner("ann", Some("other")),
+        owner("ann", None),
+        owner("", None),
+    ];
+    for other in &others {
+        let theirs = store.as_owner(other);
+        let not_found =
+            |it: ibid::Error| assert_eq!(it.kind(), Kind::NotFound, "{other:?}: {it:?}");
+        not_found(theirs.events(&run, 0).await.unwrap_err());
+        not_found(theirs.remove(&run).await.unwrap_err());
+        not_found(theirs.order(&run, Order::Cancel).await.unwrap_err());
+        not_found(theirs.intend(&run, &step("b")).await.unwrap_err());
+        not_found(theirs.settle(&run, "a", &answered("y")).await.unwrap_err());
+        not_found(theirs.keep_page(&run, &kept).await.unwrap_err());
+        not_found(theirs.note_traffic(&run, &sent).await.unwrap_err());
+        assert!(theirs.append(&run, &[event(&run, 2)]).await.is_err());
+        assert!(theirs.runs().await.unwrap().is_empty());
+        assert!(theirs.steps(&run).await.unwrap().is_empty());
+        assert!(theirs.orders(&run).await.unwrap().is_empty());
+        assert!(theirs.traffic(&run).await.unwrap().is_empty());
+        assert!(theirs.held(&run).await.unwrap().is_empty());
+        assert!(theirs.addresses().await.unwrap().is_empty());
+        assert_eq!(theirs.recall(&run, "a").await.unwrap(), None);
+        assert_eq!(theirs.page(kept.hash()).await.unwrap(), None);
+    }
+    assert_eq!(store.events(&run, 0).await.unwrap().len(), 1);
+    assert_eq!(store.orders(&run).await.unwrap(), [Order::Finish]);
+    mine.remove(&run).await.unwrap();
+    assert_eq!(store.runs().await.unwrap().len(), 1);
+}
+
+async fn no_run_that_is_begun_in_the_name_of_another(store: &dyn Store) {
+    let (ann, bob) = (owner("ann", None), owner("bob", None));
+    let run = run(1);
+    let theirs = store.as_owner(&bob);
+    assert!(theirs.append(&run, &[owned(&run, &ann)]).await.is_err());
+    assert!(theirs.append(&run, &[event(&run, 1)]).await.is_err());
+    assert!(store.runs().await.unwrap().is_empty());
+    // Writes of several owners that share a commit stay apart.
+    let runs: Vec<RunId> = (10..30).map(self::run).collect();
+    let writes = runs.iter().enumerate().map(|(n, run)| {
+        let (own, other) = if n % 2 == 0 {
+            (&ann, &bob)
+        } else {
+            (&bob, &ann)
+        };
+        let (mine, named) = (store.as_owner(own), if n % 5 == 0 { other } else { own });
+        let first = owned(run, named);
+        async move { mine.append(run, &[first]).await }
+    });
+    let outcomes = futures_util::future::join_all(writes).await;
+    for (n, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(outcome.is_err(), n % 5 == 0, "run {n}: {outcome:?}");
+    }
+    assert_eq!(store.as_owner(&ann).runs().await.unwrap().len(), 8);
+    assert_eq!(store.as_owner(&bob).runs().await.unwrap().len(), 8);
+}
+
+async fn a_page_from_who_holds_it_in_no_run(store: &dyn Store) {
+    let (ann, bob) = (owner("ann", None), owner("bob", None));
+    let shared = page("https://a.test", "Both read this.");
+    for (n, owner) in [(1, &ann), (2, &bob)] {
+        let (run, mine) = (run(n), store.as_owner(owner));
+        mine.append(&run, &[owned(&run, owner)]).await.unwrap();
+        mine.keep_page(&run, &shared).await.unwrap();
+    }
+    // What one of them forgets stays for the other, and is out of reach for the first.
+    let mine = store.as_owner(&ann);
+    mine.remove(&run(1)).await.unwrap();
+    assert_eq!(mine.page(shared.hash()).await.unwrap(), None);
+    let theirs = store.as_owner(&bob).page(shared.hash()).await.unwrap();
+    assert_eq!(theirs, Some(shared));
 }
 
 #[tokio::test]

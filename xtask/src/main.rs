@@ -6,6 +6,10 @@
     clippy::print_stderr,
     reason = "a chore says what it does, on the terminal of the person who runs it"
 )]
+#[path = "../../tests/it/postgres/server.rs"]
+#[allow(dead_code, reason = "tests restart it, chores do not")]
+mod server;
+
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -15,14 +19,25 @@ struct Tool {
     program: &'static str,
     package: &'static str,
     what_for: &'static str,
+    /// Whether it is here already.
+    there: fn() -> bool,
 }
 
 /// What tests need beyond Rust.
-const TOOLS: &[Tool] = &[Tool {
-    program: "pdftotext",
-    package: "poppler-utils",
-    what_for: "compares our reading of PDFs with another reader's",
-}];
+const TOOLS: &[Tool] = &[
+    Tool {
+        program: "pdftotext",
+        package: "poppler-utils",
+        what_for: "compares our reading of PDFs with another reader's",
+        there: || on_path("pdftotext"),
+    },
+    Tool {
+        program: "postgres",
+        package: "postgresql",
+        what_for: "keeps runs of many users and machines",
+        there: || server::installed().is_some(),
+    },
+];
 
 const USAGE: &str = "usage: cargo xtask test [ARGUMENTS OF THE TEST RUNNER…]";
 
@@ -43,6 +58,19 @@ fn main() -> ExitCode {
 
 fn test(args: &[String]) -> ExitCode {
     bring(TOOLS);
+    // One server for all tests, each with a database of its own; it is gone with this function.
+    let postgres = match server::Server::start() {
+        Some(Ok(it)) => Some(it),
+        Some(Err(fault)) => {
+            eprintln!("xtask: PostgreSQL does not start: {fault}");
+            return ExitCode::FAILURE;
+        }
+        None => None,
+    };
+    let with_postgres = |command: &mut Command| match &postgres {
+        Some(it) => run(command.env("IBID_TEST_POSTGRES", it.url())),
+        None => run(command),
+    };
     // One command form for everyone: another set of packages or features would build the
     // dependencies a second time.
     let nextest = Command::new("cargo-nextest")
@@ -56,7 +84,7 @@ fn test(args: &[String]) -> ExitCode {
     } else {
         &["test", "--workspace", "--no-fail-fast"]
     };
-    if !run(cargo().args(runner).args(args)) {
+    if !with_postgres(cargo().args(runner).args(args)) {
         return ExitCode::FAILURE;
     }
     // nextest leaves out the examples in documentation.
@@ -68,7 +96,7 @@ fn test(args: &[String]) -> ExitCode {
 
 /// Installs the packages of missing tools where that is possible, and says so where it is not.
 fn bring(tools: &[Tool]) {
-    let missing: Vec<&Tool> = tools.iter().filter(|it| !on_path(it.program)).collect();
+    let missing: Vec<&Tool> = tools.iter().filter(|it| !(it.there)()).collect();
     if missing.is_empty() {
         return;
     }

@@ -1,31 +1,15 @@
-//! What SQLite says, in terms of what the operator can do.
-use std::path::Path;
-
+//! A fault of a write, in terms of what the operator can do.
 use crate::error::{Error, Kind};
 
 /// A fault that several callers of one commit must hear of, each as an [`Error`] of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Fault {
-    kind: Kind,
-    doing: String,
-    cause: Option<String>,
-    hint: Option<&'static str>,
+    pub(super) kind: Kind,
+    pub(super) doing: String,
+    pub(super) cause: Option<String>,
+    pub(super) hint: Option<&'static str>,
     /// Whether one write broke a rule of the schema: its neighbours in the commit are innocent.
     pub(super) of_one: bool,
-}
-
-/// Primary result codes of SQLite (<https://www.sqlite.org/rescode.html>).
-mod code {
-    pub(super) const PERM: u32 = 3;
-    pub(super) const BUSY: u32 = 5;
-    pub(super) const LOCKED: u32 = 6;
-    pub(super) const READONLY: u32 = 8;
-    pub(super) const IOERR: u32 = 10;
-    pub(super) const CORRUPT: u32 = 11;
-    pub(super) const FULL: u32 = 13;
-    pub(super) const CANTOPEN: u32 = 14;
-    pub(super) const CONSTRAINT: u32 = 19;
-    pub(super) const NOTADB: u32 = 26;
 }
 
 impl Fault {
@@ -40,18 +24,6 @@ impl Fault {
         }
     }
 
-    /// What `fault` means for the database at `path`.
-    pub(super) fn of(path: &Path, doing: &str, fault: &sqlx::Error) -> Fault {
-        let (kind, hint) = advice(primary_code(fault));
-        Fault {
-            kind,
-            doing: format!("{doing} {}", path.display()),
-            cause: Some(fault.to_string()),
-            hint,
-            of_one: primary_code(fault) == Some(code::CONSTRAINT),
-        }
-    }
-
     pub(super) fn error(&self) -> Error {
         let mut error = Error::new(self.kind, self.doing.clone());
         if let Some(cause) = &self.cause {
@@ -61,43 +33,5 @@ impl Fault {
             error = error.hint(hint);
         }
         error
-    }
-}
-
-/// Whether somebody else holds the database just now.
-pub(super) fn busy(fault: &sqlx::Error) -> bool {
-    matches!(primary_code(fault), Some(code::BUSY | code::LOCKED))
-}
-
-fn primary_code(fault: &sqlx::Error) -> Option<u32> {
-    let code: u32 = fault.as_database_error()?.code()?.parse().ok()?;
-    Some(code & 0xff)
-}
-
-fn advice(code: Option<u32>) -> (Kind, Option<&'static str>) {
-    match code {
-        Some(code::FULL) => (
-            Kind::Setup,
-            Some("free some disk space; nothing was lost, `ibid resume` goes on"),
-        ),
-        Some(code::IOERR) => (
-            Kind::Setup,
-            Some(
-                "check the disk and its free space; nothing acknowledged was lost, `ibid resume` goes on",
-            ),
-        ),
-        Some(code::READONLY | code::CANTOPEN | code::PERM) => (
-            Kind::Setup,
-            Some("make the data directory writable, or name another with `IBID_DATA_DIR`"),
-        ),
-        Some(code::CORRUPT | code::NOTADB) => (
-            Kind::Setup,
-            Some("the file is damaged or not Ibid's: move it away, or restore it from a backup"),
-        ),
-        Some(code::BUSY | code::LOCKED) => (
-            Kind::Transient,
-            Some("another process is writing to it; try again"),
-        ),
-        _ => (Kind::Internal, None),
     }
 }

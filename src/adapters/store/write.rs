@@ -1,19 +1,60 @@
-//! What each write does inside the transaction it shares with others.
-//!
-//! Each looks before it writes: a refusal leaves nothing half done, so that the other writes of the
-//! same commit need no savepoint.
+//! What is asked of a store, and what every store makes of it alike.
 use std::collections::BTreeMap;
 
-use sqlx::{Row, SqliteConnection};
+use tokio::sync::oneshot;
 
 use super::fault::Fault;
-use crate::domain::{PageHash, RunId, Traffic};
-use crate::error::Kind;
+use crate::domain::{Owner, Page, PageHash, RunId, Traffic};
+use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run};
 use crate::seams::{Order, RunRow, Step, StepState};
 
 /// Version of the JSON in `steps`: raised when an answer's shape changes its meaning.
-const STEP_SCHEMA: i64 = 1;
+pub(super) const STEP_SCHEMA: i64 = 1;
+
+/// Of whom a write or a read is: of everybody, or of one owner alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope(pub(super) Option<Owner>);
+
+impl Scope {
+    pub(super) fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// User and organisation as statements take them: no user is everybody, no organisation an empty one.
+    pub(super) fn words(&self) -> (Option<String>, String) {
+        match &self.0 {
+            Some(it) => (Some(it.user.clone()), it.org.clone().unwrap_or_default()),
+            None => (None, String::new()),
+        }
+    }
+
+    /// Whether a run of `owner` is within it.
+    pub(super) fn admits(&self, owner: Option<&Owner>) -> bool {
+        let of = |it: &Owner| (it.user.clone(), it.org.clone().unwrap_or_default());
+        self.0.is_none() || self.0.as_ref().map(of) == owner.map(of)
+    }
+}
+
+/// A write, and within what it must stay.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) scope: Scope,
+    pub(super) write: Write,
+}
+
+impl Asked {
+    /// Whether it may leave more rows in sight than its scope has.
+    pub(super) fn widens(&self) -> bool {
+        matches!(self.write, Write::Remove(_))
+    }
+}
+
+/// A write and who waits for it.
+pub(super) struct Request {
+    pub(super) asked: Asked,
+    pub(super) done: oneshot::Sender<std::result::Result<(), Fault>>,
+}
 
 /// One write.
 #[derive(Debug)]
@@ -29,11 +70,53 @@ pub(super) enum Write {
     Nothing,
 }
 
+impl Write {
+    /// The run it is of.
+    pub(super) fn run(&self) -> Option<&RunId> {
+        match self {
+            Write::Append(run, ..)
+            | Write::Intend(run, _)
+            | Write::Settle(run, ..)
+            | Write::Keep(run, _)
+            | Write::Order(run, _)
+            | Write::Traffic(run, _)
+            | Write::Remove(run) => Some(run),
+            Write::Nothing => None,
+        }
+    }
+
+    pub(super) fn append(run: &RunId, events: &[Envelope]) -> Result<Write> {
+        let bodies = events
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<std::result::Result<Vec<_>, _>>()
+            .map_err(|it| Error::new(Kind::Internal, "writing an event as JSON").because(it))?;
+        Ok(Write::Append(run.clone(), events.to_vec(), bodies))
+    }
+
+    pub(super) fn settle(run: &RunId, key: &str, state: &StepState, page: Option<Kept>) -> Write {
+        Write::Settle(run.clone(), key.to_owned(), state.clone(), page)
+    }
+}
+
 /// A page as it will stand in its row.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) hash: PageHash,
     pub(super) body: String,
+    pub(super) url: String,
+}
+
+impl Kept {
+    pub(super) fn of(page: &Page) -> Result<Kept> {
+        let body = serde_json::to_string(page)
+            .map_err(|it| Error::new(Kind::Internal, "writing a page as JSON").because(it))?;
+        Ok(Kept {
+            hash: page.hash().clone(),
+            body,
+            url: page.url.replace('\0', ""),
+        })
+    }
 }
 
 /// Why a write did not happen.
@@ -48,84 +131,16 @@ impl From<sqlx::Error> for Failed {
     }
 }
 
-fn refused<T>(kind: Kind, why: String) -> Result<T, Failed> {
+pub(super) fn refused<T>(kind: Kind, why: String) -> std::result::Result<T, Failed> {
     Err(Failed::Refused(Fault::refused(kind, why)))
 }
 
-/// Does `write` on a connection that is inside a transaction.
-pub(super) async fn apply(db: &mut SqliteConnection, write: &Write) -> Result<(), Failed> {
-    match write {
-        Write::Append(run, events, bodies) => append(db, run, events, bodies).await,
-        Write::Intend(run, step) => intend(db, run, step).await,
-        Write::Settle(run, key, state, page) => {
-            settle(db, run, key, state).await?;
-            match page {
-                Some(page) => keep(db, run, page).await,
-                None => Ok(()),
-            }
-        }
-        Write::Keep(run, page) => keep(db, run, page).await,
-        Write::Order(run, order) => {
-            known(db, run).await?;
-            sqlx::query("insert into orders (run, word) values ($1, $2)")
-                .bind(run.as_str())
-                .bind(order_text(order))
-                .execute(db)
-                .await?;
-            Ok(())
-        }
-        Write::Traffic(run, traffic) => {
-            known(db, run).await?;
-            for (host, it) in traffic {
-                let count = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
-                sqlx::query(
-                    "insert into egress (run, host, requests, sent, received) values ($1, $2, $3, $4, $5)
-                     on conflict (run, host) do update set requests = requests + excluded.requests,
-                     sent = sent + excluded.sent, received = received + excluded.received",
-                )
-                .bind(run.as_str())
-                .bind(host)
-                .bind(count(it.requests))
-                .bind(count(it.sent))
-                .bind(count(it.received))
-                .execute(&mut *db)
-                .await?;
-            }
-            Ok(())
-        }
-        Write::Remove(run) => remove(db, run).await,
-        Write::Nothing => Ok(()),
-    }
-}
-
-async fn known(db: &mut SqliteConnection, run: &RunId) -> Result<(), Failed> {
-    let found = sqlx::query("select 1 from runs where id = $1")
-        .bind(run.as_str())
-        .fetch_optional(db)
-        .await?;
-    match found {
-        Some(_) => Ok(()),
-        None => refused(Kind::NotFound, format!("there is no run {run}")),
-    }
-}
-
-async fn append(
-    db: &mut SqliteConnection,
+/// Whether `events` go on where the run ends.
+pub(super) fn in_order(
     run: &RunId,
+    last: u64,
     events: &[Envelope],
-    bodies: &[String],
-) -> Result<(), Failed> {
-    let before = sqlx::query("select seq, row from runs where id = $1")
-        .bind(run.as_str())
-        .fetch_optional(&mut *db)
-        .await?;
-    let (last, row) = match &before {
-        None => (0, None),
-        Some(it) => (
-            it.try_get::<i64, _>(0)? as u64,
-            serde_json::from_str::<RunRow>(it.try_get(1)?).ok(),
-        ),
-    };
+) -> std::result::Result<(), Failed> {
     for (at, event) in events.iter().enumerate() {
         let next = last + 1 + at as u64;
         if event.seq != next {
@@ -138,30 +153,61 @@ async fn append(
             );
         }
     }
-    let seq = last + events.len() as u64;
-    let row = serde_json::to_string(&told(run, row, events)).unwrap_or_default();
-    sqlx::query(
-        "insert into runs (id, seq, row) values ($1, $2, $3)
-         on conflict (id) do update set seq = excluded.seq, row = excluded.row",
-    )
-    .bind(run.as_str())
-    .bind(seq as i64)
-    .bind(row)
-    .execute(&mut *db)
-    .await?;
-    for (event, body) in events.iter().zip(bodies) {
-        sqlx::query("insert into events (run, seq, body) values ($1, $2, $3)")
-            .bind(run.as_str())
-            .bind(event.seq as i64)
-            .bind(body)
-            .execute(&mut *db)
-            .await?;
-    }
     Ok(())
 }
 
+/// How far a call came, as columns.
+pub(super) struct Columns {
+    pub(super) state: &'static str,
+    pub(super) answer: Option<String>,
+    pub(super) cost_usd: f64,
+    pub(super) kind: Option<String>,
+    pub(super) message: Option<String>,
+}
+
+pub(super) fn columns(state: &StepState) -> Columns {
+    let blank = Columns {
+        state: "intended",
+        answer: None,
+        cost_usd: 0.0,
+        kind: None,
+        message: None,
+    };
+    match state {
+        StepState::Intended => blank,
+        StepState::Answered(it) => Columns {
+            state: "answered",
+            answer: Some(it.answer.to_string()),
+            cost_usd: it.cost_usd,
+            ..blank
+        },
+        StepState::Failed { kind, message } => Columns {
+            state: "failed",
+            kind: Some(word(kind)),
+            message: Some(message_text(message)),
+            ..blank
+        },
+    }
+}
+
+/// A message as a column keeps it: as it is, or as JSON where it holds what not every database can.
+fn message_text(message: &str) -> String {
+    match message.contains('\0') || message.starts_with('"') {
+        true => serde_json::Value::from(message).to_string(),
+        false => message.to_owned(),
+    }
+}
+
+/// The message behind a column's text.
+pub(super) fn message_of(text: &str) -> String {
+    match text.starts_with('"') {
+        true => serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()),
+        false => text.to_owned(),
+    }
+}
+
 /// The line of `ibid ls` after `events`, told by the same fold as everything else.
-fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
+pub(super) fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
     let mut fold = Run::new(run.clone());
     let mut question = String::new();
     let (mut judged, mut rating) = (None, None);
@@ -196,119 +242,6 @@ fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> RunRow {
     }
 }
 
-async fn intend(db: &mut SqliteConnection, run: &RunId, step: &Step) -> Result<(), Failed> {
-    known(db, run).await?;
-    // An answered call is never sent again, whatever the caller believes.
-    let written = sqlx::query(
-        "insert into steps (run, key, door, asked, state, schema_v) values ($1, $2, $3, $4, 'intended', $5)
-         on conflict (run, key) do update
-         set state = 'intended', kind = null, message = null, sent = sent + 1, schema_v = excluded.schema_v
-         where state <> 'answered'",
-    )
-    .bind(run.as_str())
-    .bind(&step.key)
-    .bind(&step.door)
-    .bind(step.asked.to_string())
-    .bind(STEP_SCHEMA)
-    .execute(db)
-    .await?;
-    if written.rows_affected() == 0 {
-        return refused(
-            Kind::Internal,
-            format!("call {} of run {run} is answered already", step.key),
-        );
-    }
-    Ok(())
-}
-
-async fn settle(
-    db: &mut SqliteConnection,
-    run: &RunId,
-    key: &str,
-    state: &StepState,
-) -> Result<(), Failed> {
-    let (word, answer, cost, kind, message) = match state {
-        StepState::Intended => ("intended", None, 0.0, None, None),
-        StepState::Answered(it) => (
-            "answered",
-            Some(it.answer.to_string()),
-            it.cost_usd,
-            None,
-            None,
-        ),
-        StepState::Failed { kind, message } => (
-            "failed",
-            None,
-            0.0,
-            Some(word(kind)),
-            Some(message.as_str()),
-        ),
-    };
-    let written = sqlx::query(
-        "update steps set state = $3, answer = $4, cost_usd = $5, kind = $6, message = $7
-         where run = $1 and key = $2 and state <> 'answered'",
-    )
-    .bind(run.as_str())
-    .bind(key)
-    .bind(word)
-    .bind(answer)
-    .bind(cost)
-    .bind(kind)
-    .bind(message)
-    .execute(db)
-    .await?;
-    if written.rows_affected() == 0 {
-        return refused(
-            Kind::Internal,
-            format!("call {key} of run {run} was not written down, or is answered already"),
-        );
-    }
-    Ok(())
-}
-
-async fn keep(db: &mut SqliteConnection, run: &RunId, page: &Kept) -> Result<(), Failed> {
-    known(db, run).await?;
-    // What the hash leaves out (warnings, the cut into sentences) follows the latest reading.
-    sqlx::query(
-        "insert into pages (hash, body) values ($1, $2)
-         on conflict (hash) do update set body = excluded.body where body <> excluded.body",
-    )
-    .bind(page.hash.as_str())
-    .bind(&page.body)
-    .execute(&mut *db)
-    .await?;
-    sqlx::query("insert into held (run, page) values ($1, $2) on conflict do nothing")
-        .bind(run.as_str())
-        .bind(page.hash.as_str())
-        .execute(db)
-        .await?;
-    Ok(())
-}
-
-async fn remove(db: &mut SqliteConnection, run: &RunId) -> Result<(), Failed> {
-    known(db, run).await?;
-    sqlx::query("create temp table if not exists freed (hash text primary key) strict")
-        .execute(&mut *db)
-        .await?;
-    sqlx::query("delete from freed").execute(&mut *db).await?;
-    sqlx::query("insert into freed select page from held where run = $1")
-        .bind(run.as_str())
-        .execute(&mut *db)
-        .await?;
-    // Events, calls, orders and holdings go with the run.
-    sqlx::query("delete from runs where id = $1")
-        .bind(run.as_str())
-        .execute(&mut *db)
-        .await?;
-    sqlx::query(
-        "delete from pages where hash in (select hash from freed)
-         and not exists (select 1 from held where held.page = pages.hash)",
-    )
-    .execute(db)
-    .await?;
-    Ok(())
-}
-
 /// The wire word of a plain enum.
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value)
@@ -318,7 +251,7 @@ pub(super) fn word(value: &impl serde::Serialize) -> String {
 }
 
 /// An order as a column keeps it: its word, or JSON where it says more.
-fn order_text(order: &Order) -> String {
+pub(super) fn order_text(order: &Order) -> String {
     match order {
         Order::Finish | Order::Cancel => word(order),
         Order::Reply(_) | Order::Approve(_) => serde_json::json!(order).to_string(),

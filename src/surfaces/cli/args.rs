@@ -1,4 +1,5 @@
 //! The words of the command line.
+mod admin;
 mod afterwards;
 mod flags;
 mod serving;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub use admin::{AdminAction, NewUser, OrgAction, StoreAction, UserAction};
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
 pub use serving::{Serving, Tooling, ToolingAction};
 pub use turns::{Approve, FollowUp, Planning, Turns};
@@ -339,6 +341,18 @@ pub enum Command {
         /// What to do with them.
         #[command(subcommand)]
         action: ConfigAction,
+    },
+    /// Users, organisations, the audit log and old runs of a server
+    Admin {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: AdminAction,
+    },
+    /// Move runs between a file and a server
+    Store {
+        /// What to do.
+        #[command(subcommand)]
+        action: StoreAction,
     },
     /// Print completions for a shell
     Completions {

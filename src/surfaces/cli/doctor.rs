@@ -377,7 +377,7 @@ fn integrity(loaded: &Loaded) -> Finding {
     let settings = loaded.settings.clone();
     let checked = wait(async move { App::open(settings).await?.check_store().await });
     match checked.and_then(|it| it) {
-        Ok(Some(path)) => good("database", format!("{} is whole", path.display())),
+        Ok(Some(place)) => good("database", format!("{place} is whole")),
         Ok(None) => good("database", "none yet; the first run makes it"),
         Err(fault) => of_error(
             "database",

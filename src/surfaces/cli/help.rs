@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),
-    ("Server", &["serve", "mcp"]),
+    ("Server", &["serve", "mcp", "admin", "store"]),
     (
         "Setup",
         &["init", "engines", "config", "doctor", "completions", "man"],

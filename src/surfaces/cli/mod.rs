@@ -1,4 +1,5 @@
 //! The command line: parse, configure, open what is needed and no more, run, say how it ended.
+mod admin;
 mod approving;
 pub mod args;
 mod ask;
@@ -187,6 +188,8 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             None => check::check(&it, &load(&it.flags()?)?, surroundings, console),
         },
         Command::Index { action } => documents::index(&action, &load(&[])?, surroundings, console),
+        Command::Admin { action } => admin::admin(action, &load(&[])?, console),
+        Command::Store { action } => admin::store(&action, &load(&[])?, console),
         Command::Doctor {
             guard: Some(url), ..
         } => guard::one(surroundings, &url, console),

@@ -74,7 +74,7 @@ async fn reportless(app: &App, run: &Run) -> Result<Error> {
             None => "ask again: it ended without one".to_owned(),
         };
         (word, hint)
-    } else if app.live(id) {
+    } else if app.live(id).await? {
         let hint = format!("wait for its end, or let it write now: ibid finish {id}");
         ("it is being worked on", hint)
     } else {
@@ -121,7 +121,7 @@ pub(super) fn ls(loaded: &Loaded, json: bool, console: Console) -> Done {
                 console.line(&text)?;
                 continue;
             }
-            let status = match row.status.ended() || app.live(&row.run_id) {
+            let status = match row.status.ended() || app.live(&row.run_id).await? {
                 true => word(row.status),
                 false => INTERRUPTED,
             };

@@ -65,7 +65,7 @@ async fn answered(app: &App, asked: Question, words: Vec<Approval>) -> (Run, Vec
 
 /// The run resumed, as soon as the sitting that was dropped has let go of it.
 async fn taken_up(app: &App, id: &ibid::domain::RunId) -> ibid::app::Running {
-    while app.live(id) {
+    while app.live(id).await.unwrap() {
         tokio::task::yield_now().await;
     }
     app.resume(id).await.unwrap()

@@ -282,7 +282,7 @@ async fn a_follow_up_that_is_interrupted_resumes_to_the_same_report_without_the_
                 }
             }
             drop(running);
-            while app.live(&id) {
+            while app.live(&id).await.unwrap() {
                 tokio::task::yield_now().await;
             }
             app.remove(&first.id).await.unwrap();

@@ -6,11 +6,17 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 
-use super::fault::{Fault, busy};
+use super::fault::{busy, fault};
 use crate::error::{Error, Kind, Result};
 
 /// What raises the schema from each version to the next; the first starts from nothing.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("egress.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("egress.sql"),
+    include_str!("owners.sql"),
+    include_str!("accounts.sql"),
+    include_str!("traces.sql"),
+];
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -91,7 +97,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
 
 /// The connection that writes, with the schema of this version.
 pub(super) async fn writer(path: &Path, max_pages: Option<u32>) -> Result<SqliteConnection> {
-    let broken = |it: sqlx::Error| Fault::of(path, "opening", &it).error();
+    let broken = |it: sqlx::Error| fault(path, "opening", &it).error();
     let mut wanted = options(path)
         .journal_mode(SqliteJournalMode::Wal)
         .pragma("fullfsync", "on");
@@ -128,7 +134,7 @@ async fn version(db: &mut SqliteConnection) -> sqlx::Result<i64> {
 }
 
 async fn migrate(path: &Path, db: &mut SqliteConnection) -> Result<()> {
-    let broken = |it: sqlx::Error| Fault::of(path, "setting up", &it).error();
+    let broken = |it: sqlx::Error| fault(path, "setting up", &it).error();
     let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
     // Asked again inside: another process may have been faster.
     let from = version(&mut tx).await.map_err(broken)?;
@@ -168,4 +174,12 @@ pub(super) fn readers(path: &Path) -> SqlitePool {
         .max_connections(READERS)
         .acquire_timeout(PATIENCE)
         .connect_lazy_with(options(path).pragma("query_only", "on"))
+}
+
+/// The connection for what is seldom written; it opens when first needed.
+pub(super) fn desk(path: &Path) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(PATIENCE)
+        .connect_lazy_with(options(path))
 }

@@ -2,19 +2,15 @@
 use std::path::{Path, PathBuf};
 
 use sqlx::{Connection, SqliteConnection};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::fault::Fault;
-use super::write::{Failed, Write, apply};
+use super::super::fault::Fault;
+use super::super::write::{Asked, Failed, Request};
+use super::fault::fault;
+use super::write::apply;
 
 /// How many writes one commit takes at most: bounds what a failed commit has to tell its callers.
 const GROUP: usize = 256;
-
-/// A write and who waits for it.
-pub(super) struct Request {
-    pub(super) write: Write,
-    pub(super) done: oneshot::Sender<Result<(), Fault>>,
-}
 
 /// Takes requests until the store that owns the other end is dropped.
 ///
@@ -35,7 +31,7 @@ pub(super) async fn serve(
                 group.push(more);
             }
         }
-        let writes: Vec<&Write> = group.iter().map(|it| &it.write).collect();
+        let writes: Vec<&Asked> = group.iter().map(|it| &it.asked).collect();
         let outcomes = commit(&mut db, &path, &writes).await;
         for (request, outcome) in group.drain(..).zip(outcomes) {
             // A caller that went away does not undo its write.
@@ -50,7 +46,7 @@ pub(super) async fn serve(
 async fn commit(
     db: &mut SqliteConnection,
     path: &Path,
-    writes: &[&Write],
+    writes: &[&Asked],
 ) -> Vec<Result<(), Fault>> {
     let fault = match together(db, path, writes).await {
         Ok(outcomes) => return outcomes,
@@ -70,17 +66,17 @@ async fn commit(
 async fn together(
     db: &mut SqliteConnection,
     path: &Path,
-    writes: &[&Write],
+    writes: &[&Asked],
 ) -> Result<Vec<Result<(), Fault>>, Fault> {
-    let broken = |it: sqlx::Error| Fault::of(path, "writing to", &it);
+    let broken = |it: sqlx::Error| fault(path, "writing to", &it);
     let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {
         match apply(&mut tx, write).await {
             Ok(()) => outcomes.push(Ok(())),
             Err(Failed::Refused(fault)) => outcomes.push(Err(fault)),
-            Err(Failed::Database(fault)) => {
-                let fault = broken(fault);
+            Err(Failed::Database(it)) => {
+                let fault = broken(it);
                 // SQLite may have rolled back by itself (full disk); then there is nothing to undo.
                 let _ = tx.rollback().await;
                 return Err(fault);

@@ -1,0 +1,203 @@
+//! The writers of a process: writes that arrive together share one commit, and one that is cut off is brought to an end.
+//!
+//! Each run has its writer, so that its writes keep their order. A connection that is lost while a commit is on its way
+//! leaves open whether it happened. The server knows: each transaction asks for its number first, and `pg_xact_status`
+//! says of that number afterwards whether it was committed. Only what was not is done again.
+use sqlx::{Connection, PgConnection};
+use tokio::sync::mpsc;
+
+use super::super::fault::Fault;
+use super::super::write::{Asked, Failed, Request, Scope};
+use super::fault::{Patience, fault, of_one, passing};
+use super::open::Access;
+use super::write::{apply, narrow};
+
+/// How many writes one commit takes at most.
+const GROUP: usize = 256;
+
+type Outcomes = Vec<Result<(), Fault>>;
+
+/// How one try to commit ended.
+enum Tried {
+    Done(Outcomes),
+    /// Certainly not committed; a new connection may do better.
+    CutOff(sqlx::Error),
+    /// The answer to the commit of this transaction did not come.
+    InDoubt(String, Outcomes, sqlx::Error),
+    /// Certainly not committed, and no connection will do better.
+    Refused(sqlx::Error),
+}
+
+/// Takes requests until all who could send one are gone.
+pub(super) async fn serve(access: Access, mut requests: mpsc::Receiver<Request>) {
+    let mut writer = Writer { access, db: None };
+    let mut group = Vec::new();
+    while requests.recv_many(&mut group, GROUP).await > 0 {
+        if group.len() == 1 {
+            // Siblings that are about to ask (a wave of searches) get one turn to do so.
+            tokio::task::yield_now().await;
+            while group.len() < GROUP
+                && let Ok(more) = requests.try_recv()
+            {
+                group.push(more);
+            }
+        }
+        let asked: Vec<&Asked> = group.iter().map(|it| &it.asked).collect();
+        let outcomes = writer.commit(&asked).await;
+        for (request, outcome) in group.drain(..).zip(outcomes) {
+            // A caller that went away does not undo its write.
+            let _ = request.done.send(outcome);
+        }
+    }
+    if let Some(db) = writer.db {
+        let _ = db.close().await;
+    }
+}
+
+struct Writer {
+    access: Access,
+    db: Option<PgConnection>,
+}
+
+impl Writer {
+    /// Commits all that is asked together; where one of it breaks a rule, each by itself.
+    async fn commit(&mut self, asked: &[&Asked]) -> Outcomes {
+        let fault = match self.patiently(asked).await {
+            Ok(outcomes) => return outcomes,
+            Err(fault) => fault,
+        };
+        if !fault.of_one || asked.len() == 1 {
+            return asked.iter().map(|_| Err(fault.clone())).collect();
+        }
+        let mut outcomes = Vec::with_capacity(asked.len());
+        for it in asked {
+            let alone = self.patiently(&[it]).await;
+            outcomes.push(alone.and_then(|it| it.into_iter().collect()));
+        }
+        outcomes
+    }
+
+    /// Tries until it is known how the commit ended, or patience is at its end.
+    async fn patiently(&mut self, asked: &[&Asked]) -> Result<Outcomes, Fault> {
+        let mut patience = Patience::new();
+        loop {
+            let cause = match self.together(asked).await {
+                Tried::Done(outcomes) => return Ok(outcomes),
+                Tried::Refused(it) => return Err(self.fault(&it)),
+                Tried::CutOff(it) => it,
+                Tried::InDoubt(number, outcomes, cause) => {
+                    self.db = None;
+                    match self.status(&number, &mut patience).await {
+                        Some(true) => return Ok(outcomes),
+                        Some(false) => cause,
+                        None => return Err(self.in_doubt(&cause)),
+                    }
+                }
+            };
+            self.db = None;
+            if !patience.wait().await {
+                return Err(self.fault(&cause));
+            }
+        }
+    }
+
+    async fn together(&mut self, asked: &[&Asked]) -> Tried {
+        let sorted = |it: sqlx::Error| match passing(&it) {
+            true => Tried::CutOff(it),
+            false => Tried::Refused(it),
+        };
+        let db = match self.connected().await {
+            Ok(db) => db,
+            Err(it) => return sorted(it),
+        };
+        match written(db, asked).await {
+            Ok(done) => {
+                let (number, outcomes) = done;
+                match sqlx::raw_sql("commit").execute(db).await {
+                    Ok(_) => Tried::Done(outcomes),
+                    Err(it) if passing(&it) => Tried::InDoubt(number, outcomes, it),
+                    Err(it) => Tried::Refused(it),
+                }
+            }
+            Err(it) => {
+                if !passing(&it) && sqlx::raw_sql("rollback").execute(db).await.is_err() {
+                    self.db = None;
+                }
+                sorted(it)
+            }
+        }
+    }
+
+    /// Whether the transaction of this number was committed; `None` where nobody could say in time.
+    async fn status(&mut self, number: &str, patience: &mut Patience) -> Option<bool> {
+        loop {
+            let told: sqlx::Result<Option<String>> = async {
+                let db = self.connected().await?;
+                sqlx::query_scalar("select pg_xact_status($1::text::xid8)")
+                    .bind(number)
+                    .fetch_one(db)
+                    .await
+            }
+            .await;
+            match told.as_ref().map(Option::as_deref) {
+                Ok(Some("committed")) => return Some(true),
+                Ok(Some("aborted")) => return Some(false),
+                // Still at it: the server has not noticed yet that nobody listens.
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(_) => self.db = None,
+            }
+            if !patience.wait().await {
+                return None;
+            }
+        }
+    }
+
+    async fn connected(&mut self) -> sqlx::Result<&mut PgConnection> {
+        if self.db.is_none() {
+            self.db = Some(self.access.connect().await?);
+        }
+        self.db.as_mut().ok_or(sqlx::Error::WorkerCrashed)
+    }
+
+    fn fault(&self, it: &sqlx::Error) -> Fault {
+        Fault {
+            of_one: of_one(it),
+            ..fault(self.access.place(), "writing to", it)
+        }
+    }
+
+    fn in_doubt(&self, it: &sqlx::Error) -> Fault {
+        let told = fault(self.access.place(), "writing to", it);
+        Fault {
+            doing: format!("{}: whether it was written could not be learnt", told.doing),
+            ..told
+        }
+    }
+}
+
+/// Does all that is asked in a transaction that is left open: its number, and how each went.
+async fn written(db: &mut PgConnection, asked: &[&Asked]) -> sqlx::Result<(String, Outcomes)> {
+    sqlx::raw_sql("begin").execute(&mut *db).await?;
+    let number: String = sqlx::query_scalar("select pg_current_xact_id()::text")
+        .fetch_one(&mut *db)
+        .await?;
+    let mut outcomes = Vec::with_capacity(asked.len());
+    // A session begins with the rows of everybody in sight.
+    let mut seen = Some(Scope::default().words());
+    for it in asked {
+        if seen.as_ref() != Some(&it.scope.words()) {
+            narrow(db, &it.scope, false).await?;
+            seen = Some(it.scope.words());
+        }
+        match apply(db, it).await {
+            Ok(()) => outcomes.push(Ok(())),
+            Err(Failed::Refused(fault)) => outcomes.push(Err(fault)),
+            Err(Failed::Database(fault)) => return Err(fault),
+        }
+        if it.widens() {
+            seen = None;
+        }
+    }
+    Ok((number, outcomes))
+}

@@ -1,0 +1,15 @@
+//! What tools were asked and what came of it, beside the runs.
+use async_trait::async_trait;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use super::super::both::patiently;
+use super::super::traces::{absent, trace_writes, traces};
+use super::PostgresStore;
+use crate::domain::RunId;
+use crate::error::{Error, Kind, Result};
+use crate::record::{Envelope, ToolTrace};
+use crate::seams::Traces;
+
+trace_writes!(PgConnection, "::json");
+traces!(PostgresStore, PgRow, "::text");

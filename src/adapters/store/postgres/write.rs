@@ -1,0 +1,65 @@
+//! What each write does inside the transaction it shares with others.
+use std::collections::BTreeMap;
+
+use sqlx::{PgConnection, Row};
+
+use super::super::both::writes;
+use super::super::write::{
+    Asked, Failed, Kept, STEP_SCHEMA, Scope, Write, columns, in_order, order_text, refused, told,
+    word,
+};
+use super::traces::retell;
+use crate::domain::{RunId, Traffic};
+use crate::error::Kind;
+use crate::record::Envelope;
+use crate::seams::{RunRow, Step, StepState};
+
+writes!(PgConnection, " for update");
+
+async fn put_events(
+    db: &mut PgConnection,
+    run: &RunId,
+    events: &[Envelope],
+    bodies: &[String],
+) -> sqlx::Result<()> {
+    let seqs: Vec<i64> = events.iter().map(|it| it.seq as i64).collect();
+    sqlx::query(
+        "insert into events (run, seq, body)
+         select $1, seq, body from unnest($2::bigint[], $3::text[]) as it (seq, body)",
+    )
+    .bind(run.as_str())
+    .bind(seqs)
+    .bind(bodies)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// From here to the end of the transaction, or the next word, rows of everybody are seen.
+pub(super) async fn widen(db: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("select set_config('ibid.scope', 'all', true)")
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// From here to the end of the transaction, or the next word, only rows within `scope` are seen; where it `stays`, to
+/// the end of the session.
+pub(super) async fn narrow(db: &mut PgConnection, scope: &Scope, stays: bool) -> sqlx::Result<()> {
+    let (user, org) = scope.words();
+    let word = match user {
+        Some(_) => "owner",
+        None => "all",
+    };
+    sqlx::query(
+        "select set_config('ibid.scope', $1, $4), set_config('ibid.user', $2, $4),
+         set_config('ibid.org', $3, $4)",
+    )
+    .bind(word)
+    .bind(user.unwrap_or_default())
+    .bind(org)
+    .bind(!stays)
+    .execute(db)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Who may ask, for how much, and what they did, for a program that serves many.
+use sha2::{Digest, Sha256};
+
+use super::App;
+use crate::domain::{Owner, RunId};
+use crate::error::{Error, Kind, Result};
+use crate::seams::{Account, Audited, Org, Remembered, Spent, Token, User};
+
+/// How every token begins, so that one that lies about is known for what it is.
+const MARK: &str = "ibid_";
+/// How much of a token is kept and shown again, characters.
+const PREFIX: usize = 13;
+/// Longest id of a user or organisation, characters.
+const ID_CHARS: usize = 100;
+/// How long a request's key is remembered, milliseconds.
+const KEY_MS: i64 = 24 * 3600 * 1000;
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+impl App {
+    /// Adds an organisation.
+    ///
+    /// # Errors
+    /// `Usage` for one that is there, or an id that is none.
+    pub async fn add_org(&self, org: &Org) -> Result<()> {
+        id(&org.id)?;
+        amount(org.daily_usd)?;
+        self.accounts().await?.add_org(org).await
+    }
+
+    /// All organisations, by id.
+    pub async fn orgs(&self) -> Result<Vec<Org>> {
+        self.accounts().await?.orgs().await
+    }
+
+    /// Adds a user.
+    ///
+    /// # Errors
+    /// `Usage` for one that is there or an id that is none, `NotFound` for an organisation that is not.
+    pub async fn add_user(&self, user: &User) -> Result<()> {
+        id(&user.id)?;
+        amount(user.daily_usd)?;
+        self.accounts().await?.add_user(user).await
+    }
+
+    /// All users, by id.
+    pub async fn users(&self) -> Result<Vec<User>> {
+        self.accounts().await?.users().await
+    }
+
+    /// Whether a user may ask from now on.
+    ///
+    /// # Errors
+    /// `NotFound` for one that is not there.
+    pub async fn disable_user(&self, user: &str, disabled: bool) -> Result<()> {
+        self.accounts().await?.disable(user, disabled).await
+    }
+
+    /// Forgets a user and their tokens; their runs stay.
+    ///
+    /// # Errors
+    /// `NotFound` for one that is not there.
+    pub async fn remove_user(&self, user: &str) -> Result<()> {
+        self.accounts().await?.remove_user(user).await
+    }
+
+    /// A new token of a user. This is the only time that anybody sees it whole: what is kept is its hash.
+    ///
+    /// # Errors
+    /// `NotFound` for a user that is not there.
+    pub async fn add_token(&self, user: &str) -> Result<String> {
+        let (one, two) = (self.parts.chance.bits(), self.parts.chance.bits());
+        let words = format!("{MARK}{one:032x}{two:032x}");
+        let token = Token {
+            hash: hash(&words),
+            prefix: words[..PREFIX].to_owned(),
+            user: user.to_owned(),
+            made_at: self.now(0),
+        };
+        self.accounts().await?.add_token(&token).await?;
+        Ok(words)
+    }
+
+    /// All tokens, by user: how they begin, and never more.
+    pub async fn tokens(&self) -> Result<Vec<Token>> {
+        self.accounts().await?.tokens().await
+    }
+
+    /// Takes back a token of a user that begins so.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none.
+    pub async fn revoke_token(&self, user: &str, prefix: &str) -> Result<()> {
+        self.accounts().await?.revoke(user, prefix).await
+    }
+
+    /// Whose token this is; nobody for one that was never given out or was taken back, and for a user who may not ask.
+    pub async fn identify(&self, token: &str) -> Result<Option<Account>> {
+        if !token.starts_with(MARK) {
+            return Ok(None);
+        }
+        self.accounts().await?.identify(&hash(token)).await
+    }
+
+    /// What the owner and their organisation have spent on runs that began today (UTC), and how many runs of the owner
+    /// have not ended.
+    pub async fn spent_today(&self, owner: &Owner) -> Result<Spent> {
+        let now = self.now(0);
+        self.accounts().await?.spent(owner, &now[..10]).await
+    }
+
+    /// Writes down that `who` did `what` on what, and how that went.
+    pub async fn audit(&self, who: &str, what: &str, on: &str, outcome: &str) -> Result<()> {
+        let line = Audited {
+            at: self.now(0),
+            who: who.to_owned(),
+            what: what.to_owned(),
+            on: on.to_owned(),
+            outcome: outcome.to_owned(),
+        };
+        self.accounts().await?.audit(&line).await
+    }
+
+    /// The last `most` lines of the audit log, latest first.
+    pub async fn audited(&self, most: u32) -> Result<Vec<Audited>> {
+        self.accounts().await?.audited(most).await
+    }
+
+    /// Remembers for a day that `user` begins `run` by the request `request` under `key`, before it is begun. Where the
+    /// run of a request that is known is not there, it was cut off in between and may be begun under its id.
+    pub async fn remember(
+        &self,
+        user: &str,
+        key: &str,
+        request: &[u8],
+        run: &RunId,
+    ) -> Result<Remembered> {
+        let accounts = self.accounts().await?;
+        accounts.forget_keys(&self.now(-KEY_MS)).await?;
+        let hash = hex::encode(Sha256::digest(request));
+        accounts.remember(user, key, &hash, run, &self.now(0)).await
+    }
+
+    /// Forgets runs that ended more than `days` days ago: how many. Where one cannot be forgotten the others are.
+    ///
+    /// # Errors
+    /// The first fault, once all were tried.
+    pub async fn purge(&self, days: u32) -> Result<u64> {
+        let before = self.now(-DAY_MS * i64::from(days));
+        let ended = self.accounts().await?.ended_before(&before).await?;
+        let (mut gone, mut fault) = (0, None);
+        for run in ended {
+            match self.remove(&run).await {
+                Ok(()) => gone += 1,
+                // Somebody else was faster.
+                Err(it) if it.kind() == Kind::NotFound => {}
+                Err(it) => fault = fault.or(Some(it)),
+            }
+        }
+        fault.map_or(Ok(gone), Err)
+    }
+
+    /// RFC 3339 in UTC, so many milliseconds from now.
+    pub(super) fn now(&self, later: i64) -> String {
+        let now = i64::try_from(self.parts.clock.unix_ms()).unwrap_or(0);
+        let at = jiff::Timestamp::from_millisecond(now.saturating_add(later)).unwrap_or_default();
+        at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    }
+}
+
+fn hash(token: &str) -> String {
+    hex::encode(Sha256::digest(token.as_bytes()))
+}
+
+/// That `text` can be an id: it stands in logs and in addresses as it is.
+fn id(text: &str) -> Result<()> {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "._@+-".contains(it);
+    if text.is_empty() || text.len() > ID_CHARS || !text.chars().all(plain) {
+        return Err(
+            Error::new(Kind::Usage, format!("`{}` is no id", text.escape_debug()))
+                .hint("use letters, digits and . _ @ + - alone, at most 100"),
+        );
+    }
+    Ok(())
+}
+
+fn amount(usd: Option<f64>) -> Result<()> {
+    match usd {
+        Some(it) if !it.is_finite() || it < 0.0 => Err(Error::new(
+            Kind::Usage,
+            format!("{it} is no amount of money"),
+        )
+        .hint("give US dollars, 0 or more")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Owner, RunId};
+use crate::error::Result;
+
+/// People who share a budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Org {
+    /// Its id, chosen by who adds it.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// What its users may spend in a day together, US dollars; no bound without.
+    pub daily_usd: Option<f64>,
+}
+
+/// Who may ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct User {
+    /// The id, chosen by who adds the user.
+    pub id: String,
+    /// What they are called.
+    pub name: String,
+    /// The organisation they belong to.
+    pub org: Option<String>,
+    /// Whether they may do what `ibid admin` does.
+    pub admin: bool,
+    /// Whether they may not ask for now.
+    pub disabled: bool,
+    /// What they may spend in a day, US dollars; no bound without.
+    pub daily_usd: Option<f64>,
+    /// How many runs they may have at once; the server's bound without.
+    pub concurrency: Option<u32>,
+}
+
+/// A user who was recognised, with what bounds them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// Who.
+    pub user: User,
+    /// Of which organisation.
+    pub org: Option<Org>,
+}
+
+impl Account {
+    /// As whom they begin runs.
+    pub fn owner(&self) -> Owner {
+        Owner {
+            user: self.user.id.clone(),
+            org: self.user.org.clone(),
+        }
+    }
+}
+
+/// A bearer token as it is kept: what it was made of is known to its user alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Token {
+    /// SHA-256 of the token, in hexadecimal.
+    pub hash: String,
+    /// How it begins, by which people tell their tokens apart.
+    pub prefix: String,
+    /// Whose it is.
+    pub user: String,
+    /// When it was made, RFC 3339.
+    pub made_at: String,
+}
+
+/// What was spent in a day, and what is being worked on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// By the user, US dollars.
+    pub user_usd: f64,
+    /// By all users of the organisation, US dollars.
+    pub org_usd: f64,
+    /// Runs of the user that have not ended.
+    pub unended: u64,
+}
+
+/// One line of the audit log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Audited {
+    /// When, RFC 3339.
+    pub at: String,
+    /// Who: a user, or the one at the machine.
+    pub who: String,
+    /// Did what: `user.add`, `run.delete`, …
+    pub what: String,
+    /// On what.
+    pub on: String,
+    /// How it went: `ok`, or why not.
+    pub outcome: String,
+}
+
+/// Whether a request was made before.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Remembered {
+    /// It was not, and is remembered now.
+    New,
+    /// It was, and began this run.
+    Same(RunId),
+    /// Another was made under its key.
+    Other,
+}
+
+/// Who may ask, for how much, and what they did.
+///
+/// Contract: what a writing call has returned from is durable. Ids, prefixes and keys are compared exactly. Adding what
+/// is there is a fault of kind `Usage`, changing what is not there one of kind `NotFound`. The audit log only grows.
+#[async_trait]
+pub trait Accounts: Send + Sync {
+    /// Adds an organisation.
+    async fn add_org(&self, org: &Org) -> Result<()>;
+    /// All organisations, by id.
+    async fn orgs(&self) -> Result<Vec<Org>>;
+    /// Adds a user. An organisation that is not there is `NotFound`.
+    async fn add_user(&self, user: &User) -> Result<()>;
+    /// All users, by id.
+    async fn users(&self) -> Result<Vec<User>>;
+    /// Whether a user may ask from now on.
+    async fn disable(&self, user: &str, disabled: bool) -> Result<()>;
+    /// Forgets a user and their tokens. Their runs stay.
+    async fn remove_user(&self, user: &str) -> Result<()>;
+    /// Adds a token.
+    async fn add_token(&self, token: &Token) -> Result<()>;
+    /// All tokens, by user and time.
+    async fn tokens(&self) -> Result<Vec<Token>>;
+    /// Takes back the tokens of a user that begin so.
+    async fn revoke(&self, user: &str, prefix: &str) -> Result<()>;
+    /// Whose token has this hash; nobody where its user is disabled.
+    async fn identify(&self, hash: &str) -> Result<Option<Account>>;
+    /// What was spent by runs that began on the day `day`, `YYYY-MM-DD` in UTC.
+    async fn spent(&self, owner: &Owner, day: &str) -> Result<Spent>;
+    /// Writes a line of the audit log.
+    async fn audit(&self, line: &Audited) -> Result<()>;
+    /// The last `most` lines of the audit log, latest first.
+    async fn audited(&self, most: u32) -> Result<Vec<Audited>>;
+    /// Remembers that `user` began `run` by a request with this `hash` under `key`, unless the key was used before.
+    async fn remember(
+        &self,
+        user: &str,
+        key: &str,
+        hash: &str,
+        run: &RunId,
+        at: &str,
+    ) -> Result<Remembered>;
+    /// Forgets keys remembered before `at`, RFC 3339; how many.
+    async fn forget_keys(&self, at: &str) -> Result<u64>;
+    /// Runs that ended before `at`, RFC 3339.
+    async fn ended_before(&self, at: &str) -> Result<Vec<RunId>>;
+}

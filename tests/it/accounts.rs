@@ -1,0 +1,302 @@
+//! Users, organisations, tokens, budgets and the audit log, on every store.
+use std::sync::Arc;
+
+use ibid::Kind;
+use ibid::adapters::store::{PostgresStore, SqliteStore};
+use ibid::app::App;
+use ibid::domain::{Owner, RunId, Usage};
+use ibid::record::{Envelope, Event, Phase};
+use ibid::seams::{Accounts, Org, Remembered, Store, User};
+
+use crate::stand_in::{app, app_on, question};
+
+/// Runs each promise with each kind of store, fresh.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                let dir = tempfile::tempdir().unwrap();
+                super::$name(super::app(dir.path(), &super::Arc::default())).await;
+            })*
+        }
+
+        mod on_postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                let Some(url) = crate::postgres::database().await else { return };
+                let dir = tempfile::tempdir().unwrap();
+                super::$name(super::app_on(dir.path(), &super::Arc::default(), &url)).await;
+            })*
+        }
+    };
+}
+
+on_both!(
+    a_token_is_known_until_it_is_taken_back_and_kept_as_a_hash_alone,
+    what_is_there_or_is_not_is_told,
+    a_user_sees_runs_of_their_own_alone,
+    runs_that_have_not_ended_are_counted_for_their_user,
+    a_key_begins_one_run,
+    the_audit_log_only_grows,
+    runs_that_ended_long_ago_are_purged,
+);
+
+fn user(id: &str, org: Option<&str>) -> User {
+    User {
+        id: id.to_owned(),
+        name: id.to_uppercase(),
+        org: org.map(str::to_owned),
+        admin: false,
+        disabled: false,
+        daily_usd: Some(2.5),
+        concurrency: Some(3),
+    }
+}
+
+fn org(id: &str) -> Org {
+    Org {
+        id: id.to_owned(),
+        name: "Acme & sons".to_owned(),
+        daily_usd: Some(10.0),
+    }
+}
+
+async fn a_token_is_known_until_it_is_taken_back_and_kept_as_a_hash_alone(app: App) {
+    app.add_org(&org("acme")).await.unwrap();
+    app.add_user(&user("ann", Some("acme"))).await.unwrap();
+    app.add_user(&user("bob", None)).await.unwrap();
+    let (one, two) = (
+        app.add_token("ann").await.unwrap(),
+        app.add_token("ann").await.unwrap(),
+    );
+    assert!(
+        one.starts_with("ibid_") && one.len() == 69 && one != two,
+        "{one} {two}"
+    );
+    let known = app.identify(&one).await.unwrap().unwrap();
+    assert_eq!(known.user, user("ann", Some("acme")));
+    assert_eq!(known.org, Some(org("acme")));
+    let bobs = app.add_token("bob").await.unwrap();
+    assert_eq!(app.identify(&bobs).await.unwrap().unwrap().org, None);
+    for wrong in [
+        "",
+        "ibid_",
+        &one[..68],
+        &format!("{one}0"),
+        &one.to_uppercase(),
+    ] {
+        assert_eq!(app.identify(wrong).await.unwrap(), None, "{wrong}");
+    }
+    for kept in app.tokens().await.unwrap() {
+        let told = format!("{kept:?}");
+        assert!(
+            !told.contains(&one[13..]) && !told.contains(&two[13..]),
+            "{told}"
+        );
+    }
+    app.revoke_token("ann", &one[..13]).await.unwrap();
+    assert_eq!(app.identify(&one).await.unwrap(), None);
+    assert!(app.identify(&two).await.unwrap().is_some());
+    app.disable_user("ann", true).await.unwrap();
+    assert_eq!(app.identify(&two).await.unwrap(), None);
+    app.disable_user("ann", false).await.unwrap();
+    assert!(app.identify(&two).await.unwrap().is_some());
+    app.remove_user("ann").await.unwrap();
+    assert_eq!(app.identify(&two).await.unwrap(), None);
+}
+
+async fn what_is_there_or_is_not_is_told(app: App) {
+    let kind = |it: ibid::Result<()>| {
+        let fault = it.unwrap_err();
+        assert!(fault.help().is_some(), "{fault:?}");
+        fault.kind()
+    };
+    app.add_user(&user("ann", None)).await.unwrap();
+    assert_eq!(kind(app.add_user(&user("ann", None)).await), Kind::Usage);
+    assert_eq!(
+        kind(app.add_user(&user("bob", Some("none"))).await),
+        Kind::NotFound
+    );
+    assert_eq!(kind(app.add_user(&user("a b", None)).await), Kind::Usage);
+    assert_eq!(kind(app.add_user(&user("", None)).await), Kind::Usage);
+    assert_eq!(kind(app.disable_user("bob", true).await), Kind::NotFound);
+    assert_eq!(kind(app.remove_user("bob").await), Kind::NotFound);
+    assert_eq!(kind(app.revoke_token("ann", "ibid_").await), Kind::NotFound);
+    assert_eq!(
+        app.add_token("bob").await.unwrap_err().kind(),
+        Kind::NotFound
+    );
+    let poor = Org {
+        daily_usd: Some(-1.0),
+        ..org("acme")
+    };
+    assert_eq!(kind(app.add_org(&poor).await), Kind::Usage);
+    assert_eq!(app.users().await.unwrap(), [user("ann", None)]);
+}
+
+fn owner(user: &str) -> Owner {
+    Owner {
+        user: user.to_owned(),
+        org: Some("acme".to_owned()),
+    }
+}
+
+async fn a_user_sees_runs_of_their_own_alone(app: App) {
+    let (ann, bob) = (app.as_owner(&owner("ann")), app.as_owner(&owner("bob")));
+    let running = ann.start(question("cork")).await.unwrap();
+    let run = running.wait().await.unwrap();
+    assert_eq!(run.owner, Some(owner("ann")));
+    assert_eq!(ann.runs().await.unwrap().len(), 1);
+    assert!(bob.runs().await.unwrap().is_empty());
+    let not_found = |it: ibid::Error| assert_eq!(it.kind(), Kind::NotFound, "{it:?}");
+    not_found(bob.run(&run.id).await.unwrap_err());
+    not_found(bob.resume(&run.id).await.err().unwrap());
+    not_found(bob.remove(&run.id).await.unwrap_err());
+    not_found(bob.record(&run.id).await.err().unwrap());
+    not_found(
+        bob.order(&run.id, ibid::seams::Order::Cancel)
+            .await
+            .unwrap_err(),
+    );
+    not_found(
+        bob.follow_up(&run.id, "and?", "2026-11-22")
+            .await
+            .unwrap_err(),
+    );
+    let page = &run.report.as_ref().unwrap().sources[0].page;
+    assert!(ann.page(page).await.unwrap().is_some());
+    assert_eq!(bob.page(page).await.unwrap(), None);
+    ann.remove(&run.id).await.unwrap();
+    assert!(app.runs().await.unwrap().is_empty());
+}
+
+async fn runs_that_have_not_ended_are_counted_for_their_user(app: App) {
+    let none = app.spent_today(&owner("ann")).await.unwrap();
+    assert_eq!((none.user_usd, none.org_usd, none.unended), (0.0, 0.0, 0));
+    drop(
+        app.as_owner(&owner("ann"))
+            .start(question("cork"))
+            .await
+            .unwrap(),
+    );
+    let running = app
+        .as_owner(&owner("ann"))
+        .start(question("oak"))
+        .await
+        .unwrap();
+    running.wait().await.unwrap();
+    assert_eq!(app.spent_today(&owner("ann")).await.unwrap().unended, 1);
+    assert_eq!(app.spent_today(&owner("bob")).await.unwrap().unended, 0);
+}
+
+/// Runs of two users on two days, with what each cost.
+async fn what_was_spent_in_a_day_is_summed_by_user_and_organisation(
+    store: &(impl Store + Accounts),
+) {
+    let spent = [
+        ("ann", "2026-11-21", 0.25),
+        ("ann", "2026-11-21", 0.5),
+        ("bob", "2026-11-21", 1.0),
+        ("ann", "2026-11-20", 8.0),
+    ];
+    for (n, (user, day, usd)) in spent.into_iter().enumerate() {
+        let run = RunId::new(n as u64, 1);
+        let usage = Usage {
+            usd: Some(usd),
+            ..Usage::default()
+        };
+        let created = Event::RunCreated {
+            question: question("why?"),
+            version: ibid::record::VERSION,
+            owner: Some(owner(user)),
+        };
+        let told = [created, Event::BudgetUpdated { usage }];
+        let events: Vec<Envelope> = told
+            .into_iter()
+            .zip(1..)
+            .map(|(event, seq)| Envelope {
+                seq,
+                ts: format!("{day}T20:17:01.120Z"),
+                run: run.clone(),
+                event,
+                phase: Phase::Run,
+                wave: None,
+                agent: None,
+                span: None,
+            })
+            .collect();
+        store.append(&run, &events).await.unwrap();
+    }
+    let ann = store.spent(&owner("ann"), "2026-11-21").await.unwrap();
+    assert_eq!((ann.user_usd, ann.org_usd), (0.75, 1.75));
+    let bob = store.spent(&owner("bob"), "2026-11-21").await.unwrap();
+    assert_eq!((bob.user_usd, bob.org_usd), (1.0, 1.75));
+    let alone = Owner {
+        org: None,
+        ..owner("ann")
+    };
+    let alone = store.spent(&alone, "2026-11-20").await.unwrap();
+    assert_eq!((alone.user_usd, alone.org_usd), (8.0, 0.0));
+}
+
+#[tokio::test]
+async fn what_was_spent_is_summed_on_sqlite() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    what_was_spent_in_a_day_is_summed_by_user_and_organisation(&store).await;
+}
+
+#[tokio::test]
+async fn what_was_spent_is_summed_on_postgres() {
+    let Some(url) = crate::postgres::database().await else {
+        return;
+    };
+    let store = PostgresStore::open(&url).await.unwrap();
+    what_was_spent_in_a_day_is_summed_by_user_and_organisation(&store).await;
+}
+
+async fn a_key_begins_one_run(app: App) {
+    let (one, two) = (app.new_id(), app.new_id());
+    let asked =
+        async |user, request: &[u8], run| app.remember(user, "k", request, run).await.unwrap();
+    assert_eq!(asked("ann", b"x", &one).await, Remembered::New);
+    assert_eq!(
+        asked("ann", b"x", &two).await,
+        Remembered::Same(one.clone())
+    );
+    assert_eq!(asked("ann", b"y", &two).await, Remembered::Other);
+    assert_eq!(asked("bob", b"y", &two).await, Remembered::New);
+    let ids: Vec<_> = (0..20).map(|_| app.new_id()).collect();
+    let together = ids.iter().map(|it| app.remember("eve", "k", b"x", it));
+    let outcomes = futures_util::future::join_all(together).await;
+    let new = outcomes
+        .iter()
+        .filter(|it| matches!(it, Ok(Remembered::New)))
+        .count();
+    assert_eq!(new, 1, "{outcomes:?}");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
+
+async fn the_audit_log_only_grows(app: App) {
+    for n in 0..3 {
+        let on = format!("run {n}\0");
+        app.audit("ann", "run.delete", &on, "ok").await.unwrap();
+    }
+    let told = app.audited(2).await.unwrap();
+    assert_eq!(told.len(), 2);
+    assert_eq!(
+        (&*told[0].on, &*told[1].on),
+        ("run 2\u{FFFD}", "run 1\u{FFFD}")
+    );
+    assert!(told[0].at >= told[1].at, "{told:?}");
+}
+
+async fn runs_that_ended_long_ago_are_purged(app: App) {
+    let running = app.start(question("cork")).await.unwrap();
+    running.wait().await.unwrap();
+    assert_eq!(app.purge(1).await.unwrap(), 0);
+    assert_eq!(app.runs().await.unwrap().len(), 1);
+    assert_eq!(app.purge(0).await.unwrap(), 1);
+    assert!(app.runs().await.unwrap().is_empty());
+}

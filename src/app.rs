@@ -25,6 +25,7 @@ mod traces;
 pub mod trials;
 mod turns;
 pub mod web;
+mod webhook;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

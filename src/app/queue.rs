@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -45,7 +46,11 @@ pub struct Queue {
     turn: Notify,
     /// A run has begun.
     begun: Notify,
+    afterwards: Option<Afterwards>,
 }
+
+/// What is done once a run has ended, beside the runs that are worked on.
+pub type Afterwards = Arc<dyn Fn(RunId) -> BoxFuture<'static, ()> + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -86,7 +91,15 @@ impl Queue {
             state: Mutex::default(),
             turn: Notify::new(),
             begun: Notify::new(),
+            afterwards: None,
         }
+    }
+
+    /// The same, with something that is done once a run of it has ended.
+    #[must_use]
+    pub fn then(mut self, afterwards: Afterwards) -> Queue {
+        self.afterwards = Some(afterwards);
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -257,7 +270,10 @@ impl Queue {
             self.begun.notify_waiters();
             running.wait().await
         };
-        let Err(fault) = outcome.await else { return };
+        let Err(fault) = outcome.await else {
+            drop(place);
+            return self.told_of(it.run).await;
+        };
         let lasting = match fault.kind() {
             // Another process works on it, or the store is away for a while.
             Kind::Transient | Kind::Cancelled => false,
@@ -265,7 +281,7 @@ impl Queue {
         };
         drop(place);
         if lasting {
-            return;
+            return self.told_of(it.run).await;
         }
         let rest = REST.saturating_mul(1 << it.tries.min(6)).min(LONGEST_REST);
         self.put(Waiting {
@@ -273,6 +289,12 @@ impl Queue {
             not_before: Some(Instant::now() + rest),
             ..it
         });
+    }
+
+    async fn told_of(&self, run: RunId) {
+        if let Some(then) = &self.afterwards {
+            then(run).await;
+        }
     }
 
     /// What a run tells after event `after`, as far as it is durable, however late one comes and whoever works on it.

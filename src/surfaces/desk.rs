@@ -7,19 +7,21 @@ use serde_json::Value;
 
 use super::asked::{Asked, Served};
 use crate::app::App;
-use crate::app::queue::{Accepted, Limits, Queue};
+use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
 use crate::config::{Flag, Loaded, Surroundings, layers};
 use crate::domain::{Hit, Owner, Page, Question, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::RunRow;
+use crate::seams::{Account, RunRow};
 
 /// Who asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Caller {
     /// Whose rows they see; `None` sees all: whoever runs the server.
     pub owner: Option<Owner>,
     /// Their name in the audit log.
     pub name: String,
+    /// What bounds them, where they have an account.
+    pub account: Option<Account>,
 }
 
 impl Caller {
@@ -28,6 +30,16 @@ impl Caller {
         Caller {
             owner: None,
             name: "operator".to_owned(),
+            account: None,
+        }
+    }
+
+    /// Somebody with an account.
+    pub fn of(account: Account) -> Caller {
+        Caller {
+            owner: Some(account.owner()),
+            name: account.user.id.clone(),
+            account: Some(account),
         }
     }
 
@@ -39,6 +51,7 @@ impl Caller {
                 org: None,
             }),
             name: "nobody".to_owned(),
+            account: None,
         }
     }
 }
@@ -54,7 +67,8 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// A desk over `app`, with the runs that were accepted before and have not ended; says how many those are.
+    /// A desk over `app`, with the runs that were accepted before and have not ended; says how many those are. `afterwards` is
+    /// done once a run has ended.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -62,6 +76,7 @@ impl Desk {
         app: Arc<App>,
         surroundings: Surroundings,
         served: Served,
+        afterwards: Option<Afterwards>,
     ) -> Result<(Desk, usize)> {
         let serve = &app.settings().serve;
         let limits = Limits {
@@ -70,7 +85,11 @@ impl Desk {
             waiting: serve.queue,
             waiting_each: serve.queue_each,
         };
-        let queue = Arc::new(Queue::new(Arc::clone(&app), limits));
+        let queue = Queue::new(Arc::clone(&app), limits);
+        let queue = Arc::new(match afterwards {
+            Some(it) => queue.then(it),
+            None => queue,
+        });
         let found = queue.recover().await?;
         let desk = Desk {
             app,
@@ -136,23 +155,61 @@ impl Desk {
         Err(last)
     }
 
-    /// Accepts `question` for the caller; `None` where too many wait already. `request` is what the caller sent besides.
+    /// Accepts `question` for the caller as `run`, within what is left of their day; `None` where too many wait already.
+    /// `request` is what the caller sent besides.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// `Exhausted` where the day's money is spent; those of the store.
     pub async fn accept(
         &self,
         caller: &Caller,
-        question: Question,
+        run: RunId,
+        mut question: Question,
         request: Option<Value>,
     ) -> Result<Option<RunId>> {
-        let run = self.app.new_id();
+        if let Some(account) = &caller.account {
+            let spent = self.app.spent_today(&account.owner()).await?;
+            let most = account.user.concurrency;
+            if most.is_some_and(|it| spent.unended >= u64::from(it)) {
+                return Ok(None);
+            }
+            let of_user = account.user.daily_usd.map(|it| it - spent.user_usd);
+            let of_org = account.org.as_ref().and_then(|it| it.daily_usd);
+            let of_org = of_org.map(|it| it - spent.org_usd);
+            let left = of_user.into_iter().chain(of_org).reduce(f64::min);
+            if let Some(left) = left.filter(|_| !question.models.is_empty()) {
+                if left <= 0.0 {
+                    return Err(Error::new(Kind::Exhausted, "the money of today is spent")
+                        .hint("ask again tomorrow (UTC), or with \"model\": \"none\""));
+                }
+                let usd = question.budget.usd.map_or(left, |it| it.min(left));
+                question.budget.usd = Some(usd);
+            }
+        }
         let owner = caller.owner.clone();
         let accepted = self.queue.accept(run.clone(), question, owner, request);
-        Ok(match accepted.await? {
+        let accepted = accepted.await?;
+        if caller.account.is_some() {
+            let outcome = match accepted {
+                Accepted::Queued => "accepted",
+                Accepted::Full => "refused",
+            };
+            self.app
+                .audit(&caller.name, "run.create", run.as_str(), outcome)
+                .await?;
+        }
+        Ok(match accepted {
             Accepted::Queued => Some(run),
             Accepted::Full => None,
         })
+    }
+
+    /// What the caller may see of the store: rows of others are not there, whatever a handler forgets.
+    pub fn app_of(&self, caller: &Caller) -> Arc<App> {
+        match &caller.owner {
+            Some(owner) => Arc::new(self.app.as_owner(owner)),
+            None => Arc::clone(&self.app),
+        }
     }
 
     /// The run of this id (`r_…`, `resp_…` or bare), if it is the caller's.
@@ -163,7 +220,7 @@ impl Desk {
         let gone = || Error::new(Kind::NotFound, "there is no such run");
         let bare = id.strip_prefix("resp_").unwrap_or(id);
         let run: RunId = bare.parse().map_err(|_| gone())?;
-        let row = match self.app.row(&run).await {
+        let row = match self.app_of(caller).row(&run).await {
             Err(fault) if fault.kind() == Kind::NotFound => return Err(gone()),
             row => row?,
         };

@@ -9,6 +9,7 @@ use crate::cli::{ASKED, Desk};
 
 mod mcp;
 mod openai;
+mod people;
 
 /// The program serving, until this is dropped.
 pub(crate) struct Served {
@@ -382,4 +383,65 @@ fn others_are_not_let_in_without_a_token() {
     let it = desk.ibid(&["serve", "--addr", "0.0.0.0:0", "--folder", &desk.docs()]);
     assert_eq!(it.code, 4, "{}", it.err);
     assert!(it.err.contains("IBID_TOKEN"), "{}", it.err);
+}
+
+#[tokio::test]
+async fn who_wants_to_hear_of_the_end_is_told_signed_and_only_where_the_guard_lets_it() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let desk = Desk::new();
+    let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", ear.local_addr().unwrap());
+    let asked = json!({"question": ASKED, "webhook_url": url});
+    let without = Served::start(&desk, &[("IBID_ALLOW_NET", "127.0.0.1/32")]);
+    let it = without.post("/v1/runs", &asked).await;
+    assert_eq!(it.status, 400, "no key is set: {}", it.body);
+    drop(without);
+    let secret = ("IBID_WEBHOOK_SECRET", "whsec_c2VjcmV0");
+    let closed = Served::start(&desk, &[secret]);
+    let it = closed.post("/v1/runs", &asked).await;
+    assert_eq!(it.status, 400, "{}", it.body);
+    assert!(
+        !it.body.contains("loopback"),
+        "what is inside is not told: {}",
+        it.body
+    );
+    drop(closed);
+    let served = Served::start(&desk, &[secret, ("IBID_ALLOW_NET", "127.0.0.1/32")]);
+    let it = served.post("/v1/runs", &asked).await;
+    assert_eq!(it.status, 202, "{}", it.body);
+    let (mut stream, _) = ear.accept().await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("\"data\"") {
+        let mut piece = [0; 4096];
+        let n = stream.read(&mut piece).await.unwrap();
+        assert!(n > 0, "{heard}");
+        heard.push_str(std::str::from_utf8(&piece[..n]).unwrap());
+    }
+    stream
+        .write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+        .await
+        .unwrap();
+    assert!(heard.contains("\"type\":\"response.completed\""), "{heard}");
+    for header in [
+        "webhook-id: evt_",
+        "webhook-timestamp: ",
+        "webhook-signature: v1,",
+    ] {
+        assert!(heard.contains(header), "{heard}");
+    }
+    // What was done is counted, without the words of anybody.
+    let metrics = served.get("/metrics").await;
+    assert!(
+        metrics
+            .body
+            .contains("ibid_runs_total{status=\"completed\""),
+        "{}",
+        metrics.body
+    );
+    assert!(
+        metrics.body.contains("ibid_quotes_total{match=\"exact\"}"),
+        "{}",
+        metrics.body
+    );
+    assert!(!metrics.body.contains("green"), "{}", metrics.body);
 }

@@ -187,6 +187,33 @@ impl Fetcher {
         Ok((target.url().clone(), found))
     }
 
+    /// Sends `body` to `url` with these headers, once: the status of the answer, which is not read. Redirects are not followed.
+    ///
+    /// # Errors
+    /// Why it could not be sent: a blocked address, no connection, no answer in time.
+    pub async fn deliver(
+        &self,
+        url: &str,
+        headers: &[(&'static str, String)],
+        body: String,
+    ) -> Result<u16, Unfetched> {
+        let target = self.guard.target(url)?;
+        let found = self.checked(&target).await?;
+        let client = self.client(target.name().unwrap_or_default(), found)?;
+        let mut request = client
+            .post(target.url().clone())
+            .header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let sent = request.body(body).send();
+        match timeout(self.bounds.connect + self.bounds.silence, sent).await {
+            Ok(Ok(answer)) => Ok(answer.status().as_u16()),
+            Ok(Err(fault)) => Err(Unfetched::new(FailReason::Broken, told(&fault))),
+            Err(_) => Err(Unfetched::new(FailReason::Timeout, "no answer in time")),
+        }
+    }
+
     async fn followed(
         &self,
         url: &str,

@@ -5,6 +5,7 @@ mod fault;
 mod found;
 mod gate;
 mod listen;
+mod metrics;
 mod openai;
 mod openapi;
 mod pages;
@@ -26,8 +27,10 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
+use crate::app::queue::Afterwards;
 use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
+use crate::record::Run;
 use crate::surfaces::asked::Served;
 use crate::surfaces::desk::{Caller, Desk};
 use crate::surfaces::mcp::Mcp;
@@ -35,6 +38,7 @@ use crate::surfaces::mcp::Mcp;
 use fault::Answer;
 pub use fault::Fault;
 use gate::Gate;
+use metrics::Metrics;
 use openai::{chat, responses};
 pub use telling::Telling;
 
@@ -46,6 +50,7 @@ pub struct Server {
     desk: Arc<Desk>,
     gate: Gate,
     telling: Telling,
+    metrics: Arc<Metrics>,
     /// Turns true when the server stops: streams end, so that their clients come back elsewhere.
     stopping: watch::Receiver<bool>,
 }
@@ -59,11 +64,14 @@ impl Server {
         if self.gate.token == Some(gate::hashed(token)) {
             return Ok(Some(Caller::operator()));
         }
-        Err(Fault::new(
-            StatusCode::UNAUTHORIZED,
-            "bad_token",
-            "this token is not known here",
-        ))
+        let account = self.desk.app.identify(token).await?;
+        account.map(|it| Some(Caller::of(it))).ok_or_else(|| {
+            Fault::new(
+                StatusCode::UNAUTHORIZED,
+                "bad_token",
+                "this token is not known here",
+            )
+        })
     }
 }
 
@@ -101,13 +109,15 @@ impl Listening {
             .collect();
         let token = settings.variables.get(&serve.token_env).map(gate::hashed);
         let loopback = wanted.iter().all(|it| it.ip().is_loopback());
-        if !loopback && token.is_none() {
+        // Where there are users, everybody has to say who they are.
+        let known = !app.users().await?.is_empty();
+        if !loopback && token.is_none() && !known {
             return Err(Error::new(
                 Kind::Setup,
                 format!("others can reach {}, and no token is set", serve.addr),
             )
             .hint(format!(
-                "set {} to a long random text, or serve on 127.0.0.1",
+                "set {} to a long random text, add users with `ibid admin user add`, or serve on 127.0.0.1",
                 serve.token_env
             )));
         }
@@ -122,18 +132,21 @@ impl Listening {
         let (stop, stopping) = watch::channel(false);
         let connections = serve.connections;
         let hosts = Gate::hosts(addr, &serve.hosts);
-        let (desk, found) = Desk::open(app, surroundings, served).await?;
+        let metrics = Arc::new(Metrics::new());
+        let then = afterwards(Arc::clone(&app), Arc::clone(&metrics), telling.clone());
+        let (desk, found) = Desk::open(app, surroundings, served, Some(then)).await?;
         if found > 0 {
             telling.note("recovered", &[("runs", found.into())]);
         }
         let server = Arc::new(Server {
             gate: Gate {
                 hosts,
-                open: loopback && token.is_none(),
+                open: loopback && token.is_none() && !known,
                 token,
             },
             desk: Arc::new(desk),
             telling,
+            metrics,
             stopping,
         });
         Ok(Listening {
@@ -177,6 +190,27 @@ impl Listening {
     }
 }
 
+/// Once a run has ended it is counted, and who wanted to hear of it is told.
+fn afterwards(app: Arc<App>, metrics: Arc<Metrics>, telling: Telling) -> Afterwards {
+    Arc::new(move |run| {
+        let (app, metrics, telling) = (Arc::clone(&app), Arc::clone(&metrics), telling.clone());
+        Box::pin(async move {
+            let Ok(events) = app.events(&run, 0).await else {
+                return;
+            };
+            metrics.ended(&Run::of(run.clone(), &events), &events);
+            if let Some(it) = openai::hook(&run, &events)
+                && let Err(fault) = app.deliver(&it.url, &it.id, &it.body).await
+            {
+                telling.note(
+                    "webhook_lost",
+                    &[("run", run.as_str().into()), ("why", fault.chain().into())],
+                );
+            }
+        })
+    })
+}
+
 /// Every route. `openapi.json` names each, which a test holds it to.
 fn router(server: Arc<Server>) -> Router {
     let limit = server.desk.app.settings().serve.max_body_bytes;
@@ -209,6 +243,7 @@ fn router(server: Arc<Server>) -> Router {
         .route("/v1/chat/completions", post(chat::create))
         .route("/v1/models", get(openai::models))
         .route("/v1/models/{id}", get(openai::model))
+        .route("/metrics", get(metrics::metrics))
         .route("/healthz", get(pages::health))
         .route("/readyz", get(pages::ready))
         .route("/openapi.json", get(openapi::document))

@@ -259,6 +259,14 @@ const ROUTES: &[Route] = &[
     ),
     route(
         "get",
+        "/metrics",
+        "What is counted, for Prometheus.",
+        &[],
+        None,
+        &[(200, "Metrics")],
+    ),
+    route(
+        "get",
         "/healthz",
         "Whether the process lives.",
         &[],
@@ -391,6 +399,7 @@ fn content(it: &Route, name: &str) -> Value {
             "application/json": {"schema": schema(name)},
             "text/event-stream": {"schema": {"type": "string"}},
         }),
+        (_, "Metrics") => json!({"application/openmetrics-text": {"schema": {"type": "string"}}}),
         (_, "Text") => json!({"text/plain": {"schema": {"type": "string"}}}),
         _ => json!({"application/json": {"schema": schema(name)}}),
     }

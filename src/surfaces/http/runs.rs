@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, Path, Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::app::given::PlanFile;
 use crate::domain::{Approval, Coverage, Rating, RunId, Vote};
 use crate::error::Kind;
 use crate::record::{Run, RunStatus};
-use crate::seams::{Order, RunRow};
+use crate::seams::{Order, Remembered, RunRow};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::{self, json as shown, markdown};
@@ -125,15 +125,70 @@ pub(super) fn bad(field: &str, what: &str) -> Fault {
     .at(field)
 }
 
-/// Accepts what was asked for the caller, or says that too many wait.
+/// What makes the same request the same run, however often it is sent: the key, and what was sent under it.
+pub(super) struct Once {
+    key: String,
+    sent: Bytes,
+}
+
+/// The key of a request that has one.
+pub(super) fn once(
+    headers: &HeaderMap,
+    bytes: &Result<Bytes, BytesRejection>,
+) -> Answer<Option<Once>> {
+    let Some(key) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = key.to_str().unwrap_or_default().trim();
+    if key.is_empty() || key.len() > 255 {
+        return Err(bad(
+            "Idempotency-Key",
+            "must be a text of at most 255 characters",
+        ));
+    }
+    Ok(bytes.as_ref().ok().map(|sent| Once {
+        key: key.to_owned(),
+        sent: sent.clone(),
+    }))
+}
+
+/// Accepts what was asked for the caller, or says that too many wait. What was accepted under its key before is not accepted
+/// again.
 pub(super) async fn accept(
     server: &Server,
     caller: &Caller,
     asked: &Asked,
     request: Option<Value>,
+    once: Option<Once>,
 ) -> Answer<RunId> {
+    if let Some(url) = request.as_ref().and_then(|it| it.get("webhook_url")) {
+        let url = url
+            .as_str()
+            .ok_or_else(|| bad("webhook_url", "must be a text"))?;
+        server.desk.app.may_deliver(url)?;
+    }
     let question = server.desk.question(caller, asked).await?;
-    let accepted = server.desk.accept(caller, question, request).await?;
+    let mut run = server.desk.app.new_id();
+    if let Some(Once { key, sent }) = once {
+        let app = &server.desk.app;
+        match app.remember(&caller.name, &key, &sent, &run).await? {
+            Remembered::New => {}
+            // Cut off between being remembered and being begun, it may begin now.
+            Remembered::Same(known) => match app.row(&known).await {
+                Err(fault) if fault.kind() == Kind::NotFound => run = known,
+                Err(fault) => return Err(fault.into()),
+                Ok(_) => return Ok(known),
+            },
+            Remembered::Other => {
+                return Err(Fault::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    "idempotency_key_reused",
+                    "another request was made under this Idempotency-Key",
+                ));
+            }
+        }
+    }
+    let accepted = server.desk.accept(caller, run, question, request).await?;
     accepted.ok_or_else(|| Fault::later(LATER))
 }
 
@@ -150,12 +205,17 @@ pub(super) async fn create(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
     Query(shape): Query<Shape>,
+    headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     room(&server, &caller)?;
+    let once = once(&headers, &bytes)?;
     let (wait, form) = (shape.wait()?, shape.form()?);
-    let asked = Asked::parse(&body(bytes)?, &[])?;
-    let run = accept(&server, &caller, &asked, None).await?;
+    let value = body(bytes)?;
+    let asked = Asked::parse(&value, &["webhook_url"])?;
+    let request = value.get("webhook_url").filter(|it| !it.is_null());
+    let request = request.map(|it| json!({"api": "runs", "webhook_url": it}));
+    let run = accept(&server, &caller, &asked, request, once).await?;
     server.desk.wait(&run, wait).await?;
     let mut response = view(&server, &run, form).await?;
     let place = format!("/v1/runs/{run}");
@@ -290,7 +350,7 @@ pub(super) async fn list(
         ),
     };
     let words = wanted.q.unwrap_or_default().to_lowercase();
-    let rows = server.desk.app.runs().await?;
+    let rows = server.desk.app_of(&caller).runs().await?;
     let mut found = rows
         .into_iter()
         .filter(|it| caller.owner.is_none() || it.owner == caller.owner);

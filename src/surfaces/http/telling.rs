@@ -62,8 +62,12 @@ pub(super) async fn told(
         .extensions()
         .get::<Caller>()
         .map(|it| it.name.clone());
+    let took = began.elapsed();
+    server
+        .metrics
+        .request(&route, &method, status.as_u16(), took.as_secs_f64());
     if server.telling.all || status.is_client_error() || status.is_server_error() {
-        let ms = began.elapsed().as_millis() as u64;
+        let ms = took.as_millis() as u64;
         server.telling.note(
             "request",
             &[

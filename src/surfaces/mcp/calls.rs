@@ -80,7 +80,10 @@ impl Mcp {
     async fn accepted(&self, caller: &Caller, asked: Map<String, Value>) -> Result<RunId> {
         let asked = Asked::parse(&Value::Object(asked), &[])?;
         let question = self.desk.question(caller, &asked).await?;
-        let accepted = self.desk.accept(caller, question, None).await?;
+        let accepted = self
+            .desk
+            .accept(caller, self.desk.app.new_id(), question, None)
+            .await?;
         accepted.ok_or_else(|| {
             Error::new(Kind::Transient, "too many runs wait already").hint("try again in a minute")
         })
@@ -344,7 +347,7 @@ impl Mcp {
             .map(str::to_owned)
             .collect();
         let mut out = Vec::new();
-        for row in self.desk.app.runs().await? {
+        for row in self.desk.app_of(caller).runs().await? {
             let own = caller.owner.is_none() || row.owner == caller.owner;
             if out.len() >= most || !own || row.status != RunStatus::Completed {
                 continue;

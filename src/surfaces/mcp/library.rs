@@ -96,7 +96,12 @@ pub(super) fn templates() -> Answer<ListResourceTemplatesResult> {
 
 impl Mcp {
     pub(super) async fn resources(&self, caller: &Caller) -> Answer<ListResourcesResult> {
-        let rows = self.desk.app.runs().await.map_err(|it| fault(&it))?;
+        let rows = self
+            .desk
+            .app_of(caller)
+            .runs()
+            .await
+            .map_err(|it| fault(&it))?;
         let own = rows
             .iter()
             .filter(|it| caller.owner.is_none() || it.owner == caller.owner);

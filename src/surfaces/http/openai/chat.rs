@@ -6,6 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, Query, State};
+use axum::http::HeaderMap;
 use axum::response::sse::Event as Message;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::Server;
 use super::super::fault::{Answer, Fault};
-use super::super::runs::{accept, body, room};
+use super::super::runs::{accept, body, once, room};
 use super::super::story::{batches, streamed};
 use super::cites::{self, source};
 use super::stream::{pieces, ulid};
@@ -38,12 +39,14 @@ pub(in crate::surfaces::http) async fn create(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
     Query(wanted): Query<Wanted>,
+    headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     room(&server, &caller)?;
+    let once = once(&headers, &bytes)?;
     let read = asked::chat(&body(bytes)?)?;
     let kept = read.kept.clone();
-    let run = accept(&server, &caller, &read.asked, Some(read.kept.into())).await?;
+    let run = accept(&server, &caller, &read.asked, Some(read.kept.into()), once).await?;
     if kept.get("stream") == Some(&json!(true)) {
         let think = wanted.think_tags.as_deref() == Some("1");
         let fold = Fold {

@@ -10,7 +10,8 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::fault::{Answer, Fault};
-use crate::domain::{Effort, Mode};
+use crate::domain::{Effort, Mode, RunId};
+use crate::record::{Envelope, Run};
 
 /// A model as callers name it: what is asked for, no language model.
 struct Offered {
@@ -67,6 +68,31 @@ pub(super) async fn model(
 
 fn card(id: &str) -> Value {
     json!({"id": id, "object": "model", "created": MADE, "owned_by": "ibid"})
+}
+
+/// What is told to an address that a caller has named.
+pub(super) struct Hook {
+    pub(super) url: String,
+    pub(super) id: String,
+    pub(super) body: Value,
+}
+
+/// The webhook that the caller of a run wants to hear once it has ended.
+pub(super) fn hook(run: &RunId, events: &[Envelope]) -> Option<Hook> {
+    let mut fold = stream::Fold::new(Run::new(run.clone()));
+    let told: Vec<Value> = events.iter().flat_map(|it| fold.take(it)).collect();
+    let url = fold.kept("webhook_url")?.as_str()?.to_owned();
+    let response = fold.response();
+    let status = response["status"].as_str()?;
+    let id = format!("evt_{}", run.as_str().trim_start_matches("r_"));
+    let body = json!({
+        "id": id,
+        "object": "event",
+        "type": format!("response.{status}"),
+        "created_at": seconds(events.last().map(|it| it.ts.as_str())),
+        "data": {"id": response["id"]},
+    });
+    (!told.is_empty()).then_some(Hook { url, id, body })
 }
 
 /// The time of an event, seconds since 1970.

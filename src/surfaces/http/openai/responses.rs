@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event as Message;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::super::Server;
 use super::super::fault::{Answer, Fault};
-use super::super::runs::{accept, bad, body, mine, ordered, room};
+use super::super::runs::{accept, bad, body, mine, once, ordered, room};
 use super::super::story::{batches, number, streamed};
 use super::asked;
 use super::stream::Fold;
@@ -31,13 +31,15 @@ const FOREVER: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(in crate::surfaces::http) async fn create(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     room(&server, &caller)?;
+    let once = once(&headers, &bytes)?;
     let read = asked::responses(&body(bytes)?)?;
     let is = |name: &str| read.kept.get(name) == Some(&json!(true));
     let (stream, background) = (is("stream"), is("background"));
-    let run = accept(&server, &caller, &read.asked, Some(read.kept.into())).await?;
+    let run = accept(&server, &caller, &read.asked, Some(read.kept.into()), once).await?;
     if stream {
         return Ok(told(&server, &run, None));
     }

@@ -32,6 +32,11 @@ impl Fold {
         }
     }
 
+    /// What the caller sent under this name besides the question.
+    pub(super) fn kept(&self, name: &str) -> Option<&Value> {
+        self.kept.get(name)
+    }
+
     /// Takes in one more event; what it comes to on the wire, each with its `sequence_number`.
     pub(super) fn take(&mut self, it: &Envelope) -> Vec<Value> {
         self.run.apply(it);

@@ -1,0 +1,247 @@
+//! What is counted, for Prometheus: base units, no ids in labels.
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use serde_json::json;
+
+use super::Server;
+use super::fault::{Answer, Fault};
+use crate::domain::Usage;
+use crate::record::{Envelope, Event, Outcome, Run};
+
+/// Labels in the order of their names.
+type Labels = Vec<(&'static str, String)>;
+
+type Counters = Family<Labels, Counter>;
+type Sums = Family<Labels, Counter<f64, AtomicU64>>;
+type Times = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// Everything that is counted.
+pub(super) struct Metrics {
+    registry: Registry,
+    requests: Counters,
+    request_seconds: Times,
+    runs: Counters,
+    run_seconds: Times,
+    run_usd: Sums,
+    searches: Counters,
+    reads: Counters,
+    models: Counters,
+    tokens: Counters,
+    quotes: Counters,
+    waiting: Gauge,
+    working: Gauge,
+}
+
+/// Seconds of an answer, and of a run.
+fn quick() -> Histogram {
+    Histogram::new([0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0])
+}
+fn slow() -> Histogram {
+    Histogram::new([1.0, 5.0, 20.0, 60.0, 180.0, 600.0, 1800.0, 3600.0])
+}
+
+impl Metrics {
+    /// Nothing counted yet.
+    pub(super) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("ibid");
+        let requests = Counters::default();
+        let request_seconds = Times::new_with_constructor(quick);
+        let (runs, run_usd) = (Counters::default(), Sums::default());
+        let run_seconds = Times::new_with_constructor(slow);
+        let (searches, reads) = (Counters::default(), Counters::default());
+        let (models, tokens, quotes) = (
+            Counters::default(),
+            Counters::default(),
+            Counters::default(),
+        );
+        let (waiting, working) = (Gauge::default(), Gauge::default());
+        for (name, help, it) in [
+            (
+                "http_requests",
+                "Requests by route, method and status",
+                &requests,
+            ),
+            (
+                "runs",
+                "Runs that ended, by status, effort and why they stopped",
+                &runs,
+            ),
+            (
+                "search_requests",
+                "Searches by engine and outcome",
+                &searches,
+            ),
+            ("fetch_requests", "Pages by outcome", &reads),
+            (
+                "llm_requests",
+                "Answers of language models by role and model",
+                &models,
+            ),
+            ("llm_tokens", "Tokens by role, model and direction", &tokens),
+            (
+                "quotes",
+                "Quotes in reports by whether they stand in their page",
+                &quotes,
+            ),
+        ] {
+            registry.register(name, help, it.clone());
+        }
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time until an answer begins",
+            Unit::Seconds,
+            request_seconds.clone(),
+        );
+        registry.register_with_unit(
+            "run_duration",
+            "Time from the first event to the last",
+            Unit::Seconds,
+            run_seconds.clone(),
+        );
+        registry.register(
+            "run_cost_usd",
+            "What runs cost, US dollars",
+            run_usd.clone(),
+        );
+        registry.register("queue_depth", "Runs that wait", waiting.clone());
+        registry.register("runs_in_flight", "Runs worked on", working.clone());
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program", build);
+        Metrics {
+            registry,
+            requests,
+            request_seconds,
+            runs,
+            run_seconds,
+            run_usd,
+            searches,
+            reads,
+            models,
+            tokens,
+            quotes,
+            waiting,
+            working,
+        }
+    }
+
+    /// Counts a request.
+    pub(super) fn request(&self, route: &str, method: &str, status: u16, seconds: f64) {
+        let by = vec![
+            ("route", route.to_owned()),
+            ("method", method.to_owned()),
+            ("status", status.to_string()),
+        ];
+        self.requests.get_or_create(&by).inc();
+        let by = vec![("route", route.to_owned())];
+        self.request_seconds.get_or_create(&by).observe(seconds);
+    }
+
+    /// Counts a run that has ended, by its events.
+    pub(super) fn ended(&self, run: &Run, events: &[Envelope]) {
+        let word = |it: serde_json::Value| it.as_str().unwrap_or("none").to_owned();
+        let effort = run.question.as_ref().map(|it| it.method.effort);
+        let by = vec![
+            ("status", word(json!(run.status))),
+            ("effort", word(json!(effort))),
+            ("stop_reason", word(json!(run.stop_reason))),
+        ];
+        self.runs.get_or_create(&by).inc();
+        let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+        if let (Some(from), Some(to)) = (at(&run.started_at), at(&run.updated_at)) {
+            let seconds = (to.as_millisecond() - from.as_millisecond()) as f64 / 1000.0;
+            self.run_seconds.get_or_create(&Vec::new()).observe(seconds);
+        }
+        let usage: Usage = run.report.as_deref().map_or(run.usage, |it| it.usage);
+        if let Some(usd) = usage.usd {
+            self.run_usd.get_or_create(&Vec::new()).inc_by(usd);
+        }
+        if let Some(it) = run.report.as_deref().map(|it| it.checks.quotes) {
+            for (word, n) in [("exact", it.held), ("lost", it.total - it.held)] {
+                let by = vec![("match", word.to_owned())];
+                self.quotes.get_or_create(&by).inc_by(u64::from(n));
+            }
+        }
+        for it in events {
+            self.counted(&it.event);
+        }
+    }
+
+    fn counted(&self, it: &Event) {
+        let outcome = |it: &str| ("outcome", it.to_owned());
+        match it {
+            Event::SearchCompleted {
+                engine,
+                outcome: how,
+                ..
+            } => {
+                let how = match how {
+                    Outcome::Ok => "ok",
+                    Outcome::Empty => "empty",
+                    Outcome::RateLimited => "rate_limited",
+                    Outcome::Error => "error",
+                };
+                let by = vec![("engine", engine.clone()), outcome(how)];
+                self.searches.get_or_create(&by).inc();
+            }
+            Event::ReadCompleted { .. } => {
+                self.reads.get_or_create(&vec![outcome("ok")]).inc();
+            }
+            Event::ReadFailed { reason, .. } => {
+                self.reads
+                    .get_or_create(&vec![outcome(reason.word())])
+                    .inc();
+            }
+            Event::LlmCompleted {
+                role,
+                model,
+                r#in,
+                out,
+                ..
+            } => {
+                let by = || vec![("role", role.word().to_owned()), ("model", model.clone())];
+                self.models.get_or_create(&by()).inc();
+                for (direction, n) in [("in", r#in), ("out", out)] {
+                    let mut by = by();
+                    by.push(("direction", direction.to_owned()));
+                    self.tokens.get_or_create(&by).inc_by(n.unwrap_or(0));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Answer<Response> {
+    let it = &server.metrics;
+    let (waiting, working) = server.desk.queue.count();
+    it.waiting.set(waiting as i64);
+    it.working.set(working as i64);
+    let mut out = String::new();
+    encode(&mut out, &it.registry).map_err(|_| {
+        Fault::new(
+            axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the metrics cannot be written",
+        )
+    })?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], out).into_response())
+}

@@ -460,8 +460,8 @@ impl Fields<'_> {
             Some(Value::String(it)) if it.chars().count() > LONGEST => {
                 Err(wrong(name, &format!("is longer than {LONGEST} characters")))
             }
-            Some(Value::String(it)) if !it.trim().is_empty() => Ok(Some(it.trim().to_owned())),
-            Some(Value::String(_)) => Err(wrong(name, "is empty")),
+            // An empty field of a form is one that nobody filled in.
+            Some(Value::String(it)) => Ok(Some(it.trim().to_owned()).filter(|it| !it.is_empty())),
             Some(_) => Err(wrong(name, "must be a text")),
         }
     }

@@ -7,8 +7,13 @@ use serde_json::{Value, json};
 use crate::error::{Error, Kind};
 
 /// A refusal: `{"error": {"message", "type", "param", "code", "hint"}}` with its status.
+///
+/// Boxed inside, so that an answer stays small.
 #[derive(Debug)]
-pub struct Fault {
+pub struct Fault(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -25,7 +30,7 @@ pub(super) type Answer<T> = std::result::Result<T, Fault>;
 impl Fault {
     /// A refusal in the words of this surface.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Fault {
-        Fault {
+        Fault(Box::new(Inner {
             status,
             code,
             message: message.into(),
@@ -33,7 +38,7 @@ impl Fault {
             hint: None,
             retry_after: None,
             within: None,
-        }
+        }))
     }
 
     /// What is not there, or is not the caller's: the two must not be told apart.
@@ -47,40 +52,38 @@ impl Fault {
 
     /// Too much is going on; come back in so many seconds.
     pub fn later(seconds: u64) -> Fault {
-        Fault {
-            retry_after: Some(seconds),
-            ..Fault::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "queue_full",
-                "too many runs wait already",
-            )
-        }
+        Fault::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "queue_full",
+            "too many runs wait already",
+        )
+        .after(seconds)
     }
 
     /// The same, naming the field at fault.
     #[must_use]
     pub fn at(mut self, param: &str) -> Fault {
-        self.param = Some(param.to_owned());
+        self.0.param = Some(param.to_owned());
         self
     }
 
     /// The same, with what would help.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Fault {
-        self.hint = Some(hint.into());
+        self.0.hint = Some(hint.into());
         self
     }
 
     /// The same, to be tried again after so many seconds.
     #[must_use]
     pub fn after(mut self, seconds: u64) -> Fault {
-        self.retry_after = Some(seconds);
+        self.0.retry_after = Some(seconds);
         self
     }
 
     /// The word that OpenAI's clients sort errors by.
     fn kind(&self) -> &'static str {
-        match self.status {
+        match self.0.status {
             StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             StatusCode::UNAUTHORIZED => "authentication_error",
             StatusCode::FORBIDDEN => "permission_error",
@@ -92,11 +95,11 @@ impl Fault {
     /// The error object.
     pub fn body(&self) -> Value {
         json!({"error": {
-            "message": self.message,
+            "message": self.0.message,
             "type": self.kind(),
-            "param": self.param,
-            "code": self.code,
-            "hint": self.hint,
+            "param": self.0.param,
+            "code": self.0.code,
+            "hint": self.0.hint,
         }})
     }
 }
@@ -134,7 +137,7 @@ impl From<Error> for Fault {
         let doing = it.to_string();
         let mut words = doing.split(|it: char| !it.is_alphanumeric() && it != '_');
         let field = words.by_ref().take(3).find(|it| FIELDS.contains(it));
-        Fault {
+        Fault(Box::new(Inner {
             status,
             code,
             message,
@@ -144,7 +147,7 @@ impl From<Error> for Fault {
             hint: it.help().filter(|_| open).map(str::to_owned),
             retry_after: matches!(it.kind(), Kind::Transient).then_some(2),
             within: (!open).then(|| it.chain()),
-        }
+        }))
     }
 }
 
@@ -182,18 +185,18 @@ const FIELDS: &[&str] = &[
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(self.body())).into_response();
-        if let Some(seconds) = self.retry_after {
+        let mut response = (self.0.status, Json(self.body())).into_response();
+        if let Some(seconds) = self.0.retry_after {
             let value = HeaderValue::from(seconds);
             response.headers_mut().insert(header::RETRY_AFTER, value);
         }
-        if self.status == StatusCode::UNAUTHORIZED {
+        if self.0.status == StatusCode::UNAUTHORIZED {
             let value = HeaderValue::from_static("Bearer");
             response
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, value);
         }
-        response.extensions_mut().insert(Within(self.within));
+        response.extensions_mut().insert(Within(self.0.within));
         response
     }
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::Server;
+use super::extract::Place;
 use super::fault::{Answer, Fault};
 use super::runs::{body, mine};
 use crate::app::{changes, models};
@@ -36,7 +37,7 @@ async fn with_report(server: &Server, caller: &Caller, id: &str) -> Answer<(Run,
 pub(super) async fn evidence(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     let events = server.desk.app.events(&run, 0).await?;
@@ -56,7 +57,7 @@ pub(super) async fn evidence(
 pub(super) async fn sources(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     let run = server.desk.app.run(&run).await?;
@@ -69,7 +70,7 @@ pub(super) async fn sources(
 pub(super) async fn coverage(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     let run = server.desk.app.run(&run).await?;
@@ -82,7 +83,7 @@ pub(super) async fn coverage(
 pub(super) async fn plan(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     let run = server.desk.app.run(&run).await?;
@@ -98,7 +99,7 @@ pub(super) async fn plan(
 pub(super) async fn trace(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     let steps = server.desk.app.steps(&run).await?;
@@ -111,7 +112,7 @@ pub(super) async fn trace(
 pub(super) async fn egress(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     Ok(Json(json!(server.desk.app.traffic(&run).await?)))
@@ -121,7 +122,7 @@ pub(super) async fn egress(
 pub(super) async fn page(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path((id, hash)): Path<(String, String)>,
+    Place((id, hash)): Place<(String, String)>,
 ) -> Answer<Json<Value>> {
     let (_, report) = with_report(&server, &caller, &id).await?;
     let wanted: PageHash =
@@ -140,7 +141,7 @@ pub(super) async fn page(
 pub(super) async fn report(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path((id, file)): Path<(String, String)>,
+    Place((id, file)): Place<(String, String)>,
 ) -> Answer<Response> {
     let Some(form) = file.strip_prefix("report.") else {
         return Err(Fault::missing("page"));
@@ -161,7 +162,7 @@ pub(super) async fn report(
 pub(super) async fn diff(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path((a, b)): Path<(String, String)>,
+    Place((a, b)): Place<(String, String)>,
 ) -> Answer<Json<Value>> {
     let (_, before) = with_report(&server, &caller, &a).await?;
     let (_, after) = with_report(&server, &caller, &b).await?;
@@ -174,7 +175,7 @@ pub(super) async fn preview(
     Extension(caller): Extension<Caller>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Json<Value>> {
-    let asked = Asked::parse(&body(bytes)?, &[])?;
+    let asked = Asked::parse(&body(bytes)?, &["webhook_url"])?;
     let question = server.desk.question(&caller, &asked).await?;
     let (brief, plan) = server.desk.app.plan(&question).await?;
     let models = models::estimate(server.desk.app.settings(), &question)?;

@@ -5,13 +5,14 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Server;
+use super::extract::{Params, Place};
 use super::fault::{Answer, Fault};
 use super::story::number;
 use crate::app::given::PlanFile;
@@ -204,7 +205,7 @@ pub(super) fn room(server: &Server, caller: &Caller) -> Answer<()> {
 pub(super) async fn create(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Query(shape): Query<Shape>,
+    Params(shape): Params<Shape>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
@@ -326,7 +327,7 @@ pub(super) struct Listed {
 pub(super) async fn list(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Query(wanted): Query<Listed>,
+    Params(wanted): Params<Listed>,
 ) -> Answer<Json<Value>> {
     let limit = wanted
         .limit
@@ -378,8 +379,8 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    Query(shape): Query<Shape>,
+    Place(id): Place<String>,
+    Params(shape): Params<Shape>,
 ) -> Answer<Response> {
     let (wait, form) = (shape.wait()?, shape.form()?);
     let (run, _) = mine(&server, &caller, &id).await?;
@@ -393,7 +394,7 @@ pub(super) async fn show(
 pub(super) async fn remove(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, row) = mine(&server, &caller, &id).await?;
     if !row.status.ended() {
@@ -433,7 +434,7 @@ pub(super) async fn ordered(
 pub(super) async fn finish(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Response> {
     ordered(&server, &caller, &id, Order::Finish).await
 }
@@ -442,7 +443,7 @@ pub(super) async fn finish(
 pub(super) async fn cancel(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Response> {
     ordered(&server, &caller, &id, Order::Cancel).await
 }
@@ -451,7 +452,7 @@ pub(super) async fn cancel(
 pub(super) async fn approve(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     let value = optional(bytes)?;
@@ -488,7 +489,7 @@ pub(super) async fn approve(
 pub(super) async fn answers(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     let value = body(bytes)?;
@@ -507,7 +508,7 @@ pub(super) async fn answers(
 pub(super) async fn rate(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Json<Value>> {
     let value = body(bytes)?;

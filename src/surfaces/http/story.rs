@@ -3,7 +3,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::Server;
+use super::extract::{Params, Place};
 use super::fault::{Answer, Fault};
 use super::runs::mine;
 use crate::app::queue::Story;
@@ -34,8 +35,8 @@ pub(super) struct From {
 pub(super) async fn events(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    Query(from): Query<From>,
+    Place(id): Place<String>,
+    Params(from): Params<From>,
     headers: HeaderMap,
 ) -> Answer<Response> {
     let (run, _) = mine(&server, &caller, &id).await?;

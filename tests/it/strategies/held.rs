@@ -79,7 +79,7 @@ fn facts(events: &[Event]) -> BTreeSet<usize> {
             .iter()
             .any(|it| it.passage.text().expose().contains(*fact))
     };
-    let all = FACTS.iter().enumerate().filter(|it| told(&it.1));
+    let all = FACTS.iter().enumerate().filter(|it| told(it.1));
     all.map(|it| it.0).collect()
 }
 
@@ -248,10 +248,10 @@ async fn a_researcher_whose_model_fails_says_so_without_its_words_and_code_goes_
     let (report, events) = researched(&led_by(&model, shelf()), &asked).await;
     holds(&report.unwrap());
     let units = events.iter().filter_map(|it| match it {
-        Event::RuntimeProgress { progress } => progress.research_units.last().cloned(),
+        Event::RuntimeProgress { progress } => progress.research_units.next_back().cloned(),
         _ => None,
     });
-    let last = units.last().unwrap();
+    let last = units.next_back().unwrap();
     assert_eq!(last.status, UnitStatus::Failed);
     assert_eq!(last.failure.as_deref(), Some("execution failed"));
     assert!(last.evidence > 0, "code goes on: {last:?}");

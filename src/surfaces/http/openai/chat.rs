@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::sse::Event as Message;
 use axum::response::{IntoResponse, Response};
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::Server;
+use super::super::extract::Params;
 use super::super::fault::{Answer, Fault};
 use super::super::runs::{accept, body, once, room};
 use super::super::story::{batches, streamed};
@@ -38,7 +39,7 @@ pub(in crate::surfaces::http) struct Wanted {
 pub(in crate::surfaces::http) async fn create(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Query(wanted): Query<Wanted>,
+    Params(wanted): Params<Wanted>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {

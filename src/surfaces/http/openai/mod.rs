@@ -61,7 +61,7 @@ pub(super) async fn models() -> Json<Value> {
 
 /// `GET /v1/models/{id}`.
 pub(super) async fn model(
-    axum::extract::Path(id): axum::extract::Path<String>,
+    super::extract::Place(id): super::extract::Place<String>,
 ) -> Answer<Json<Value>> {
     Ok(Json(card(offered(&id)?.id)))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event as Message;
 use axum::response::{IntoResponse, Response};
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::Server;
+use super::super::extract::{Params, Place};
 use super::super::fault::{Answer, Fault};
 use super::super::runs::{accept, bad, body, mine, once, ordered, room};
 use super::super::story::{batches, number, streamed};
@@ -97,8 +98,8 @@ pub(in crate::surfaces::http) struct Wanted {
 pub(in crate::surfaces::http) async fn show(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Place(id): Place<String>,
+    Params(wanted): Params<Wanted>,
 ) -> Answer<Response> {
     let (run, _) = mine(&server, &caller, &id).await?;
     let after = match wanted.starting_after.as_deref() {
@@ -116,7 +117,7 @@ pub(in crate::surfaces::http) async fn show(
 pub(in crate::surfaces::http) async fn cancel(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, row) = mine(&server, &caller, &id).await?;
     if !row.status.ended() {
@@ -131,7 +132,7 @@ pub(in crate::surfaces::http) async fn cancel(
 pub(in crate::surfaces::http) async fn finish(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, _) = mine(&server, &caller, &id).await?;
     ordered(&server, &caller, &id, Order::Finish).await?;
@@ -142,7 +143,7 @@ pub(in crate::surfaces::http) async fn finish(
 pub(in crate::surfaces::http) async fn remove(
     State(server): State<Arc<Server>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
 ) -> Answer<Json<Value>> {
     let (run, row) = mine(&server, &caller, &id).await?;
     if !row.status.ended() {

@@ -1,6 +1,6 @@
 //! The same runs over HTTP: an API of our own, and OpenAI's two. What is accepted is worked on whoever stays connected.
 //!
-//! [`gate`] lets in, [`runs`] and [`story`] are the API, [`fault`] is how anything is refused.
+//! `gate` lets in, `runs`, `found` and `story` are the API, `openai/` OpenAI's, `fault` is how anything is refused.
 mod extract;
 mod fault;
 mod found;

@@ -1,6 +1,6 @@
 //! The same runs as tools for other agents: Model Context Protocol, over stdio and streamable HTTP.
 //!
-//! A run is never tied to a call: hosts cut calls off after half a minute or so, so each tool answers within [`calls::MOST`]
+//! A run is never tied to a call: hosts cut calls off after half a minute or so, so each tool answers within 25 seconds
 //! with what there is, and the run goes on.
 mod calls;
 pub mod hosts;

@@ -247,8 +247,8 @@ async fn a_researcher_whose_model_fails_says_so_without_its_words_and_code_goes_
     asked.method.max_iterations = 1;
     let (report, events) = researched(&led_by(&model, shelf()), &asked).await;
     holds(&report.unwrap());
-    let units = events.iter().filter_map(|it| match it {
-        Event::RuntimeProgress { progress } => progress.research_units.next_back().cloned(),
+    let mut units = events.iter().filter_map(|it| match it {
+        Event::RuntimeProgress { progress } => progress.research_units.last().cloned(),
         _ => None,
     });
     let last = units.next_back().unwrap();

@@ -388,7 +388,7 @@ fn operation(it: &Route) -> Value {
 fn content(it: &Route, name: &str) -> Value {
     match (it.path, name) {
         (_, "Events") => json!({
-            "text/event-stream": {"schema": {"type": "string"}},
+            "text/event-stream": {},
             "application/json": {"schema": schema("List")},
         }),
         (_, "Report") => json!({
@@ -397,7 +397,7 @@ fn content(it: &Route, name: &str) -> Value {
         }),
         (_, "Response" | "Completion") => json!({
             "application/json": {"schema": schema(name)},
-            "text/event-stream": {"schema": {"type": "string"}},
+            "text/event-stream": {},
         }),
         (_, "Metrics") => json!({"application/openmetrics-text": {"schema": {"type": "string"}}}),
         (_, "Text") => json!({"text/plain": {"schema": {"type": "string"}}}),

@@ -225,6 +225,18 @@ pub struct Estimate {
     pub usd: Option<f64>,
 }
 
+/// What the models of a question may cost. The budget is a wall: no more than that is ever spent. `None` without models.
+///
+/// # Errors
+/// Those of [`estimate`].
+pub fn bounded(settings: &Settings, question: &Question) -> Result<Option<Estimate>> {
+    let mut models = estimate(settings, question)?;
+    if let (Some(it), Some(most)) = (&mut models, question.budget.usd) {
+        it.usd = it.usd.map(|usd| usd.min(most));
+    }
+    Ok(models)
+}
+
 /// The bound on what a run over `question` asks of its models: every round is used up, every page read
 /// is as long as is taken in. `None` without models.
 ///

@@ -8,13 +8,13 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::App;
 use crate::domain::{Owner, Question, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Event, VERSION};
-use crate::seams::{RunRow, Step};
+use crate::record::{Envelope, Event, Run, VERSION};
+use crate::seams::{Follower, RunRow, Step};
 
 /// How long a run that could not be worked on rests before it is tried again, at first and at most.
 const REST: Duration = Duration::from_secs(1);
@@ -24,13 +24,16 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(250);
 const LOOK_WAITING: Duration = Duration::from_secs(2);
 
+/// How long a run may wait for a person before its turn goes to another, and when it is looked at again where nobody here
+/// has heard of a word to it: it may have come through another process.
+const PATIENCE: Duration = Duration::from_secs(60);
+const ASIDE: Duration = Duration::from_secs(300);
+
 /// How much a server takes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Runs worked on at once.
     pub working: usize,
-    /// Of these, runs of one owner, while others wait.
-    pub working_each: usize,
     /// Runs that may wait.
     pub waiting: usize,
     /// Of these, runs of one owner.
@@ -71,6 +74,8 @@ struct Working {
     owner: Option<String>,
     /// The last durable event, once the work has begun.
     told: Option<watch::Receiver<u64>>,
+    /// Whether an order was left for it meanwhile.
+    woken: bool,
 }
 
 /// What became of a question.
@@ -236,12 +241,12 @@ impl Queue {
             .enumerate()
             .filter(|(_, it)| ready(it))
             .map(|(at, it)| (at, at_work(&it.owner)))
-            .filter(|(_, at_work)| *at_work < self.limits.working_each)
             .min_by_key(|(at, at_work)| (*at_work, *at))?;
         let it = state.waiting.remove(at)?;
         let working = Working {
             owner: it.owner.clone(),
             told: None,
+            woken: false,
         };
         state.working.insert(it.run.clone(), working);
         Some(it)
@@ -258,9 +263,10 @@ impl Queue {
 
     /// Works on one run until it ends, or cannot be worked on.
     async fn sit(self: Arc<Self>, it: Waiting) {
+        let run = it.run.clone();
         let place = Place {
             queue: &self,
-            run: &it.run,
+            run: &run,
         };
         let outcome = async {
             let running = self.app.resume(&it.run).await?;
@@ -268,11 +274,21 @@ impl Queue {
                 working.told = Some(running.durable());
             }
             self.begun.notify_waiters();
-            running.wait().await
+            let waits = waits(running.follow(0));
+            tokio::select! {
+                ended = running.wait() => ended.map(Some),
+                // Dropping it stops it where it is: nothing was sent meanwhile.
+                () = waits => Ok(None),
+            }
         };
-        let Err(fault) = outcome.await else {
-            drop(place);
-            return self.told_of(it.run).await;
+        let fault = match outcome.await {
+            Ok(Some(_)) => {
+                drop(place);
+                return self.told_of(it.run).await;
+            }
+            // Its place is taken from it in the same step: `place`, dropped after, finds nothing.
+            Ok(None) => return self.put_aside(it),
+            Err(fault) => fault,
         };
         let lasting = match fault.kind() {
             // Another process works on it, or the store is away for a while.
@@ -289,6 +305,31 @@ impl Queue {
             not_before: Some(Instant::now() + rest),
             ..it
         });
+    }
+
+    /// Has a run wait that waits for a person itself, in one step, so that no order falls between.
+    fn put_aside(&self, it: Waiting) {
+        let mut state = self.state();
+        let working = state.working.remove(&it.run);
+        let woken = working.is_some_and(|it| it.woken);
+        state.waiting.push_back(Waiting {
+            tries: 0,
+            not_before: (!woken).then(|| Instant::now() + ASIDE),
+            ..it
+        });
+    }
+
+    /// Gives a run its turn that was put aside.
+    pub fn wake(&self, run: &RunId) {
+        let mut state = self.state();
+        for it in state.waiting.iter_mut().filter(|it| &it.run == run) {
+            it.not_before = None;
+        }
+        if let Some(it) = state.working.get_mut(run) {
+            it.woken = true;
+        }
+        drop(state);
+        self.turn.notify_one();
     }
 
     async fn told_of(&self, run: RunId) {
@@ -312,6 +353,30 @@ impl Queue {
         let waits =
             state.working.contains_key(run) || state.waiting.iter().any(|it| &it.run == run);
         (told, waits)
+    }
+}
+
+/// Comes to its end when a run has waited for a person so long that its turn is better given to another.
+async fn waits(mut story: Follower) {
+    let mut known: Option<Run> = None;
+    loop {
+        let waits = known
+            .as_ref()
+            .is_some_and(|it| it.awaiting_approval || it.awaiting_clarification);
+        let next = match waits {
+            true => match timeout(PATIENCE, story.next()).await {
+                Ok(next) => next,
+                Err(_) => return,
+            },
+            false => story.next().await,
+        };
+        match next {
+            Ok(Some(it)) => known
+                .get_or_insert_with(|| Run::new(it.run.clone()))
+                .apply(&it),
+            // All is told, or the store is away: whoever works on the run will say so.
+            Ok(None) | Err(_) => return std::future::pending().await,
+        }
     }
 }
 
@@ -427,7 +492,7 @@ impl App {
         let lock = self.need(run).await?;
         store.drain().await?;
         let past = store.events(run, 0).await?;
-        if !crate::record::Run::of(run.clone(), &past).status.ended() {
+        if !Run::of(run.clone(), &past).status.ended() {
             let log = self.log(run, &store, &past);
             log.emit(Event::RunFailed {
                 reason: fault.chain(),

@@ -53,6 +53,9 @@ pub struct Run {
     pub topic: Option<Topic>,
     /// Whether the person is being asked what the question leaves open.
     pub awaiting_clarification: bool,
+    /// What they are asked, where they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
     /// Whether the plan waits for the person's word.
     pub awaiting_approval: bool,
     /// The refined question.
@@ -124,6 +127,7 @@ impl Run {
             intake_decision: None,
             topic: None,
             awaiting_clarification: false,
+            asks: Vec::new(),
             awaiting_approval: false,
             brief: None,
             plan: None,
@@ -292,13 +296,18 @@ impl Run {
                 self.topic = Some(*topic);
                 self.awaiting_clarification = *awaiting_clarification;
             }
-            Event::ClarifyAnswered { .. } => self.awaiting_clarification = false,
+            Event::ClarifyAsked { questions } => self.asks.clone_from(questions),
+            Event::ClarifyAnswered { .. } => {
+                self.awaiting_clarification = false;
+                self.asks.clear();
+            }
             Event::PlanWaiting { .. } => self.awaiting_approval = true,
             Event::PlanChanged { .. } | Event::PlanApproved { .. } => {
                 self.awaiting_approval = false;
             }
             Event::RunCompleted { .. } | Event::RunFailed { .. } | Event::RunCancelled {} => {
                 self.awaiting_clarification = false;
+                self.asks.clear();
                 self.awaiting_approval = false;
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! A question as people and programs put it: what words are worth asking, which days, engines and folders are meant, and the
 //! JSON object of rows B1 and E1 with all else that a question may say.
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
@@ -10,7 +11,7 @@ use super::when::{Edge, day};
 use crate::app::engines::resolve;
 use crate::app::given::PlanFile;
 use crate::config::{Flag, Loaded, SETTINGS, Settings};
-use crate::domain::{Mode, Question, Turn};
+use crate::domain::{Method, Mode, ModelRole, Question, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 
@@ -110,6 +111,15 @@ pub(crate) fn engines(
     resolve(settings, words)
 }
 
+/// How a question of this mode is researched: evidence alone takes rounds of its own, unless somebody says how many.
+pub(crate) fn method(loaded: &Loaded, mode: Mode) -> Method {
+    let mut method = loaded.settings.method.clone();
+    if let (Mode::Evidence, Some(rounds)) = (mode, loaded.rounds_of_evidence()) {
+        method.depth = rounds;
+    }
+    method
+}
+
 /// The turns in a JSON list, each with something said.
 ///
 /// # Errors
@@ -192,6 +202,11 @@ const SET: &[(&str, &str)] = &[
     ("fresh", "fresh"),
 ];
 
+/// Whether a question has a field of this name.
+pub(crate) fn is_field(name: &str) -> bool {
+    OTHER.contains(&name) || SET.iter().any(|it| it.0 == name)
+}
+
 /// Bounds that `budget` may set.
 const BOUNDS: [&str; 6] = ["usd", "seconds", "calls", "searches", "pages", "tokens"];
 
@@ -229,9 +244,7 @@ impl Asked {
                 .hint("write {\"question\": \"…\"}"));
         };
         for name in it.keys() {
-            let known = OTHER.iter().chain(besides).any(|it| it == name)
-                || SET.iter().any(|it| it.0 == name);
-            if !known {
+            if !is_field(name) && !besides.contains(&name.as_str()) {
                 return Err(
                     Error::new(Kind::Usage, format!("there is no field `{}`", line(name)))
                         .hint("see /openapi.json for the fields of a question"),
@@ -311,8 +324,9 @@ impl Asked {
         let since = edge("since", &self.since, Edge::First)?;
         let until = edge("until", &self.until, Edge::Last)?;
         in_order("", since.as_deref(), until.as_deref())?;
+        let mode = self.mode.unwrap_or_default();
         let mut question = Question {
-            mode: self.mode.unwrap_or_default(),
+            mode,
             engines,
             budget: settings.budget,
             folders,
@@ -325,11 +339,7 @@ impl Asked {
             dialogue: self.dialogue.clone(),
             clarify: self.clarify,
             approve: self.approve,
-            ..Question::new(
-                self.text.clone(),
-                today.to_string(),
-                settings.method.clone(),
-            )
+            ..Question::new(self.text.clone(), today.to_string(), method(loaded, mode))
         };
         if let Some(plan) = &self.plan {
             question.given = Some(Box::new(plan.given(&question)?));
@@ -396,12 +406,12 @@ impl Served {
         &self,
         named: Option<&str>,
         settings: &Settings,
-    ) -> Result<std::collections::BTreeMap<crate::domain::ModelRole, String>> {
+    ) -> Result<BTreeMap<ModelRole, String>> {
         match named {
             None => Ok(settings.models.clone()),
             Some("none") => Ok(Default::default()),
             Some(it) if self.models.iter().any(|known| known == it) || settings.models.values().any(|known| known == it) => {
-                let each = crate::domain::ModelRole::ALL.into_iter();
+                let each = ModelRole::ALL.into_iter();
                 Ok(each.map(|role| (role, it.to_owned())).collect())
             }
             Some(it) => Err(Error::new(

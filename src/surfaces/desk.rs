@@ -11,7 +11,7 @@ use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
 use crate::config::{Flag, Loaded, Surroundings, layers};
 use crate::domain::{Hit, Owner, Page, Question, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Account, RunRow};
+use crate::seams::{Account, Order, RunRow};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,6 @@ impl Desk {
         let serve = &app.settings().serve;
         let limits = Limits {
             working: serve.concurrency,
-            working_each: serve.concurrency,
             waiting: serve.queue,
             waiting_each: serve.queue_each,
         };
@@ -228,6 +227,16 @@ impl Desk {
             Some(it) if row.owner.as_ref() != Some(it) => Err(gone()),
             _ => Ok(row),
         }
+    }
+
+    /// Leaves an order for a run; one that was put aside because it waits for a person has its turn again.
+    ///
+    /// # Errors
+    /// Those of [`App::order`].
+    pub async fn order(&self, run: &RunId, order: Order) -> Result<()> {
+        self.app.order(run, order).await?;
+        self.queue.wake(run);
+        Ok(())
     }
 
     /// Waits until the run has ended, or so long.

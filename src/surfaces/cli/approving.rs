@@ -5,11 +5,12 @@ use std::process::Command;
 use super::args::Approve;
 use super::console::Console;
 use super::exit::{Done, Exit};
-use super::plan::{Made, Shown, bounded};
+use super::plan::{Made, Shown};
 use super::runs::find;
 use super::{turns, with_app};
 use crate::app::App;
 use crate::app::given::PlanFile;
+use crate::app::models::bounded;
 use crate::config::{Loaded, Surroundings};
 use crate::domain::{Approval, Brief, Plan, Question, RunId};
 use crate::error::{Error, Kind, Result};
@@ -147,7 +148,7 @@ impl Heard {
             }),
         };
         let shown = Shown {
-            models: bounded(app, &question)?,
+            models: bounded(app.settings(), &question)?,
             question,
             brief,
             plan,

@@ -181,10 +181,7 @@ pub(super) fn question(
         !folders.is_empty(),
     )?;
     let mode = ask.turns.mode.unwrap_or(mode);
-    let mut method = settings.method.clone();
-    if let (Mode::Evidence, Some(rounds)) = (mode, loaded.rounds_of_evidence()) {
-        method.depth = rounds;
-    }
+    let method = asked::method(loaded, mode);
     let question = Question {
         mode,
         engines,

@@ -9,14 +9,14 @@ use super::console::{Console, Paint};
 use super::exit::{Done, Exit};
 use super::runs::find;
 use super::{follow, signals, with_app};
-use crate::app::models::{Estimate, estimate as estimate_of};
-use crate::app::{App, Planned};
+use crate::app::Planned;
+use crate::app::models::{Estimate, bounded};
 use crate::config::{Loaded, Surroundings};
 use crate::domain::{Brief, Mode, Plan, Question, Strategy};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::plural;
-use crate::surfaces::export::plan::{broken_down, prose};
+use crate::surfaces::export::plan::{self as shown, most_queries, prose, rounds};
 
 /// A plan with all that is shown of it.
 pub(super) struct Shown {
@@ -68,7 +68,7 @@ pub(super) fn plan(
             }
         };
         let shown = Shown {
-            models: bounded(app, &question)?,
+            models: bounded(app.settings(), &question)?,
             question,
             brief,
             plan,
@@ -125,15 +125,6 @@ pub(super) fn export(loaded: &Loaded, name: &str, to: Option<&Path>, console: Co
     })
 }
 
-/// What the models of a question may cost. The budget is a wall: no more than that is ever spent.
-pub(super) fn bounded(app: &App, question: &Question) -> Result<Option<Estimate>> {
-    let mut models = estimate_of(app.settings(), question)?;
-    if let (Some(it), Some(most)) = (&mut models, question.budget.usd) {
-        it.usd = it.usd.map(|usd| usd.min(most));
-    }
-    Ok(models)
-}
-
 /// Whether JSON is asked for: by a flag, or by the name of the file it goes to.
 fn wants_json(output: &Output) -> bool {
     let named = || {
@@ -162,20 +153,10 @@ impl Shown {
             Some(it) if it.failed.is_none() => "model",
             _ => "words",
         };
-        let mut object = json!({
-            "type": "plan",
-            "question": self.question.text,
-            "brief": self.brief,
-            "plan": self.plan,
-            "prose": prose(&self.brief, &self.plan),
-            "estimate": self.estimate(),
-            "made_by": by,
-            "planner_failed": made.and_then(|it| it.failed.as_ref()),
-        });
-        let parts = broken_down(&self.question, &self.brief, &self.plan)?;
-        if let (Value::Object(object), Value::Object(parts)) = (&mut object, parts) {
-            object.extend(parts);
-        }
+        let models = self.models.as_ref();
+        let mut object = shown::json(&self.question, &self.brief, &self.plan, models)?;
+        object["made_by"] = by.into();
+        object["planner_failed"] = json!(made.and_then(|it| it.failed.as_ref()));
         Ok(object)
     }
 
@@ -191,22 +172,6 @@ impl Shown {
             "{}\n",
             serde_json::to_string_pretty(&object).unwrap_or_default()
         )
-    }
-
-    /// What a run may cost at most: rounds, queries, and what the budget allows.
-    fn estimate(&self) -> Value {
-        let (question, models) = (&self.question, self.models.as_ref());
-        json!({
-            "items": self.plan.items().len(),
-            "max_rounds": rounds(question),
-            "max_searches": most_queries(question, &self.plan),
-            "max_pages": most_pages(question, &self.plan),
-            "max_calls": question.budget.calls,
-            "max_seconds": question.budget.seconds,
-            "model_calls": models.map_or(0, |it| it.calls),
-            "tokens": models.map_or(0, |it| it.tokens_in + it.tokens_out),
-            "usd": models.map_or(Some(0.0), |it| it.usd),
-        })
     }
 
     /// For people. Where the planner failed, of the brief alone (row C10): the plan that takes over was made by words.
@@ -395,40 +360,6 @@ fn listed(title: &str, items: &[String]) -> String {
 
 fn named(word: &str, names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{word} {}", names.join(" ")))
-}
-
-fn rounds(question: &Question) -> u32 {
-    question.method.depth.min(question.method.max_iterations)
-}
-
-/// Queries a run may send at most, by its strategy. Down a checklist: `breadth` for each item in the first round, then for
-/// each that is still open; gaps get no more than three each.
-fn most_queries(question: &Question, plan: &Plan) -> u32 {
-    let method = &question.method;
-    let later = rounds(question).saturating_sub(1);
-    let items = u32::try_from(plan.items().len()).unwrap_or(u32::MAX);
-    match question.strategy(plan.complexity) {
-        Strategy::Checklist => items.saturating_mul(method.breadth + later * method.breadth.min(3)),
-        Strategy::Planned => method.max_initial_search_tasks + 2 * method.max_refinement_iterations,
-        // Of each gap one query closer, and up to three for what is missing.
-        Strategy::Coverage => items.saturating_mul(method.breadth.min(3) + 4 * later),
-        Strategy::Supervisor => {
-            let team = method.team;
-            let units = team
-                .max_concurrent_research_units
-                .saturating_mul(method.max_iterations);
-            let units = units.min(team.max_researcher_iterations);
-            units.saturating_mul(team.researcher_search_budget)
-        }
-    }
-}
-
-/// Pages a run may read at most: every hit of every query is another one, as far as the budget goes.
-fn most_pages(question: &Question, plan: &Plan) -> u64 {
-    let hits =
-        u64::from(most_queries(question, plan)) * u64::from(question.method.results_per_query);
-    let bounds = [question.budget.pages, question.budget.calls];
-    bounds.into_iter().flatten().fold(hits, u64::min)
 }
 
 /// A number with a comma between thousands.

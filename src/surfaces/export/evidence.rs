@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::escape::{self, target};
-use crate::domain::{Coverage, CoverageRow, Item, Plan, Report};
+use crate::domain::{Coverage, CoverageRow, Evidence, Item, Plan, Report};
+use crate::record::{Envelope, Event};
 
 /// `success`, `completeness`, the topics and the results, as row D1 names them; beside them what the question was broken down
 /// into, as row D2 does, where the plan is known.
@@ -48,7 +49,21 @@ fn completeness(it: &Report) -> f32 {
     (CoverageRow::completeness(&it.coverage) * 100.0).round() / 100.0
 }
 
-/// The same for people, as Markdown.
+/// Each piece of evidence that a run tells of, as it was found.
+pub fn found(events: &[Envelope]) -> impl Iterator<Item = &Evidence> {
+    events.iter().filter_map(|it| match &it.event {
+        Event::EvidenceAdded { evidence } => Some(evidence),
+        _ => None,
+    })
+}
+
+/// The same, one piece of JSON a line.
+pub fn lines(events: &[Envelope]) -> String {
+    let each = found(events).filter_map(|it| serde_json::to_string(it).ok());
+    each.collect::<Vec<_>>().join("\n")
+}
+
+/// What was found for people, as Markdown.
 pub fn markdown(it: &Report) -> String {
     let mut out = format!("# Evidence: {}\n\n", escape::markdown(&it.question));
     let percent = (completeness(it) * 100.0).round();

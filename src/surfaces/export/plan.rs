@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use super::escape::line;
 use super::evidence::topic_queries;
 use crate::app::expanded;
-use crate::domain::{Brief, Complexity, Plan, Question};
+use crate::app::models::Estimate;
+use crate::domain::{Brief, Complexity, Plan, Question, Strategy};
 use crate::error::Result;
 
 /// The plan as a person would tell it to another: what is asked, what a complete answer says, what is searched for first, and
@@ -93,4 +94,74 @@ fn listed(all: &[String]) -> String {
         Some((only, [])) => only.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
     }
+}
+
+/// A plan as one JSON object: what `ibid run --plan` reads, in words and broken down besides, with what it may come to.
+///
+/// # Errors
+/// Those of [`broken_down`].
+pub fn json(
+    question: &Question,
+    brief: &Brief,
+    plan: &Plan,
+    models: Option<&Estimate>,
+) -> Result<Value> {
+    let mut object = json!({
+        "type": "plan",
+        "question": question.text,
+        "brief": brief,
+        "plan": plan,
+        "prose": prose(brief, plan),
+        "estimate": {
+            "items": plan.items().len(),
+            "max_rounds": rounds(question),
+            "max_searches": most_queries(question, plan),
+            "max_pages": most_pages(question, plan),
+            "max_calls": question.budget.calls,
+            "max_seconds": question.budget.seconds,
+            "model_calls": models.map_or(0, |it| it.calls),
+            "tokens": models.map_or(0, |it| it.tokens_in + it.tokens_out),
+            "usd": models.map_or(Some(0.0), |it| it.usd),
+        },
+    });
+    let parts = broken_down(question, brief, plan)?;
+    if let (Value::Object(object), Value::Object(parts)) = (&mut object, parts) {
+        object.extend(parts);
+    }
+    Ok(object)
+}
+
+/// Rounds of a run at most.
+pub(crate) fn rounds(question: &Question) -> u32 {
+    question.method.depth.min(question.method.max_iterations)
+}
+
+/// Queries a run may send at most, by its strategy. Down a checklist: `breadth` for each item in the first round, then for
+/// each that is still open; gaps get no more than three each.
+pub(crate) fn most_queries(question: &Question, plan: &Plan) -> u32 {
+    let method = &question.method;
+    let later = rounds(question).saturating_sub(1);
+    let items = u32::try_from(plan.items().len()).unwrap_or(u32::MAX);
+    match question.strategy(plan.complexity) {
+        Strategy::Checklist => items.saturating_mul(method.breadth + later * method.breadth.min(3)),
+        Strategy::Planned => method.max_initial_search_tasks + 2 * method.max_refinement_iterations,
+        // Of each gap one query closer, and up to three for what is missing.
+        Strategy::Coverage => items.saturating_mul(method.breadth.min(3) + 4 * later),
+        Strategy::Supervisor => {
+            let team = method.team;
+            let units = team
+                .max_concurrent_research_units
+                .saturating_mul(method.max_iterations);
+            let units = units.min(team.max_researcher_iterations);
+            units.saturating_mul(team.researcher_search_budget)
+        }
+    }
+}
+
+/// Pages a run may read at most: every hit of every query is another one, as far as the budget goes.
+pub(crate) fn most_pages(question: &Question, plan: &Plan) -> u64 {
+    let hits =
+        u64::from(most_queries(question, plan)) * u64::from(question.method.results_per_query);
+    let bounds = [question.budget.pages, question.budget.calls];
+    bounds.into_iter().flatten().fold(hits, u64::min)
 }

@@ -1,10 +1,19 @@
 //! What a request says in its path and query, refused in the one form of all refusals.
-use axum::extract::{FromRequestParts, Path, Query};
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Path, Query, RawPathParams};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use super::fault::Fault;
+use super::Server;
+use super::fault::{Answer, Fault};
+use crate::app::App;
+use crate::domain::{Report, RunId};
+use crate::error::Kind;
+use crate::record::Run;
+use crate::seams::{Order, RunRow};
+use crate::surfaces::desk::Caller;
 
 /// The parameters after the `?`.
 pub(super) struct Params<T>(pub(super) T);
@@ -37,5 +46,88 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T
         found
             .map(|it| Place(it.0))
             .map_err(|_| Fault::missing("page"))
+    }
+}
+
+/// The run that the path names, which is the caller's: a handler that takes one cannot forget to ask whose it is.
+pub(super) struct Mine {
+    pub(super) server: Arc<Server>,
+    /// The store as the caller sees it.
+    pub(super) app: Arc<App>,
+    pub(super) id: RunId,
+    pub(super) row: RunRow,
+}
+
+impl FromRequestParts<Arc<Server>> for Mine {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Arc<Server>) -> Result<Mine, Fault> {
+        let caller = parts.extensions.get::<Caller>().cloned();
+        let names = RawPathParams::from_request_parts(parts, server).await;
+        let names = names.map_err(|_| Fault::missing("run"))?;
+        let id = names
+            .iter()
+            .find(|it| it.0 == "id")
+            .map(|it| it.1.to_owned());
+        match (caller, id) {
+            (Some(caller), Some(id)) => Mine::named(server, &caller, &id).await,
+            _ => Err(Fault::missing("run")),
+        }
+    }
+}
+
+impl Mine {
+    /// The run of this id, if it is the caller's. What is not there and what is somebody else's are told alike.
+    pub(super) async fn named(server: &Arc<Server>, caller: &Caller, id: &str) -> Answer<Mine> {
+        let row = match server.desk.mine(caller, id).await {
+            Err(fault) if fault.kind() == Kind::NotFound => return Err(Fault::missing("run")),
+            row => row?,
+        };
+        Ok(Mine {
+            app: server.desk.app_of(caller),
+            server: Arc::clone(server),
+            id: row.run_id.clone(),
+            row,
+        })
+    }
+
+    /// The run as its events tell it.
+    pub(super) async fn run(&self) -> Answer<Run> {
+        Ok(self.app.run(&self.id).await?)
+    }
+
+    /// The run with its report.
+    pub(super) async fn report(&self) -> Answer<(Run, Report)> {
+        let run = self.run().await?;
+        let none = Fault::missing("report");
+        match run.report.clone() {
+            Some(report) => Ok((run, *report)),
+            None if self.row.status.ended() => Err(none.hint("the run ended without one")),
+            None => Err(none.hint("the run has not written it yet")),
+        }
+    }
+
+    /// Refuses what is only for ended runs.
+    pub(super) fn ended(&self) -> Answer<()> {
+        match self.row.status.ended() {
+            true => Ok(()),
+            false => Err(Fault::new(
+                StatusCode::CONFLICT,
+                "not_ended",
+                "the run has not ended; wait for its end, or cancel it",
+            )),
+        }
+    }
+
+    /// Leaves an order for the run, which must not have ended.
+    pub(super) async fn order(&self, order: Order) -> Answer<()> {
+        if self.row.status.ended() {
+            return Err(Fault::new(
+                StatusCode::CONFLICT,
+                "ended",
+                "the run has ended already",
+            ));
+        }
+        Ok(self.server.desk.order(&self.id, order).await?)
     }
 }

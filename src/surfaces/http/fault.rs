@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Kind};
+use crate::surfaces::asked::is_field;
 
 /// A refusal: `{"error": {"message", "type", "param", "code", "hint"}}` with its status.
 ///
@@ -136,7 +137,10 @@ impl From<Error> for Fault {
         // Messages about the caller's words begin with the field: `budget must be …`, `reading since: …`.
         let doing = it.to_string();
         let mut words = doing.split(|it: char| !it.is_alphanumeric() && it != '_');
-        let field = words.by_ref().take(3).find(|it| FIELDS.contains(it));
+        let field = words
+            .by_ref()
+            .take(3)
+            .find(|it| is_field(it) || *it == "webhook_url");
         Fault(Box::new(Inner {
             status,
             code,
@@ -150,38 +154,6 @@ impl From<Error> for Fault {
         }))
     }
 }
-
-/// The fields of a question, as they may begin a message.
-const FIELDS: &[&str] = &[
-    "question",
-    "query",
-    "context",
-    "mode",
-    "output",
-    "engines",
-    "folders",
-    "domains",
-    "not_domains",
-    "since",
-    "until",
-    "language",
-    "model",
-    "plan",
-    "budget",
-    "effort",
-    "strategy",
-    "breadth",
-    "depth",
-    "max_iterations",
-    "completeness_threshold",
-    "summaryTokens",
-    "max_sources",
-    "followUpDialogue",
-    "follows",
-    "input",
-    "messages",
-    "webhook_url",
-];
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {

@@ -7,86 +7,46 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Server;
-use super::extract::Place;
+use super::extract::{Mine, Place};
 use super::fault::{Answer, Fault};
-use super::runs::{body, mine};
+use super::runs::body;
 use crate::app::{changes, models};
-use crate::domain::{PageHash, Report};
-use crate::record::{Event, Run};
+use crate::domain::PageHash;
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::{self, json as shown, markdown};
 
-/// The report of a run of the caller's.
-async fn with_report(server: &Server, caller: &Caller, id: &str) -> Answer<(Run, Report)> {
-    let (run, row) = mine(server, caller, id).await?;
-    let run = server.desk.app.run(&run).await?;
-    match run.report.clone() {
-        Some(report) => Ok((run, *report)),
-        None if row.status.ended() => {
-            Err(Fault::missing("report").hint("the run ended without one"))
-        }
-        None => Err(Fault::missing("report").hint("the run has not written it yet")),
-    }
+/// A list that is whole.
+fn list(data: impl Serialize) -> Json<Value> {
+    Json(json!({"object": "list", "data": data, "has_more": false}))
 }
 
 /// `GET /v1/runs/{id}/evidence`: each piece as it was found.
-pub(super) async fn evidence(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    let events = server.desk.app.events(&run, 0).await?;
-    let data: Vec<Value> = events
-        .iter()
-        .filter_map(|it| match &it.event {
-            Event::EvidenceAdded { evidence } => Some(json!(evidence)),
-            _ => None,
-        })
-        .collect();
-    Ok(Json(
-        json!({"object": "list", "data": data, "has_more": false}),
-    ))
+pub(super) async fn evidence(mine: Mine) -> Answer<Json<Value>> {
+    let events = mine.app.events(&mine.id, 0).await?;
+    Ok(list(export::evidence::found(&events).collect::<Vec<_>>()))
 }
 
 /// `GET /v1/runs/{id}/sources`: what was read.
-pub(super) async fn sources(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    let run = server.desk.app.run(&run).await?;
-    Ok(Json(
-        json!({"object": "list", "data": run.sources, "has_more": false}),
-    ))
+pub(super) async fn sources(mine: Mine) -> Answer<Json<Value>> {
+    Ok(list(mine.run().await?.sources))
 }
 
 /// `GET /v1/runs/{id}/coverage`.
-pub(super) async fn coverage(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    let run = server.desk.app.run(&run).await?;
-    Ok(Json(
-        json!({"object": "list", "data": run.coverage, "has_more": false, "gate": run.gate}),
-    ))
+pub(super) async fn coverage(mine: Mine) -> Answer<Json<Value>> {
+    let run = mine.run().await?;
+    let Json(mut out) = list(run.coverage);
+    out["gate"] = json!(run.gate);
+    Ok(Json(out))
 }
 
 /// `GET /v1/runs/{id}/plan`.
-pub(super) async fn plan(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    let run = server.desk.app.run(&run).await?;
+pub(super) async fn plan(mine: Mine) -> Answer<Json<Value>> {
+    let run = mine.run().await?;
     match &run.plan {
         Some(plan) => Ok(Json(
             json!({"type": "plan", "brief": run.brief, "plan": plan}),
@@ -96,42 +56,28 @@ pub(super) async fn plan(
 }
 
 /// `GET /v1/runs/{id}/trace`: every call to the outside, in order, as far as it came.
-pub(super) async fn trace(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    let steps = server.desk.app.steps(&run).await?;
-    Ok(Json(
-        json!({"object": "list", "data": steps, "has_more": false}),
-    ))
+pub(super) async fn trace(mine: Mine) -> Answer<Json<Value>> {
+    Ok(list(mine.app.steps(&mine.id).await?))
 }
 
 /// `GET /v1/runs/{id}/egress`: which hosts were contacted for it.
-pub(super) async fn egress(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    Ok(Json(json!(server.desk.app.traffic(&run).await?)))
+pub(super) async fn egress(mine: Mine) -> Answer<Json<Value>> {
+    Ok(Json(json!(mine.app.traffic(&mine.id).await?)))
 }
 
 /// `GET /v1/runs/{id}/pages/{hash}`: a page that the report of this run rests on, as text.
 pub(super) async fn page(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place((id, hash)): Place<(String, String)>,
+    mine: Mine,
+    Place((_, hash)): Place<(String, String)>,
 ) -> Answer<Json<Value>> {
-    let (_, report) = with_report(&server, &caller, &id).await?;
+    let (_, report) = mine.report().await?;
     let wanted: PageHash =
         serde_json::from_value(json!(hash)).map_err(|_| Fault::missing("page"))?;
     let passages = export::passages(&report);
     if !passages.iter().any(|it| it.1.page() == &wanted) {
         return Err(Fault::missing("page"));
     }
-    match server.desk.app.page(&wanted).await? {
+    match mine.app.page(&wanted).await? {
         Some(page) => Ok(Json(json!(page))),
         None => Err(Fault::missing("page")),
     }
@@ -139,9 +85,8 @@ pub(super) async fn page(
 
 /// `GET /v1/runs/{id}/report.md` and its other forms.
 pub(super) async fn report(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place((id, file)): Place<(String, String)>,
+    mine: Mine,
+    Place((_, file)): Place<(String, String)>,
 ) -> Answer<Response> {
     let Some(form) = file.strip_prefix("report.") else {
         return Err(Fault::missing("page"));
@@ -149,12 +94,12 @@ pub(super) async fn report(
     if !["md", "json"].contains(&form) {
         return Err(Fault::missing("form of a report").hint("there are report.md and report.json"));
     }
-    let (_, report) = with_report(&server, &caller, &id).await?;
+    let (_, report) = mine.report().await?;
     if form == "md" {
         let kind = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
         return Ok((kind, markdown::report(&report, true)).into_response());
     }
-    let pages = export::pages(&server.desk.app, Some(&report)).await?;
+    let pages = export::pages(&mine.app, Some(&report)).await?;
     Ok(Json(shown::report(&report, &pages)).into_response())
 }
 
@@ -164,9 +109,10 @@ pub(super) async fn diff(
     Extension(caller): Extension<Caller>,
     Place((a, b)): Place<(String, String)>,
 ) -> Answer<Json<Value>> {
-    let (_, before) = with_report(&server, &caller, &a).await?;
-    let (_, after) = with_report(&server, &caller, &b).await?;
-    Ok(Json(export::changes::json(&changes(&before, &after)?)))
+    let before = Mine::named(&server, &caller, &a).await?.report().await?;
+    let after = Mine::named(&server, &caller, &b).await?.report().await?;
+    let found = changes(&before.1, &after.1)?;
+    Ok(Json(export::changes::json(&found)))
 }
 
 /// `POST /v1/plan`: what would be done with a question, and what it may cost; nothing is spent.
@@ -178,19 +124,11 @@ pub(super) async fn preview(
     let asked = Asked::parse(&body(bytes)?, &["webhook_url"])?;
     let question = server.desk.question(&caller, &asked).await?;
     let (brief, plan) = server.desk.app.plan(&question).await?;
-    let models = models::estimate(server.desk.app.settings(), &question)?;
-    Ok(Json(json!({
-        "type": "plan",
-        "question": question.text,
-        "brief": brief,
-        "plan": plan,
-        "estimate": {
-            "items": plan.items().len(),
-            "max_calls": question.budget.calls,
-            "max_seconds": question.budget.seconds,
-            "model_calls": models.as_ref().map_or(0, |it| it.calls),
-            "tokens": models.as_ref().map_or(0, |it| it.tokens_in + it.tokens_out),
-            "usd": models.as_ref().map_or(Some(0.0), |it| it.usd),
-        },
-    })))
+    let models = models::bounded(server.desk.app.settings(), &question)?;
+    Ok(Json(export::plan::json(
+        &question,
+        &brief,
+        &plan,
+        models.as_ref(),
+    )?))
 }

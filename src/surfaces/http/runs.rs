@@ -12,14 +12,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Server;
-use super::extract::{Params, Place};
+use super::extract::{Mine, Params};
 use super::fault::{Answer, Fault};
 use super::story::number;
 use crate::app::given::PlanFile;
-use crate::domain::{Approval, Coverage, Rating, RunId, Vote};
+use crate::domain::{Approval, CoverageRow, Rating, RunId, Vote};
 use crate::error::Kind;
 use crate::record::{Run, RunStatus};
-use crate::seams::{Order, Remembered, RunRow};
+use crate::seams::{Order, Remembered};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::{self, json as shown, markdown};
@@ -33,15 +33,6 @@ const LATER: u64 = 5;
 /// Runs of one page of the list.
 const PAGE: usize = 50;
 const MOST: u64 = 200;
-
-/// The run of this id, if it is the caller's. What is not there and what is somebody else's are told alike.
-pub(super) async fn mine(server: &Server, caller: &Caller, id: &str) -> Answer<(RunId, RunRow)> {
-    match server.desk.mine(caller, id).await {
-        Ok(row) => Ok((row.run_id.clone(), row)),
-        Err(fault) if fault.kind() == Kind::NotFound => Err(Fault::missing("run")),
-        Err(fault) => Err(fault.into()),
-    }
-}
 
 /// The body as JSON.
 pub(super) fn body(bytes: Result<Bytes, BytesRejection>) -> Answer<Value> {
@@ -269,18 +260,12 @@ fn reported(run: &Run) -> Value {
 pub(super) async fn object(server: &Server, run: &Run) -> Answer<Value> {
     let id = &run.id;
     let at = |it: &str| format!("/v1/runs/{id}{it}");
-    let covered = run.coverage.iter().map(|it| match it.state {
-        Coverage::Covered | Coverage::Conflict => 1.0,
-        Coverage::Partial => 0.5,
-        Coverage::Open => 0.0,
-    });
-    let ratio = covered.sum::<f64>() / run.coverage.len().max(1) as f64;
+    let ratio = CoverageRow::completeness(&run.coverage);
     let waits = match (run.awaiting_clarification, run.awaiting_approval) {
         (true, _) => Some("clarification"),
         (_, true) => Some("approval"),
         _ => None,
     };
-    let open = run.brief.iter().flat_map(|it| &it.clarified);
     let result = match run.status.ended() {
         true => Some(result(server, run).await?),
         false => None,
@@ -295,14 +280,14 @@ pub(super) async fn object(server: &Server, run: &Run) -> Answer<Value> {
         "updated_at": run.updated_at,
         "last_event": run.seq,
         "waits_for": waits,
-        "asks": open.map(|it| &it.question).collect::<Vec<_>>(),
+        "asks": run.asks,
         "progress": {
             "phase": run.phase,
             "wave": run.wave,
             "searches": run.searches,
             "pages": run.pages,
             "evidence": run.evidence,
-            "completeness": (ratio * 100.0).round() / 100.0,
+            "completeness": f64::from((ratio * 100.0).round()) / 100.0,
         },
         "usage": run.usage,
         "stop_reason": run.stop_reason,
@@ -376,89 +361,45 @@ pub(super) async fn list(
 }
 
 /// `GET /v1/runs/{id}`.
-pub(super) async fn show(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-    Params(shape): Params<Shape>,
-) -> Answer<Response> {
+pub(super) async fn show(mine: Mine, Params(shape): Params<Shape>) -> Answer<Response> {
     let (wait, form) = (shape.wait()?, shape.form()?);
-    let (run, _) = mine(&server, &caller, &id).await?;
-    server.desk.wait(&run, wait).await?;
-    let mut response = view(&server, &run, form).await?;
+    mine.server.desk.wait(&mine.id, wait).await?;
+    let mut response = view(&mine.server, &mine.id, form).await?;
     *response.status_mut() = StatusCode::OK;
     Ok(response)
 }
 
 /// `DELETE /v1/runs/{id}`: of an ended run.
-pub(super) async fn remove(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, row) = mine(&server, &caller, &id).await?;
-    if !row.status.ended() {
-        return Err(Fault::new(
-            StatusCode::CONFLICT,
-            "not_ended",
-            "the run has not ended; cancel it first",
-        ));
-    }
-    server.desk.app.remove(&run).await?;
+pub(super) async fn remove(mine: Mine) -> Answer<Json<Value>> {
+    mine.ended()?;
+    mine.app.remove(&mine.id).await?;
     Ok(Json(
-        json!({"id": run, "object": "run.deleted", "deleted": true}),
+        json!({"id": mine.id, "object": "run.deleted", "deleted": true}),
     ))
 }
 
-/// Leaves an order for a run of the caller's that has not ended.
-pub(super) async fn ordered(
-    server: &Server,
-    caller: &Caller,
-    id: &str,
-    order: Order,
-) -> Answer<Response> {
-    let (run, row) = mine(server, caller, id).await?;
-    if row.status.ended() {
-        return Err(Fault::new(
-            StatusCode::CONFLICT,
-            "ended",
-            "the run has ended already",
-        ));
-    }
-    server.desk.app.order(&run, order).await?;
-    let run = server.desk.app.run(&run).await?;
-    Ok((StatusCode::ACCEPTED, Json(object(server, &run).await?)).into_response())
+/// Leaves an order for the run, and shows it.
+async fn ordered(mine: &Mine, order: Order) -> Answer<Response> {
+    mine.order(order).await?;
+    let object = object(&mine.server, &mine.run().await?).await?;
+    Ok((StatusCode::ACCEPTED, Json(object)).into_response())
 }
 
 /// `POST /v1/runs/{id}/finish`: write with what there is.
-pub(super) async fn finish(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Response> {
-    ordered(&server, &caller, &id, Order::Finish).await
+pub(super) async fn finish(mine: Mine) -> Answer<Response> {
+    ordered(&mine, Order::Finish).await
 }
 
 /// `POST /v1/runs/{id}/cancel`: stop for good.
-pub(super) async fn cancel(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Response> {
-    ordered(&server, &caller, &id, Order::Cancel).await
+pub(super) async fn cancel(mine: Mine) -> Answer<Response> {
+    ordered(&mine, Order::Cancel).await
 }
 
 /// `POST /v1/runs/{id}/approve`: go by the plan, by another one, or make it anew with some words in mind.
-pub(super) async fn approve(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-    bytes: Result<Bytes, BytesRejection>,
-) -> Answer<Response> {
+pub(super) async fn approve(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Response> {
     let value = optional(bytes)?;
-    let (run, row) = mine(&server, &caller, &id).await?;
-    let known = server.desk.app.run(&run).await?;
-    if !row.status.ended() && !known.question.as_ref().is_some_and(|it| it.approve) {
+    let known = mine.run().await?;
+    if !mine.row.status.ended() && !known.question.as_ref().is_some_and(|it| it.approve) {
         return Err(Fault::new(
             StatusCode::CONFLICT,
             "not_waiting",
@@ -482,16 +423,11 @@ pub(super) async fn approve(
             ));
         }
     };
-    ordered(&server, &caller, &id, Order::Approve(approval)).await
+    ordered(&mine, Order::Approve(approval)).await
 }
 
 /// `POST /v1/runs/{id}/answers`: what the person says to the questions back.
-pub(super) async fn answers(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-    bytes: Result<Bytes, BytesRejection>,
-) -> Answer<Response> {
+pub(super) async fn answers(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Response> {
     let value = body(bytes)?;
     let given = value.get("answers").and_then(Value::as_array);
     let texts = given.map(|it| it.iter().map(|it| it.as_str().map(str::to_owned)).collect());
@@ -501,16 +437,11 @@ pub(super) async fn answers(
             "must be a list of texts, one for each question",
         ));
     };
-    ordered(&server, &caller, &id, Order::Reply(answers)).await
+    ordered(&mine, Order::Reply(answers)).await
 }
 
 /// `POST /v1/runs/{id}/rating`.
-pub(super) async fn rate(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-    bytes: Result<Bytes, BytesRejection>,
-) -> Answer<Json<Value>> {
+pub(super) async fn rate(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Json<Value>> {
     let value = body(bytes)?;
     let vote = match value.get("vote").and_then(Value::as_str) {
         Some("up") => Vote::Up,
@@ -522,24 +453,11 @@ pub(super) async fn rate(
         Some(Value::String(it)) if it.chars().count() <= 4_000 => Some(it.clone()),
         Some(_) => return Err(bad("note", "must be a text of at most 4000 characters")),
     };
-    let (run, row) = mine(&server, &caller, &id).await?;
-    if !row.status.ended() {
-        return Err(Fault::new(
-            StatusCode::CONFLICT,
-            "not_ended",
-            "the run has not ended yet",
-        ));
-    }
-    server
-        .desk
-        .app
-        .rate(
-            &run,
-            Rating {
-                vote,
-                note: note.clone(),
-            },
-        )
-        .await?;
-    Ok(Json(json!({"id": run, "vote": vote, "note": note})))
+    mine.ended()?;
+    let rating = Rating {
+        vote,
+        note: note.clone(),
+    };
+    mine.app.rate(&mine.id, rating).await?;
+    Ok(Json(json!({"id": mine.id, "vote": vote, "note": note})))
 }

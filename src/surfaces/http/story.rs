@@ -1,9 +1,7 @@
 //! The events of a run as they become durable: server-sent events that a client may leave and come back to.
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -11,13 +9,10 @@ use futures_util::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
 use tokio::sync::watch;
 
-use super::Server;
-use super::extract::{Params, Place};
+use super::extract::{Mine, Params};
 use super::fault::{Answer, Fault};
-use super::runs::mine;
 use crate::app::queue::Story;
 use crate::record::Envelope;
-use crate::surfaces::desk::Caller;
 
 /// How often a quiet stream says that it is still there.
 pub(super) const ALIVE: Duration = Duration::from_secs(15);
@@ -33,13 +28,10 @@ pub(super) struct From {
 
 /// `GET /v1/runs/{id}/events`: a stream, or with `Accept: application/json` a list.
 pub(super) async fn events(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
+    mine: Mine,
     Params(from): Params<From>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let (run, _) = mine(&server, &caller, &id).await?;
     let after = match headers.get("last-event-id") {
         Some(it) => number("Last-Event-ID", it.to_str().unwrap_or_default())?,
         None => from.after.map_or(Ok(0), |it| number("after", &it))?,
@@ -49,7 +41,7 @@ pub(super) async fn events(
         let limit = from
             .limit
             .map_or(Ok(MOST as u64), |it| number("limit", &it))? as usize;
-        let mut events = server.desk.app.events(&run, after).await?;
+        let mut events = mine.app.events(&mine.id, after).await?;
         let more = events.len() > limit.min(MOST);
         events.truncate(limit.min(MOST));
         // Each as it stands on the wire of the stream, to the last digit.
@@ -63,8 +55,8 @@ pub(super) async fn events(
         );
         return Ok(([(header::CONTENT_TYPE, "application/json")], list).into_response());
     }
-    let story = server.desk.queue.follow(&run, after);
-    let messages = batches(story, server.stopping.clone()).flat_map(|batch| {
+    let story = mine.server.desk.queue.follow(&mine.id, after);
+    let messages = batches(story, mine.server.stopping.clone()).flat_map(|batch| {
         let each: Vec<_> = batch
             .iter()
             .filter_map(message)

@@ -13,7 +13,7 @@ use super::{Answer, Mcp, fault, made};
 use crate::app::Filter;
 use crate::domain::{Hit, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Event, Run, RunStatus};
+use crate::record::{Run, RunStatus};
 use crate::seams::Order;
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
@@ -147,7 +147,7 @@ impl Mcp {
                     "finish" => Order::Finish,
                     _ => Order::Cancel,
                 };
-                self.desk.app.order(&run, order).await?;
+                self.desk.order(&run, order).await?;
             }
             Some("finish" | "cancel") => {}
             Some(_) => {
@@ -270,13 +270,7 @@ impl Mcp {
             "summary" => summary(report),
             "full" => markdown::article(report, true),
             "sources" => serde_json::to_string_pretty(&report.sources).unwrap_or_default(),
-            "evidence" => {
-                let each = events.iter().filter_map(|it| match &it.event {
-                    Event::EvidenceAdded { evidence } => serde_json::to_string(evidence).ok(),
-                    _ => None,
-                });
-                each.collect::<Vec<_>>().join("\n")
-            }
+            "evidence" => export::evidence::lines(&events),
             other => section(report, other)?,
         };
         let number = |name: &str, or: usize| {
@@ -448,7 +442,6 @@ impl Mcp {
             return Ok(());
         }
         self.desk
-            .app
             .order(&row.run_id, Order::Cancel)
             .await
             .map_err(|it| fault(&it))

@@ -7,9 +7,8 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::{Answer, Mcp, fault, made};
-use crate::record::Event;
 use crate::surfaces::desk::Caller;
-use crate::surfaces::export::markdown;
+use crate::surfaces::export::{evidence, markdown};
 
 /// Runs that are listed as resources.
 const LISTED: usize = 50;
@@ -135,13 +134,7 @@ impl Mcp {
                 let report = run.report.as_deref().ok_or_else(gone)?;
                 ("text/markdown", markdown::report(report, true))
             }
-            "evidence.jsonl" => {
-                let each = events.iter().filter_map(|it| match &it.event {
-                    Event::EvidenceAdded { evidence } => serde_json::to_string(evidence).ok(),
-                    _ => None,
-                });
-                ("application/jsonl", each.collect::<Vec<_>>().join("\n"))
-            }
+            "evidence.jsonl" => ("application/jsonl", evidence::lines(&events)),
             "sources.json" => ("application/json", json!(run.sources).to_string()),
             _ => return Err(gone()),
         };

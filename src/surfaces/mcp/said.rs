@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::calls::{POLL, Said};
 use super::{Answer, made};
-use crate::domain::{Coverage, Hit, Mode, Report};
+use crate::domain::{Claim, Coverage, Hit, Mode, Report};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Run, RunStatus};
 use crate::surfaces::export::cited::cited;
@@ -31,15 +31,10 @@ pub(super) fn task(run: &Run) -> Value {
 
 /// One line on how far a run is.
 pub(super) fn progress(run: &Run) -> String {
-    let items = run.coverage.len();
-    let done = run
-        .coverage
-        .iter()
-        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
-        .count();
+    let (searches, pages) = (run.searches, run.pages);
     let mut out = format!(
-        "{} searches · {} pages · coverage {done}/{items}",
-        run.searches, run.pages
+        "{searches} searches · {pages} pages · coverage {}",
+        covered(run)
     );
     if run.wave > 0 {
         out = format!("wave {} · {out}", run.wave);
@@ -50,13 +45,20 @@ pub(super) fn progress(run: &Run) -> String {
     out
 }
 
+/// Items that are covered, of how many.
 pub(super) fn covered(run: &Run) -> String {
-    let done = run
-        .coverage
-        .iter()
-        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
-        .count();
-    format!("{done}/{}", run.coverage.len())
+    let rows = run.coverage.iter();
+    let done = rows.filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict));
+    format!("{}/{}", done.count(), run.coverage.len())
+}
+
+/// Sentences with their marks.
+fn marked(claims: &[Claim]) -> String {
+    let each = claims.iter().map(|it| {
+        let marks = it.citations().iter().map(|it| format!(" [{}]", it.n));
+        format!("{}{}", it.text(), marks.collect::<String>())
+    });
+    each.collect::<Vec<_>>().join(" ")
 }
 
 /// The short answer, with its marks.
@@ -64,19 +66,7 @@ pub(super) fn summary(report: &Report) -> String {
     if report.mode == Mode::Answer {
         return cited(report).0;
     }
-    let text = report.short.iter().map(|it| {
-        let marks: String = it
-            .citations()
-            .iter()
-            .map(|it| format!(" [{}]", it.n))
-            .collect();
-        format!("{}{marks}", it.text())
-    });
-    text.collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-        .take(1_500)
-        .collect()
+    marked(&report.short).chars().take(1_500).collect()
 }
 
 pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
@@ -91,22 +81,9 @@ pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
         )
         .hint(format!("there are {} sections", report.sections.len())));
     };
-    let sentences = section.paragraphs.iter().map(|it| {
-        let each = it.iter().map(|it| {
-            let marks: String = it
-                .citations()
-                .iter()
-                .map(|it| format!(" [{}]", it.n))
-                .collect();
-            format!("{}{marks}", it.text())
-        });
-        each.collect::<Vec<_>>().join(" ")
-    });
-    Ok(format!(
-        "## {}\n\n{}",
-        section.title,
-        sentences.collect::<Vec<_>>().join("\n\n")
-    ))
+    let paragraphs = section.paragraphs.iter().map(|it| marked(it));
+    let text = paragraphs.collect::<Vec<_>>().join("\n\n");
+    Ok(format!("## {}\n\n{text}", section.title))
 }
 
 /// A name for a hit that is the same each time it is found.

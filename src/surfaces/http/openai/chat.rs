@@ -1,6 +1,5 @@
 //! `/v1/chat/completions`, with the fields of jina's and Perplexity's APIs.
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
@@ -20,15 +19,12 @@ use super::super::runs::{accept, body, once, room};
 use super::super::story::{batches, streamed};
 use super::cites::{self, source};
 use super::stream::{pieces, ulid};
-use super::{asked, seconds};
+use super::{FOREVER, asked, seconds};
 use crate::domain::{Report, SourceKind};
 use crate::record::{Envelope, Event, Run, RunStatus};
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::cited::cited;
 use crate::surfaces::export::escape::target;
-
-/// How long a call waits at most: longer than any run may take.
-const FOREVER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Deserialize)]
 pub(in crate::surfaces::http) struct Wanted {

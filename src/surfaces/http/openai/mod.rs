@@ -5,6 +5,8 @@ mod cites;
 pub(super) mod responses;
 mod stream;
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -49,6 +51,9 @@ fn offered(id: &str) -> Answer<&'static Offered> {
         .hint("models are ibid, ibid-answer and ibid-quick")
     })
 }
+
+/// How long a call that is neither a stream nor in the background waits: longer than any run may take.
+const FOREVER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// When the models were made: the day of the first release, seconds since 1970.
 const MADE: u64 = 1_795_219_200;

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::sse::Event as Message;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
@@ -14,19 +14,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::Server;
-use super::super::extract::{Params, Place};
-use super::super::fault::{Answer, Fault};
-use super::super::runs::{accept, bad, body, mine, once, ordered, room};
+use super::super::extract::{Mine, Params};
+use super::super::fault::Answer;
+use super::super::runs::{accept, bad, body, once, room};
 use super::super::story::{batches, number, streamed};
-use super::asked;
 use super::stream::Fold;
+use super::{FOREVER, asked};
 use crate::domain::RunId;
 use crate::record::Run;
 use crate::seams::Order;
 use crate::surfaces::desk::Caller;
 
-/// How long a call that is not in the background waits at most: longer than any run may take.
-const FOREVER: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How long a cancel is waited for.
+const SOON: Duration = Duration::from_secs(5);
 
 /// `POST /v1/responses`.
 pub(in crate::surfaces::http) async fn create(
@@ -96,65 +96,43 @@ pub(in crate::surfaces::http) struct Wanted {
 
 /// `GET /v1/responses/{id}`.
 pub(in crate::surfaces::http) async fn show(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
+    mine: Mine,
     Params(wanted): Params<Wanted>,
 ) -> Answer<Response> {
-    let (run, _) = mine(&server, &caller, &id).await?;
     let after = match wanted.starting_after.as_deref() {
         None => None,
         Some(it) => Some(number("starting_after", it)?),
     };
     match wanted.stream.as_deref() {
-        None | Some("false") => Ok(Json(response(&server, &run).await?).into_response()),
-        Some("true") => Ok(told(&server, &run, after)),
+        None | Some("false") => Ok(Json(response(&mine.server, &mine.id).await?).into_response()),
+        Some("true") => Ok(told(&mine.server, &mine.id, after)),
         Some(_) => Err(bad("stream", "must be true or false")),
     }
 }
 
 /// `POST /v1/responses/{id}/cancel`.
-pub(in crate::surfaces::http) async fn cancel(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, row) = mine(&server, &caller, &id).await?;
-    if !row.status.ended() {
-        ordered(&server, &caller, &id, Order::Cancel).await?;
+pub(in crate::surfaces::http) async fn cancel(mine: Mine) -> Answer<Json<Value>> {
+    // OpenAI's API answers a second cancel, or one that comes too late, with the response as it is.
+    if mine.ended().is_err() {
+        mine.order(Order::Cancel).await?;
         // What the order comes to is told by the run itself.
-        server.desk.wait(&run, Duration::from_secs(5)).await?;
+        mine.server.desk.wait(&mine.id, SOON).await?;
     }
-    Ok(Json(response(&server, &run).await?))
+    Ok(Json(response(&mine.server, &mine.id).await?))
 }
 
 /// `POST /v1/responses/{id}/finish`: write with what there is.
-pub(in crate::surfaces::http) async fn finish(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, _) = mine(&server, &caller, &id).await?;
-    ordered(&server, &caller, &id, Order::Finish).await?;
-    Ok(Json(response(&server, &run).await?))
+pub(in crate::surfaces::http) async fn finish(mine: Mine) -> Answer<Json<Value>> {
+    mine.order(Order::Finish).await?;
+    Ok(Json(response(&mine.server, &mine.id).await?))
 }
 
 /// `DELETE /v1/responses/{id}`.
-pub(in crate::surfaces::http) async fn remove(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
-    Place(id): Place<String>,
-) -> Answer<Json<Value>> {
-    let (run, row) = mine(&server, &caller, &id).await?;
-    if !row.status.ended() {
-        return Err(Fault::new(
-            StatusCode::CONFLICT,
-            "not_ended",
-            "the response is being worked on; cancel it first",
-        ));
-    }
-    server.desk.app.remove(&run).await?;
+pub(in crate::surfaces::http) async fn remove(mine: Mine) -> Answer<Json<Value>> {
+    mine.ended()?;
+    mine.app.remove(&mine.id).await?;
+    let id = mine.id.as_str().trim_start_matches("r_");
     Ok(Json(
-        json!({"id": id, "object": "response", "deleted": true}),
+        json!({"id": format!("resp_{id}"), "object": "response", "deleted": true}),
     ))
 }

@@ -20,6 +20,7 @@ pub mod reading;
 mod replay;
 mod running;
 mod sitting;
+mod telemetry;
 mod timely;
 mod traces;
 pub mod trials;
@@ -29,14 +30,15 @@ mod webhook;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::adapters::folder;
 use crate::adapters::journal::{Journal, Tape};
+use crate::adapters::telemetry::Telemetry;
 use crate::config::Settings;
 use crate::domain::{Brief, Owner, Page, PageHash, Plan, Question, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
@@ -68,6 +70,7 @@ pub struct App {
     parts: Parts,
     kept: Arc<OnceCell<Kept>>,
     at_once: Arc<Semaphore>,
+    telemetry: Arc<OnceLock<Option<Arc<Telemetry>>>>,
     owner: Option<Owner>,
 }
 
@@ -93,6 +96,7 @@ impl App {
             settings: Arc::new(settings),
             parts,
             kept: Arc::default(),
+            telemetry: Arc::default(),
             owner: None,
         }
     }
@@ -106,8 +110,14 @@ impl App {
             parts: self.parts.clone(),
             kept: Arc::clone(&self.kept),
             at_once: Arc::clone(&self.at_once),
+            telemetry: Arc::clone(&self.telemetry),
             owner: Some(owner.clone()),
         }
+    }
+
+    /// What time it is, milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.parts.clock.unix_ms()
     }
 
     /// The settings in force.
@@ -250,6 +260,11 @@ impl App {
             tape,
         } = work;
         let (report_fault, faults) = mpsc::channel(1);
+        // What is told again from a recording was told before.
+        let telemetry = match tape {
+            Some(_) => None,
+            None => self.telemetry().unwrap_or_default(),
+        };
         let journal = Journal::open(
             run.clone(),
             Arc::clone(&store),
@@ -287,6 +302,12 @@ impl App {
             chance: Arc::clone(&self.parts.chance),
             lock,
             preparing: tell,
+            telemetry,
+            ambient: self
+                .settings
+                .variables
+                .get("TRACEPARENT")
+                .map(str::to_owned),
         };
         let mut work = JoinSet::new();
         work.spawn(sitting.work(faults));

@@ -14,4 +14,6 @@ pub mod service;
 pub mod steering;
 pub mod store;
 pub mod system;
+pub mod telemetry;
+mod veil;
 pub mod web;

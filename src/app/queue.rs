@@ -24,9 +24,8 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(250);
 const LOOK_WAITING: Duration = Duration::from_secs(2);
 
-/// How long a run may wait for a person before its turn goes to another, and when it is looked at again where nobody here
-/// has heard of a word to it: it may have come through another process.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// When a run that was put aside is looked at again where nobody here has heard of a word to it: it may have come through
+/// another process.
 const ASIDE: Duration = Duration::from_secs(300);
 
 /// How much a server takes on.
@@ -38,6 +37,8 @@ pub struct Limits {
     pub waiting: usize,
     /// Of these, runs of one owner.
     pub waiting_each: usize,
+    /// How long a run may wait for a person before its turn goes to another.
+    pub patience: Duration,
 }
 
 /// The runs of a server, each accepted before anybody hears its id, and worked on in fair turns.
@@ -274,7 +275,7 @@ impl Queue {
                 working.told = Some(running.durable());
             }
             self.begun.notify_waiters();
-            let waits = waits(running.follow(0));
+            let waits = waits(running.follow(0), self.limits.patience);
             tokio::select! {
                 ended = running.wait() => ended.map(Some),
                 // Dropping it stops it where it is: nothing was sent meanwhile.
@@ -357,14 +358,14 @@ impl Queue {
 }
 
 /// Comes to its end when a run has waited for a person so long that its turn is better given to another.
-async fn waits(mut story: Follower) {
+async fn waits(mut story: Follower, patience: Duration) {
     let mut known: Option<Run> = None;
     loop {
         let waits = known
             .as_ref()
             .is_some_and(|it| it.awaiting_approval || it.awaiting_clarification);
         let next = match waits {
-            true => match timeout(PATIENCE, story.next()).await {
+            true => match timeout(patience, story.next()).await {
                 Ok(next) => next,
                 Err(_) => return,
             },

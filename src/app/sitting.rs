@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use tokio::sync::{mpsc, watch};
 
 use super::parts::{Doors, Research};
+use super::telemetry;
 use super::timely::Timely;
 use super::turns;
 use crate::adapters::folder::Progress;
@@ -17,6 +18,7 @@ use crate::adapters::journal::{
     Journal, JournaledModel, JournaledRanker, JournaledReader, JournaledSearch,
 };
 use crate::adapters::steering::{Bounds, Helm, worked};
+use crate::adapters::telemetry::Telemetry;
 use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
@@ -44,6 +46,10 @@ pub(super) struct Sitting {
     pub(super) lock: Box<dyn Hold>,
     /// How far the preparation is; `None` when there is none, or no more.
     pub(super) preparing: watch::Sender<Option<Progress>>,
+    /// Where the run is told once it has ended, if anywhere.
+    pub(super) telemetry: Option<Arc<Telemetry>>,
+    /// The trace that the program was started within, as `TRACEPARENT` tells.
+    pub(super) ambient: Option<String>,
 }
 
 /// How a sitting's work ended.
@@ -187,6 +193,16 @@ impl Sitting {
         crash_point("completed.after_commit");
         let events = self.store.events(&self.run, 0).await?;
         self.lock.retire();
+        if let Some(it) = &self.telemetry {
+            telemetry::told(
+                it,
+                &*self.store,
+                &self.run,
+                &events,
+                self.ambient.as_deref(),
+            )
+            .await;
+        }
         Ok(Run::of(self.run, &events))
     }
 }

@@ -11,6 +11,7 @@ pub mod layers;
 mod origin;
 mod over;
 pub mod table;
+pub mod telemetry;
 pub mod value;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::error::Result;
 pub use layers::{Flag, Loaded, Resolved, Surroundings};
 pub use origin::Origin;
 pub use table::{SETTINGS, Setting};
+pub use telemetry::Telemetry;
 pub use value::Secret;
 
 /// Every setting, resolved.
@@ -34,6 +36,8 @@ pub struct Settings {
     pub store_url: Option<Secret>,
     /// How long runs are kept after their end, days; for ever without.
     pub retention_days: Option<u32>,
+    /// Where runs and counts are told.
+    pub telemetry: Telemetry,
     /// Where folder indexes live.
     pub cache_dir: PathBuf,
     /// Folders that are always searched.
@@ -103,6 +107,8 @@ pub struct Serve {
     pub queue: usize,
     /// Of these, runs of one user.
     pub queue_each: usize,
+    /// How long a run may wait for a person before its turn goes to another.
+    pub patience: Duration,
     /// Connections open at once.
     pub connections: usize,
     /// Largest request body, bytes.
@@ -121,6 +127,7 @@ impl Serve {
             concurrency: count("serve.concurrency"),
             queue: count("serve.queue"),
             queue_each: count("serve.queue_each"),
+            patience: Duration::from_secs(count("serve.patience_seconds") as u64),
             connections: count("serve.connections"),
             max_body_bytes: count("serve.max_body_bytes"),
         }
@@ -279,6 +286,7 @@ impl Settings {
             data_dir: values.path("data_dir"),
             store_url: values.secret("store.url"),
             retention_days: values.whole("retention_days").map(|it| it as u32),
+            telemetry: Telemetry::of(values),
             cache_dir: values.path("cache_dir"),
             folders: values.list("folders").iter().map(PathBuf::from).collect(),
             globs: values.list("globs").to_vec(),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::asked::{Asked, Served};
 use crate::app::App;
@@ -22,6 +22,8 @@ pub struct Caller {
     pub name: String,
     /// What bounds them, where they have an account.
     pub account: Option<Account>,
+    /// The trace that their request belongs to, as `traceparent` tells.
+    pub traceparent: Option<String>,
 }
 
 impl Caller {
@@ -31,6 +33,7 @@ impl Caller {
             owner: None,
             name: "operator".to_owned(),
             account: None,
+            traceparent: None,
         }
     }
 
@@ -40,6 +43,7 @@ impl Caller {
             owner: Some(account.owner()),
             name: account.user.id.clone(),
             account: Some(account),
+            traceparent: None,
         }
     }
 
@@ -52,6 +56,7 @@ impl Caller {
             }),
             name: "nobody".to_owned(),
             account: None,
+            traceparent: None,
         }
     }
 }
@@ -83,6 +88,7 @@ impl Desk {
             working: serve.concurrency,
             waiting: serve.queue,
             waiting_each: serve.queue_each,
+            patience: serve.patience,
         };
         let queue = Queue::new(Arc::clone(&app), limits);
         let queue = Arc::new(match afterwards {
@@ -186,6 +192,7 @@ impl Desk {
             }
         }
         let owner = caller.owner.clone();
+        let request = within(request, caller);
         let accepted = self.queue.accept(run.clone(), question, owner, request);
         let accepted = accepted.await?;
         if caller.account.is_some() {
@@ -254,4 +261,14 @@ impl Desk {
         };
         tokio::time::timeout(most, end).await.unwrap_or(Ok(()))
     }
+}
+
+/// What the caller sent, and the trace that it belongs to.
+fn within(request: Option<Value>, caller: &Caller) -> Option<Value> {
+    let Some(trace) = &caller.traceparent else {
+        return request;
+    };
+    let mut request = request.unwrap_or_else(|| json!({}));
+    request["traceparent"] = json!(trace);
+    Some(request)
 }

@@ -265,6 +265,33 @@ async fn too_many_are_told_when_to_come_again() {
 }
 
 #[tokio::test]
+async fn a_run_that_waits_for_a_person_does_not_keep_others_waiting() {
+    let desk = Desk::new();
+    let with = [
+        ("IBID_SERVE_CONCURRENCY", "1"),
+        ("IBID_SERVE_PATIENCE_SECONDS", "1"),
+    ];
+    let served = Served::start(&desk, &with);
+    let asked = json!({"question": ASKED, "plan": "require_approval"});
+    let waiting = served.post("/v1/runs", &asked).await.json();
+    let waiting = waiting["id"].as_str().unwrap().to_owned();
+    let next = served
+        .post("/v1/runs?wait=50", &json!({"question": ASKED}))
+        .await;
+    assert_eq!(next.status, 200, "{}", next.body);
+    let it = served.get(&format!("/v1/runs/{waiting}")).await.json();
+    assert_eq!(it["waits_for"], "approval", "{it}");
+    // Who listens hears nothing new and is not let go; whoever says go is heard at once.
+    let path = format!("/v1/runs/{waiting}/approve");
+    assert_eq!(served.post(&path, &json!({})).await.status, 202);
+    let it = served.get(&format!("/v1/runs/{waiting}?wait=50")).await;
+    assert_eq!(it.json()["status"], "completed", "{}", it.body);
+    let told = served.stream(&format!("/v1/runs/{waiting}/events")).await;
+    let numbers: Vec<u64> = told.iter().map(|it| it.1.parse().unwrap()).collect();
+    assert_eq!(numbers, (1..=told.len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn who_may_come_in_is_asked_on_every_route() {
     let desk = Desk::new();
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);

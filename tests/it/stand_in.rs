@@ -332,6 +332,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         contact: String::new(),
         models_by_key: None,
         judging: Default::default(),
+        telemetry: Default::default(),
         serve: Default::default(),
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),

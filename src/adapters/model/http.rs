@@ -12,6 +12,7 @@ use super::fault::{ModelFault, cut};
 use super::providers::{Auth, Target};
 use super::request::{ModelSettings, Schemas};
 use super::retry_after::Headers;
+use crate::adapters::veil::Veil;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Completion, Egress, LanguageModel, Prompt, Sink, host_of, is_local};
 
@@ -132,6 +133,13 @@ impl HttpModel {
         let headers = headers(&response);
         // What cannot be read of a refusal does not make it less of one.
         let body = whole(response, LARGEST_REFUSAL).await.unwrap_or_default();
+        // A server may quote the key that it does not like.
+        let mut veil = Veil::default();
+        veil.hide_password(&self.target.base_url);
+        if let Some(key) = &self.target.key {
+            veil.hide(key.expose());
+        }
+        let body = veil.over(body);
         Err(ModelFault::of_answer(status, &headers, &body))
     }
 

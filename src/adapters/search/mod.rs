@@ -129,11 +129,13 @@ impl Engine {
             None => row.distance,
         };
         let pace = paces.of(&format!("{} {base_url}", row.name), distance);
+        let key = given.key.clone();
         let api = (row.api)(given);
         let service = Service::open(row.name, access)?
             .paced(pace)
             .noted(egress.clone())
             .with_header("user-agent", agent)
+            .knowing(key.as_deref())
             .within(PATIENCE, LARGEST);
         let service = api
             .headers()

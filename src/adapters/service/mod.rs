@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::adapters::model::http::{client, headers, lost, whole};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Deadlines, Headers, ModelFault};
+use crate::adapters::veil::Veil;
 use crate::adapters::web::unpacked;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, host_of};
@@ -103,6 +104,8 @@ pub struct Service {
     pace: Option<Arc<Pace>>,
     egress: Egress,
     largest: usize,
+    /// What its answers must not say.
+    veil: Veil,
     patience: Duration,
     waits: &'static [Duration],
     /// Until when nobody asks again, because nothing could be sent.
@@ -115,7 +118,13 @@ impl Service {
     /// # Errors
     /// `Setup` when the system's certificates cannot be read.
     pub fn open(name: &str, access: Access) -> Result<Service> {
+        let mut veil = Veil::default();
+        veil.hide_password(&access.base_url);
+        if let Some(key) = &access.key {
+            veil.hide(key.expose());
+        }
         Ok(Service {
+            veil,
             client: client(&access.base_url, name, Deadlines::default().connect)?,
             name: name.to_owned(),
             access,
@@ -147,6 +156,15 @@ impl Service {
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Service {
         self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The same, with a key that is sent elsewhere than in its header: its answers are rid of it, too.
+    #[must_use]
+    pub fn knowing(mut self, key: Option<&str>) -> Service {
+        if let Some(key) = key {
+            self.veil.hide(key);
+        }
         self
     }
 
@@ -293,7 +311,7 @@ impl Service {
                 .map_err(|it| ModelFault::malformed(format!("of its answer, {}", it.why())))?,
             None => body,
         };
-        Ok((status, headers, body))
+        Ok((status, headers, self.veil.over(body)))
     }
 
     fn error(&self, fault: ModelFault) -> Error {

@@ -18,7 +18,7 @@ use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run, RunStatus, ToolStory};
-use crate::surfaces::export::{self, Pages, json, markdown};
+use crate::surfaces::export::{self, Pages, escape, json, markdown};
 
 /// Shows a run until it ends, then delivers what it made.
 pub(super) async fn follow(
@@ -89,6 +89,14 @@ pub(super) async fn follow(
     let pages = export::pages(app, run.report.as_deref()).await?;
     let exit = deliver(&run, &pages, output, surroundings, console, began)?;
     online(app, &run, console).await;
+    if let Some(fault) = app.telemetry_fault() {
+        let said = format!(
+            "{} {}",
+            console.err.yellow("warning:"),
+            escape::line(&fault.chain())
+        );
+        console.tell(&said);
+    }
     Ok(exit)
 }
 

@@ -113,7 +113,10 @@ pub(super) async fn pass(
 ) -> Response {
     let (mut head, body) = request.into_parts();
     match admitted(&server, &head).await {
-        Ok(caller) => {
+        Ok(mut caller) => {
+            let traced = head.headers.get("traceparent");
+            let traced = traced.and_then(|it| it.to_str().ok());
+            caller.traceparent = traced.filter(|it| it.len() <= 64).map(str::to_owned);
             head.extensions.insert(caller.clone());
             let mut response = next.run(Request::from_parts(head, body)).await;
             response.extensions_mut().insert(caller);

@@ -39,8 +39,13 @@ pub(super) struct Metrics {
     models: Counters,
     tokens: Counters,
     quotes: Counters,
+    claims: Counters,
+    model_seconds: Times,
+    search_seconds: Times,
     waiting: Gauge,
     working: Gauge,
+    /// When counting began, milliseconds since 1970.
+    since_ms: u64,
 }
 
 /// Seconds of an answer, and of a run.
@@ -53,18 +58,17 @@ fn slow() -> Histogram {
 
 impl Metrics {
     /// Nothing counted yet.
-    pub(super) fn new() -> Metrics {
+    pub(super) fn new(since_ms: u64) -> Metrics {
         let mut registry = Registry::with_prefix("ibid");
         let requests = Counters::default();
         let request_seconds = Times::new_with_constructor(quick);
         let (runs, run_usd) = (Counters::default(), Sums::default());
         let run_seconds = Times::new_with_constructor(slow);
         let (searches, reads) = (Counters::default(), Counters::default());
-        let (models, tokens, quotes) = (
-            Counters::default(),
-            Counters::default(),
-            Counters::default(),
-        );
+        let (models, tokens) = (Counters::default(), Counters::default());
+        let (quotes, claims) = (Counters::default(), Counters::default());
+        let model_seconds = Times::new_with_constructor(slow);
+        let search_seconds = Times::new_with_constructor(quick);
         let (waiting, working) = (Gauge::default(), Gauge::default());
         for (name, help, it) in [
             (
@@ -94,6 +98,11 @@ impl Metrics {
                 "Quotes in reports by whether they stand in their page",
                 &quotes,
             ),
+            (
+                "claims",
+                "Sentences of reports that state a fact, by whether they are cited",
+                &claims,
+            ),
         ] {
             registry.register(name, help, it.clone());
         }
@@ -109,6 +118,20 @@ impl Metrics {
             Unit::Seconds,
             run_seconds.clone(),
         );
+        for (name, help, it) in [
+            (
+                "llm_request_duration",
+                "Time of a language model's answer, waits and retries included",
+                &model_seconds,
+            ),
+            (
+                "search_duration",
+                "Time of a search, waits and retries included",
+                &search_seconds,
+            ),
+        ] {
+            registry.register_with_unit(name, help, Unit::Seconds, it.clone());
+        }
         registry.register(
             "run_cost_usd",
             "What runs cost, US dollars",
@@ -130,8 +153,12 @@ impl Metrics {
             models,
             tokens,
             quotes,
+            claims,
+            model_seconds,
+            search_seconds,
             waiting,
             working,
+            since_ms,
         }
     }
 
@@ -172,6 +199,17 @@ impl Metrics {
                 self.quotes.get_or_create(&by).inc_by(u64::from(n));
             }
         }
+        if let Some(it) = run.report.as_deref().map(|it| it.checks) {
+            let stated = it.claims;
+            for (word, n) in [
+                ("cited", stated.held),
+                ("uncited", stated.total - stated.held),
+                ("removed", it.removed),
+            ] {
+                let by = vec![("status", word.to_owned())];
+                self.claims.get_or_create(&by).inc_by(u64::from(n));
+            }
+        }
         for it in events {
             self.counted(&it.event);
         }
@@ -183,6 +221,7 @@ impl Metrics {
             Event::SearchCompleted {
                 engine,
                 outcome: how,
+                ms,
                 ..
             } => {
                 let how = match how {
@@ -193,6 +232,10 @@ impl Metrics {
                 };
                 let by = vec![("engine", engine.clone()), outcome(how)];
                 self.searches.get_or_create(&by).inc();
+                let by = vec![("engine", engine.clone())];
+                self.search_seconds
+                    .get_or_create(&by)
+                    .observe(*ms as f64 / 1000.0);
             }
             Event::ReadCompleted { .. } => {
                 self.reads.get_or_create(&vec![outcome("ok")]).inc();
@@ -207,10 +250,16 @@ impl Metrics {
                 model,
                 r#in,
                 out,
+                ms,
                 ..
             } => {
                 let by = || vec![("role", role.word().to_owned()), ("model", model.clone())];
                 self.models.get_or_create(&by()).inc();
+                if let Some(ms) = ms {
+                    self.model_seconds
+                        .get_or_create(&by())
+                        .observe(*ms as f64 / 1000.0);
+                }
                 for (direction, n) in [("in", r#in), ("out", out)] {
                     let mut by = by();
                     by.push(("direction", direction.to_owned()));
@@ -222,20 +271,47 @@ impl Metrics {
     }
 }
 
-impl Default for Metrics {
-    fn default() -> Metrics {
-        Metrics::new()
-    }
-}
-
-/// `GET /metrics`.
-pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Answer<Response> {
+/// All that is counted, as OpenMetrics text.
+fn text(server: &Server) -> Option<String> {
     let it = &server.metrics;
     let (waiting, working) = server.desk.queue.count();
     it.waiting.set(waiting as i64);
     it.working.set(working as i64);
     let mut out = String::new();
-    encode(&mut out, &it.registry).map_err(|_| {
+    encode(&mut out, &it.registry).ok()?;
+    Some(out)
+}
+
+/// Tells the counts to whoever takes them, again and again; never ends.
+pub(super) async fn told(server: &Server) {
+    let wanted = server.desk.app.telemetry().ok().flatten();
+    let Some(beat) = wanted.and_then(|it| it.beat()) else {
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::time::sleep(beat).await;
+        tell(server).await;
+    }
+}
+
+/// Tells the counts as they stand.
+pub(super) async fn tell(server: &Server) {
+    let app = &server.desk.app;
+    let wanted = app.telemetry().ok().flatten();
+    if let (Some(to), Some(text)) = (wanted, text(server)) {
+        to.count(&text, server.metrics.since_ms, app.now_ms()).await;
+    }
+    if let Some(fault) = app.telemetry_fault() {
+        let why = fault.chain();
+        server
+            .telling
+            .note("telemetry_lost", &[("why", why.into())]);
+    }
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Answer<Response> {
+    let out = text(&server).ok_or_else(|| {
         Fault::new(
             axum::http::StatusCode::INTERNAL_SERVER_ERROR,
             "internal",

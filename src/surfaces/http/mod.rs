@@ -137,7 +137,7 @@ impl Listening {
         let (stop, stopping) = watch::channel(false);
         let connections = serve.connections;
         let hosts = Gate::hosts(addr, &serve.hosts);
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Arc::new(Metrics::new(app.now_ms()));
         let then = afterwards(Arc::clone(&app), Arc::clone(&metrics), telling.clone());
         let (desk, found) = Desk::open(app, surroundings, served, Some(then)).await?;
         if found > 0 {
@@ -185,8 +185,10 @@ impl Listening {
         let answer = listen::answer(listener, router, connections, until, stop);
         tokio::select! {
             () = work => {}
+            () = metrics::told(&server) => {}
             () = answer => {}
         }
+        metrics::tell(&server).await;
         let (waiting, working) = server.desk.queue.count();
         server.telling.note(
             "stopped",
@@ -204,6 +206,9 @@ fn afterwards(app: Arc<App>, metrics: Arc<Metrics>, telling: Telling) -> Afterwa
                 return;
             };
             metrics.ended(&Run::of(run.clone(), &events), &events);
+            if let Some(fault) = app.telemetry_fault() {
+                telling.note("telemetry_lost", &[("why", fault.chain().into())]);
+            }
             if let Some(it) = openai::hook(&run, &events)
                 && let Err(fault) = app.deliver(&it.url, &it.id, &it.body).await
             {

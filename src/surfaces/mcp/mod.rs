@@ -83,13 +83,21 @@ impl Mcp {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> std::result::Result<Caller, ErrorData> {
+        let traced = |mut it: Caller| {
+            let within = context.meta.get("traceparent").and_then(|it| it.as_str());
+            if let Some(within) = within.filter(|it| it.len() <= 64) {
+                it.traceparent = Some(within.to_owned());
+            }
+            it
+        };
         if let Some(it) = &self.caller {
-            return Ok(it.clone());
+            return Ok(traced(it.clone()));
         }
         let parts = context.extensions.get::<axum::http::request::Parts>();
         let caller = parts.and_then(|it| it.extensions.get::<Caller>());
         caller
             .cloned()
+            .map(traced)
             .ok_or_else(|| ErrorData::invalid_request("nobody is known to ask", None))
     }
 }

@@ -1,8 +1,8 @@
 //! The writers of a process: writes that arrive together share one commit, and one that is cut off is brought to an end.
 //!
 //! Each run has its writer, so that its writes keep their order. A connection that is lost while a commit is on its way
-//! leaves open whether it happened. The server knows: each transaction asks for its number first, and `pg_xact_status`
-//! says of that number afterwards whether it was committed. Only what was not is done again.
+//! leaves open whether it happened. The database knows: each transaction leaves its number in its writer's row, and that
+//! row says afterwards what was committed last. Only what was not is done again.
 use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
 
@@ -11,6 +11,8 @@ use super::super::write::{Asked, Failed, Request, Scope};
 use super::fault::{Patience, fault, of_one, passing};
 use super::open::Access;
 use super::write::{apply, narrow};
+use crate::adapters::system::SystemChance;
+use crate::seams::Chance as _;
 
 /// How many writes one commit takes at most.
 const GROUP: usize = 256;
@@ -22,15 +24,20 @@ enum Tried {
     Done(Outcomes),
     /// Certainly not committed; a new connection may do better.
     CutOff(sqlx::Error),
-    /// The answer to the commit of this transaction did not come.
-    InDoubt(String, Outcomes, sqlx::Error),
+    /// The answer to the commit did not come.
+    InDoubt(Outcomes, sqlx::Error),
     /// Certainly not committed, and no connection will do better.
     Refused(sqlx::Error),
 }
 
 /// Takes requests until all who could send one are gone.
 pub(super) async fn serve(access: Access, mut requests: mpsc::Receiver<Request>) {
-    let mut writer = Writer { access, db: None };
+    let mut writer = Writer {
+        access,
+        db: None,
+        id: format!("{:032x}", SystemChance.bits()),
+        nth: 0,
+    };
     let mut group = Vec::new();
     while requests.recv_many(&mut group, GROUP).await > 0 {
         if group.len() == 1 {
@@ -49,7 +56,9 @@ pub(super) async fn serve(access: Access, mut requests: mpsc::Receiver<Request>)
             let _ = request.done.send(outcome);
         }
     }
-    if let Some(db) = writer.db {
+    if let Some(mut db) = writer.db {
+        let row = sqlx::query("delete from writers where id = $1").bind(&writer.id);
+        let _ = row.execute(&mut db).await;
         let _ = db.close().await;
     }
 }
@@ -57,6 +66,10 @@ pub(super) async fn serve(access: Access, mut requests: mpsc::Receiver<Request>)
 struct Writer {
     access: Access,
     db: Option<PgConnection>,
+    /// By what its row is found.
+    id: String,
+    /// The number of the transaction it is at.
+    nth: i64,
 }
 
 impl Writer {
@@ -85,9 +98,9 @@ impl Writer {
                 Tried::Done(outcomes) => return Ok(outcomes),
                 Tried::Refused(it) => return Err(self.fault(&it)),
                 Tried::CutOff(it) => it,
-                Tried::InDoubt(number, outcomes, cause) => {
+                Tried::InDoubt(outcomes, cause) => {
                     self.db = None;
-                    match self.status(&number, &mut patience).await {
+                    match self.happened(&mut patience).await {
                         Some(true) => return Ok(outcomes),
                         Some(false) => cause,
                         None => return Err(self.in_doubt(&cause)),
@@ -106,19 +119,18 @@ impl Writer {
             true => Tried::CutOff(it),
             false => Tried::Refused(it),
         };
+        self.nth += 1;
+        let (id, nth) = (self.id.clone(), self.nth);
         let db = match self.connected().await {
             Ok(db) => db,
             Err(it) => return sorted(it),
         };
-        match written(db, asked).await {
-            Ok(done) => {
-                let (number, outcomes) = done;
-                match sqlx::raw_sql("commit").execute(db).await {
-                    Ok(_) => Tried::Done(outcomes),
-                    Err(it) if passing(&it) => Tried::InDoubt(number, outcomes, it),
-                    Err(it) => Tried::Refused(it),
-                }
-            }
+        match written(db, (&id, nth), asked).await {
+            Ok(outcomes) => match sqlx::raw_sql("commit").execute(db).await {
+                Ok(_) => Tried::Done(outcomes),
+                Err(it) if passing(&it) => Tried::InDoubt(outcomes, it),
+                Err(it) => Tried::Refused(it),
+            },
             Err(it) => {
                 if !passing(&it) && sqlx::raw_sql("rollback").execute(db).await.is_err() {
                     self.db = None;
@@ -128,23 +140,26 @@ impl Writer {
         }
     }
 
-    /// Whether the transaction of this number was committed; `None` where nobody could say in time.
-    async fn status(&mut self, number: &str, patience: &mut Patience) -> Option<bool> {
+    /// Whether the transaction it is at was committed; `None` where nobody could say in time.
+    async fn happened(&mut self, patience: &mut Patience) -> Option<bool> {
+        let (id, nth) = (self.id.clone(), self.nth);
         loop {
-            let told: sqlx::Result<Option<String>> = async {
+            let told: sqlx::Result<i64> = async {
                 let db = self.connected().await?;
-                sqlx::query_scalar("select pg_xact_status($1::text::xid8)")
-                    .bind(number)
-                    .fetch_one(db)
-                    .await
+                // The server may not have noticed yet that nobody listens to that transaction: whoever puts in the same row
+                // waits until it has ended, either way.
+                sqlx::query(ROW)
+                    .bind(&id)
+                    .bind(0_i64)
+                    .execute(&mut *db)
+                    .await?;
+                let last = "select last from writers where id = $1 for update";
+                let last = sqlx::query_scalar(last).bind(&id);
+                last.fetch_one(db).await
             }
             .await;
-            match told.as_ref().map(Option::as_deref) {
-                Ok(Some("committed")) => return Some(true),
-                Ok(Some("aborted")) => return Some(false),
-                // Still at it: the server has not noticed yet that nobody listens.
-                Ok(Some(_)) => {}
-                Ok(None) => return None,
+            match told {
+                Ok(last) => return Some(last >= nth),
                 Err(_) => self.db = None,
             }
             if !patience.wait().await {
@@ -176,12 +191,19 @@ impl Writer {
     }
 }
 
-/// Does all that is asked in a transaction that is left open: its number, and how each went.
-async fn written(db: &mut PgConnection, asked: &[&Asked]) -> sqlx::Result<(String, Outcomes)> {
+/// Puts a writer's row in, where there is none; raises its number otherwise.
+const ROW: &str = "insert into writers (id, last) values ($1, $2)
+    on conflict (id) do update set last = greatest(writers.last, excluded.last), at = now()";
+
+/// Does all that is asked in a transaction that is left open, the `by.1`th of the writer `by.0`: how each went.
+async fn written(
+    db: &mut PgConnection,
+    by: (&str, i64),
+    asked: &[&Asked],
+) -> sqlx::Result<Outcomes> {
     sqlx::raw_sql("begin").execute(&mut *db).await?;
-    let number: String = sqlx::query_scalar("select pg_current_xact_id()::text")
-        .fetch_one(&mut *db)
-        .await?;
+    let row = sqlx::query(ROW).bind(by.0).bind(by.1);
+    row.execute(&mut *db).await?;
     let mut outcomes = Vec::with_capacity(asked.len());
     // A session begins with the rows of everybody in sight.
     let mut seen = Some(Scope::default().words());
@@ -199,5 +221,5 @@ async fn written(db: &mut PgConnection, asked: &[&Asked]) -> sqlx::Result<(Strin
             seen = None;
         }
     }
-    Ok((number, outcomes))
+    Ok(outcomes)
 }

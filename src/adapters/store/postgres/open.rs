@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("accounts.sql"),
     include_str!("traces.sql"),
+    include_str!("writers.sql"),
 ];
 
 /// The oldest server that has all that is used, views with the rights of who reads them among it.
@@ -206,6 +207,9 @@ impl Access {
             .bind(MIGRATIONS.len() as i64)
             .execute(&mut *tx)
             .await?;
+        // Of processes that were killed: nobody waits that long to learn what became of a commit.
+        let stale = "delete from writers where at < now() - interval '1 day'";
+        sqlx::raw_sql(stale).execute(&mut *tx).await?;
         Ok(())
     }
 

@@ -42,7 +42,7 @@ use crate::adapters::telemetry::Telemetry;
 use crate::config::Settings;
 use crate::domain::{Brief, Owner, Page, PageHash, Plan, Question, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Event, Run, VERSION};
+use crate::record::{Envelope, Event, Phase, Run, VERSION};
 use crate::seams::{Hold, Log, Order, RunRow, Store, crash_point};
 
 pub use crate::adapters::folder::{Filter, Found, Progress, Refreshed};
@@ -402,7 +402,7 @@ impl App {
         let store = self.known(run).await?;
         let lock = match order {
             Order::Cancel => self.locks().await?.take(run).await?,
-            Order::Finish | Order::Reply(_) | Order::Approve(_) => None,
+            Order::Finish | Order::Reply(_) | Order::Approve(_) | Order::Steer(_) => None,
         };
         store.drain().await?;
         let past = store.events(run, 0).await?;
@@ -424,6 +424,12 @@ impl App {
                 Error::new(Kind::Usage, format!("run {run} has ended already"))
                     .hint(format!("see its result with `ibid show {run}`")),
             );
+        }
+        let late = |it: &Envelope| matches!(it.phase, Phase::Write | Phase::Check);
+        if matches!(order, Order::Steer(_)) && past.iter().any(late) {
+            let what = format!("run {run} is being written already");
+            return Err(Error::new(Kind::Usage, what)
+                .hint(format!("ask it afterwards: ibid ask {run} \"…\"")));
         }
         match lock {
             Some(lock) => {

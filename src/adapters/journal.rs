@@ -334,6 +334,13 @@ impl Journal {
         self.noted(STEERING, at, decide).await
     }
 
+    /// Whether there is a word on `at`: one given before, or one in the recording.
+    pub async fn decided(&self, at: &str) -> bool {
+        let key = Door::new("", STEERING, 0).key(&json!(at));
+        let known = matches!(*self.slot(&key).lock().await, Known::Ended(_));
+        known || self.tape.as_deref().is_some_and(|it| it.holds(&key))
+    }
+
     /// Who stood behind the doors when the run began: written down as `now` in its first sitting, so that
     /// a recording of the run knows whose answers it holds.
     pub async fn cast(&self, now: Cast) -> Result<Cast> {

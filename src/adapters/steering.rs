@@ -94,6 +94,20 @@ impl Steering for Helm {
         self.journal.decision(&at, reply).await
     }
 
+    async fn more(&self, nth: u32) -> Result<Option<String>> {
+        let at = format!("steer-{nth}");
+        let said = self.orders().await.into_iter().filter_map(|it| match it {
+            Order::Steer(words) => Some(words),
+            _ => None,
+        });
+        let word = said.take(nth as usize).nth(nth.saturating_sub(1) as usize);
+        // A run that nobody steered has no word on it, and neither has its recording.
+        if word.is_none() && !self.journal.decided(&at).await {
+            return Ok(None);
+        }
+        self.journal.decision(&at, async { Ok(word) }).await
+    }
+
     async fn approve(&self, nth: u32) -> Result<Approval> {
         // However long that takes: to begin to spend because nobody looked would be no approval.
         let word = self.idly(async { Ok(self.approval(nth as usize).await) });

@@ -181,6 +181,18 @@ impl Plan {
         })
     }
 
+    /// The same with one more item and a section for it; `None` where there are 7 already.
+    pub fn with(&self, item: Item) -> Option<Plan> {
+        let mut plan = self.clone();
+        plan.writing.sections.push(SectionPlan {
+            title: item.heading.clone(),
+            guidance: item.asks.clone(),
+            items: vec![item.id],
+        });
+        plan.items.push(item);
+        (plan.items.len() <= 7).then_some(plan)
+    }
+
     /// The items in order.
     pub fn items(&self) -> &[Item] {
         &self.items

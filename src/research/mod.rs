@@ -90,6 +90,7 @@ pub async fn research(
     let mut gathering = Gathering::begin(world, log, question, &brief, plan)?;
     gathering.recall(&mut aid).await?;
     gathering.until_enough(&mut aid).await?;
+    gathering.steered(&mut aid).await?;
 
     log.enter(Phase::Write, None);
     gathering.told(world.steering.go("write").await?);

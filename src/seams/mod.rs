@@ -112,6 +112,11 @@ pub trait Steering: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The `nth` thing that the person asked for besides, from 1; `None` where they have not. Nobody is waited for here.
+    async fn more(&self, _nth: u32) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// What the person says to the plan that stands, asked the `nth` time. Nobody is waited for here.
     async fn approve(&self, _nth: u32) -> Result<Approval> {
         Ok(Approval::Go)

@@ -90,6 +90,8 @@ pub enum Order {
     Reply(Vec<String>),
     /// What the person says to the plan.
     Approve(Approval),
+    /// What the person wants to know besides.
+    Steer(String),
 }
 
 /// Keeps runs, events, answers and pages.

@@ -3,3 +3,4 @@ mod approved;
 mod followed;
 mod planned;
 mod said;
+mod steered;

@@ -25,9 +25,8 @@ impl Differences {
 
 /// Compares what a replay told with what was recorded.
 ///
-/// Of events, all counts but what the clock measured, where one sitting ended and the next began, and what was told of the
-/// run after its end. A run
-/// that was interrupted may hold events of a call that failed and was tried again later, which a replay has
+/// Of events, all counts but what the clock measured, where one sitting ended and the next began, that a server had it wait, and what was
+/// told of the run after its end. A run that was interrupted may hold events of a call that failed and was tried again later, which a replay has
 /// no reason to tell: there, each event told must have been recorded, as often, in any order.
 pub fn differences(recorded: &Recording, told: &[Envelope]) -> Differences {
     let report = told.iter().rev().find_map(|it| match &it.event {
@@ -60,8 +59,9 @@ fn first(a: &Value, b: &Value, path: &str) -> Option<String> {
 
 fn events_differ(recorded: &[Envelope], told: &[Envelope]) -> Option<String> {
     let resumed = |it: &&Envelope| matches!(it.event, Event::RunResumed { .. });
-    // What was thought of the run after its end is no part of what a replay tells.
-    let beside = |it: &&Envelope| resumed(it) || it.event.is_afterword();
+    // What was thought of the run after its end is no part of what a replay tells, nor that it had to wait for its turn.
+    let queued = |it: &&Envelope| matches!(it.event, Event::RunQueued { .. });
+    let beside = |it: &&Envelope| resumed(it) || queued(it) || it.event.is_afterword();
     let interrupted = recorded.iter().any(|it| resumed(&it));
     let (recorded, told): (Vec<&Envelope>, Vec<&Envelope>) = (
         recorded.iter().filter(|it| !beside(it)).collect(),

@@ -254,7 +254,9 @@ pub(super) fn word(value: &impl serde::Serialize) -> String {
 pub(super) fn order_text(order: &Order) -> String {
     match order {
         Order::Finish | Order::Cancel => word(order),
-        Order::Reply(_) | Order::Approve(_) => serde_json::json!(order).to_string(),
+        Order::Reply(_) | Order::Approve(_) | Order::Steer(_) => {
+            serde_json::json!(order).to_string()
+        }
     }
 }
 

@@ -11,8 +11,6 @@ mod thought;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
@@ -24,7 +22,6 @@ use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use crate::adapters::model::http::client;
-use crate::config::{Settings, Variables};
 use crate::domain::RunId;
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;
@@ -96,6 +93,33 @@ impl Sampler {
     }
 }
 
+/// What an operator wants told, where and how.
+#[derive(Default)]
+pub struct Wanted {
+    /// Where traces are told, the whole address.
+    pub traces: Option<String>,
+    /// Where metrics are told, the whole address.
+    pub metrics: Option<String>,
+    /// Headers sent along; values may be keys.
+    pub headers: Vec<(String, String)>,
+    /// How long sending may take.
+    pub patience: Duration,
+    /// How often metrics are told.
+    pub every: Duration,
+    /// Who tells.
+    pub service: String,
+    /// `key=value` with commas between.
+    pub resource: String,
+    /// Which runs are told, in the specification's words.
+    pub sampler: String,
+    /// The sampler's share.
+    pub sampler_arg: String,
+    /// Whether what people asked and models answered is told, too.
+    pub content: bool,
+    /// Which names are used, in the words of `OTEL_SEMCONV_STABILITY_OPT_IN`.
+    pub conventions: String,
+}
+
 /// Where runs and counts are told.
 pub struct Telemetry {
     client: Client,
@@ -113,60 +137,23 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// What the settings ask for; `None` where they ask for none.
+    /// What tells as `wanted`. Nothing is sent yet.
     ///
     /// # Errors
-    /// `Usage` for a protocol that is not spoken here, a header or a sampler that is none.
-    pub fn open(settings: &Settings) -> Result<Option<Telemetry>> {
-        let wanted = &settings.telemetry;
-        let keys = keyed(&settings.variables);
-        if wanted.disabled {
-            return Ok(None);
-        }
-        let base = match wanted.endpoint.trim_end_matches('/') {
-            "" => keys.as_ref().map(|it| it.endpoint.clone()),
-            it => Some(it.to_owned()),
-        };
-        let at = |own: &str, path: &str| match own {
-            "" => base.as_ref().map(|it| format!("{it}/{path}")),
-            own => Some(own.to_owned()),
-        };
-        let traces = at(&wanted.traces_endpoint, "v1/traces");
-        // Langfuse and Phoenix take traces alone.
-        let counts = match (&keys, wanted.endpoint.is_empty()) {
-            (Some(_), true) => Some(wanted.metrics_endpoint.clone()).filter(|it| !it.is_empty()),
-            _ => at(&wanted.metrics_endpoint, "v1/metrics"),
-        };
-        let Some(first) = traces.as_ref().or(counts.as_ref()) else {
-            return Ok(None);
-        };
-        if wanted.protocol != "http/protobuf" {
-            return Err(Error::new(
-                Kind::Usage,
-                format!("telemetry.protocol `{}` is not spoken", wanted.protocol),
-            )
-            .hint("set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and the endpoint's port for it, which is 4318 as a rule"));
-        }
+    /// `Usage` for a header or a sampler that is none.
+    pub fn open(wanted: Wanted) -> Result<Telemetry> {
         let mut headers = HeaderMap::new();
-        for (name, value) in keys.into_iter().flat_map(|it| it.headers) {
-            put(&mut headers, name, &value)?;
+        for (name, value) in &wanted.headers {
+            put(&mut headers, name, value)?;
         }
-        if let Some(all) = &wanted.headers {
-            for it in all.expose().split(',').filter(|it| !it.trim().is_empty()) {
-                let (name, value) = it.split_once('=').unwrap_or((it, ""));
-                let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
-                put(&mut headers, name.trim(), &value)?;
-            }
-        }
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("application/x-protobuf"),
-        );
+        let kind = HeaderValue::from_static("application/x-protobuf");
+        headers.insert(CONTENT_TYPE, kind);
         let names = Conventions::of(&wanted.conventions);
-        Ok(Some(Telemetry {
-            client: client(first, "telemetry", wanted.patience)?,
-            traces,
-            counts,
+        let first = wanted.traces.as_deref().or(wanted.metrics.as_deref());
+        Ok(Telemetry {
+            client: client(first.unwrap_or_default(), "telemetry", wanted.patience)?,
+            traces: wanted.traces,
+            counts: wanted.metrics,
             headers,
             patience: wanted.patience,
             every: wanted.every,
@@ -175,7 +162,7 @@ impl Telemetry {
             content: wanted.content,
             resource: resource(&wanted.service, &wanted.resource, names),
             fault: Mutex::default(),
-        }))
+        })
     }
 
     /// Whether what models were told and answered is wanted, too.
@@ -322,40 +309,6 @@ fn resource(service: &str, words: &str, names: Conventions) -> Resource {
         attributes: found,
         ..Resource::default()
     }
-}
-
-/// A service that is known by its keys.
-struct Keyed {
-    endpoint: String,
-    headers: Vec<(&'static str, String)>,
-}
-
-/// Langfuse or Phoenix, where their variables are set.
-fn keyed(variables: &Variables) -> Option<Keyed> {
-    let public = variables.get("LANGFUSE_PUBLIC_KEY");
-    if let (Some(public), Some(secret)) = (public, variables.get("LANGFUSE_SECRET_KEY")) {
-        let host = variables
-            .get("LANGFUSE_HOST")
-            .or_else(|| variables.get("LANGFUSE_BASE_URL"))
-            .unwrap_or("https://cloud.langfuse.com");
-        let both = STANDARD.encode(format!("{public}:{secret}"));
-        return Some(Keyed {
-            endpoint: format!("{}/api/public/otel", host.trim_end_matches('/')),
-            headers: vec![
-                ("authorization", format!("Basic {both}")),
-                ("x-langfuse-ingestion-version", "4".to_owned()),
-            ],
-        });
-    }
-    let endpoint = variables.get("PHOENIX_COLLECTOR_ENDPOINT")?;
-    let key = variables.get("PHOENIX_API_KEY");
-    Some(Keyed {
-        endpoint: endpoint.trim_end_matches('/').to_owned(),
-        headers: key
-            .map(|it| ("authorization", format!("Bearer {it}")))
-            .into_iter()
-            .collect(),
-    })
 }
 
 /// Puts a header in, and never its value into a fault.

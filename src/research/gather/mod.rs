@@ -4,6 +4,7 @@ mod allowance;
 mod content;
 mod gathering;
 mod recall;
+mod steered;
 
 mod bullets;
 mod checklist;

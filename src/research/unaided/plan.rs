@@ -40,7 +40,7 @@ pub(crate) fn break_down(brief: &Brief) -> Result<Plan> {
 }
 
 /// What a part of the question asks for itself.
-fn part_item(brief: &Brief, part: &str, before: usize) -> Item {
+pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> Item {
     let own = intake::subjects(part);
     let heading = sentence_case(part.trim_end_matches(['?', '.', ' ']));
     // A later part often leaves out what the question is about.

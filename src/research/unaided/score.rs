@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::domain::words::tokens;
 use crate::domain::{
-    BlockKind, Brief, Evidence, EvidenceId, ItemId, Page, Plan, QuestionKind, SourceId,
+    BlockKind, Brief, Evidence, EvidenceId, Item, ItemId, Page, Plan, QuestionKind, SourceId,
 };
 use crate::error::Result;
 use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
@@ -207,6 +207,22 @@ impl Scale {
         // "Ameloblastoma (AB)" in the question says one thing in two ways.
         scale.learn_aliases(&brief.question);
         Ok(scale)
+    }
+
+    /// Weighs for one more item from now on, one that the person added.
+    pub(crate) fn add(&mut self, brief: &Brief, item: &Item) {
+        let terms = part_terms(&mut self.lexicon, item, false, brief);
+        self.kin
+            .extend(kin_of(&mut self.lexicon, std::iter::once(&item.asks)));
+        self.probes.push(Probe {
+            item: item.id,
+            core: true,
+            kind: kind_of(&item.asks, self.words),
+            asked: item.asks.clone(),
+            terms,
+            facet: None,
+            side: false,
+        });
     }
 
     /// The sentences of a page as word numbers, all of a short page, the best chunks of a long one.

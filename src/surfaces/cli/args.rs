@@ -225,6 +225,15 @@ pub enum Command {
         #[arg(value_name = "RUN")]
         run: String,
     },
+    /// Say what you want to know besides, while a run goes on
+    Steer {
+        /// Which: r_…, the beginning of it, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// What to look into, as one clear question
+        #[arg(value_name = "TEXT")]
+        text: String,
+    },
     /// Say go to the plan of a run that waits for it
     Approve(Approve),
     /// Stop a run for good

@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Runs",
         &[
             "ls", "show", "open", "cite", "diff", "judge", "rate", "stats", "export", "replay",
-            "resume", "finish", "cancel", "rm",
+            "resume", "steer", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

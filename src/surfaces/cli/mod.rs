@@ -152,6 +152,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
         Command::Resume { run, output } => {
             runs::resume(&load(&[])?, &run, &output, surroundings, console)
         }
+        Command::Steer { run, text } => runs::steer(&load(&[])?, &run, &text, console),
         Command::Finish { run } => runs::finish(&load(&[])?, &run, console),
         Command::Cancel { run } => runs::cancel(&load(&[])?, &run, console),
         Command::Export(it) => {

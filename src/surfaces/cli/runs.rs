@@ -266,6 +266,18 @@ pub(super) fn finish(loaded: &Loaded, name: &str, console: Console) -> Done {
     )
 }
 
+/// `ibid steer R "…"`.
+pub(super) fn steer(loaded: &Loaded, name: &str, text: &str, console: Console) -> Done {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Error::new(Kind::Usage, "TEXT is empty")
+            .hint("say what to look into, as in: ibid steer last \"And in winter?\"")
+            .into());
+    }
+    let order_of = Order::Steer(text.to_owned());
+    order(loaded, name, order_of, "will look into that, too", console)
+}
+
 /// `ibid cancel R`.
 pub(super) fn cancel(loaded: &Loaded, name: &str, console: Console) -> Done {
     order(loaded, name, Order::Cancel, "is stopped for good", console)

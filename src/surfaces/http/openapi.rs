@@ -91,6 +91,14 @@ const ROUTES: &[Route] = &[
     ),
     route(
         "post",
+        "/v1/runs/{id}/steer",
+        "Say what you want to know besides; it is gathered for before the report is written.",
+        &[],
+        Some("Steer"),
+        &[(202, "Run")],
+    ),
+    route(
+        "post",
         "/v1/runs/{id}/approve",
         "Go by the plan that waits, by another, or make it anew.",
         &[],
@@ -231,6 +239,14 @@ const ROUTES: &[Route] = &[
         "Have a response written with what there is.",
         &[],
         None,
+        &[(200, "Response")],
+    ),
+    route(
+        "post",
+        "/v1/responses/{id}/steer",
+        "Say what you want to know besides.",
+        &[],
+        Some("Steer"),
         &[(200, "Response")],
     ),
     route(

@@ -18,7 +18,7 @@ use super::story::number;
 use crate::app::given::PlanFile;
 use crate::domain::{Approval, CoverageRow, Rating, RunId, Vote};
 use crate::error::Kind;
-use crate::record::{Run, RunStatus};
+use crate::record::{Phase, Run, RunStatus};
 use crate::seams::{Order, Remembered};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
@@ -26,6 +26,8 @@ use crate::surfaces::export::{self, json as shown, markdown};
 
 /// Longest wait of one call, seconds: shorter than what clients and proxies give up after.
 const LONGEST_WAIT: u64 = 55;
+/// The longest text that steers a run, characters.
+const LONGEST_WISH: usize = 2_000;
 
 /// Seconds after which to come again where too many wait.
 const LATER: u64 = 5;
@@ -393,6 +395,33 @@ pub(super) async fn finish(mine: Mine) -> Answer<Response> {
 /// `POST /v1/runs/{id}/cancel`: stop for good.
 pub(super) async fn cancel(mine: Mine) -> Answer<Response> {
     ordered(&mine, Order::Cancel).await
+}
+
+/// `POST /v1/runs/{id}/steer`: what the person wants to know besides.
+pub(super) async fn steer(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Response> {
+    let order = steering(&mine, bytes).await?;
+    ordered(&mine, order).await
+}
+
+/// The order that a body with a `text` gives, while there is still something to steer.
+pub(super) async fn steering(mine: &Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Order> {
+    let value = body(bytes)?;
+    let words = value.get("text").and_then(Value::as_str).map(str::trim);
+    let fits = |it: &&str| (1..=LONGEST_WISH).contains(&it.chars().count());
+    let Some(words) = words.filter(fits) else {
+        let most = format!("must be a text of at most {LONGEST_WISH} characters");
+        return Err(bad("text", &most));
+    };
+    let phase = mine.run().await?.phase;
+    if !mine.row.status.ended() && matches!(phase, Phase::Write | Phase::Check) {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "too_late",
+            "the run is being written already",
+        )
+        .hint("ask a follow-up once it has ended"));
+    }
+    Ok(Order::Steer(words.to_owned()))
 }
 
 /// `POST /v1/runs/{id}/approve`: go by the plan, by another one, or make it anew with some words in mind.

@@ -157,6 +157,11 @@ impl Mcp {
                 ));
             }
         }
+        let wish = it.0.get("steer").and_then(Value::as_str).map(str::trim);
+        if let Some(words) = wish.filter(|it| !it.is_empty()) {
+            let words = words.chars().take(2_000).collect();
+            self.desk.order(&run, Order::Steer(words)).await?;
+        }
         let seconds = it.0.get("wait_s").and_then(Value::as_u64).unwrap_or(20);
         self.followed(&run, Duration::from_secs(seconds).min(MOST), context)
             .await

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::super::Server;
 use super::super::extract::{Mine, Params};
 use super::super::fault::Answer;
-use super::super::runs::{accept, bad, body, once, room};
+use super::super::runs::{accept, bad, body, once, room, steering};
 use super::super::story::{batches, number, streamed};
 use super::stream::Fold;
 use super::{FOREVER, asked};
@@ -124,6 +124,16 @@ pub(in crate::surfaces::http) async fn cancel(mine: Mine) -> Answer<Json<Value>>
 /// `POST /v1/responses/{id}/finish`: write with what there is.
 pub(in crate::surfaces::http) async fn finish(mine: Mine) -> Answer<Json<Value>> {
     mine.order(Order::Finish).await?;
+    Ok(Json(response(&mine.server, &mine.id).await?))
+}
+
+/// `POST /v1/responses/{id}/steer`: what the person wants to know besides.
+pub(in crate::surfaces::http) async fn steer(
+    mine: Mine,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Answer<Json<Value>> {
+    let order = steering(&mine, bytes).await?;
+    mine.order(order).await?;
     Ok(Json(response(&mine.server, &mine.id).await?))
 }
 

@@ -44,7 +44,6 @@ pub struct Limits {
 /// The runs of a server, each accepted before anybody hears its id, and worked on in fair turns.
 pub struct Queue {
     app: Arc<App>,
-    limits: Limits,
     state: Mutex<State>,
     /// Somebody waits, or there is room again.
     turn: Notify,
@@ -56,8 +55,8 @@ pub struct Queue {
 /// What is done once a run has ended, beside the runs that are worked on.
 pub type Afterwards = Arc<dyn Fn(RunId) -> BoxFuture<'static, ()> + Send + Sync>;
 
-#[derive(Default)]
 struct State {
+    limits: Limits,
     waiting: VecDeque<Waiting>,
     working: BTreeMap<RunId, Working>,
     /// Places promised to runs that are being written down.
@@ -93,8 +92,12 @@ impl Queue {
     pub fn new(app: Arc<App>, limits: Limits) -> Queue {
         Queue {
             app,
-            limits,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                limits,
+                waiting: VecDeque::new(),
+                working: BTreeMap::new(),
+                promised: Vec::new(),
+            }),
             turn: Notify::new(),
             begun: Notify::new(),
             afterwards: None,
@@ -112,6 +115,12 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes on so much from now on; what was taken on before stays.
+    pub fn bound(&self, limits: Limits) {
+        self.state().limits = limits;
+        self.turn.notify_one();
+    }
+
     /// Runs that wait and runs that are worked on.
     pub fn count(&self) -> (usize, usize) {
         let state = self.state();
@@ -124,9 +133,9 @@ impl Queue {
     }
 
     fn full(&self, state: &State, owner: &Option<String>) -> bool {
-        let free = self.limits.working.saturating_sub(state.working.len());
+        let free = state.limits.working.saturating_sub(state.working.len());
         let waiting = state.waiting.len() + state.promised.len();
-        if waiting >= self.limits.waiting + free {
+        if waiting >= state.limits.waiting + free {
             return true;
         }
         let of_one = state
@@ -135,7 +144,7 @@ impl Queue {
             .map(|it| &it.owner)
             .chain(&state.promised);
         let own = of_one.filter(|it| *it == owner).count();
-        own >= self.limits.waiting_each + free
+        own >= state.limits.waiting_each + free
     }
 
     /// Accepts `question` as `run`: when this says `Queued`, it is on disk, with what the caller sent besides in `request`.
@@ -227,7 +236,7 @@ impl Queue {
     /// The next run to be worked on: the oldest of the owner who has the fewest at work.
     fn next(&self) -> Option<Waiting> {
         let mut state = self.state();
-        if state.working.len() >= self.limits.working {
+        if state.working.len() >= state.limits.working {
             return None;
         }
         let now = Instant::now();
@@ -256,7 +265,7 @@ impl Queue {
     /// When the first of those that rest may be tried again.
     fn rested_at(&self) -> Option<Instant> {
         let state = self.state();
-        if state.working.len() >= self.limits.working {
+        if state.working.len() >= state.limits.working {
             return None;
         }
         state.waiting.iter().filter_map(|it| it.not_before).min()
@@ -275,7 +284,8 @@ impl Queue {
                 working.told = Some(running.durable());
             }
             self.begun.notify_waiters();
-            let waits = waits(running.follow(0), self.limits.patience);
+            let patience = self.state().limits.patience;
+            let waits = waits(running.follow(0), patience);
             tokio::select! {
                 ended = running.wait() => ended.map(Some),
                 // Dropping it stops it where it is: nothing was sent meanwhile.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::asked::{Asked, Served};
 use crate::app::App;
 use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
-use crate::config::{Flag, Loaded, Surroundings, layers};
+use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
 use crate::domain::{Hit, Owner, Page, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Account, Order, RunRow};
@@ -83,13 +83,7 @@ impl Desk {
         served: Served,
         afterwards: Option<Afterwards>,
     ) -> Result<(Desk, usize)> {
-        let serve = &app.settings().serve;
-        let limits = Limits {
-            working: serve.concurrency,
-            waiting: serve.queue,
-            waiting_each: serve.queue_each,
-            patience: serve.patience,
-        };
+        let limits = limits(&app.settings().serve);
         let queue = Queue::new(Arc::clone(&app), limits);
         let queue = Arc::new(match afterwards {
             Some(it) => queue.then(it),
@@ -271,4 +265,14 @@ fn within(request: Option<Value>, caller: &Caller) -> Option<Value> {
     let mut request = request.unwrap_or_else(|| json!({}));
     request["traceparent"] = json!(trace);
     Some(request)
+}
+
+/// How much is taken on at once.
+pub fn limits(serve: &Serve) -> Limits {
+    Limits {
+        working: serve.concurrency,
+        waiting: serve.queue,
+        waiting_each: serve.queue_each,
+        patience: serve.patience,
+    }
 }

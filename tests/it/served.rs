@@ -68,6 +68,22 @@ impl Served {
         }
     }
 
+    /// Sends it a signal by its name: `HUP`.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let done = std::process::Command::new("kill")
+            .args(["-s", name, &pid])
+            .status();
+        assert!(done.unwrap().success());
+    }
+
+    /// Stops it in order, as a supervisor of services would.
+    pub(crate) async fn stop(mut self) {
+        self.signal("TERM");
+        let ended = tokio::task::spawn_blocking(move || self.child.wait().unwrap());
+        assert!(ended.await.unwrap().success());
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -415,9 +431,86 @@ fn others_are_not_let_in_without_a_token() {
     assert!(it.err.contains("IBID_TOKEN"), "{}", it.err);
 }
 
+/// What is told to `ear` next, and taken if `answered`.
+async fn hear(ear: &tokio::net::TcpListener, answered: bool) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let (mut stream, _) = ear.accept().await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("\"data\"") {
+        let mut piece = [0; 4096];
+        let n = stream.read(&mut piece).await.unwrap();
+        assert!(n > 0, "{heard}");
+        heard.push_str(std::str::from_utf8(&piece[..n]).unwrap());
+    }
+    if answered {
+        let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+        stream.write_all(answer).await.unwrap();
+    }
+    heard
+}
+
+#[tokio::test]
+async fn an_end_that_nobody_was_told_of_is_told_by_the_next_start() {
+    let desk = Desk::new();
+    let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", ear.local_addr().unwrap());
+    let asked = json!({"question": ASKED, "webhook_url": url});
+    let with = [
+        ("IBID_WEBHOOK_SECRET", "whsec_c2VjcmV0"),
+        ("IBID_ALLOW_NET", "127.0.0.1/32"),
+    ];
+    let id = |heard: &str| {
+        let line = heard.lines().find_map(|it| it.strip_prefix("webhook-id: "));
+        line.unwrap().to_owned()
+    };
+    let first = Served::start(&desk, &with);
+    first.post("/v1/runs", &asked).await;
+    let missed = id(&hear(&ear, false).await);
+    first.kill();
+    let second = Served::start(&desk, &with);
+    assert_eq!(id(&hear(&ear, true).await), missed);
+    second.post("/v1/runs", &asked).await;
+    let next = id(&hear(&ear, true).await);
+    assert_ne!(next, missed);
+    // Told once, it is told. Of the last one it may not have been noted yet, and then it is told again under its id.
+    second.stop().await;
+    let third = Served::start(&desk, &with);
+    let made = third.post("/v1/runs", &asked).await.json();
+    let made = made["id"].as_str().unwrap().trim_start_matches("r_");
+    let mut last = id(&hear(&ear, true).await);
+    if last == next {
+        last = id(&hear(&ear, true).await);
+    }
+    assert_eq!(last, format!("evt_{made}"));
+}
+
+#[tokio::test]
+async fn limits_are_read_again_while_it_serves() {
+    let desk = Desk::new();
+    desk.write("ibid.toml", "[serve]\nconcurrency = 1\nqueue = 0\n");
+    let served = Served::start(&desk, &[]);
+    let asked = json!({"question": ASKED, "plan": "require_approval"});
+    assert_eq!(served.post("/v1/runs", &asked).await.status, 202);
+    assert_eq!(served.post("/v1/runs", &asked).await.status, 429);
+    for (text, then) in [
+        ("[serve]\nqueue = \"many\"\n", 429),
+        ("[serve]\nconcurrency = 1\nqueue = 1\n", 202),
+    ] {
+        desk.write("ibid.toml", text);
+        served.signal("HUP");
+        let mut last = 0;
+        let until =
+            std::time::Instant::now() + Duration::from_secs(if then == 202 { 30 } else { 1 });
+        while last != 202 && std::time::Instant::now() < until {
+            last = served.post("/v1/runs", &asked).await.status;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(last, then);
+    }
+}
+
 #[tokio::test]
 async fn who_wants_to_hear_of_the_end_is_told_signed_and_only_where_the_guard_lets_it() {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let desk = Desk::new();
     let ear = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", ear.local_addr().unwrap());
@@ -439,18 +532,7 @@ async fn who_wants_to_hear_of_the_end_is_told_signed_and_only_where_the_guard_le
     let served = Served::start(&desk, &[secret, ("IBID_ALLOW_NET", "127.0.0.1/32")]);
     let it = served.post("/v1/runs", &asked).await;
     assert_eq!(it.status, 202, "{}", it.body);
-    let (mut stream, _) = ear.accept().await.unwrap();
-    let mut heard = String::new();
-    while !heard.contains("\"data\"") {
-        let mut piece = [0; 4096];
-        let n = stream.read(&mut piece).await.unwrap();
-        assert!(n > 0, "{heard}");
-        heard.push_str(std::str::from_utf8(&piece[..n]).unwrap());
-    }
-    stream
-        .write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
-        .await
-        .unwrap();
+    let heard = hear(&ear, true).await;
     assert!(heard.contains("\"type\":\"response.completed\""), "{heard}");
     for header in [
         "webhook-id: evt_",

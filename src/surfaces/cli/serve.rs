@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{Serving, Tooling, ToolingAction};
 use super::ask::folders;
@@ -11,10 +12,11 @@ use super::exit::{Done, Exit};
 use super::signals::Signals;
 use super::wait;
 use crate::app::App;
-use crate::config::{Loaded, Surroundings};
+use crate::app::queue::Queue;
+use crate::config::{Loaded, Surroundings, layers};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::Served;
-use crate::surfaces::desk::Desk;
+use crate::surfaces::desk::{self, Desk};
 use crate::surfaces::http::{Listening, Telling};
 use crate::surfaces::mcp::{Mcp, hosts};
 
@@ -36,9 +38,37 @@ pub(super) fn serve(
             telling.note("listening", &[("addr", json!(addr.to_string()))]);
         }
         let mut signals = Signals::listen()?;
-        listening.serve(signals.next()).await;
-        Ok(Exit::Delivered)
+        let reloads = reloads(listening.queue(), surroundings, &telling);
+        tokio::select! {
+            () = listening.serve(signals.next()) => Ok(Exit::Delivered),
+            fault = reloads => Err(fault.into()),
+        }
     })?
+}
+
+/// Reads the settings again at each SIGHUP, and takes on as much as they say from then on; ends only where it cannot hear.
+async fn reloads(queue: Arc<Queue>, surroundings: &Surroundings, telling: &Telling) -> Error {
+    let heard = signal(SignalKind::hangup());
+    let mut heard = match heard {
+        Ok(it) => it,
+        Err(fault) => return Error::new(Kind::Setup, "listening for SIGHUP").because(fault),
+    };
+    while heard.recv().await.is_some() {
+        match layers::load(surroundings, &[]) {
+            Ok(loaded) => {
+                let limits = desk::limits(&loaded.settings.serve);
+                queue.bound(limits);
+                let told = [
+                    ("concurrency", limits.working.into()),
+                    ("queue", limits.waiting.into()),
+                ];
+                telling.note("reloaded", &told);
+            }
+            // What was in force stays.
+            Err(fault) => telling.note("not_reloaded", &[("why", fault.chain().into())]),
+        }
+    }
+    std::future::pending().await
 }
 
 /// What is offered to those who ask: the folders of the settings, those that are named, and models.

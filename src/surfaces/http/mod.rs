@@ -28,7 +28,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::app::queue::Afterwards;
+use crate::app::queue::{Afterwards, Queue};
 use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
 use crate::record::Run;
@@ -172,6 +172,11 @@ impl Listening {
             .map_err(|it| Error::new(Kind::Internal, "asking for the own address").because(it))
     }
 
+    /// The runs that are taken on here.
+    pub fn queue(&self) -> Arc<Queue> {
+        Arc::clone(&self.server.desk.queue)
+    }
+
     /// Serves until `until` is done; then streams end, answers that were begun are finished, and runs stop where they are.
     pub async fn serve(self, until: impl Future<Output = ()>) {
         let Listening {
@@ -182,10 +187,12 @@ impl Listening {
         } = self;
         let work = Arc::clone(&server.desk.queue).work();
         let router = router(Arc::clone(&server));
+        let missed = telling::missed_hooks(&server);
         let answer = listen::answer(listener, router, connections, until, stop);
         tokio::select! {
             () = work => {}
             () = metrics::told(&server) => {}
+            () = missed => {}
             () = answer => {}
         }
         metrics::tell(&server).await;
@@ -209,13 +216,8 @@ fn afterwards(app: Arc<App>, metrics: Arc<Metrics>, telling: Telling) -> Afterwa
             if let Some(fault) = app.telemetry_fault() {
                 telling.note("telemetry_lost", &[("why", fault.chain().into())]);
             }
-            if let Some(it) = openai::hook(&run, &events)
-                && let Err(fault) = app.deliver(&it.url, &it.id, &it.body).await
-            {
-                telling.note(
-                    "webhook_lost",
-                    &[("run", run.as_str().into()), ("why", fault.chain().into())],
-                );
+            if let Some(it) = openai::hook(&run, &events) {
+                telling.hook(&app, &run, it).await;
             }
         })
     })

@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 
 use super::Server;
 use super::fault::Within;
+use super::openai::{self, Hook};
+use crate::app::App;
+use crate::domain::RunId;
+use crate::seams::{Remembered, RunRow};
 use crate::surfaces::desk::Caller;
 
 /// Where log lines go.
@@ -40,6 +44,50 @@ impl Telling {
         }
         (self.line)(&Value::Object(it).to_string());
     }
+}
+
+/// Under which name it is kept whose end was told.
+const HOOKS: &str = "webhooks";
+/// How far back runs are looked at whose end may not have been told, milliseconds, and how many.
+const MISSED_MS: u64 = 20 * 3_600_000;
+const MISSED: usize = 1_000;
+
+impl Telling {
+    /// Tells whoever wanted to hear of the end of `run`, and keeps that it was told.
+    pub(super) async fn hook(&self, app: &App, run: &RunId, it: Hook) {
+        let fields = |why: String| [("run", run.as_str().into()), ("why", why.into())];
+        if let Err(fault) = app.deliver(&it.url, &it.id, &it.body).await {
+            self.note("webhook_lost", &fields(fault.chain()));
+        }
+        // What nobody took after all tries is not tried again, either.
+        if let Err(fault) = app.remember(HOOKS, run.as_str(), &[], run).await {
+            self.note("webhook_unnoted", &fields(fault.chain()));
+        }
+    }
+}
+
+/// Tells of runs that ended before this start and whose end nobody was told: the server was killed in between. Then rests.
+pub(super) async fn missed_hooks(server: &Server) {
+    let (app, telling) = (&server.desk.app, &server.telling);
+    let since = app.now_ms().saturating_sub(MISSED_MS);
+    let rows = app.runs().await.unwrap_or_default();
+    let at = |it: &RunRow| it.updated_at.parse::<jiff::Timestamp>().ok();
+    let late = |it: &RunRow| at(it).is_some_and(|it| it.as_millisecond() >= since as i64);
+    let ended = |it: &&RunRow| it.status.ended() && late(it);
+    for it in rows.iter().filter(ended).take(MISSED) {
+        let run = &it.run_id;
+        let Ok(events) = app.events(run, 0).await else {
+            continue;
+        };
+        let Some(hook) = openai::hook(run, &events) else {
+            continue;
+        };
+        // Remembered before it is told here: it was missed once, and is not told for ever.
+        if let Ok(Remembered::New) = app.remember(HOOKS, run.as_str(), &[], run).await {
+            telling.hook(app, run, hook).await;
+        }
+    }
+    std::future::pending().await
 }
 
 /// Tells of each answer: route, status, time and whose it was. Never the path itself or a header: those may hold secrets.

@@ -36,6 +36,10 @@ pub struct Settings {
     pub store_url: Option<Secret>,
     /// How long runs are kept after their end, days; for ever without.
     pub retention_days: Option<u32>,
+    /// Whether `ibid mcp` speaks over HTTP.
+    pub mcp_over_http: bool,
+    /// Whether agents are offered the tool `agentic_search`.
+    pub agentic_search: bool,
     /// Where runs and counts are told.
     pub telemetry: Telemetry,
     /// Where folder indexes live.
@@ -286,6 +290,8 @@ impl Settings {
             data_dir: values.path("data_dir"),
             store_url: values.secret("store.url"),
             retention_days: values.whole("retention_days").map(|it| it as u32),
+            mcp_over_http: values.word("mcp.transport") == "http",
+            agentic_search: values.is_set("mcp.agentic_search"),
             telemetry: Telemetry::of(values),
             cache_dir: values.path("cache_dir"),
             folders: values.list("folders").iter().map(PathBuf::from).collect(),

@@ -53,5 +53,6 @@ mod telemetry;
 mod thought;
 mod tidy;
 mod timely;
+mod tool;
 mod traces;
 mod turns;

@@ -481,7 +481,8 @@ async fn an_end_that_nobody_was_told_of_is_told_by_the_next_start() {
     if last == next {
         last = id(&hear(&ear, true).await);
     }
-    assert_eq!(last, format!("evt_{made}"));
+    let all = (missed, next);
+    assert_eq!(last, format!("evt_{made}"), "{all:?}");
 }
 
 #[tokio::test]

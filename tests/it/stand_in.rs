@@ -333,6 +333,8 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         models_by_key: None,
         judging: Default::default(),
         telemetry: Default::default(),
+        mcp_over_http: false,
+        agentic_search: true,
         serve: Default::default(),
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),

@@ -13,7 +13,7 @@ use super::signals::Signals;
 use super::wait;
 use crate::app::App;
 use crate::app::queue::Queue;
-use crate::config::{Loaded, Surroundings, layers};
+use crate::config::{Flag, Loaded, Surroundings, layers};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::Served;
 use crate::surfaces::desk::{self, Desk};
@@ -38,7 +38,8 @@ pub(super) fn serve(
             telling.note("listening", &[("addr", json!(addr.to_string()))]);
         }
         let mut signals = Signals::listen()?;
-        let reloads = reloads(listening.queue(), surroundings, &telling);
+        let flags = it.flags();
+        let reloads = reloads(listening.queue(), surroundings, &flags, &telling);
         tokio::select! {
             () = listening.serve(signals.next()) => Ok(Exit::Delivered),
             fault = reloads => Err(fault.into()),
@@ -47,14 +48,19 @@ pub(super) fn serve(
 }
 
 /// Reads the settings again at each SIGHUP, and takes on as much as they say from then on; ends only where it cannot hear.
-async fn reloads(queue: Arc<Queue>, surroundings: &Surroundings, telling: &Telling) -> Error {
+async fn reloads(
+    queue: Arc<Queue>,
+    surroundings: &Surroundings,
+    flags: &[Flag],
+    telling: &Telling,
+) -> Error {
     let heard = signal(SignalKind::hangup());
     let mut heard = match heard {
         Ok(it) => it,
         Err(fault) => return Error::new(Kind::Setup, "listening for SIGHUP").because(fault),
     };
     while heard.recv().await.is_some() {
-        match layers::load(surroundings, &[]) {
+        match layers::load(surroundings, flags) {
             Ok(loaded) => {
                 let limits = desk::limits(&loaded.settings.serve);
                 queue.bound(limits);
@@ -100,6 +106,14 @@ pub(super) fn tools(
         console.tell(&console.err.dim(place));
         console.line(what)?;
         return Ok(Exit::Delivered);
+    }
+    if loaded.settings.mcp_over_http {
+        let same = Serving {
+            addr: None,
+            folder: it.folder.clone(),
+            concurrency: None,
+        };
+        return serve(&same, loaded, surroundings, console);
     }
     let served = served(&it.folder, loaded, surroundings)?;
     wait(async {

@@ -55,7 +55,9 @@ impl Mcp {
         context: &RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
         let it = Arguments(&arguments);
+        let offered = self.tools().iter().any(|it| it.name == name);
         let said = match name {
+            _ if !offered => return Err(ErrorData::invalid_params("there is no such tool", None)),
             "research" => match self.research(caller, &it).await {
                 Ok(run) if tasks(context) => return self.made_task(&run).await,
                 Ok(run) => self.state(&run).await,

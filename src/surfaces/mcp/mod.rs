@@ -79,6 +79,15 @@ impl Mcp {
         StreamableHttpService::new(move || Ok(tools.clone()), Arc::default(), config)
     }
 
+    /// The tools that are offered.
+    fn tools(&self) -> Vec<Tool> {
+        let all = include_str!("tools.json");
+        let mut all: Vec<Tool> = serde_json::from_str(all).unwrap_or_default();
+        let searches = self.desk.app.settings().agentic_search;
+        all.retain(|it| searches || it.name != "agentic_search");
+        all
+    }
+
     fn caller(
         &self,
         context: &RequestContext<RoleServer>,
@@ -102,11 +111,6 @@ impl Mcp {
     }
 }
 
-/// The tools there are.
-fn tools() -> Vec<Tool> {
-    serde_json::from_str(include_str!("tools.json")).unwrap_or_default()
-}
-
 /// What a handler answers.
 type Answer<T> = std::result::Result<T, ErrorData>;
 
@@ -128,11 +132,11 @@ impl ServerHandler for Mcp {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Answer<ListToolsResult> {
-        Ok(ListToolsResult::with_all_items(tools()))
+        Ok(ListToolsResult::with_all_items(self.tools()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools().into_iter().find(|it| it.name == name)
+        self.tools().into_iter().find(|it| it.name == name)
     }
 
     async fn call_tool(

@@ -149,6 +149,30 @@ fn a_host_over_stdio_researches_waits_and_reads() {
 }
 
 #[test]
+fn an_operator_may_leave_a_tool_out_or_have_http_spoken_instead() {
+    let desk = Desk::new();
+    desk.write("ibid.toml", "[mcp]\nagentic_search = false\n");
+    let mut host = Host::start(&desk);
+    let tools = host.request("tools/list", &json!({}));
+    let tools = tools["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 7);
+    assert!(!tools.iter().any(|it| it["name"] == "agentic_search"));
+    let mut http = desk
+        .command(&["mcp", "--folder", &desk.docs()])
+        .envs([("TRANSPORT", "http"), ("IBID_ADDR", "127.0.0.1:0")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut at = String::new();
+    BufReader::new(http.stdout.take().unwrap())
+        .read_line(&mut at)
+        .unwrap();
+    http.kill().unwrap();
+    http.wait().unwrap();
+    assert!(at.starts_with("http://127.0.0.1:"), "{at}");
+}
+
+#[test]
 fn the_tools_of_the_rows_answer_in_their_shapes() {
     let desk = Desk::new();
     let mut host = Host::start(&desk);

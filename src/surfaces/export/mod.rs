@@ -1,17 +1,24 @@
-//! A report in the forms people use: Markdown ([`markdown`]) and JSON ([`json`]).
+//! A report in the forms people use: [`forms`] lists them all.
 //! What strangers wrote goes through [`escape`].
+mod account;
 pub mod audit;
 pub mod changes;
 pub mod cited;
+pub mod document;
+pub mod docx;
 pub mod escape;
 pub mod evidence;
+pub mod forms;
 pub mod framing;
 pub mod json;
 pub mod judgement;
 pub mod markdown;
 pub mod plan;
+pub mod references;
 
 use std::collections::BTreeMap;
+
+pub use forms::{Form, Made, Options};
 
 use crate::app::App;
 use crate::domain::{Page, PageHash, Passage, Report};

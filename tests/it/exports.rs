@@ -7,6 +7,9 @@ use ibid::surfaces::export::{Form, Made, Options, Pages};
 use crate::export::{HOSTILE, PLAIN, report_of};
 
 mod documents;
+mod folders;
+#[cfg(feature = "pdf")]
+mod printed;
 mod references;
 mod served;
 

@@ -3,10 +3,10 @@ use std::io::Cursor;
 
 use docx_rs::{
     AbstractNumbering, BreakType, Docx, FieldCharType, Footer, Footnote, Hyperlink, HyperlinkType,
-    IndentLevel, InstrText, Level, LevelJc, LevelText, NumberFormat, Numbering, NumberingId,
-    PageNum, Paragraph, ParagraphBorder, ParagraphBorderPosition, ParagraphBorders, Run,
-    RunProperty, Shading, SpecialIndentType, Start, Style, StyleType, Table, TableCell,
-    TableLayoutType, TableRow, VertAlignType, WidthType,
+    IndentLevel, InstrText, Level, LevelJc, LevelText, LineSpacing, NumberFormat, Numbering,
+    NumberingId, PageNum, Paragraph, ParagraphBorder, ParagraphBorderPosition, ParagraphBorders,
+    Run, RunFonts, RunProperty, Shading, SpecialIndentType, Start, Style, StyleType, Table,
+    TableCell, TableLayoutType, TableRow, VertAlignType, WidthType,
 };
 
 use super::document::{Block, Document, Note, Span};
@@ -14,6 +14,9 @@ use crate::error::{Error, Kind, Result};
 
 /// Width of the text between the margins, in twentieths of a point.
 const WIDTH: usize = 9000;
+
+/// The numbering of lists; the library keeps the first for itself.
+const BULLETS: usize = 2;
 
 /// The document as a file.
 ///
@@ -28,9 +31,13 @@ pub fn write(it: &Document) -> Result<Vec<u8>> {
         LevelJc::new("left"),
     );
     let bullets = bullets.indent(Some(500), Some(SpecialIndentType::Hanging(300)), None, None);
+    let font = "Calibri";
     let mut docx = Docx::new()
-        .add_abstract_numbering(AbstractNumbering::new(1).add_level(bullets))
-        .add_numbering(Numbering::new(1, 1))
+        .default_fonts(RunFonts::new().ascii(font).hi_ansi(font))
+        .default_size(22)
+        .default_line_spacing(LineSpacing::new().after(120).line(264))
+        .add_abstract_numbering(AbstractNumbering::new(BULLETS).add_level(bullets))
+        .add_numbering(Numbering::new(BULLETS, BULLETS))
         .footer(Footer::new().add_paragraph(Paragraph::new().add_page_num(PageNum::new())));
     for style in styles() {
         docx = docx.add_style(style);
@@ -43,7 +50,7 @@ pub fn write(it: &Document) -> Result<Vec<u8>> {
     let mut parts = docx.build();
     parts.doc_props.core = properties(it).into_bytes();
     parts.footnotes = numbered(&parts.footnotes);
-    parts.styles = in_language(&parts.styles, &it.lang);
+    parts.styles = completed(&parts.styles, &it.lang);
     let mut out = Cursor::new(Vec::new());
     parts
         .pack(&mut out)
@@ -117,7 +124,7 @@ impl Writing<'_> {
             }
             Block::Item { spans } => {
                 let paragraph = apart(Paragraph::new(), within);
-                let paragraph = paragraph.numbering(NumberingId::new(1), IndentLevel::new(0));
+                let paragraph = paragraph.numbering(NumberingId::new(BULLETS), IndentLevel::new(0));
                 docx.add_paragraph(self.spans(paragraph, spans))
             }
             Block::Answer { blocks } => {
@@ -312,25 +319,20 @@ fn numbered(footnotes: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The styles with the language that words are in, for who checks their spelling or reads them aloud.
-fn in_language(styles: &[u8], lang: &str) -> Vec<u8> {
-    let sound = lang.len() <= 8
-        && lang
-            .bytes()
-            .all(|it| it.is_ascii_alphabetic() || it == b'-');
-    let text = String::from_utf8_lossy(styles);
-    if !sound || lang.is_empty() {
-        return text.into_owned().into_bytes();
-    }
-    let told = format!("<w:lang w:val=\"{lang}\" />");
-    let open = "<w:rPrDefault><w:rPr>";
-    let text = match text.contains(open) {
-        true => text.replacen(open, &format!("{open}{told}"), 1),
-        false => text.replacen(
-            "<w:rPrDefault><w:rPr />",
-            &format!("{open}{told}</w:rPr>"),
-            1,
-        ),
+/// The styles with what the library leaves out: which of them is the default, and the language that words are in, for who
+/// checks their spelling or reads them aloud.
+fn completed(styles: &[u8], lang: &str) -> Vec<u8> {
+    let sound = lang
+        .bytes()
+        .all(|it| it.is_ascii_alphabetic() || it == b'-');
+    let lang = match sound && (2..=8).contains(&lang.len()) {
+        true => lang,
+        false => "en",
     };
-    text.into_bytes()
+    let text = String::from_utf8_lossy(styles);
+    let normal = "w:type=\"paragraph\" w:styleId=\"Normal\"";
+    let text = text.replacen(normal, &format!("w:default=\"1\" {normal}"), 1);
+    let end = "</w:rPr></w:rPrDefault>";
+    let told = format!("<w:lang w:val=\"{lang}\" />{end}");
+    text.replacen(end, &told, 1).into_bytes()
 }

@@ -53,8 +53,11 @@ pub fn tex(text: &str) -> String {
             '|' => out.push_str("\\textbar{}"),
             '[' => out.push_str("{[}"),
             ']' => out.push_str("{]}"),
-            // Two hyphens would become a dash.
-            '-' if out.ends_with('-') => out.push_str("{}-"),
+            // Two hyphens would become a dash, and two commas a quotation mark.
+            '-' | ',' if out.ends_with(c) => {
+                out.push_str("{}");
+                out.push(c);
+            }
             '$' | '&' | '#' | '%' | '_' => out.extend(['\\', c]),
             c => out.push(c),
         }
@@ -71,14 +74,21 @@ pub fn numbered(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for (at, c) in text.char_indices() {
         let harmless = c.is_alphanumeric()
-            || matches!(c, ' ' | ',' | ';' | '?' | '(' | '/')
+            || matches!(c, ' ' | ',' | ';' | '?' | '(' | '/' | '"' | '\'')
             || !c.is_ascii()
-            // Of these the place decides: `1.` and `a)` open lists, `- ` does, and `::` opens blocks.
-            || (at > 0 && matches!(c, '-' | '.' | ')' | ':') && !out.ends_with(c) && !opens(&out));
+            // Of these the place decides: `1.` and `a)` open lists, `- ` does, and two of them mean more than one.
+            || (at > 0
+                && matches!(c, '-' | '.' | ')' | ':' | '%' | '+' | '=')
+                && !out.ends_with(c)
+                && !opens(&out));
         if harmless {
             out.push(c);
         } else {
             let _ = write!(out, "&#{};", u32::from(c));
+            if c == '@' {
+                // Some look for mail addresses after numbers are read.
+                out.push('\u{2060}');
+            }
         }
     }
     // A bare address becomes a link in some dialects.
@@ -274,7 +284,7 @@ mod tests {
         for (text, want) in [
             (
                 "A roof (of 2 m) keeps 56 % - or so.",
-                "A roof (of 2 m) keeps 56 &#37; - or so.",
+                "A roof (of 2 m) keeps 56 % - or so.",
             ),
             (
                 "{{< env KEY >}}",
@@ -284,7 +294,7 @@ mod tests {
                 "`r x` [[a|b]] ![[c]]",
                 "&#96;r x&#96; &#91;&#91;a&#124;b&#93;&#93; &#33;&#91;&#91;c&#93;&#93;",
             ),
-            ("@quill2024 #tag", "&#64;quill2024 &#35;tag"),
+            ("@quill2024 #tag", "&#64;\u{2060}quill2024 &#35;tag"),
             ("1. one", "1&#46; one"),
             ("- x", "&#45; x"),
             ("a :: b", "a :&#58; b"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::document::Document;
 use super::references::{bibtex, csl, references, ris, styled};
-use super::{Pages, docx, json, markdown};
+use super::{Pages, docx, json, latex, markdown, marked, table};
 use crate::domain::{Mode, Report};
 use crate::error::{Error, Kind, Result};
 
@@ -16,8 +16,18 @@ pub enum Form {
     Md,
     /// Every claim and citation as JSON.
     Json,
+    /// A document to print and to keep.
+    Pdf,
     /// A document for word processors.
     Docx,
+    /// LaTeX with the sources as BibTeX.
+    Tex,
+    /// Quarto with the sources as BibTeX.
+    Qmd,
+    /// Notes for Obsidian.
+    Obsidian,
+    /// The evidence table for spreadsheets.
+    Csv,
     /// The sources as RIS.
     Ris,
     /// The sources as BibTeX.
@@ -91,12 +101,25 @@ const fn about(
     }
 }
 
+/// A form of several files, sent as an archive.
+const fn folder(name: &'static str, also: &'static [&'static str], label: &'static str) -> About {
+    About {
+        folder: true,
+        ..about(name, also, name, "application/zip", label)
+    }
+}
+
 impl Form {
     /// Every form, in the order of a menu.
     pub const ALL: &'static [Form] = &[
         Form::Md,
+        Form::Pdf,
         Form::Docx,
         Form::Json,
+        Form::Csv,
+        Form::Obsidian,
+        Form::Qmd,
+        Form::Tex,
         Form::Bibliography,
         Form::Ris,
         Form::Bib,
@@ -119,6 +142,17 @@ impl Form {
                 "json",
                 "application/json",
                 "JSON: every claim and citation",
+            ),
+            Form::Pdf => about("pdf", &[], "pdf", "application/pdf", "PDF"),
+            Form::Tex => folder("tex", &["latex"], "LaTeX with BibTeX"),
+            Form::Qmd => folder("qmd", &["quarto"], "Quarto with BibTeX"),
+            Form::Obsidian => folder("obsidian", &[], "Obsidian: a note a source"),
+            Form::Csv => about(
+                "csv",
+                &[],
+                "csv",
+                "text/csv; charset=utf-8",
+                "Evidence table for spreadsheets",
             ),
             Form::Docx => about(
                 "docx",
@@ -158,6 +192,11 @@ impl Form {
         }
     }
 
+    /// Whether this build can make it: PDF needs the feature `pdf`.
+    pub const fn is_built(self) -> bool {
+        !matches!(self, Form::Pdf) || cfg!(feature = "pdf")
+    }
+
     /// The form of this name.
     pub fn named(name: &str) -> Option<Form> {
         let is = |it: &&Form| it.about().name == name || it.about().also.contains(&name);
@@ -174,13 +213,14 @@ impl Form {
 
     /// The names of all forms, for who named another.
     pub fn names() -> String {
-        let all: Vec<&str> = Form::ALL.iter().map(|it| it.about().name).collect();
+        let built = Form::ALL.iter().filter(|it| it.is_built());
+        let all: Vec<&str> = built.map(|it| it.about().name).collect();
         all.join(", ")
     }
 
     /// Whether its bytes are no text.
     pub fn is_binary(self) -> bool {
-        matches!(self, Form::Docx)
+        matches!(self, Form::Docx | Form::Pdf)
     }
 
     /// How the file of `report` ends in this form. An answer of one line is no Markdown.
@@ -199,6 +239,14 @@ impl Form {
         let all = || references(report);
         let document = || Document::of(report, options.quotes);
         Ok(Made::Text(match self {
+            Form::Pdf => return Ok(Made::Binary(pdf(&document())?)),
+            Form::Tex => return Ok(Made::Folder(latex::write(&document(), &all()))),
+            Form::Qmd => return Ok(Made::Folder(marked::quarto(&document(), &all()))),
+            Form::Obsidian => {
+                let files = marked::obsidian(report, &document(), &all());
+                return Ok(Made::Folder(files));
+            }
+            Form::Csv => table::write(report),
             Form::Docx => return Ok(Made::Binary(docx::write(&document())?)),
             Form::Md => markdown::report(report, options.quotes),
             Form::Json => {
@@ -211,6 +259,17 @@ impl Form {
             Form::Bibliography => styled::write(&all(), options.style, &report.lang)?,
         }))
     }
+}
+
+#[cfg(feature = "pdf")]
+fn pdf(it: &Document) -> Result<Vec<u8>> {
+    super::pdf::write(it)
+}
+
+#[cfg(not(feature = "pdf"))]
+fn pdf(_: &Document) -> Result<Vec<u8>> {
+    Err(Error::new(Kind::Setup, "this build of ibid makes no PDF")
+        .hint("build it with the feature `pdf`, or take the form docx"))
 }
 
 impl Made {

@@ -12,9 +12,14 @@ pub mod forms;
 pub mod framing;
 pub mod json;
 pub mod judgement;
+pub mod latex;
 pub mod markdown;
+pub mod marked;
+#[cfg(feature = "pdf")]
+pub mod pdf;
 pub mod plan;
 pub mod references;
+pub mod table;
 
 use std::collections::BTreeMap;
 

@@ -100,7 +100,7 @@ pub(super) async fn report(
     let Some(name) = file.strip_prefix("report.") else {
         return Err(Fault::missing("page"));
     };
-    let Some(form) = Form::named(name) else {
+    let Some(form) = Form::named(name).filter(|it| it.is_built()) else {
         let there = format!(
             "there are report.{}",
             Form::names().replace(", ", ", report.")

@@ -174,7 +174,7 @@ const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/{file}",
-        "The report: report.md, report.json, report.pdf and its other forms; an unknown one is answered with their names.",
+        "The report: report.md, report.json, report.docx and its other forms; an unknown one is answered with their names.",
         &["style"],
         None,
         &[(200, "Report")],
@@ -395,6 +395,7 @@ fn content(it: &Route, name: &str) -> Value {
         }),
         (_, "Report") => Form::ALL
             .iter()
+            .filter(|it| it.is_built())
             .map(|it| {
                 let of = match it {
                     Form::Json => schema("Object"),

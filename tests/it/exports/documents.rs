@@ -195,7 +195,11 @@ fn a_docx_has_headings_footnotes_and_a_title() {
         "{notes}"
     );
     assert!(part(&made, "docProps/core.xml").contains(&format!("<dc:title>{PLAIN}</dc:title>")));
-    assert!(part(&made, "word/styles.xml").contains("<w:lang w:val=\"en\" />"));
+    let styles = part(&made, "word/styles.xml");
+    assert!(
+        styles.contains("<w:lang w:val=\"en\" />") && styles.contains("w:default=\"1\""),
+        "{styles}"
+    );
     for n in 1..=report.sources.len() {
         assert!(body.contains(&format!("w:name=\"src_{n}\"")));
     }

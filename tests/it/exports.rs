@@ -176,6 +176,57 @@ fn the_small_forms_are_as_recorded() {
     }
 }
 
+/// How every form but the PDF is built on `words`: what would change if they were more than words.
+fn built(words: &str) -> Vec<String> {
+    let mut out = vec![
+        format!("{:?}", references::tags(&text(Form::Ris, words))),
+        format!("{:?}", references::entries(&text(Form::Bib, words))),
+        format!(
+            "{:?}",
+            references::strange(&text(Form::Bibliography, words))
+        ),
+        format!("{:?}", folders::shape(&text(Form::Csv, words))),
+    ];
+    for (name, xml) in documents::parts(words) {
+        out.push(format!("{name} {:?}", documents::elements(&xml)));
+    }
+    let tex = folders::files(Form::Tex, words);
+    out.push(format!("{:?}", folders::commands(&tex[0].1)));
+    for form in [Form::Qmd, Form::Obsidian] {
+        let files = folders::files(form, words);
+        out.push(format!("{} {:?}", files.len(), folders::kinds(&files[0].1)));
+    }
+    out
+}
+
+/// Needs `../shared/data/injection`; skipped where it is missing.
+#[test]
+fn what_pages_try_on_their_readers_is_words_in_every_form() {
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/injection/dev/pages.jsonl");
+    let Ok(rows) = std::fs::read_to_string(&file) else {
+        eprintln!("skipped: {} is not there", file.display());
+        return;
+    };
+    let want = built(PLAIN);
+    let mut tried = 0;
+    for row in rows.lines() {
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        for field in ["payload", "title", "html"] {
+            let Some(words) = row[field]
+                .as_str()
+                .filter(|it| it.contains(char::is_alphanumeric))
+            else {
+                continue;
+            };
+            let words: String = words.chars().take(2000).collect();
+            assert_eq!(built(&words), want, "{}: {field}", row["id"]);
+            tried += 1;
+        }
+    }
+    assert!(tried > 50, "{tried}");
+}
+
 #[test]
 fn a_form_has_one_name_one_ending_and_a_label() {
     let mut seen = std::collections::BTreeSet::new();

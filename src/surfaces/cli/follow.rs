@@ -395,17 +395,20 @@ pub(super) fn show(
 /// Refuses to print what is no text to a terminal, and what is several files at all.
 pub(super) fn printable(form: Form) -> Result<()> {
     let about = form.about();
-    let named = |what: &str| Error::new(Kind::Usage, format!("form `{}` is {what}", about.name));
     if about.folder {
-        return Err(named("several files")
-            .hint("name a folder for them with -o DIR/, or an archive with -o FILE.zip"));
+        return Err(several(form));
     }
     if form.is_binary() && std::io::stdout().is_terminal() {
-        return Err(
-            named("no text").hint(format!("name a file for it with -o FILE.{}", about.ending))
-        );
+        let fault = Error::new(Kind::Usage, format!("form `{}` is no text", about.name));
+        return Err(fault.hint(format!("name a file for it with -o FILE.{}", about.ending)));
     }
     Ok(())
+}
+
+fn several(form: Form) -> Error {
+    let name = form.about().name;
+    Error::new(Kind::Usage, format!("form `{name}` is several files"))
+        .hint("name a folder for them with -o DIR/, or an archive with -o FILE.zip")
 }
 
 /// Writes a report to a file, or under its run's name into a directory. Gives the path.
@@ -421,6 +424,10 @@ pub(super) fn write(
         .extension()
         .is_some_and(|it| it.eq_ignore_ascii_case("zip"));
     if let (Made::Folder(files), false) = (&made, archive) {
+        // Who names a file wants one, not a folder of its name.
+        if Form::of_path(to) == Some(form) && !to.is_dir() {
+            return Err(several(form));
+        }
         let folder = place(to, &format!("{}-{}", report.run, form.about().name))?;
         for (name, bytes) in files {
             let path = folder.join(name);

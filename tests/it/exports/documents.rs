@@ -107,7 +107,7 @@ fn no_paragraph_stands_twice_and_every_note_is_named_once_first() {
 }
 
 /// The parts of a DOCX by name.
-fn parts(words: &str) -> Vec<(String, String)> {
+pub(super) fn parts(words: &str) -> Vec<(String, String)> {
     let Made::Binary(bytes) = made(Form::Docx, words) else {
         panic!("a DOCX is no text");
     };
@@ -138,7 +138,7 @@ fn part<'a>(of: &'a [(String, String)], name: &str) -> &'a str {
 }
 
 /// Names of elements in order; attributes and words are left out.
-fn elements(xml: &str) -> Vec<String> {
+pub(super) fn elements(xml: &str) -> Vec<String> {
     let mut reader = quick_xml::Reader::from_str(xml);
     reader.config_mut().check_end_names = true;
     let mut out = Vec::new();

@@ -10,7 +10,7 @@ use ibid::surfaces::export::{Form, Made};
 use super::{PLAIN, hostile, made, natural, recorded, sample, text};
 use crate::export::dialect;
 
-fn files(form: Form, words: &str) -> Vec<(String, String)> {
+pub(super) fn files(form: Form, words: &str) -> Vec<(String, String)> {
     match made(form, words) {
         Made::Folder(files) => files
             .into_iter()
@@ -72,7 +72,7 @@ fn names_of_files_stay_in_the_folder() {
 }
 
 /// Commands of TeX in order, but those that print a sign of somebody's words.
-fn commands(tex: &str) -> Vec<String> {
+pub(super) fn commands(tex: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = tex;
     while let Some(at) = rest.find('\\') {
@@ -163,6 +163,19 @@ fn parts(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The same, each thing by its kind alone.
+pub(super) fn kinds(text: &str) -> Vec<String> {
+    let each = parts(text).into_iter();
+    each.map(|it| it.split(' ').next().unwrap().to_owned())
+        .collect()
+}
+
+/// How many cells each row of a table has.
+pub(super) fn shape(table: &str) -> Vec<usize> {
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    reader.records().map(|it| it.unwrap().len()).collect()
+}
+
 #[test]
 fn notes_and_quarto_are_built_the_same_whatever_the_words_are() {
     let of = |words: &str| {
@@ -187,12 +200,6 @@ fn notes_and_quarto_are_built_the_same_whatever_the_words_are() {
         let made = of(words);
         assert_eq!(parts(&made.0), parts(&plain.0), "{words:?}\n{}", made.0);
         assert!(made.0.contains("#:~:text="), "{}", made.0);
-        let kinds = |text: &str| -> Vec<String> {
-            parts(text)
-                .into_iter()
-                .map(|it| it.split(' ').next().unwrap().to_owned())
-                .collect()
-        };
         assert_eq!(kinds(&made.1), kinds(&plain.1), "{words:?}\n{}", made.1);
         assert_eq!(made.2.len(), plain.2.len());
         for (now, was) in made.2.iter().zip(&plain.2) {

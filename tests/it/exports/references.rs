@@ -10,7 +10,7 @@ use super::{PLAIN, hostile, made, sample, text};
 use crate::export::dialect;
 
 /// The tag of each line; several authors of one work count as one, since who wrote a page says how many there are.
-fn tags(ris: &str) -> Vec<&str> {
+pub(super) fn tags(ris: &str) -> Vec<&str> {
     let lines: Vec<&str> = ris.split("\r\n").filter(|it| !it.is_empty()).collect();
     for line in &lines {
         assert!(line.get(2..6) == Some("  - "), "{line:?}");
@@ -31,7 +31,7 @@ fn no_line_of_ris_can_be_forged() {
 }
 
 /// Kind and names of the fields of each entry, as a reader of BibTeX sees them.
-fn entries(bib: &str) -> Vec<(String, Vec<String>)> {
+pub(super) fn entries(bib: &str) -> Vec<(String, Vec<String>)> {
     let read = Bibliography::parse(bib).unwrap_or_else(|it| panic!("{it:?}\n{bib}"));
     read.iter()
         .map(|it| {
@@ -133,7 +133,7 @@ fn every_style_makes_a_list_of_any_words() {
 }
 
 /// What stands in Markdown besides words and emphasis.
-fn strange(text: &str) -> Vec<String> {
+pub(super) fn strange(text: &str) -> Vec<String> {
     let arena = Arena::new();
     let root = parse_document(&arena, text, &dialect());
     let part = |it: &NodeValue| match it {

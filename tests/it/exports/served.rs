@@ -28,6 +28,17 @@ fn the_command_line_writes_every_form() {
         assert_eq!(printed.status.code(), Some(code), "{}: {told}", about.name);
         assert_eq!(told.contains("-o DIR/"), about.folder, "{told}");
     }
+    let it = desk.ibid(&["export", "last", "-o", "report.tex"]);
+    assert_eq!(it.code, 2, "{}", it.err);
+    assert!(
+        !desk.path("report.tex").exists() && it.err.contains("-o DIR/"),
+        "{}",
+        it.err
+    );
+    let it = desk.ibid(&["export", "last", "-f", "tex", "-o", "report.zip"]);
+    assert_eq!(it.code, 0, "{}", it.err);
+    let archive = std::fs::File::open(desk.path("report.zip")).unwrap();
+    assert_eq!(zip::ZipArchive::new(archive).unwrap().len(), 2);
     // The ending says which form is meant.
     let it = desk.ibid(&["export", "last", "-o", "sources.ris"]);
     assert_eq!(it.code, 0, "{}", it.err);

@@ -68,6 +68,7 @@ fn styles() -> Vec<Style> {
     let heading = |level: usize, size: usize| {
         paragraph(&format!("Heading{level}"), &format!("heading {level}"))
             .next("Normal")
+            .line_spacing(LineSpacing::new().before(300).after(100))
             .size(size)
             .bold()
             .outline_lvl(level - 1)

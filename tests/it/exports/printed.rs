@@ -9,6 +9,7 @@ use ibid::surfaces::export::{Form, Made, Options, Pages};
 use super::{PLAIN, hostile, natural, sample};
 
 /// Runs a tool of poppler; `None` where it is not installed, which is said.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn poppler(program: &str, args: &[&str], file: &Path, after: &[&str]) -> Option<String> {
     let done = Command::new(program)
         .args(args)

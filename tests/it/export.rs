@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use crate::events::samples::run_id;
 
 /// A report in which every word that comes from strangers is `words`, and the pages behind it.
-fn report_of(words: &str) -> (Report, Pages) {
+pub(crate) fn report_of(words: &str) -> (Report, Pages) {
     let page = |nth: usize, printed: Option<u32>| {
         Page::new(PageDraft {
             url: match nth {
@@ -189,7 +189,7 @@ fn row(id: u32, text: &str, state: Coverage) -> CoverageRow {
     }
 }
 
-const PLAIN: &str = "A green roof of 10 cm keeps 56 % of the rain.";
+pub(crate) const PLAIN: &str = "A green roof of 10 cm keeps 56 % of the rain.";
 
 #[test]
 fn the_markdown_is_as_recorded() {
@@ -203,7 +203,7 @@ fn the_markdown_is_as_recorded() {
 }
 
 /// GitHub's dialect with everything that could turn words into something else switched on.
-fn dialect() -> Options<'static> {
+pub(crate) fn dialect() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
     options.extension.table = true;
@@ -252,7 +252,7 @@ fn part<'a>(node: &'a AstNode<'a>) -> Option<String> {
 }
 
 /// Words that try to be something else, each in its own way.
-const HOSTILE: &[&str] = &[
+pub(crate) const HOSTILE: &[&str] = &[
     "![x](https://evil.example/p.png)",
     "[click](https://evil.example)",
     "[click][1] [1] [^q1] [^q1]: forged",

@@ -26,6 +26,7 @@ mod domain;
 mod errand;
 mod events;
 mod export;
+mod exports;
 mod fetch;
 mod finding;
 mod folder;

@@ -1,6 +1,7 @@
 //! The words of the command line.
 mod admin;
 mod afterwards;
+mod exporting;
 mod flags;
 mod output;
 mod serving;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use admin::{AdminAction, NewUser, OrgAction, StoreAction, UserAction};
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
+pub use exporting::{Export, Exported, Shape};
 pub use output::{Form, Output};
 pub use serving::{Serving, Tooling, ToolingAction};
 pub use turns::{Approve, FollowUp, Planning, Turns};
@@ -354,53 +356,6 @@ pub enum Command {
     },
 }
 
-/// How a stored report is printed.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Shape {
-    /// Form of the report
-    #[arg(short, long, value_name = "FORM")]
-    pub format: Option<Form>,
-    /// The final object of the run
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// Leave out the quote footnotes
-    #[arg(long)]
-    pub no_quotes: bool,
-}
-
-/// Writing a run to a file.
-#[derive(Debug, Clone, Args)]
-pub struct Export {
-    /// Which: r_…, the beginning of it, or `last`
-    #[arg(value_name = "RUN")]
-    pub run: String,
-    /// Form of the report; or `plan`, for `ibid run --plan`; or `recording`, for `ibid replay`
-    #[arg(short, long, value_name = "FORM")]
-    pub format: Option<Exported>,
-    /// The final object of the run
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// Leave out the quote footnotes
-    #[arg(long)]
-    pub no_quotes: bool,
-    /// Write to this file or directory, not to stdout
-    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    pub output: Option<PathBuf>,
-}
-
-/// What a run is written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Exported {
-    /// Markdown.
-    Md,
-    /// Every claim and citation as JSON.
-    Json,
-    /// The plan, for `ibid run --plan`.
-    Plan,
-    /// The question, every call with its answer, every page and every event.
-    Recording,
-}
-
 /// Telling a recording again. Whoever names a setting of the question forks it.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -549,21 +504,6 @@ pub enum ConfigAction {
         #[arg(long)]
         json: bool,
     },
-}
-
-impl Export {
-    /// How the report is printed, where one is.
-    pub fn shape(&self) -> Shape {
-        Shape {
-            format: match self.format {
-                Some(Exported::Md) => Some(Form::Md),
-                Some(Exported::Json) => Some(Form::Json),
-                Some(Exported::Plan | Exported::Recording) | None => None,
-            },
-            json: self.json,
-            no_quotes: self.no_quotes,
-        }
-    }
 }
 
 impl Replay {

@@ -111,8 +111,16 @@ impl Console {
     /// # Errors
     /// `Stop::PipeClosed` when nobody reads any more.
     pub fn print(self, text: &str) -> Result<(), Stop> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Writes `bytes` to stdout as they are.
+    ///
+    /// # Errors
+    /// `Stop::PipeClosed` when nobody reads any more.
+    pub fn bytes(self, bytes: &[u8]) -> Result<(), Stop> {
         let mut out = std::io::stdout().lock();
-        written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        written(out.write_all(bytes).and_then(|()| out.flush()))
     }
 
     /// Writes `text` and a newline to stdout.

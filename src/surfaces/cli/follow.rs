@@ -1,4 +1,5 @@
 //! Following a run: progress on stderr, the report or JSON on stdout, Ctrl-C in between.
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,10 +16,10 @@ use super::signals::Signals;
 use super::view;
 use crate::app::{App, Progress, Running};
 use crate::config::Surroundings;
-use crate::domain::{Mode, Report, RunId};
+use crate::domain::{Report, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run, RunStatus, ToolStory};
-use crate::surfaces::export::{self, Pages, escape, json, markdown};
+use crate::surfaces::export::{self, Made, Options, Pages, escape, json};
 
 /// Shows a run until it ends, then delivers what it made.
 pub(super) async fn follow(
@@ -106,7 +107,8 @@ pub(super) async fn follow(
 /// `Usage` for a place that is not there or may not be written.
 pub(super) fn writable(output: &Output, surroundings: &Surroundings) -> Result<()> {
     let Some(given) = &output.output else {
-        return Ok(());
+        // Told before anything is spent.
+        return printable(output.format.unwrap_or_default());
     };
     let to = surroundings.cwd.join(given);
     let wrong = |place: &Path| {
@@ -288,7 +290,10 @@ pub(super) fn deliver(
 ) -> Done {
     let exit = Exit::of_run(run, output.strict);
     let to = output.output.as_ref().map(|it| surroundings.cwd.join(it));
-    let form = output.format.unwrap_or_default();
+    let options = Options {
+        quotes: !output.no_quotes,
+        ..Options::default()
+    };
     let object = (output.json || output.jsonl)
         .then(|| json::result(run, exit.subtype(), pages, !output.no_quotes).to_string());
     let written = match (&run.report, &to) {
@@ -302,18 +307,15 @@ pub(super) fn deliver(
             Some(path)
         }
         (Some(report), Some(to)) => {
-            let form = match output.format {
-                None if to.extension().is_some_and(|it| it == "json") => Form::Json,
-                _ => form,
-            };
-            Some(write(report, form, !output.no_quotes, pages, to)?)
+            let form = output.format.or_else(|| Form::of_path(to));
+            Some(write(report, form.unwrap_or_default(), options, pages, to)?)
         }
         _ => None,
     };
     if let Some(object) = &object {
         console.line(object)?;
     } else if let (Some(report), None) = (&run.report, &written) {
-        show(report, output.format, !output.no_quotes, pages, console)?;
+        show(report, output.format, options, pages, console)?;
     }
     tell_end(run, exit, written.as_deref(), console, began);
     Ok(exit)
@@ -379,7 +381,7 @@ fn read_pages(n: u32) -> String {
 pub(super) fn show(
     report: &Report,
     form: Option<Form>,
-    quotes: bool,
+    options: Options<'_>,
     pages: &Pages,
     console: Console,
 ) -> std::result::Result<(), Stop> {
@@ -390,37 +392,61 @@ pub(super) fn show(
             columns_of(std::io::stdout()),
         ));
     }
-    console.print(&rendered(report, form.unwrap_or_default(), quotes, pages))
+    let form = form.unwrap_or_default();
+    printable(form)?;
+    match form.make(report, pages, options)? {
+        Made::Text(text) => console.print(&text),
+        made => console.bytes(&made.bytes()?),
+    }
 }
 
-/// A report in the form asked for.
-pub(super) fn rendered(report: &Report, form: Form, quotes: bool, pages: &Pages) -> String {
-    match form {
-        Form::Md => markdown::report(report, quotes),
-        Form::Json => {
-            let mut text =
-                serde_json::to_string_pretty(&json::report(report, pages)).unwrap_or_default();
-            text.push('\n');
-            text
-        }
+/// Refuses to print what is no text to a terminal, and what is several files at all.
+pub(super) fn printable(form: Form) -> Result<()> {
+    let about = form.about();
+    if about.folder {
+        return Err(several(form));
     }
+    if form.is_binary() && std::io::stdout().is_terminal() {
+        let fault = Error::new(Kind::Usage, format!("form `{}` is no text", about.name));
+        return Err(fault.hint(format!("name a file for it with -o FILE.{}", about.ending)));
+    }
+    Ok(())
+}
+
+fn several(form: Form) -> Error {
+    let name = form.about().name;
+    Error::new(Kind::Usage, format!("form `{name}` is several files"))
+        .hint("name a folder for them with -o DIR/, or an archive with -o FILE.zip")
 }
 
 /// Writes a report to a file, or under its run's name into a directory. Gives the path.
 pub(super) fn write(
     report: &Report,
     form: Form,
-    quotes: bool,
+    options: Options<'_>,
     pages: &Pages,
     to: &Path,
 ) -> Result<PathBuf> {
-    let ending = match (form, report.mode) {
-        (Form::Json, _) => "json",
-        (Form::Md, Mode::Answer) => "txt",
-        (Form::Md, Mode::Report | Mode::Evidence) => "md",
-    };
-    let path = place(to, &format!("{}.{ending}", report.run))?;
-    put(&path, &rendered(report, form, quotes, pages))?;
+    let made = form.make(report, pages, options)?;
+    let archive = to
+        .extension()
+        .is_some_and(|it| it.eq_ignore_ascii_case("zip"));
+    if let (Made::Folder(files), false) = (&made, archive) {
+        // Who names a file wants one, not a folder of its name.
+        if Form::of_path(to) == Some(form) && !to.is_dir() {
+            return Err(several(form));
+        }
+        let folder = place(to, &format!("{}-{}", report.run, form.about().name))?;
+        for (name, bytes) in files {
+            let path = folder.join(name);
+            let parent = path.parent().unwrap_or(&folder);
+            std::fs::create_dir_all(parent).map_err(|fault| unwritten(parent, fault))?;
+            put_bytes(&path, bytes)?;
+        }
+        return Ok(folder);
+    }
+    let path = place(to, &format!("{}.{}", report.run, form.ending(report)))?;
+    put_bytes(&path, &made.bytes()?)?;
     Ok(path)
 }
 
@@ -435,7 +461,11 @@ pub(super) fn place(to: &Path, name: &str) -> Result<PathBuf> {
 
 /// Writes what `-o` asks for.
 pub(super) fn put(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|fault| unwritten(path, fault))
+    put_bytes(path, text.as_bytes())
+}
+
+fn put_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|fault| unwritten(path, fault))
 }
 
 fn unwritten(path: &Path, fault: std::io::Error) -> Error {

@@ -14,6 +14,7 @@ use crate::domain::{Report, RunId, Vote};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Run, RunStatus};
 use crate::seams::{Order, RunRow};
+use crate::surfaces::export::Options;
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::local;
 use crate::surfaces::export::{json as as_json, passages};
@@ -179,7 +180,7 @@ pub(super) fn show(loaded: &Loaded, name: &str, shape: &Shape, console: Console)
         {
             console.tell(&console.err.dim(&format!("follows {}", it.run)));
         }
-        follow::show(&report, shape.format, !shape.no_quotes, &pages, console)?;
+        follow::show(&report, shape.form(None), shape.options(), &pages, console)?;
         Ok(Exit::Delivered)
     })
 }
@@ -198,11 +199,8 @@ pub(super) fn export(
     with_app(loaded, async |app| {
         let (_, report) = with_report(app, name).await?;
         let pages = crate::surfaces::export::pages(app, Some(&report)).await?;
-        let form = match shape.format {
-            None if shape.json || to.extension().is_some_and(|it| it == "json") => Form::Json,
-            form => form.unwrap_or_default(),
-        };
-        let path = follow::write(&report, form, !shape.no_quotes, &pages, to)?;
+        let form = shape.form(Some(to)).unwrap_or_default();
+        let path = follow::write(&report, form, shape.options(), &pages, to)?;
         console.tell(&format!("wrote {}", path.display()));
         Ok(Exit::Delivered)
     })
@@ -218,7 +216,7 @@ pub(super) fn open(loaded: &Loaded, name: &str, console: Console) -> Done {
         std::fs::create_dir_all(&dir).map_err(|fault| {
             Error::new(Kind::Setup, format!("making {}", dir.display())).because(fault)
         })?;
-        let path = follow::write(&report, Form::Md, true, &pages, &dir)?;
+        let path = follow::write(&report, Form::Md, Options::default(), &pages, &dir)?;
         console.line(&path.display().to_string())?;
         if console.live {
             let opener = if cfg!(target_os = "macos") {

@@ -26,6 +26,80 @@ fn drives(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// [`line`] without the code points that are no characters, which XML and YAML do not take.
+pub fn plain(text: &str) -> String {
+    let mut out = line(text);
+    out.retain(|it| !matches!(it, '\u{fdd0}'..='\u{fdef}') && (u32::from(it) & 0xfffe) != 0xfffe);
+    out
+}
+
+/// `text` as one line of TeX that prints these words and nothing else: no command, group, comment, mathematics or ligature can
+/// come of it, in the body, in an argument, or in a field of BibTeX, where braces must balance.
+pub fn tex(text: &str) -> String {
+    let text = plain(text);
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '{' => out.push_str("\\textbraceleft{}"),
+            '}' => out.push_str("\\textbraceright{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '`' => out.push_str("\\textasciigrave{}"),
+            '\'' => out.push_str("\\textquotesingle{}"),
+            '"' => out.push_str("\\textquotedbl{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '|' => out.push_str("\\textbar{}"),
+            '[' => out.push_str("{[}"),
+            ']' => out.push_str("{]}"),
+            // Two hyphens would become a dash, and two commas a quotation mark.
+            '-' | ',' if out.ends_with(c) => {
+                out.push_str("{}");
+                out.push(c);
+            }
+            '$' | '&' | '#' | '%' | '_' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `text` as one line of Markdown in which every sign that any dialect reads as more than itself is written by its number: also
+/// for those with citations, shortcodes, embeds, tags, attributes and code that is run, which look at the raw text before any
+/// Markdown is read.
+pub fn numbered(text: &str) -> String {
+    use std::fmt::Write as _;
+    let text = plain(text);
+    let mut out = String::with_capacity(text.len() + 8);
+    for (at, c) in text.char_indices() {
+        let harmless = c.is_alphanumeric()
+            || matches!(c, ' ' | ',' | ';' | '?' | '(' | '/' | '"' | '\'')
+            || !c.is_ascii()
+            // Of these the place decides: `1.` and `a)` open lists, `- ` does, and two of them mean more than one.
+            || (at > 0
+                && matches!(c, '-' | '.' | ')' | ':' | '%' | '+' | '=')
+                && !out.ends_with(c)
+                && !opens(&out));
+        if harmless {
+            out.push(c);
+        } else {
+            let _ = write!(out, "&#{};", u32::from(c));
+            if c == '@' {
+                // Some look for mail addresses after numbers are read.
+                out.push('\u{2060}');
+            }
+        }
+    }
+    // A bare address becomes a link in some dialects.
+    out.replace("://", "&#58;//").replace("www.", "www&#46;")
+}
+
+/// Whether what comes next would stand behind the number or letter of a list.
+fn opens(before: &str) -> bool {
+    !before.is_empty() && before.len() <= 9 && before.chars().all(|it| it.is_ascii_alphanumeric())
+}
+
 /// `text` as one line of Markdown that shows these words and nothing else: no link, image, HTML,
 /// emphasis, code, footnote, table cell or block can come of it, also with the extensions of GitHub
 /// (bare addresses, alerts, mathematics).
@@ -178,6 +252,57 @@ mod tests {
             assert_eq!(markdown(text), want, "{text}");
         }
         assert!(!markdown("me@example.org").contains("me@e"));
+    }
+
+    #[test]
+    fn words_are_no_tex() {
+        for (text, want) in [
+            (
+                "Cork -- a tree's bark: 5 %",
+                "Cork -{}- a tree\\textquotesingle{}s bark: 5 \\%",
+            ),
+            (
+                "\\input{x}",
+                "\\textbackslash{}input\\textbraceleft{}x\\textbraceright{}",
+            ),
+            (
+                "}}\n@misc{x,",
+                "\\textbraceright{}\\textbraceright{} @misc\\textbraceleft{}x,",
+            ),
+            (
+                "$a_1^2$ & ~",
+                "\\$a\\_1\\textasciicircum{}2\\$ \\& \\textasciitilde{}",
+            ),
+            ("[x]", "{[}x{]}"),
+        ] {
+            assert_eq!(tex(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_written_by_number_are_no_dialect_of_anything() {
+        for (text, want) in [
+            (
+                "A roof (of 2 m) keeps 56 % - or so.",
+                "A roof (of 2 m) keeps 56 % - or so.",
+            ),
+            (
+                "{{< env KEY >}}",
+                "&#123;&#123;&#60; env KEY &#62;&#125;&#125;",
+            ),
+            (
+                "`r x` [[a|b]] ![[c]]",
+                "&#96;r x&#96; &#91;&#91;a&#124;b&#93;&#93; &#33;&#91;&#91;c&#93;&#93;",
+            ),
+            ("@quill2024 #tag", "&#64;\u{2060}quill2024 &#35;tag"),
+            ("1. one", "1&#46; one"),
+            ("- x", "&#45; x"),
+            ("a :: b", "a :&#58; b"),
+            ("https://a.example", "https&#58;//a.example"),
+            ("\u{ffff}x\u{202e}", "x"),
+        ] {
+            assert_eq!(numbered(text), want, "{text}");
+        }
     }
 
     #[test]

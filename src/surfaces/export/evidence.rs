@@ -63,15 +63,16 @@ pub fn lines(events: &[Envelope]) -> String {
     each.collect::<Vec<_>>().join("\n")
 }
 
+/// How far the topics are covered, in a sentence.
+pub fn covered(it: &Report) -> String {
+    let percent = (completeness(it) * 100.0).round();
+    format!("Covered: {percent} % of {} topics.", it.coverage.len())
+}
+
 /// What was found for people, as Markdown.
 pub fn markdown(it: &Report) -> String {
     let mut out = format!("# Evidence: {}\n\n", escape::markdown(&it.question));
-    let percent = (completeness(it) * 100.0).round();
-    let _ = writeln!(
-        out,
-        "Covered: {percent} % of {} topics.\n",
-        it.coverage.len()
-    );
+    let _ = writeln!(out, "{}\n", covered(it));
     for row in &it.coverage {
         let gap = row.gap.as_deref().map(escape::markdown);
         let gap = gap.map_or_else(String::new, |it| format!(" ({it})"));

@@ -4,13 +4,10 @@
 use std::fmt::Write as _;
 
 use super::escape::{self, fragment, target};
-use super::{framing, passages};
+use super::{account, framing, passages};
 use crate::domain::{
     Citation, Claim, Conflict, Counted, Mode, Report, Source, SourceId, SourceKind, StopReason,
 };
-
-/// Characters shown of why a step did without its model.
-const WHY: usize = 200;
 
 /// The whole report. With `quotes`, every citation has a footnote with its exact words.
 /// Of mode `answer` it is one line.
@@ -271,17 +268,22 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Notes<'_>) {
     out.push('\n');
 }
 
+/// Whether every finding stands word for word in its page.
+pub fn verbatim(it: &Report) -> bool {
+    it.findings.iter().all(|it| {
+        let said = escape::line(it.claim.text());
+        let mut quotes = it.claim.citations().iter();
+        quotes.all(|it| escape::line(it.passage.text().expose()) == said)
+    })
+}
+
 /// Findings by quote, work and confidence. Where every finding stands word for word in its page,
 /// there is nothing to tell quote from claim, and one column shows both.
 fn evidence_table(out: &mut String, it: &Report) {
     if it.findings.is_empty() {
         return;
     }
-    let verbatim = it.findings.iter().all(|it| {
-        let said = escape::line(it.claim.text());
-        let mut quotes = it.claim.citations().iter();
-        quotes.all(|it| escape::line(it.passage.text().expose()) == said)
-    });
+    let verbatim = verbatim(it);
     out.push_str("## Evidence table\n\n");
     out.push_str(if verbatim {
         "| # | Claim, word for word | Source | Confidence |\n| --- | --- | --- | --- |\n"
@@ -331,129 +333,27 @@ fn work(report: &Report, citation: &Citation) -> String {
     }
 }
 
-/// How many documents that could not be read are named.
-const UNREAD_SHOWN: usize = 10;
-
 fn not_established(out: &mut String, it: &Report) {
-    if it.open.is_empty() && it.method.pages_failed.is_empty() && it.checks.removed == 0 {
+    let points = account::not_established(it, escape::markdown);
+    if points.is_empty() {
         return;
     }
     out.push_str("## What we could not establish\n\n");
-    for point in &it.open {
-        let _ = writeln!(
-            out,
-            "- **{}** — {}",
-            escape::markdown(&point.what),
-            escape::markdown(&point.why)
-        );
-    }
-    let failed = &it.method.pages_failed;
-    for (page, reason) in failed.iter().take(UNREAD_SHOWN) {
-        let _ = writeln!(
-            out,
-            "- Not read: {} — {}",
-            escape::markdown(page),
-            escape::markdown(reason)
-        );
-    }
-    if failed.len() > UNREAD_SHOWN {
-        let more = (failed.len() - UNREAD_SHOWN) as u64;
-        let _ = writeln!(
-            out,
-            "- Not read either: {} more. The report as JSON names each.",
-            counted(more, "document")
-        );
-    }
-    if it.checks.removed > 0 {
-        let _ = writeln!(
-            out,
-            "- {} removed because their words did not hold against the page.",
-            counted(u64::from(it.checks.removed), "sentence")
-        );
+    for (what, why) in points {
+        let _ = match what {
+            Some(what) => writeln!(out, "- **{what}** — {why}"),
+            None => writeln!(out, "- {why}"),
+        };
     }
     out.push('\n');
 }
 
 fn method(out: &mut String, it: &Report) {
-    let method = &it.method;
-    let listed = |items: &[String]| -> String {
-        let items: Vec<String> = items.iter().map(|it| escape::markdown(it)).collect();
-        items.join(", ")
-    };
-    let _ = writeln!(
-        out,
-        "## Method\n\n- Searched {} with {} in {}; {} read, {} not readable.",
-        if method.engines.is_empty() {
-            "nothing".to_owned()
-        } else {
-            listed(&method.engines)
-        },
-        plural(method.queries.len() as u64, "query", "queries"),
-        counted(u64::from(method.waves), "round"),
-        counted(u64::from(method.pages_read), "page"),
-        method.pages_failed.len(),
-    );
-    if !method.queries.is_empty() {
-        let queries: Vec<String> = method
-            .queries
-            .iter()
-            .map(|it| format!("“{}”", escape::markdown(it)))
-            .collect();
-        let _ = writeln!(out, "- Queries: {}.", queries.join("; "));
+    out.push_str("## Method\n\n");
+    for line in account::method(it, escape::markdown) {
+        let _ = writeln!(out, "- {line}");
     }
-    let gate = &method.gate;
-    let _ = writeln!(
-        out,
-        "- Evidence gate {}: {}, {} cited, {}{}.",
-        if gate.pass { "passed" } else { "not passed" },
-        plural(u64::from(gate.evidence_records), "record", "records"),
-        gate.cited_records,
-        plural(u64::from(gate.source_domains), "site", "sites"),
-        gate.reason
-            .as_ref()
-            .map_or_else(String::new, |it| format!(" ({})", escape::markdown(it)))
-    );
-    if let Some(it) = &method.followed {
-        let _ = writeln!(
-            out,
-            "- Follows {}, read as: {} {} known from there.",
-            it.run,
-            escape::markdown(&it.read_as),
-            match it.known {
-                1 => "1 page was".to_owned(),
-                n => format!("{n} pages were"),
-            }
-        );
-    }
-    for it in &method.clarified {
-        let (asked, said) = (&it.question, it.answer.as_deref().unwrap_or_default());
-        let _ = writeln!(
-            out,
-            "- Asked back: {} You said: {}",
-            escape::markdown(asked),
-            escape::markdown(said)
-        );
-    }
-    if let Some(strategy) = method.strategy {
-        let _ = writeln!(out, "- Strategy: {}.", strategy.word());
-    }
-    let _ = writeln!(out, "- Stopped because {}.", stopped(method.stop));
-    if !method.models.is_empty() {
-        let _ = writeln!(
-            out,
-            "- Models: {}.",
-            escape::markdown(&method.models.join("; "))
-        );
-    }
-    if !method.unaided.is_empty() {
-        let _ = writeln!(out, "- Without a model: {}.", listed(&method.unaided));
-    }
-    if let Some((step, why)) = method.unaided_because.first() {
-        let why: String = why.chars().take(WHY).collect();
-        let why = escape::markdown(&why);
-        let _ = writeln!(out, "- Why {step} did without its model: {why}");
-    }
-    let _ = writeln!(out, "- Checked by code: {}.\n", checks(it));
+    out.push('\n');
 }
 
 /// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched`: never a bare percentage.
@@ -540,7 +440,8 @@ pub fn replaced(it: &Report, newer: SourceId) -> String {
     }
 }
 
-fn kind(it: SourceKind) -> &'static str {
+/// What kind of source it is, in words.
+pub fn kind(it: SourceKind) -> &'static str {
     match it {
         SourceKind::Web => "web page",
         SourceKind::Pubmed => "PubMed",

@@ -1,17 +1,29 @@
-//! A report in the forms people use: Markdown ([`markdown`]) and JSON ([`json`]).
+//! A report in the forms people use: [`forms`] lists them all.
 //! What strangers wrote goes through [`escape`].
+mod account;
 pub mod audit;
 pub mod changes;
 pub mod cited;
+pub mod document;
+pub mod docx;
 pub mod escape;
 pub mod evidence;
+pub mod forms;
 pub mod framing;
 pub mod json;
 pub mod judgement;
+pub mod latex;
 pub mod markdown;
+pub mod marked;
+#[cfg(feature = "pdf")]
+pub mod pdf;
 pub mod plan;
+pub mod references;
+pub mod table;
 
 use std::collections::BTreeMap;
+
+pub use forms::{Form, Made, Options};
 
 use crate::app::App;
 use crate::domain::{Page, PageHash, Passage, Report};

@@ -5,20 +5,22 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State};
-use axum::http::header;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Server;
-use super::extract::{Mine, Place};
+use super::extract::{Mine, Params, Place};
 use super::fault::{Answer, Fault};
 use super::runs::body;
 use crate::app::{changes, models};
 use crate::domain::PageHash;
+use crate::error::{Error, Kind};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
-use crate::surfaces::export::{self, json as shown, markdown};
+use crate::surfaces::export::references::styled;
+use crate::surfaces::export::{self, Form, Options};
 
 /// A list that is whole.
 fn list(data: impl Serialize) -> Json<Value> {
@@ -83,24 +85,53 @@ pub(super) async fn page(
     }
 }
 
+/// How a report is made, after the `?`.
+#[derive(Deserialize)]
+pub(super) struct Made {
+    style: Option<String>,
+}
+
 /// `GET /v1/runs/{id}/report.md` and its other forms.
 pub(super) async fn report(
     mine: Mine,
     Place((_, file)): Place<(String, String)>,
+    Params(asked): Params<Made>,
 ) -> Answer<Response> {
-    let Some(form) = file.strip_prefix("report.") else {
+    let Some(name) = file.strip_prefix("report.") else {
         return Err(Fault::missing("page"));
     };
-    if !["md", "json"].contains(&form) {
-        return Err(Fault::missing("form of a report").hint("there are report.md and report.json"));
-    }
+    let Some(form) = Form::named(name).filter(|it| it.is_built()) else {
+        let there = format!(
+            "there are report.{}",
+            Form::names().replace(", ", ", report.")
+        );
+        return Err(Fault::missing("form of a report").hint(there));
+    };
     let (_, report) = mine.report().await?;
-    if form == "md" {
-        let kind = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
-        return Ok((kind, markdown::report(&report, true)).into_response());
-    }
     let pages = export::pages(&mine.app, Some(&report)).await?;
-    Ok(Json(shown::report(&report, &pages)).into_response())
+    let about = form.about();
+    let zip = if about.folder { ".zip" } else { "" };
+    let named = format!("{}.{}{zip}", report.run, form.ending(&report));
+    // Laying out pages takes a while, and others wait for this thread.
+    let making = tokio::task::spawn_blocking(move || {
+        let options = Options {
+            style: asked.style.as_deref().unwrap_or(styled::DEFAULT),
+            ..Options::default()
+        };
+        form.make(&report, &pages, options)?.bytes()
+    });
+    let bytes = making
+        .await
+        .map_err(|it| Error::new(Kind::Internal, format!("making report.{name}")).because(it))??;
+    let mut response = ([(header::CONTENT_TYPE, about.media)], bytes).into_response();
+    if !matches!(form, Form::Md | Form::Json)
+        && let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{named}\""))
+    {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
 }
 
 /// `GET /v1/runs/{a}/diff/{b}`: what changed from one run to another.

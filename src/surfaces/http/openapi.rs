@@ -3,6 +3,8 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
+use crate::surfaces::export::Form;
+
 /// A route: method, path, what it does, names of query parameters, schema of its body, statuses and schemas of its answers.
 struct Route {
     method: &'static str,
@@ -180,8 +182,8 @@ const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/{file}",
-        "The report: report.md or report.json.",
-        &[],
+        "The report: report.md, report.json, report.docx and its other forms; an unknown one is answered with their names.",
+        &["style"],
         None,
         &[(200, "Report")],
     ),
@@ -407,10 +409,18 @@ fn content(it: &Route, name: &str) -> Value {
             "text/event-stream": {},
             "application/json": {"schema": schema("List")},
         }),
-        (_, "Report") => json!({
-            "text/markdown": {"schema": {"type": "string"}},
-            "application/json": {"schema": schema("Object")},
-        }),
+        (_, "Report") => Form::ALL
+            .iter()
+            .filter(|it| it.is_built())
+            .map(|it| {
+                let of = match it {
+                    Form::Json => schema("Object"),
+                    _ => json!({"type": "string"}),
+                };
+                (it.about().media.to_owned(), json!({"schema": of}))
+            })
+            .collect::<serde_json::Map<String, Value>>()
+            .into(),
         (_, "Response" | "Completion") => json!({
             "application/json": {"schema": schema(name)},
             "text/event-stream": {},

@@ -1,7 +1,10 @@
 //! What is printed, and in which form.
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, ValueHint};
+
+pub use crate::surfaces::export::Form;
 
 /// What to print.
 #[derive(Debug, Clone, Default, Args)]
@@ -33,12 +36,13 @@ pub struct Output {
     pub strict: bool,
 }
 
-/// Form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Form {
-    /// Markdown.
-    #[default]
-    Md,
-    /// Every claim and citation as JSON.
-    Json,
+impl ValueEnum for Form {
+    fn value_variants<'a>() -> &'a [Form] {
+        Form::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let it = self.about();
+        Some(PossibleValue::new(it.name).aliases(it.also).help(it.label))
+    }
 }

@@ -1,0 +1,230 @@
+//! A list of sources as a journal wants it, by the styles that come with `hayagriva`. Styles of others are never read.
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use hayagriva::archive::{ArchivedStyle, locales};
+use hayagriva::citationberg::json::Item;
+use hayagriva::citationberg::{
+    FontStyle, FontWeight, IndependentStyle, LayoutRenderingElement, Locale, LocaleCode, Name,
+    NamesChild, Style,
+};
+use hayagriva::{
+    BibliographyDriver, BibliographyRequest, CitationItem, CitationRequest, ElemChild, ElemChildren,
+};
+
+use super::{Reference, csl};
+use crate::error::{Error, Kind, Result};
+use crate::surfaces::export::escape::{markdown, target};
+
+/// The style without one that is named.
+pub const DEFAULT: &str = "vancouver";
+
+/// A style that can be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// What it is called on the command line: its shortest name.
+    pub name: &'static str,
+    /// What people call it.
+    pub label: &'static str,
+}
+
+/// Every style with a list of sources, by name.
+pub fn styles() -> Vec<Named> {
+    KNOWN.values().map(|it| it.0).collect()
+}
+
+static KNOWN: LazyLock<BTreeMap<&'static str, (Named, ArchivedStyle)>> = LazyLock::new(|| {
+    let mut known = BTreeMap::new();
+    for it in ArchivedStyle::all() {
+        let shortest = it.names().iter().copied().min_by_key(|it| it.len());
+        if let (Some(name), true) = (shortest, independent(*it).is_some()) {
+            let label = it.display_name();
+            known.insert(name, (Named { name, label }, *it));
+        }
+    }
+    known
+});
+
+/// The style, if it stands by itself and makes a list.
+fn independent(it: ArchivedStyle) -> Option<IndependentStyle> {
+    let Style::Independent(mut style) = it.get() else {
+        return None;
+    };
+    style.bibliography.as_ref()?;
+    // hayagriva 0.10 leaves out all names where a style says nothing of how one name is set, as Vancouver does.
+    for element in style.macros.iter_mut().flat_map(|it| &mut it.children) {
+        if let LayoutRenderingElement::Names(names) = element
+            && names.name().is_none()
+        {
+            names.children.insert(0, NamesChild::Name(Name::default()));
+        }
+    }
+    Some(style)
+}
+
+static LOCALES: LazyLock<Vec<Locale>> = LazyLock::new(locales);
+
+/// The sources in `style`, in the order it wants, as Markdown: a paragraph each. `lang` is the two-letter language of its own
+/// words, as in `Retrieved`.
+///
+/// # Errors
+/// `Usage` for a style that is not known, naming all.
+pub fn write(all: &[Reference], style: &str, lang: &str) -> Result<String> {
+    let wanted = style.trim().to_lowercase();
+    let found = ArchivedStyle::by_name(&wanted).and_then(independent);
+    let Some(style) = found else {
+        let names: Vec<&str> = KNOWN.keys().copied().collect();
+        let shown: String = plain_name(style);
+        return Err(Error::new(
+            Kind::Usage,
+            format!("style `{shown}` is not one of those there are"),
+        )
+        .hint(format!("take one of {}", names.join(", "))));
+    };
+    let items: Vec<Item> = csl::items(all)
+        .into_iter()
+        .map(serde_json::from_value)
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|it| Error::new(Kind::Internal, "reading sources as CSL").because(it))?;
+    let locale = locale(lang);
+    let mut driver = BibliographyDriver::new();
+    for it in &items {
+        let cited = vec![CitationItem::with_entry(it)];
+        driver.citation(CitationRequest::new(
+            cited,
+            &style,
+            Some(locale.clone()),
+            &LOCALES,
+            None,
+        ));
+    }
+    let made = driver.finish(BibliographyRequest::new(&style, Some(locale), &LOCALES));
+    let entries = made.bibliography.map(|it| it.items).unwrap_or_default();
+    let mut out = String::new();
+    for entry in entries {
+        let mut pieces = Vec::new();
+        if let Some(first) = &entry.first_field {
+            flatten(&ElemChildren(vec![first.clone()]), &mut pieces);
+            pieces.push(Piece::text(" "));
+        }
+        flatten(&entry.content, &mut pieces);
+        out.push_str(set(pieces).trim());
+        out.push_str("\n\n");
+    }
+    out.truncate(out.trim_end().len());
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn plain_name(text: &str) -> String {
+    super::plain(text).chars().take(60).collect()
+}
+
+/// The locale of a language, as it is written where most speak it.
+fn locale(lang: &str) -> LocaleCode {
+    let usual = match lang {
+        "en" => Some("en-US"),
+        "pt" => Some("pt-BR"),
+        "zh" => Some("zh-CN"),
+        _ => None,
+    };
+    let there = |it: &&LocaleCode| match usual {
+        Some(usual) => it.0 == usual,
+        None => it.0.split('-').next() == Some(lang) && !it.0.ends_with("-AT"),
+    };
+    let found = LOCALES.iter().filter_map(|it| it.lang.as_ref()).find(there);
+    found.cloned().unwrap_or_else(LocaleCode::en_us)
+}
+
+/// Words in one dress.
+#[derive(Debug, Clone, PartialEq)]
+struct Piece {
+    text: String,
+    italic: bool,
+    bold: bool,
+    url: Option<String>,
+}
+
+impl Piece {
+    fn text(text: &str) -> Piece {
+        Piece {
+            text: text.to_owned(),
+            italic: false,
+            bold: false,
+            url: None,
+        }
+    }
+
+    fn dressed(it: &hayagriva::Formatted, url: Option<&str>) -> Piece {
+        Piece {
+            text: it.text.clone(),
+            italic: it.formatting.font_style == FontStyle::Italic,
+            bold: it.formatting.font_weight == FontWeight::Bold,
+            url: url.and_then(target),
+        }
+    }
+}
+
+fn flatten(from: &ElemChildren, into: &mut Vec<Piece>) {
+    for child in &from.0 {
+        let piece = match child {
+            ElemChild::Text(it) => Piece::dressed(it, None),
+            ElemChild::Link { text, url } => Piece::dressed(text, Some(url)),
+            ElemChild::Markup(it) => Piece::text(it),
+            ElemChild::Transparent { .. } => continue,
+            ElemChild::Elem(it) => {
+                if it.display.is_some() {
+                    into.push(Piece::text(" "));
+                }
+                flatten(&it.children, into);
+                continue;
+            }
+        };
+        match into.last_mut() {
+            Some(last)
+                if last.url.is_none()
+                    && Piece {
+                        text: String::new(),
+                        ..last.clone()
+                    } == Piece {
+                        text: String::new(),
+                        ..piece.clone()
+                    } =>
+            {
+                last.text.push_str(&piece.text);
+            }
+            _ => into.push(piece),
+        }
+    }
+}
+
+/// The pieces as Markdown; white space stays outside of what is dressed.
+fn set(pieces: Vec<Piece>) -> String {
+    let mut out = String::new();
+    for it in pieces {
+        let core = markdown(&it.text);
+        let blank = |c: Option<char>| c.is_some_and(char::is_whitespace);
+        if blank(it.text.chars().next()) && !out.ends_with(' ') {
+            out.push(' ');
+        }
+        if core.is_empty() {
+            continue;
+        }
+        let mark = match (it.bold, it.italic) {
+            (true, true) => "***",
+            (true, false) => "**",
+            (false, true) => "*",
+            (false, false) => "",
+        };
+        match &it.url {
+            Some(url) => out.push_str(&format!("{mark}[{core}](<{url}>){mark}")),
+            None => out.push_str(&format!("{mark}{core}{mark}")),
+        }
+        if blank(it.text.chars().next_back()) {
+            out.push(' ');
+        }
+    }
+    out
+}

@@ -5,4 +5,5 @@ pub mod desk;
 pub mod export;
 pub mod http;
 pub mod mcp;
+pub mod view;
 mod when;

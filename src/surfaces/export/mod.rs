@@ -1,4 +1,4 @@
-//! A report in the forms people use: Markdown ([`markdown`]) and JSON ([`json`]).
+//! A report in the forms people use: Markdown ([`markdown`]), JSON ([`json`]) and HTML ([`html`]).
 //! What strangers wrote goes through [`escape`].
 pub mod audit;
 pub mod changes;
@@ -6,6 +6,7 @@ pub mod cited;
 pub mod escape;
 pub mod evidence;
 pub mod framing;
+pub mod html;
 pub mod json;
 pub mod judgement;
 pub mod markdown;

@@ -91,8 +91,9 @@ pub(super) async fn report(
     let Some(form) = file.strip_prefix("report.") else {
         return Err(Fault::missing("page"));
     };
-    if !["md", "json"].contains(&form) {
-        return Err(Fault::missing("form of a report").hint("there are report.md and report.json"));
+    if !["md", "json", "html"].contains(&form) {
+        return Err(Fault::missing("form of a report")
+            .hint("there are report.md, report.html and report.json"));
     }
     let (_, report) = mine.report().await?;
     if form == "md" {
@@ -100,6 +101,14 @@ pub(super) async fn report(
         return Ok((kind, markdown::report(&report, true)).into_response());
     }
     let pages = export::pages(&mine.app, Some(&report)).await?;
+    if form == "html" {
+        // The file says itself what it may do; the header says so for where it is opened from here.
+        let kind = [
+            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+            (header::CONTENT_SECURITY_POLICY, export::html::FRAME),
+        ];
+        return Ok((kind, export::html::whole(&report, &pages)?).into_response());
+    }
     Ok(Json(shown::report(&report, &pages)).into_response())
 }
 

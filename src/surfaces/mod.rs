@@ -3,6 +3,8 @@ pub mod asked;
 pub mod cli;
 pub mod desk;
 pub mod export;
+mod folder;
+pub mod health;
 pub mod http;
 pub mod mcp;
 pub mod view;

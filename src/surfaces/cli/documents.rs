@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::args::{IndexAction, Search};
-use super::ask::{folder, folders};
+use super::ask::folders;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::progress::clip;
@@ -16,6 +16,7 @@ use super::{indexing, wait, with_app};
 use crate::app::{App, Filter, Found, Heard, Refreshed, check_row, reading};
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
+use crate::surfaces::folder::folder;
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::{counted, local};
 

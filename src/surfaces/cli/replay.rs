@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::args::Replay;
-use super::ask::{dates, folder};
+use super::ask::dates;
 use super::console::Console;
 use super::exit::{Done, Exit};
 use super::runs::find;
@@ -14,6 +14,7 @@ use crate::app::{App, Differences, Recording, Taken};
 use crate::config::{Loaded, Surroundings};
 use crate::domain::Question;
 use crate::error::{Error, Kind, Result};
+use crate::surfaces::folder::folder;
 use crate::surfaces::asked::{in_order, lang};
 use crate::surfaces::export::{Pages, passages};
 

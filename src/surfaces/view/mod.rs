@@ -2,13 +2,17 @@
 //!
 //! Each page is a struct of what it shows and a template in `templates/` that escapes every word. Nothing here asks
 //! anybody: the routes in `http/viewer` bring what is shown.
+pub mod afterwards;
 pub mod ask;
 pub mod feed;
+pub mod found;
 pub mod live;
 pub mod quote;
 pub mod report;
 pub mod runs;
 pub mod small;
+pub mod timeline;
+pub mod trace;
 pub mod words;
 
 use std::sync::LazyLock;

@@ -4,9 +4,8 @@ use askama::Template;
 use super::Shell;
 use super::live::Head;
 use crate::domain::{BlockKind, Claim, Page, Passage, Report};
-use crate::surfaces::export::escape::{line, shown};
-use crate::surfaces::export::html::{Card, live, place, source};
-use crate::surfaces::export::markdown::local;
+use crate::surfaces::export::escape::{line, shown, target};
+use crate::surfaces::export::html::{Card, leaf, live, place, source};
 use crate::surfaces::export::{Pages, json as records, passages};
 
 /// Bytes of a page shown on each side of the words at most.
@@ -111,7 +110,11 @@ impl QuotePage {
             pieces,
             cut,
             hash: passage.page().to_string(),
-            read_at: page.map_or_else(String::new, |it| line(&local(it.file.as_deref().unwrap_or(&it.url)))),
+            read_at: page.map_or_else(String::new, |it| match (&it.file, target(&it.url)) {
+                (Some(file), _) => leaf(file),
+                (None, Some(url)) => line(&url),
+                (None, None) => leaf(&it.url),
+            }),
         })
     }
 

@@ -50,6 +50,11 @@ pub(super) fn kind(it: SourceKind) -> (&'static str, &'static str) {
     }
 }
 
+/// The word of a kind of source.
+pub fn kind_of(it: SourceKind) -> &'static str {
+    kind(it).1
+}
+
 /// Where and when a work appeared.
 pub(super) fn about(it: &Source) -> String {
     let parts: Vec<String> = [it.work.venue.as_ref().or(it.site.as_ref()), it.date.as_ref()]
@@ -59,6 +64,13 @@ pub(super) fn about(it: &Source) -> String {
         .filter(|it| !it.is_empty())
         .collect();
     parts.join(", ")
+}
+
+/// The name of the file at this address: where on the machine it lies is nobody's business here.
+pub fn leaf(url: &str) -> String {
+    let path = local(url);
+    let name = path.rsplit(['/', '\\']).find(|it| !it.is_empty());
+    line(name.unwrap_or(&path))
 }
 
 impl Card {
@@ -92,7 +104,7 @@ impl Card {
             about: about(it),
             class,
             kind: word,
-            file: it.file.as_deref().filter(|_| link.is_some()).map(|it| line(&local(it))),
+            file: it.file.as_deref().filter(|_| link.is_some()).map(leaf),
             host,
             link,
             ids: line(&ids(it)),

@@ -14,7 +14,7 @@ use crate::domain::{
     Citation, Claim, Conflict, ConfidenceMark, Mode, Passage, Report, Source,
 };
 
-pub use card::Card;
+pub use card::{Card, kind_of, leaf};
 pub use whole::{FRAME, whole};
 
 /// The stylesheet of every page.

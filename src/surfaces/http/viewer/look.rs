@@ -5,17 +5,20 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Html, Visitor, remember, remembered};
-use crate::record::Run;
+use crate::record::{Envelope, Run};
 use crate::surfaces::export;
 use crate::surfaces::export::html::Body;
 use crate::surfaces::http::extract::{Mine, Params, Place};
 use crate::surfaces::http::fault::Fault;
 use crate::surfaces::http::runs::{Wanted, bad, listed};
+use crate::surfaces::view::found::{EvidencePage, SourcesPage};
 use crate::surfaces::view::live::{Head, Live, State};
 use crate::surfaces::view::page;
 use crate::surfaces::view::quote::QuotePage;
 use crate::surfaces::view::report::ReportPage;
 use crate::surfaces::view::runs::{Glance, Line, Runs};
+use crate::surfaces::view::timeline::TimelinePage;
+use crate::surfaces::view::trace::{StepPage, TracePage};
 use crate::surfaces::view::words::clip;
 
 /// Runs of one page of the list.
@@ -85,8 +88,7 @@ pub(super) struct Before {
 }
 
 async fn standing(mine: &Mine, before: Option<u64>) -> Answer<State> {
-    let events = mine.app.events(&mine.id, 0).await?;
-    let run = Run::of(mine.id.clone(), &events);
+    let (run, events) = told(mine).await?;
     let plan = match (&run.brief, &run.plan) {
         (Some(brief), Some(plan)) if run.awaiting_approval => Some(export::plan::prose(brief, plan)),
         _ => None,
@@ -148,4 +150,57 @@ async fn beside(mine: &Mine, visitor: &Visitor, k: usize) -> Answer<Html> {
     let found = QuotePage::of(shell, Head::of(&run, "report"), &report, &pages, k);
     let found = found.ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, "not_found", "there is no such quote"))?;
     Ok(Html(page(&found)?))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part {
+    item: Option<String>,
+    from: Option<usize>,
+}
+
+/// `GET /r/{id}/evidence`.
+pub(super) async fn evidence(mine: Mine, visitor: Visitor, Params(part): Params<Part>) -> Answer<Html> {
+    let (run, events) = told(&mine).await?;
+    let item = part.item.as_deref().filter(|it| !it.is_empty());
+    let known = |item: &str| run.plan.iter().flat_map(|it| it.items()).any(|it| it.id.to_string() == item);
+    if item.is_some_and(|it| !known(it)) {
+        return Err(Fault::missing("question of this run"));
+    }
+    let shell = visitor.shell("Evidence");
+    let shown = EvidencePage::of(shell, &run, &events, item, part.from.unwrap_or(0));
+    Ok(Html(page(&shown)?))
+}
+
+/// `GET /r/{id}/sources`.
+pub(super) async fn sources(mine: Mine, visitor: Visitor) -> Answer<Html> {
+    let (run, events) = told(&mine).await?;
+    let traffic = mine.app.traffic(&mine.id).await?;
+    let shown = SourcesPage::of(visitor.shell("Sources"), &run, &events, &traffic);
+    Ok(Html(page(&shown)?))
+}
+
+/// `GET /r/{id}/timeline`.
+pub(super) async fn timeline(mine: Mine, visitor: Visitor) -> Answer<Html> {
+    let (run, events) = told(&mine).await?;
+    Ok(Html(page(&TimelinePage::of(visitor.shell("Timeline"), &run, &events))?))
+}
+
+/// `GET /r/{id}/trace`.
+pub(super) async fn trace(mine: Mine, visitor: Visitor, Params(part): Params<Part>) -> Answer<Html> {
+    let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
+    let shown = TracePage::of(visitor.shell("Trace"), &run, &steps, part.from.unwrap_or(0));
+    Ok(Html(page(&shown)?))
+}
+
+/// `GET /r/{id}/trace/{n}`: the `n`-th call, from 1.
+pub(super) async fn step(mine: Mine, visitor: Visitor, Place((_, n)): Place<(String, String)>) -> Answer<Html> {
+    let n = n.parse().map_err(|_| Fault::missing("call"))?;
+    let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
+    let shown = StepPage::of(visitor.shell(format!("Call {n}")), &run, &steps, n);
+    Ok(Html(page(&shown.ok_or_else(|| Fault::missing("call"))?)?))
+}
+
+async fn told(mine: &Mine) -> Answer<(Run, Vec<Envelope>)> {
+    let events = mine.app.events(&mine.id, 0).await?;
+    Ok((Run::of(mine.id.clone(), &events), events))
 }

@@ -1,6 +1,7 @@
 //! Pages for browsers over the same runs as the API. What is shown comes from events, reports and steps alone; what is sent
 //! goes through the same gate.
 mod act;
+mod back;
 mod look;
 mod session;
 mod sign;
@@ -42,12 +43,20 @@ pub(super) fn routes() -> Router<Arc<Server>> {
         .route("/r/{id}/live", get(look::state))
         .route("/r/{id}/report", get(look::report))
         .route("/r/{id}/quote/{k}", get(look::quote))
+        .route("/r/{id}/evidence", get(look::evidence))
+        .route("/r/{id}/sources", get(look::sources))
+        .route("/r/{id}/timeline", get(look::timeline))
+        .route("/r/{id}/trace", get(look::trace))
+        .route("/r/{id}/trace/{n}", get(look::step))
         .route("/r/{id}/finish", post(act::finish))
         .route("/r/{id}/cancel", post(act::cancel))
         .route("/r/{id}/approve", post(act::approve))
         .route("/r/{id}/answers", post(act::answers))
         .route("/r/{id}/rate", post(act::rate))
         .route("/r/{id}/follow", post(act::follow))
+        .route("/diff/{a}/{b}", get(back::diff))
+        .route("/costs", get(back::costs))
+        .route("/doctor", get(back::doctor).post(back::doctor_outside))
         .route("/login", get(sign::form).post(sign::sign_in))
         .route("/logout", post(sign::out))
         .route("/assets/style.css", get(style))

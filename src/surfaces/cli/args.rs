@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub use admin::{AdminAction, NewUser, OrgAction, StoreAction, UserAction};
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
 pub use output::{Form, Output};
-pub use serving::{Serving, Tooling, ToolingAction};
+pub use serving::{Serving, Tooling, ToolingAction, ViewAction, Viewing};
 pub use turns::{Approve, FollowUp, Planning, Turns};
 
 /// Deep research whose every quote is checked against the page.
@@ -204,12 +204,14 @@ pub enum Command {
         #[command(flatten)]
         shape: Shape,
     },
-    /// Open the report of a run in the program for Markdown files
+    /// Open the report of a run in the browser
     Open {
         /// Which: r_…, the beginning of it, or `last`
         #[arg(value_name = "RUN", default_value = "last")]
         run: String,
     },
+    /// Look at your runs in the browser, served on this machine alone
+    View(Viewing),
     /// Go on with an interrupted run
     Resume {
         /// Which: r_…, the beginning of it, or `last`
@@ -386,6 +388,8 @@ pub enum Exported {
     Md,
     /// Every claim and citation as JSON.
     Json,
+    /// One HTML file that needs nothing else.
+    Html,
     /// The plan, for `ibid run --plan`.
     Plan,
     /// The question, every call with its answer, every page and every event.
@@ -549,6 +553,7 @@ impl Export {
             format: match self.format {
                 Some(Exported::Md) => Some(Form::Md),
                 Some(Exported::Json) => Some(Form::Json),
+                Some(Exported::Html) => Some(Form::Html),
                 Some(Exported::Plan | Exported::Recording) | None => None,
             },
             json: self.json,

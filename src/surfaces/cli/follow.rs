@@ -18,7 +18,7 @@ use crate::config::Surroundings;
 use crate::domain::{Mode, Report, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run, RunStatus, ToolStory};
-use crate::surfaces::export::{self, Pages, json, markdown};
+use crate::surfaces::export::{self, Pages, html, json, markdown};
 
 /// Shows a run until it ends, then delivers what it made.
 pub(super) async fn follow(
@@ -295,8 +295,8 @@ pub(super) fn deliver(
         }
         (Some(report), Some(to)) => {
             let form = match output.format {
-                None if to.extension().is_some_and(|it| it == "json") => Form::Json,
-                _ => form,
+                None => named_by(to).unwrap_or(form),
+                Some(_) => form,
             };
             Some(write(report, form, !output.no_quotes, pages, to)?)
         }
@@ -382,20 +382,38 @@ pub(super) fn show(
             columns_of(std::io::stdout()),
         ));
     }
-    console.print(&rendered(report, form.unwrap_or_default(), quotes, pages))
+    console.print(&rendered(report, form.unwrap_or_default(), quotes, pages)?)
+}
+
+/// The form that the name of a file asks for, where it does.
+pub(super) fn named_by(to: &Path) -> Option<Form> {
+    match to.extension()?.to_str()? {
+        "json" => Some(Form::Json),
+        "html" | "htm" => Some(Form::Html),
+        _ => None,
+    }
 }
 
 /// A report in the form asked for.
-pub(super) fn rendered(report: &Report, form: Form, quotes: bool, pages: &Pages) -> String {
-    match form {
+///
+/// # Errors
+/// `Internal` where it cannot be written down.
+pub(super) fn rendered(
+    report: &Report,
+    form: Form,
+    quotes: bool,
+    pages: &Pages,
+) -> Result<String> {
+    Ok(match form {
         Form::Md => markdown::report(report, quotes),
+        Form::Html => html::whole(report, pages)?,
         Form::Json => {
             let mut text =
                 serde_json::to_string_pretty(&json::report(report, pages)).unwrap_or_default();
             text.push('\n');
             text
         }
-    }
+    })
 }
 
 /// Writes a report to a file, or under its run's name into a directory. Gives the path.
@@ -408,11 +426,12 @@ pub(super) fn write(
 ) -> Result<PathBuf> {
     let ending = match (form, report.mode) {
         (Form::Json, _) => "json",
+        (Form::Html, _) => "html",
         (Form::Md, Mode::Answer) => "txt",
         (Form::Md, Mode::Report | Mode::Evidence) => "md",
     };
     let path = place(to, &format!("{}.{ending}", report.run))?;
-    put(&path, &rendered(report, form, quotes, pages))?;
+    put(&path, &rendered(report, form, quotes, pages)?)?;
     Ok(path)
 }
 

@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Runs",
         &[
-            "ls", "show", "open", "cite", "diff", "judge", "rate", "stats", "export", "replay",
+            "ls", "show", "open", "view", "cite", "diff", "judge", "rate", "stats", "export", "replay",
             "resume", "finish", "cancel", "rm",
         ],
     ),

@@ -199,8 +199,9 @@ pub(super) fn export(
         let (_, report) = with_report(app, name).await?;
         let pages = crate::surfaces::export::pages(app, Some(&report)).await?;
         let form = match shape.format {
-            None if shape.json || to.extension().is_some_and(|it| it == "json") => Form::Json,
-            form => form.unwrap_or_default(),
+            None if shape.json => Form::Json,
+            None => follow::named_by(to).unwrap_or_default(),
+            Some(form) => form,
         };
         let path = follow::write(&report, form, !shape.no_quotes, &pages, to)?;
         console.tell(&format!("wrote {}", path.display()));
@@ -208,7 +209,7 @@ pub(super) fn export(
     })
 }
 
-/// `ibid open R`: writes the report beside the indexes, prints the path, and opens it where a person
+/// `ibid open R`: writes the report as one HTML file beside the indexes, prints the path, and opens it where a person
 /// is looking and the desktop has a way to.
 pub(super) fn open(loaded: &Loaded, name: &str, console: Console) -> Done {
     let dir = loaded.settings.cache_dir.join("reports");
@@ -218,25 +219,31 @@ pub(super) fn open(loaded: &Loaded, name: &str, console: Console) -> Done {
         std::fs::create_dir_all(&dir).map_err(|fault| {
             Error::new(Kind::Setup, format!("making {}", dir.display())).because(fault)
         })?;
-        let path = follow::write(&report, Form::Md, true, &pages, &dir)?;
+        let path = follow::write(&report, Form::Html, true, &pages, &dir)?;
         console.line(&path.display().to_string())?;
         if console.live {
-            let opener = if cfg!(target_os = "macos") {
-                "open"
-            } else {
-                "xdg-open"
-            };
-            let opened = std::process::Command::new(opener)
-                .arg(&path)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn();
-            if opened.is_err() {
-                console.tell(&format!("(no `{opener}` here: open the file yourself)"));
-            }
+            shown_by_desktop(path.as_os_str(), console);
         }
         Ok(Exit::Delivered)
     })
+}
+
+/// Has the desktop open a file or an address.
+pub(super) fn shown_by_desktop(what: &std::ffi::OsStr, console: Console) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let opened = std::process::Command::new(opener)
+        .arg(what)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    if opened.is_err() {
+        console.tell(&format!("(no `{opener}` here: open it yourself)"));
+    }
 }
 
 /// `ibid resume R`; of an ended run it tells the result again.

@@ -25,13 +25,25 @@ pub(super) fn serve(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let served = served(&it.folder, loaded, surroundings)?;
+    serving(&it.folder, loaded, surroundings, console, |_| "".to_owned())
+}
+
+/// The same; the address that is printed goes on with what `page` says of where it listens.
+pub(super) fn serving(
+    folders: &[PathBuf],
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+    page: impl FnOnce(&str) -> String,
+) -> Done {
+    let served = served(folders, loaded, surroundings)?;
     let telling = Telling::new(console.verbose, move |line| console.tell(line));
     wait(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
         let listening = Listening::open(app, surroundings.clone(), served, telling.clone()).await?;
         let addr = listening.addr()?;
-        console.line(&format!("http://{addr}"))?;
+        let at = format!("http://{addr}");
+        console.line(&format!("{at}{}", page(&at)))?;
         if !console.quiet {
             telling.note("listening", &[("addr", json!(addr.to_string()))]);
         }

@@ -67,6 +67,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// The day it began, `YYYY-MM-DD`.
+    pub fn day(&self) -> &str {
+        self.when.get(..10).unwrap_or_default()
+    }
+
     /// The line of a run.
     pub fn of(row: &RunRow, glance: &Glance, now: Timestamp) -> Line {
         let (class, word) = match glance.waits && !row.status.ended() {

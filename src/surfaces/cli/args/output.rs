@@ -41,4 +41,6 @@ pub enum Form {
     Md,
     /// Every claim and citation as JSON.
     Json,
+    /// One HTML file that needs nothing else.
+    Html,
 }

@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 pub use card::{Card, kind_of, leaf};
-pub use whole::{FRAME, whole};
+pub use whole::{FRAME, policy, whole};
 
 /// The stylesheet of every page.
 pub const STYLE: &str = include_str!("style.css");

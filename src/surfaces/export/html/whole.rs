@@ -26,20 +26,25 @@ struct Whole<'a> {
 pub const FRAME: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+/// What a file that stands alone may do: show itself in the one stylesheet it holds.
+pub fn policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
+
 /// The report as one HTML file.
 ///
 /// # Errors
 /// `Internal` where it cannot be written down.
 pub fn whole(report: &Report, pages: &Pages) -> Result<String> {
     let body = Body::of(report, pages, None);
-    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     Whole {
         body: &body,
         coins: false,
         style: STYLE,
-        policy: format!(
-            "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
-        ),
+        policy: policy(),
         data: inert(&data(report, pages)),
     }
     .render()

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use crate::events::samples::run_id;
 
 /// A report in which every word that comes from strangers is `words`, and the pages behind it.
-fn report_of(words: &str) -> (Report, Pages) {
+pub(crate) fn report_of(words: &str) -> (Report, Pages) {
     let page = |nth: usize, printed: Option<u32>| {
         Page::new(PageDraft {
             url: match nth {

@@ -53,3 +53,4 @@ mod tidy;
 mod timely;
 mod traces;
 mod turns;
+mod viewed;

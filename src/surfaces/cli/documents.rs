@@ -16,9 +16,9 @@ use super::{indexing, wait, with_app};
 use crate::app::{App, Filter, Found, Heard, Refreshed, check_row, reading};
 use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
-use crate::surfaces::folder::folder;
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::{counted, local};
+use crate::surfaces::folder::folder;
 
 /// `ibid read PATH…`. What could not be read is told on stderr. In JSON every document has its row,
 /// also one that could not be read, so the exit is 0 as long as any could; as text, where a missing

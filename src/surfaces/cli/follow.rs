@@ -398,12 +398,7 @@ pub(super) fn named_by(to: &Path) -> Option<Form> {
 ///
 /// # Errors
 /// `Internal` where it cannot be written down.
-pub(super) fn rendered(
-    report: &Report,
-    form: Form,
-    quotes: bool,
-    pages: &Pages,
-) -> Result<String> {
+pub(super) fn rendered(report: &Report, form: Form, quotes: bool, pages: &Pages) -> Result<String> {
     Ok(match form {
         Form::Md => markdown::report(report, quotes),
         Form::Html => html::whole(report, pages)?,

@@ -14,9 +14,9 @@ use crate::app::{App, Differences, Recording, Taken};
 use crate::config::{Loaded, Surroundings};
 use crate::domain::Question;
 use crate::error::{Error, Kind, Result};
-use crate::surfaces::folder::folder;
 use crate::surfaces::asked::{in_order, lang};
 use crate::surfaces::export::{Pages, passages};
+use crate::surfaces::folder::folder;
 
 /// `ibid export R -f recording`.
 pub(super) fn export(loaded: &Loaded, name: &str, to: Option<&Path>, console: Console) -> Done {

@@ -80,7 +80,10 @@ fn bundle(names: &[String], to: &Path, loaded: &Loaded, console: Console) -> Don
         put(&to.join("index.html"), &page(&Site::of(lines))?)?;
         put(&to.join("robots.txt"), ROBOTS)?;
         console.line(&to.join("index.html").display().to_string())?;
-        console.tell(&format!("wrote {}", export::markdown::counted(count as u64, "report")));
+        console.tell(&format!(
+            "wrote {}",
+            export::markdown::counted(count as u64, "report")
+        ));
         Ok(Exit::Delivered)
     })
 }

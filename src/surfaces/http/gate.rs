@@ -108,7 +108,9 @@ const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/llms.txt"];
 
 /// The same of what a browser needs before anybody has signed in.
 fn is_public(path: &str) -> bool {
-    PUBLIC.contains(&path) || path == "/login" || path.starts_with("/assets/")
+    PUBLIC.contains(&path)
+        || ["/login", "/favicon.ico"].contains(&path)
+        || path.starts_with("/assets/")
 }
 
 /// The name of the cookie that holds a session.

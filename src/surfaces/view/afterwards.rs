@@ -23,7 +23,13 @@ pub struct Claimed {
 
 impl Claimed {
     fn of(it: &Said) -> Claimed {
-        let quotes = it.quotes.iter().map(|it| (line(&it.quote), line(&it.source.title), target(&it.source.url)));
+        let quotes = it.quotes.iter().map(|it| {
+            (
+                line(&it.quote),
+                line(&it.source.title),
+                target(&it.source.url),
+            )
+        });
         Claimed {
             text: line(&it.text),
             quotes: quotes.collect(),
@@ -66,7 +72,11 @@ pub struct DiffPage {
 impl DiffPage {
     /// The page of these changes.
     pub fn of(shell: Shell, it: &Changes) -> DiffPage {
-        let works = |all: &[Named]| all.iter().map(|it| (line(&it.title), target(&it.url))).collect();
+        let works = |all: &[Named]| {
+            all.iter()
+                .map(|it| (line(&it.title), target(&it.url)))
+                .collect()
+        };
         DiffPage {
             shell,
             runs: (it.runs.before.to_string(), it.runs.after.to_string()),
@@ -74,14 +84,25 @@ impl DiffPage {
             questions: (line(&it.questions.before), line(&it.questions.after)),
             sum: sum(it),
             short: (!it.short.none()).then(|| (line(&it.short.before), line(&it.short.after))),
-            sure: (!it.confidence.none()).then(|| (it.confidence.before.word(), it.confidence.after.word())),
-            changed: it.changed.iter().map(|it| (Claimed::of(&it.before), Claimed::of(&it.after))).collect(),
+            sure: (!it.confidence.none())
+                .then(|| (it.confidence.before.word(), it.confidence.after.word())),
+            changed: it
+                .changed
+                .iter()
+                .map(|it| (Claimed::of(&it.before), Claimed::of(&it.after)))
+                .collect(),
             added: it.added.iter().map(Claimed::of).collect(),
             removed: it.removed.iter().map(Claimed::of).collect(),
             moved: it
                 .findings
                 .iter()
-                .map(|it| (line(&it.text), it.confidence.before.word(), it.confidence.after.word()))
+                .map(|it| {
+                    (
+                        line(&it.text),
+                        it.confidence.before.word(),
+                        it.confidence.after.word(),
+                    )
+                })
                 .collect(),
             gained: works(&it.sources_new),
             lost: works(&it.sources_lost),
@@ -151,7 +172,9 @@ impl CostsPage {
     pub fn of(shell: Shell, it: &Tally, rows: &[RunRow]) -> CostsPage {
         let mut days: BTreeMap<&str, (u32, f64, u64)> = BTreeMap::new();
         for row in rows {
-            let day = days.entry(row.started_at.get(..10).unwrap_or_default()).or_default();
+            let day = days
+                .entry(row.started_at.get(..10).unwrap_or_default())
+                .or_default();
             day.0 += 1;
             day.1 += row.usage.usd.unwrap_or(0.0);
             day.2 += row.usage.tokens_in + row.usage.tokens_out;
@@ -159,25 +182,57 @@ impl CostsPage {
         let skipped = days.len().saturating_sub(DAYS);
         let days: Vec<_> = days.into_iter().skip(skipped).collect();
         let most = days.iter().map(|it| it.1.0).max().unwrap_or(1).max(1);
-        let mut dear: Vec<&RunRow> = rows.iter().filter(|it| it.usage.usd.is_some_and(|it| it > 0.0)).collect();
-        dear.sort_by(|a, b| b.usage.usd.unwrap_or(0.0).total_cmp(&a.usage.usd.unwrap_or(0.0)));
-        let median = it.median_seconds().map_or_else(|| "–".to_owned(), |it| took((it * 1_000.0) as i64));
+        let mut dear: Vec<&RunRow> = rows
+            .iter()
+            .filter(|it| it.usage.usd.is_some_and(|it| it > 0.0))
+            .collect();
+        dear.sort_by(|a, b| {
+            b.usage
+                .usd
+                .unwrap_or(0.0)
+                .total_cmp(&a.usage.usd.unwrap_or(0.0))
+        });
+        let median = it
+            .median_seconds()
+            .map_or_else(|| "–".to_owned(), |it| took((it * 1_000.0) as i64));
         let unpriced = match it.unpriced {
             0 => String::new(),
             n => format!("and {n} of unknown price"),
         };
-        let judged = it.judged_means().map_or_else(String::new, |it| format!("judged {:.2} of 1 in the mean", it[2]));
+        let judged = it.judged_means().map_or_else(String::new, |it| {
+            format!("judged {:.2} of 1 in the mean", it[2])
+        });
         CostsPage {
             shell,
             figures: vec![
-                ("Runs", thousands(u64::from(it.runs)), format!("{} with a report", it.reports)),
+                (
+                    "Runs",
+                    thousands(u64::from(it.runs)),
+                    format!("{} with a report", it.reports),
+                ),
                 ("Spent on models", money(it.usd), unpriced),
-                ("Tokens", thousands(it.tokens), format!("{} calls", thousands(it.model_calls))),
-                ("Quotes verified", counted(it.quotes), "of all reports".to_owned()),
+                (
+                    "Tokens",
+                    thousands(it.tokens),
+                    format!("{} calls", thousands(it.model_calls)),
+                ),
+                (
+                    "Quotes verified",
+                    counted(it.quotes),
+                    "of all reports".to_owned(),
+                ),
                 ("Rated good", counted(it.rated_up), judged),
                 ("Time of a report", median, "median".to_owned()),
-                ("Searches and pages", thousands(it.calls), "of runs with a report".to_owned()),
-                ("Judging", money(it.judging_usd), format!("{} judged", it.judged)),
+                (
+                    "Searches and pages",
+                    thousands(it.calls),
+                    "of runs with a report".to_owned(),
+                ),
+                (
+                    "Judging",
+                    money(it.judging_usd),
+                    format!("{} judged", it.judged),
+                ),
             ],
             days: days
                 .into_iter()
@@ -195,7 +250,9 @@ impl CostsPage {
                 .map(|it| Aim {
                     name: it.name,
                     wanted: it.wanted,
-                    measured: it.measured.map_or_else(|| "–".to_owned(), |it| format!("{it:.2}")),
+                    measured: it
+                        .measured
+                        .map_or_else(|| "–".to_owned(), |it| format!("{it:.2}")),
                     of: thousands(it.of),
                     met: match it.met {
                         Some(true) => ("covered", "met"),
@@ -209,10 +266,19 @@ impl CostsPage {
                 .take(DEAREST)
                 .map(|it| {
                     let tokens = it.usage.tokens_in + it.usage.tokens_out;
-                    (it.run_id.to_string(), clip(&it.question, 120), money(it.usage.usd.unwrap_or(0.0)), thousands(tokens))
+                    (
+                        it.run_id.to_string(),
+                        clip(&it.question, 120),
+                        money(it.usage.usd.unwrap_or(0.0)),
+                        thousands(tokens),
+                    )
                 })
                 .collect(),
-            statuses: it.statuses.iter().map(|(name, n)| (name.replace('_', " "), *n)).collect(),
+            statuses: it
+                .statuses
+                .iter()
+                .map(|(name, n)| (name.replace('_', " "), *n))
+                .collect(),
         }
     }
 

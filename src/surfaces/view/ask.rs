@@ -57,7 +57,11 @@ impl Form {
             model: one("model"),
             usd: one("usd").trim_start_matches('$').to_owned(),
             minutes: one("minutes"),
-            folders: pairs.iter().filter(|it| it.0 == "folder").map(|it| it.1.clone()).collect(),
+            folders: pairs
+                .iter()
+                .filter(|it| it.0 == "folder")
+                .map(|it| it.1.clone())
+                .collect(),
             approve: !one("approve").is_empty(),
             clarify: !one("clarify").is_empty(),
             preview: one("do") == "plan",
@@ -71,7 +75,11 @@ impl Form {
             out.insert(name.to_owned(), value);
         };
         put("question", json!(self.question));
-        for (name, text) in [("mode", &self.mode), ("effort", &self.effort), ("model", &self.model)] {
+        for (name, text) in [
+            ("mode", &self.mode),
+            ("effort", &self.effort),
+            ("model", &self.model),
+        ] {
             if !text.is_empty() {
                 put(name, json!(text));
             }
@@ -94,7 +102,10 @@ impl Form {
         if !self.minutes.is_empty() {
             let seconds = self.minutes.parse::<f64>().map(|it| (it * 60.0).round());
             let seconds = seconds.ok().filter(|it| it.is_finite() && *it >= 1.0);
-            budget.insert("seconds".to_owned(), seconds.map_or_else(|| json!(self.minutes), |it| json!(it as u64)));
+            budget.insert(
+                "seconds".to_owned(),
+                seconds.map_or_else(|| json!(self.minutes), |it| json!(it as u64)),
+            );
         }
         if !budget.is_empty() {
             put("budget", budget.into());
@@ -126,7 +137,12 @@ impl Preview {
         let number = |name: &str| plan["estimate"][name].as_u64();
         let items = plan["plan"]["items"].as_array();
         let mut bounds = Vec::new();
-        for (name, key) in [("Rounds at most", "max_rounds"), ("Searches at most", "max_searches"), ("Pages at most", "max_pages"), ("Seconds at most", "max_seconds")] {
+        for (name, key) in [
+            ("Rounds at most", "max_rounds"),
+            ("Searches at most", "max_searches"),
+            ("Pages at most", "max_pages"),
+            ("Seconds at most", "max_seconds"),
+        ] {
             if let Some(n) = number(key) {
                 bounds.push((name, thousands(n)));
             }
@@ -136,16 +152,35 @@ impl Preview {
             "Price at most",
             match (plan["estimate"]["usd"].as_f64(), calls) {
                 (_, 0) => "$0: no model is asked".to_owned(),
-                (Some(usd), n) => format!("{} for {} model calls, {} tokens", money(usd), thousands(n), thousands(number("tokens").unwrap_or(0))),
-                (None, n) => format!("not known: the price of the model is not; {} calls, {} tokens", thousands(n), thousands(number("tokens").unwrap_or(0))),
+                (Some(usd), n) => format!(
+                    "{} for {} model calls, {} tokens",
+                    money(usd),
+                    thousands(n),
+                    thousands(number("tokens").unwrap_or(0))
+                ),
+                (None, n) => format!(
+                    "not known: the price of the model is not; {} calls, {} tokens",
+                    thousands(n),
+                    thousands(number("tokens").unwrap_or(0))
+                ),
             },
         ));
         Preview {
-            prose: plan["prose"].as_str().unwrap_or_default().split("\n\n").map(line).collect(),
+            prose: plan["prose"]
+                .as_str()
+                .unwrap_or_default()
+                .split("\n\n")
+                .map(line)
+                .collect(),
             items: items
                 .into_iter()
                 .flatten()
-                .map(|it| (line(it["asks"].as_str().unwrap_or_default()), line(it["query"].as_str().unwrap_or_default())))
+                .map(|it| {
+                    (
+                        line(it["asks"].as_str().unwrap_or_default()),
+                        line(it["query"].as_str().unwrap_or_default()),
+                    )
+                })
                 .collect(),
             bounds,
         }
@@ -172,11 +207,22 @@ pub struct New {
 
 impl New {
     fn modes(&self) -> [(&'static str, &'static str); 3] {
-        [("report", "a report"), ("answer", "one line"), ("evidence", "evidence without prose")]
+        [
+            ("report", "a report"),
+            ("answer", "one line"),
+            ("evidence", "evidence without prose"),
+        ]
     }
 
     fn efforts(&self) -> [(&'static str, &'static str); 6] {
-        [("", "as set"), ("quick", "quick"), ("standard", "standard"), ("deep", "deep"), ("max", "max"), ("auto", "by the question")]
+        [
+            ("", "as set"),
+            ("quick", "quick"),
+            ("standard", "standard"),
+            ("deep", "deep"),
+            ("max", "max"),
+            ("auto", "by the question"),
+        ]
     }
 
     fn places(&self) -> [(&'static str, &'static str); 5] {
@@ -191,7 +237,9 @@ mod tests {
     #[test]
     fn a_form_becomes_the_request_that_the_api_takes() {
         let pairs = |all: &[(&str, &str)]| -> Vec<(String, String)> {
-            all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect()
+            all.iter()
+                .map(|it| (it.0.to_owned(), it.1.to_owned()))
+                .collect()
         };
         let form = Form::of(&pairs(&[
             ("question", " Why? "),
@@ -213,7 +261,11 @@ mod tests {
                 "budget": {"usd": "0.50", "seconds": 150}, "plan": "require_approval",
             })
         );
-        let all = Form::of(&pairs(&[("question", "Why?"), ("folder", "/a"), ("minutes", "soon")]));
+        let all = Form::of(&pairs(&[
+            ("question", "Why?"),
+            ("folder", "/a"),
+            ("minutes", "soon"),
+        ]));
         assert_eq!(
             all.request(&["/a".to_owned()]),
             json!({"question": "Why?", "budget": {"seconds": "soon"}})

@@ -44,7 +44,9 @@ pub fn groups(events: &[Envelope], begun: &str) -> Vec<Group> {
             None => {
                 let words = phase(it.phase);
                 let mut chars = words.chars();
-                chars.next().map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + chars.as_str())
+                chars.next().map_or_else(String::new, |it| {
+                    it.to_uppercase().collect::<String>() + chars.as_str()
+                })
             }
         };
         match out.last_mut() {
@@ -80,29 +82,54 @@ fn words(it: &Event) -> Option<Words> {
         Event::RunCreated { .. } => plain("note", "start", "the question came in".to_owned()),
         Event::RunQueued { .. } => plain("note", "queue", "it waits for its turn".to_owned()),
         Event::RunStarted {} => plain("note", "start", "work began".to_owned()),
-        Event::RunResumed { after, .. } => plain("note", "start", format!("work goes on after event {after}")),
-        Event::RunFinishing { .. } => plain("note", "finish", "writing with what there is".to_owned()),
+        Event::RunResumed { after, .. } => {
+            plain("note", "start", format!("work goes on after event {after}"))
+        }
+        Event::RunFinishing { .. } => {
+            plain("note", "finish", "writing with what there is".to_owned())
+        }
         Event::RunCompleted { .. } => plain("good", "end", "completed".to_owned()),
         Event::RunFailed { reason, .. } => plain("bad", "failed", line(reason)),
         Event::RunCancelled {} => plain("bad", "end", "cancelled".to_owned()),
-        Event::ClarifyAsked { questions } => {
-            plain("note", "asks", questions.iter().map(|it| line(it)).collect::<Vec<_>>().join(" "))
-        }
-        Event::ClarifyAnswered { answers } => {
-            plain("note", "answer", format!("{} given", counted(answers.len() as u64, "answer")))
-        }
+        Event::ClarifyAsked { questions } => plain(
+            "note",
+            "asks",
+            questions
+                .iter()
+                .map(|it| line(it))
+                .collect::<Vec<_>>()
+                .join(" "),
+        ),
+        Event::ClarifyAnswered { answers } => plain(
+            "note",
+            "answer",
+            format!("{} given", counted(answers.len() as u64, "answer")),
+        ),
         Event::BriefReady { brief } => plain("note", "brief", clip(brief.asked(), 300)),
         Event::PlanProposed { plan } => plain(
             "note",
             "plan",
-            format!("{} to answer", counted(plan.items().len() as u64, "question")),
+            format!(
+                "{} to answer",
+                counted(plan.items().len() as u64, "question")
+            ),
         ),
-        Event::PlanWaiting { .. } => plain("note", "plan", "the plan waits for your word".to_owned()),
-        Event::PlanChanged { words } => plain("note", "plan", format!("to be changed: {}", clip(words, 300))),
-        Event::PlanApproved { by, .. } => plain("good", "plan", format!("gone by, as said by {}", line(by))),
-        Event::StrategyChosen { strategy, reason } => {
-            plain("note", "plan", format!("{}: {}", strategy.word(), line(reason)))
+        Event::PlanWaiting { .. } => {
+            plain("note", "plan", "the plan waits for your word".to_owned())
         }
+        Event::PlanChanged { words } => plain(
+            "note",
+            "plan",
+            format!("to be changed: {}", clip(words, 300)),
+        ),
+        Event::PlanApproved { by, .. } => {
+            plain("good", "plan", format!("gone by, as said by {}", line(by)))
+        }
+        Event::StrategyChosen { strategy, reason } => plain(
+            "note",
+            "plan",
+            format!("{}: {}", strategy.word(), line(reason)),
+        ),
         Event::KnownWeighed { sources, evidence } => plain(
             "read",
             "known",
@@ -114,12 +141,21 @@ fn words(it: &Event) -> Option<Words> {
         Event::WaveStarted { items, queries } => plain(
             "note",
             "round",
-            format!("{} open, {queries} queries", counted(items.len() as u64, "question")),
+            format!(
+                "{} open, {queries} queries",
+                counted(items.len() as u64, "question")
+            ),
         ),
-        Event::WaveFinished { new_evidence, new_sources } => plain(
+        Event::WaveFinished {
+            new_evidence,
+            new_sources,
+        } => plain(
             "note",
             "round",
-            format!("ended: {new_evidence} new passages from {}", counted(u64::from(*new_sources), "new source")),
+            format!(
+                "ended: {new_evidence} new passages from {}",
+                counted(u64::from(*new_sources), "new source")
+            ),
         ),
         Event::SearchCompleted {
             engine,
@@ -140,43 +176,107 @@ fn words(it: &Event) -> Option<Words> {
                 (Outcome::RateLimited, _) => "it said: later".to_owned(),
                 (Outcome::Error, why) => line(why.as_deref().unwrap_or("it failed")),
             };
-            plain(class, "search", format!("{}: “{}” — {came}", line(engine), clip(query, 160)))
+            plain(
+                class,
+                "search",
+                format!("{}: “{}” — {came}", line(engine), clip(query, 160)),
+            )
         }
-        Event::ReadCompleted { source, sentences, .. } => Some((
+        Event::ReadCompleted {
+            source, sentences, ..
+        } => Some((
             "read",
             "read",
-            format!("{} — {}", clip(&source.title, 160), counted(u64::from(*sentences), "sentence")),
+            format!(
+                "{} — {}",
+                clip(&source.title, 160),
+                counted(u64::from(*sentences), "sentence")
+            ),
             target(&source.url),
         )),
-        Event::ReadFailed { url, reason, message } => Some((
+        Event::ReadFailed {
+            url,
+            reason,
+            message,
+        } => Some((
             "bad",
             "not read",
-            format!("{} — {}: {}", clip(&local(url), 120), reason.word().replace('_', " "), clip(message, 160)),
+            format!(
+                "{} — {}: {}",
+                clip(&local(url), 120),
+                reason.word().replace('_', " "),
+                clip(message, 160)
+            ),
             target(url),
         )),
-        Event::DocumentFailed { path, reason, message, .. } => plain(
+        Event::DocumentFailed {
+            path,
+            reason,
+            message,
+            ..
+        } => plain(
             "bad",
             "not read",
-            format!("{} — {}: {}", clip(path, 120), reason.word().replace('_', " "), clip(message, 160)),
+            format!(
+                "{} — {}: {}",
+                clip(path, 120),
+                reason.word().replace('_', " "),
+                clip(message, 160)
+            ),
         ),
         Event::EvidenceAdded { evidence } => {
             let items: Vec<String> = evidence.items.iter().map(ToString::to_string).collect();
-            plain("found", "evidence", format!("{}: “{}”", items.join(", "), clip(evidence.passage.text().expose(), 240)))
+            plain(
+                "found",
+                "evidence",
+                format!(
+                    "{}: “{}”",
+                    items.join(", "),
+                    clip(evidence.passage.text().expose(), 240)
+                ),
+            )
         }
-        Event::GapFound { item, gap, .. } => plain("note", "gap", format!("{item}: {}", clip(gap, 200))),
-        Event::ConflictFound { conflict } => {
-            plain("warm", "conflict", format!("sources disagree on {}", clip(&conflict.about, 200)))
+        Event::GapFound { item, gap, .. } => {
+            plain("note", "gap", format!("{item}: {}", clip(gap, 200)))
         }
-        Event::LlmCompleted { role, model, step, ms, .. } => {
-            let ms = ms.map_or_else(String::new, |it| format!(", {}", super::words::took(i64::try_from(it).unwrap_or(i64::MAX))));
-            plain("model", "model", format!("{} for {} ({}){ms}", line(model), line(step), role.word()))
+        Event::ConflictFound { conflict } => plain(
+            "warm",
+            "conflict",
+            format!("sources disagree on {}", clip(&conflict.about, 200)),
+        ),
+        Event::LlmCompleted {
+            role,
+            model,
+            step,
+            ms,
+            ..
+        } => {
+            let ms = ms.map_or_else(String::new, |it| {
+                format!(
+                    ", {}",
+                    super::words::took(i64::try_from(it).unwrap_or(i64::MAX))
+                )
+            });
+            plain(
+                "model",
+                "model",
+                format!("{} for {} ({}){ms}", line(model), line(step), role.word()),
+            )
         }
-        Event::StepUnaided { step, reason, .. } => {
-            plain("bad", "model", format!("{} goes on without its model: {}", line(step), clip(reason, 200)))
-        }
+        Event::StepUnaided { step, reason, .. } => plain(
+            "bad",
+            "model",
+            format!(
+                "{} goes on without its model: {}",
+                line(step),
+                clip(reason, 200)
+            ),
+        ),
         Event::BudgetWarning { message } => plain("warm", "budget", line(message)),
         Event::ReportReady { report } => plain("good", "report", clip(&report.title, 160)),
-        Event::ReportJudged { judgement } => plain("note", "judged", format!("{:.2} of 1", judgement.composite)),
+        Event::ReportJudged { judgement } => {
+            plain("note", "judged", format!("{:.2} of 1", judgement.composite))
+        }
         Event::ReportRated { rating } => plain("note", "rated", rating.vote.word().to_owned()),
         Event::Log { message, .. } => plain("note", "note", line(message)),
         Event::IntakeDecided { .. }

@@ -81,7 +81,13 @@ pub struct EvidencePage {
 
 impl EvidencePage {
     /// The ledger of a run, of one `item` or all, from the piece `from` on.
-    pub fn of(shell: Shell, run: &Run, events: &[Envelope], item: Option<&str>, from: usize) -> EvidencePage {
+    pub fn of(
+        shell: Shell,
+        run: &Run,
+        events: &[Envelope],
+        item: Option<&str>,
+        from: usize,
+    ) -> EvidencePage {
         let works: BTreeMap<_, &Source> = run.sources.iter().map(|it| (it.id, it)).collect();
         let report = run.report.as_deref();
         let quotes = report.map(passages).unwrap_or_default();
@@ -92,19 +98,29 @@ impl EvidencePage {
                 _ => None,
             })
             .collect();
-        let speaks = |it: &Evidence| item.is_none_or(|item| it.items.iter().any(|it| it.to_string() == item));
+        let speaks = |it: &Evidence| {
+            item.is_none_or(|item| it.items.iter().any(|it| it.to_string() == item))
+        };
         let found: Vec<_> = all.iter().filter(|it| speaks(it.0)).collect();
         let total = found.len();
         let pieces = found.iter().skip(from).take(ROWS).map(|(it, agent)| {
             let work = works.get(&it.source);
             Piece {
                 id: it.id.to_string(),
-                items: it.items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+                items: it
+                    .items
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 words: line(it.passage.text().expose()),
                 title: work.map_or_else(|| it.source.to_string(), |it| clip(&it.title, 120)),
                 link: work.and_then(|it| target(&it.url)),
                 kind: work.map_or("", |it| kind_of(it.kind)),
-                date: work.and_then(|it| it.date.as_deref()).map(line).unwrap_or_default(),
+                date: work
+                    .and_then(|it| it.date.as_deref())
+                    .map(line)
+                    .unwrap_or_default(),
                 wave: it.wave,
                 agent: agent.map(line),
                 stance: match it.stance {
@@ -113,7 +129,10 @@ impl EvidencePage {
                     Stance::Neutral => "speaks of it",
                 },
                 score: (it.score.clamp(0.0, 1.0) * 100.0).round() as u32,
-                quote: quotes.iter().position(|known| *known.1 == it.passage).map(|at| at + 1),
+                quote: quotes
+                    .iter()
+                    .position(|known| *known.1 == it.passage)
+                    .map(|at| at + 1),
             }
         });
         let left: Vec<Left> = events
@@ -135,8 +154,16 @@ impl EvidencePage {
         let planned = run.plan.iter().flat_map(|it| it.items());
         let items = planned.map(|it| {
             let id = it.id;
-            let count = all.iter().filter(|piece| piece.0.items.contains(&id)).count();
-            (id.to_string(), line(&it.asks), count, item == Some(id.to_string().as_str()))
+            let count = all
+                .iter()
+                .filter(|piece| piece.0.items.contains(&id))
+                .count();
+            (
+                id.to_string(),
+                line(&it.asks),
+                count,
+                item == Some(id.to_string().as_str()),
+            )
         });
         let end = from + ROWS;
         EvidencePage {
@@ -217,7 +244,12 @@ pub struct SourcesPage {
 
 impl SourcesPage {
     /// The sources of a run.
-    pub fn of(shell: Shell, run: &Run, events: &[Envelope], traffic: &BTreeMap<String, Traffic>) -> SourcesPage {
+    pub fn of(
+        shell: Shell,
+        run: &Run,
+        events: &[Envelope],
+        traffic: &BTreeMap<String, Traffic>,
+    ) -> SourcesPage {
         let mut pieces: BTreeMap<_, usize> = BTreeMap::new();
         for it in events {
             if let Event::EvidenceAdded { evidence } = &it.event {
@@ -227,10 +259,15 @@ impl SourcesPage {
         let report = run.report.as_deref();
         let cited = |source: &Source| {
             let all = report.map(|it| it.sources.as_slice()).unwrap_or_default();
-            all.iter().position(|it| it.id == source.id).map(|at| at + 1)
+            all.iter()
+                .position(|it| it.id == source.id)
+                .map(|at| at + 1)
         };
         let of = |source: &Source| Document {
-            title: match report.zip(cited(source)).and_then(|(report, n)| Card::of(report, n)) {
+            title: match report
+                .zip(cited(source))
+                .and_then(|(report, n)| Card::of(report, n))
+            {
                 Some(card) => card.title,
                 None => clip(&source.title, 160),
             },
@@ -251,7 +288,11 @@ impl SourcesPage {
             place: String::new(),
             kind: "",
             class: "failed",
-            state: format!("{}: {}", reason.word().replace('_', " "), clip(message, 200)),
+            state: format!(
+                "{}: {}",
+                reason.word().replace('_', " "),
+                clip(message, 200)
+            ),
             sentences: String::new(),
             took: String::new(),
             evidence: 0,
@@ -262,17 +303,37 @@ impl SourcesPage {
         let mut seen: BTreeSet<_> = BTreeSet::new();
         for it in events {
             match &it.event {
-                Event::KnownWeighed { sources, .. } => all.extend(sources.iter().filter(|it| seen.insert(it.id)).map(of)),
-                Event::ReadCompleted { source, sentences, warnings, ms } if seen.insert(source.id) => all.push(Document {
+                Event::KnownWeighed { sources, .. } => {
+                    all.extend(sources.iter().filter(|it| seen.insert(it.id)).map(of))
+                }
+                Event::ReadCompleted {
+                    source,
+                    sentences,
+                    warnings,
+                    ms,
+                } if seen.insert(source.id) => all.push(Document {
                     class: "read",
                     state: "read".to_owned(),
                     sentences: thousands(u64::from(*sentences)),
                     took: took(i64::try_from(*ms).unwrap_or(i64::MAX)),
-                    warnings: warnings.iter().map(|it| line(it)).collect::<Vec<_>>().join("; "),
+                    warnings: warnings
+                        .iter()
+                        .map(|it| line(it))
+                        .collect::<Vec<_>>()
+                        .join("; "),
                     ..of(source)
                 }),
-                Event::ReadFailed { url, reason, message } => all.push(failed(url, *reason, message)),
-                Event::DocumentFailed { path, reason, message, .. } => all.push(failed(path, *reason, message)),
+                Event::ReadFailed {
+                    url,
+                    reason,
+                    message,
+                } => all.push(failed(url, *reason, message)),
+                Event::DocumentFailed {
+                    path,
+                    reason,
+                    message,
+                    ..
+                } => all.push(failed(path, *reason, message)),
                 _ => {}
             }
         }
@@ -284,7 +345,11 @@ impl SourcesPage {
                 .iter()
                 .map(|(name, it)| Host {
                     name: line(name),
-                    figures: [thousands(it.requests), thousands(it.sent), thousands(it.received)],
+                    figures: [
+                        thousands(it.requests),
+                        thousands(it.sent),
+                        thousands(it.received),
+                    ],
                 })
                 .collect(),
             documents: {

@@ -47,7 +47,9 @@ impl Head {
             here,
             report: run.report.is_some(),
             ended: run.status.ended(),
-            follows: question.and_then(|it| it.follows.as_ref()).map(|it| it.run.to_string()),
+            follows: question
+                .and_then(|it| it.follows.as_ref())
+                .map(|it| it.run.to_string()),
         }
     }
 
@@ -62,7 +64,9 @@ impl Head {
             ("timeline", "Timeline", at("/timeline")),
             ("trace", "Trace", at("/trace")),
         ];
-        all.into_iter().filter(|it| it.0 != "report" || self.report).collect()
+        all.into_iter()
+            .filter(|it| it.0 != "report" || self.report)
+            .collect()
     }
 }
 
@@ -174,12 +178,25 @@ pub struct State {
 
 impl State {
     /// Where `run` stands, as `events` tell up to event `before`, where that is given. `plan` is the plan in words, where there is one.
-    pub fn of(run: &Run, events: &[Envelope], before: Option<u64>, plan: Option<String>, now: Timestamp) -> State {
+    pub fn of(
+        run: &Run,
+        events: &[Envelope],
+        before: Option<u64>,
+        plan: Option<String>,
+        now: Timestamp,
+    ) -> State {
         let begun = run.started_at.clone().unwrap_or_default();
-        let upto = before.map_or(events.len(), |seq| events.partition_point(|it| it.seq < seq));
+        let upto = before.map_or(events.len(), |seq| {
+            events.partition_point(|it| it.seq < seq)
+        });
         let first = shown_from(&events[..upto]);
         let rows = rows(run);
-        let rounds = rows.iter().map(|it| it.by_wave.len() as u32).max().unwrap_or(0).max(run.wave);
+        let rounds = rows
+            .iter()
+            .map(|it| it.by_wave.len() as u32)
+            .max()
+            .unwrap_or(0)
+            .max(run.wave);
         State {
             head: Head::of(run, "live"),
             meters: meters(run, now),
@@ -187,15 +204,24 @@ impl State {
             rounds,
             questions: rows.iter().map(|it| question(it, rounds)).collect(),
             agents: agents(events, &begun),
-            earlier: (first > 0).then(|| events.get(first)).flatten().map(|it| format!("/r/{}?before={}#feed", run.id, it.seq)),
+            earlier: (first > 0)
+                .then(|| events.get(first))
+                .flatten()
+                .map(|it| format!("/r/{}?before={}#feed", run.id, it.seq)),
             feed: feed::groups(&events[first..upto], &begun),
             waits: match (run.awaiting_clarification, run.awaiting_approval) {
                 (true, _) => Some(Waits::Answers(run.asks.iter().map(|it| line(it)).collect())),
                 (_, true) => Some(Waits::Approval(plan.unwrap_or_default())),
                 _ => None,
             },
-            fault: run.error.as_deref().map(|it| (line(it), run.hint.as_deref().map(line))),
-            stopped: run.stop_reason.filter(|_| run.report.is_some()).map(stopped),
+            fault: run
+                .error
+                .as_deref()
+                .map(|it| (line(it), run.hint.as_deref().map(line))),
+            stopped: run
+                .stop_reason
+                .filter(|_| run.report.is_some())
+                .map(stopped),
             summary: summary(run),
             finishing: run.stop_reason == Some(StopReason::UserFinish),
             seq: run.seq,
@@ -225,7 +251,9 @@ fn rows(run: &Run) -> Vec<CoverageRow> {
         return run.coverage.clone();
     }
     let planned = run.plan.iter().flat_map(|it| it.items());
-    planned.map(|it| CoverageRow::open(it.id, it.asks.clone())).collect()
+    planned
+        .map(|it| CoverageRow::open(it.id, it.asks.clone()))
+        .collect()
 }
 
 fn question(it: &CoverageRow, rounds: u32) -> Question {
@@ -266,14 +294,19 @@ pub fn covered(it: Coverage) -> (&'static str, &'static str) {
 }
 
 fn meters(run: &Run, now: Timestamp) -> Vec<Meter> {
-    let budget = run.question.as_ref().map(|it| it.budget).unwrap_or_default();
+    let budget = run
+        .question
+        .as_ref()
+        .map(|it| it.budget)
+        .unwrap_or_default();
     let begun = run.started_at.clone().unwrap_or_default();
     let until = match run.status.ended() {
         true => run.updated_at.clone().unwrap_or_default(),
         false => now.to_string(),
     };
     let ms = between(&begun, &until).unwrap_or_default();
-    let share = |used: f64, most: f64| (most > 0.0).then(|| (used / most * 100.0).clamp(0.0, 100.0) as u32);
+    let share =
+        |used: f64, most: f64| (most > 0.0).then(|| (used / most * 100.0).clamp(0.0, 100.0) as u32);
     let usage = &run.usage;
     let seconds = budget.seconds;
     let searched = u64::from(run.searches).max(usage.searches);
@@ -283,14 +316,23 @@ fn meters(run: &Run, now: Timestamp) -> Vec<Meter> {
         Meter {
             name: "Time",
             value: took(ms),
-            more: seconds.map_or_else(String::new, |it| format!("of {}", took(i64::try_from(it).unwrap_or(i64::MAX).saturating_mul(1_000)))),
+            more: seconds.map_or_else(String::new, |it| {
+                format!(
+                    "of {}",
+                    took(i64::try_from(it).unwrap_or(i64::MAX).saturating_mul(1_000))
+                )
+            }),
             share: seconds.and_then(|it| share(ms as f64 / 1_000.0, it as f64)),
         },
         Meter {
             name: "Cost",
             value: cost(usage),
-            more: budget.usd.map_or_else(String::new, |it| format!("of {}", money(it))),
-            share: budget.usd.and_then(|it| share(usage.usd.unwrap_or(0.0), it)),
+            more: budget
+                .usd
+                .map_or_else(String::new, |it| format!("of {}", money(it))),
+            share: budget
+                .usd
+                .and_then(|it| share(usage.usd.unwrap_or(0.0), it)),
         },
         Meter {
             name: "Tokens",
@@ -304,17 +346,25 @@ fn meters(run: &Run, now: Timestamp) -> Vec<Meter> {
         Meter {
             name: "Searches",
             value: thousands(searched),
-            more: budget.searches.map_or_else(String::new, |it| format!("of {it}")),
-            share: budget.searches.and_then(|it| share(searched as f64, it as f64)),
+            more: budget
+                .searches
+                .map_or_else(String::new, |it| format!("of {it}")),
+            share: budget
+                .searches
+                .and_then(|it| share(searched as f64, it as f64)),
         },
         Meter {
             name: "Pages read",
             value: thousands(u64::from(run.pages)),
             more: match run.failed_pages {
-                0 => budget.pages.map_or_else(String::new, |it| format!("of {it}")),
+                0 => budget
+                    .pages
+                    .map_or_else(String::new, |it| format!("of {it}")),
                 n => format!("{n} not readable"),
             },
-            share: budget.pages.and_then(|it| share(f64::from(run.pages), it as f64)),
+            share: budget
+                .pages
+                .and_then(|it| share(f64::from(run.pages), it as f64)),
         },
         Meter {
             name: "Evidence",
@@ -348,7 +398,10 @@ fn way(run: &Run) -> Vec<Stop> {
         std::cmp::Ordering::Equal => "now",
         std::cmp::Ordering::Greater => "next",
     };
-    let stop = |name: &str, when| Stop { name: name.to_owned(), when };
+    let stop = |name: &str, when| Stop {
+        name: name.to_owned(),
+        when,
+    };
     let mut out = vec![stop("Question", when(0)), stop("Plan", when(1))];
     let rounds = run.wave.max(1);
     for round in 1..=rounds {
@@ -360,7 +413,11 @@ fn way(run: &Run) -> Vec<Stop> {
             },
         });
     }
-    out.extend([stop("Writing", when(3)), stop("Checking", when(4)), stop("Report", if reached == 5 { "past" } else { "next" })]);
+    out.extend([
+        stop("Writing", when(3)),
+        stop("Checking", when(4)),
+        stop("Report", if reached == 5 { "past" } else { "next" }),
+    ]);
     out
 }
 
@@ -375,11 +432,17 @@ fn agents(events: &[Envelope], begun: &str) -> Vec<Agent> {
         let at = match out.iter().position(|known| known.name == name) {
             Some(at) => at,
             None => {
-                out.push(Agent { name, evidence: 0, lines: Vec::new() });
+                out.push(Agent {
+                    name,
+                    evidence: 0,
+                    lines: Vec::new(),
+                });
                 out.len() - 1
             }
         };
-        let Some(agent) = out.get_mut(at) else { continue };
+        let Some(agent) = out.get_mut(at) else {
+            continue;
+        };
         if matches!(it.event, crate::record::Event::EvidenceAdded { .. }) {
             agent.evidence += 1;
         }

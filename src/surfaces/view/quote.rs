@@ -71,7 +71,13 @@ pub struct QuotePage {
 
 impl QuotePage {
     /// The `k`-th quote of a report, from 1; `None` where there is none.
-    pub fn of(shell: Shell, head: Head, report: &Report, pages: &Pages, k: usize) -> Option<QuotePage> {
+    pub fn of(
+        shell: Shell,
+        head: Head,
+        report: &Report,
+        pages: &Pages,
+        k: usize,
+    ) -> Option<QuotePage> {
         let all = passages(report);
         let (n, passage) = *all.get(k.checked_sub(1)?)?;
         let work = source(report, n)?;
@@ -130,7 +136,10 @@ impl QuotePage {
 fn checks(passage: &Passage, page: Option<&Page>, said: &[Said]) -> Vec<(Option<bool>, String)> {
     let numbers = said.iter().all(|it| it.numbers);
     let mut out = match page {
-        None => vec![(None, "The stored page is no longer kept, so that its words cannot be looked up.".to_owned())],
+        None => vec![(
+            None,
+            "The stored page is no longer kept, so that its words cannot be looked up.".to_owned(),
+        )],
         Some(page) => {
             let at = passage.code_points(page);
             vec![

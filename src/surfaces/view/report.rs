@@ -6,11 +6,7 @@ use super::live::Head;
 use crate::surfaces::export::html::Body;
 
 /// Forms of a report that are given out: ending, name.
-pub const FORMS: [(&str, &str); 3] = [
-    ("md", "Markdown"),
-    ("html", "HTML"),
-    ("json", "JSON"),
-];
+pub const FORMS: [(&str, &str); 3] = [("md", "Markdown"), ("html", "HTML"), ("json", "JSON")];
 
 /// The page.
 #[derive(Template)]

@@ -46,7 +46,9 @@ impl FaultPage {
             _ => "Something went wrong here",
         };
         let mut chars = message.chars();
-        let message = chars.next().map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + chars.as_str());
+        let message = chars.next().map_or_else(String::new, |it| {
+            it.to_uppercase().collect::<String>() + chars.as_str()
+        });
         FaultPage {
             shell: shell.titled(title).narrow(),
             status,

@@ -113,16 +113,26 @@ impl TimelinePage {
     /// The timeline of a run.
     pub fn of(shell: Shell, run: &Run, events: &[Envelope]) -> TimelinePage {
         let begun = run.started_at.clone().unwrap_or_default();
-        let whole = between(&begun, run.updated_at.as_deref().unwrap_or(&begun)).unwrap_or_default().max(1);
+        let whole = between(&begun, run.updated_at.as_deref().unwrap_or(&begun))
+            .unwrap_or_default()
+            .max(1);
         let mut calls = calls(events, &begun);
         let total = calls.len();
         let chain = chain(&calls);
-        let mut all: Vec<(Call, bool)> = calls.drain(..).enumerate().map(|(at, it)| (it, chain.contains(&at))).collect();
+        let mut all: Vec<(Call, bool)> = calls
+            .drain(..)
+            .enumerate()
+            .map(|(at, it)| (it, chain.contains(&at)))
+            .collect();
         // The chain is kept whole; of the others the longest are drawn.
         all.sort_by_key(|(it, critical)| (!critical, it.from - it.to));
         all.truncate(DRAWN);
         all.sort_by_key(|(it, _)| (it.from, it.to));
-        let waited: i64 = all.iter().filter(|it| it.1).map(|it| it.0.to - it.0.from).sum();
+        let waited: i64 = all
+            .iter()
+            .filter(|it| it.1)
+            .map(|it| it.0.to - it.0.from)
+            .sum();
         let (bars, lanes, high) = drawn(&all, whole);
         TimelinePage {
             head: Head::of(run, "timeline"),
@@ -156,14 +166,28 @@ fn calls(events: &[Envelope], begun: &str) -> Vec<Call> {
     let mut out = Vec::new();
     for it in events {
         let (kind, plural, ms, text) = match &it.event {
-            Event::SearchCompleted { engine, query, ms, .. } => {
-                ("search", "Searches", *ms, format!("{}: {}", line(engine), clip(query, 120)))
+            Event::SearchCompleted {
+                engine, query, ms, ..
+            } => (
+                "search",
+                "Searches",
+                *ms,
+                format!("{}: {}", line(engine), clip(query, 120)),
+            ),
+            Event::ReadCompleted { source, ms, .. } => {
+                ("read", "Pages", *ms, clip(&source.title, 120))
             }
-            Event::ReadCompleted { source, ms, .. } => ("read", "Pages", *ms, clip(&source.title, 120)),
-            Event::ReadFailed { url, .. } => ("read", "Pages", 0, format!("not read: {}", leaf(url))),
-            Event::LlmCompleted { model, step, ms, .. } => {
-                ("model", "Models", ms.unwrap_or(0), format!("{} for {}", line(model), line(step)))
+            Event::ReadFailed { url, .. } => {
+                ("read", "Pages", 0, format!("not read: {}", leaf(url)))
             }
+            Event::LlmCompleted {
+                model, step, ms, ..
+            } => (
+                "model",
+                "Models",
+                ms.unwrap_or(0),
+                format!("{} for {}", line(model), line(step)),
+            ),
             _ => continue,
         };
         let to = between(begun, &it.ts).unwrap_or_default();
@@ -238,10 +262,13 @@ fn drawn(all: &[(Call, bool)], whole: i64) -> (Vec<Bar>, Vec<Lane>, i64) {
 }
 
 fn ticks(whole: i64) -> Vec<Tick> {
-    let step = [10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000]
-        .into_iter()
-        .find(|it| whole / it <= 8)
-        .unwrap_or(whole / 6 + 1);
+    let step = [
+        10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
+        600_000,
+    ]
+    .into_iter()
+    .find(|it| whole / it <= 8)
+    .unwrap_or(whole / 6 + 1);
     (0..=whole / step)
         .map(|nth| Tick {
             x: LEFT + (RIGHT - LEFT).saturating_mul(nth * step) / whole,
@@ -288,7 +315,13 @@ mod tests {
 
     #[test]
     fn the_chain_is_what_had_to_be_waited_for() {
-        let all = [call(0, 10), call(0, 30), call(12, 20), call(31, 40), call(35, 60)];
+        let all = [
+            call(0, 10),
+            call(0, 30),
+            call(12, 20),
+            call(31, 40),
+            call(35, 60),
+        ];
         // The last to end began after the second had ended, not after the one before it.
         assert_eq!(chain(&all), [4, 1]);
         assert!(chain(&[]).is_empty());
@@ -296,7 +329,10 @@ mod tests {
 
     #[test]
     fn calls_at_one_time_stand_below_one_another() {
-        let all: Vec<(Call, bool)> = [call(0, 50), call(10, 60), call(61, 90)].into_iter().map(|it| (it, false)).collect();
+        let all: Vec<(Call, bool)> = [call(0, 50), call(10, 60), call(61, 90)]
+            .into_iter()
+            .map(|it| (it, false))
+            .collect();
         let (bars, lanes, _) = drawn(&all, 100);
         assert_eq!(lanes.len(), 1);
         assert_eq!(bars[0].y, bars[2].y);

@@ -41,14 +41,23 @@ impl Call {
         Call {
             n,
             door: shown(&it.door),
-            asked: clip(&said(&it.asked), 160),
+            asked: match clip(&said(&it.asked), 160) {
+                text if text.is_empty() => "(nothing)".to_owned(),
+                text => text,
+            },
             class,
             state,
             tokens: match (count("input"), count("output")) {
                 (None, None) => String::new(),
-                (a, b) => format!("{} → {}", thousands(a.unwrap_or(0)), thousands(b.unwrap_or(0))),
+                (a, b) => format!(
+                    "{} → {}",
+                    thousands(a.unwrap_or(0)),
+                    thousands(b.unwrap_or(0))
+                ),
             },
-            cost: cost(it).filter(|it| *it > 0.0).map_or_else(String::new, money),
+            cost: cost(it)
+                .filter(|it| *it > 0.0)
+                .map_or_else(String::new, money),
         }
     }
 }
@@ -78,7 +87,12 @@ fn cost(it: &Step) -> Option<f64> {
 /// What is asked, in words: the query, the address, the last message of a prompt.
 fn said(asked: &Value) -> String {
     let last = asked["messages"].as_array().and_then(|it| it.last());
-    let text = [&asked["text"], &asked["url"], last.map_or(&Value::Null, |it| &it["text"]), asked];
+    let text = [
+        &asked["text"],
+        &asked["url"],
+        last.map_or(&Value::Null, |it| &it["text"]),
+        asked,
+    ];
     let found = text.iter().find_map(|it| it.as_str());
     found.map_or_else(|| asked.to_string(), str::to_owned)
 }
@@ -106,7 +120,13 @@ impl TracePage {
         TracePage {
             shell,
             head: Head::of(run, "trace"),
-            calls: steps.iter().enumerate().skip(from).take(ROWS).map(|(at, it)| Call::of(at + 1, it)).collect(),
+            calls: steps
+                .iter()
+                .enumerate()
+                .skip(from)
+                .take(ROWS)
+                .map(|(at, it)| Call::of(at + 1, it))
+                .collect(),
             total: steps.len(),
             more: (end < steps.len()).then(|| format!("/r/{}/trace?from={end}", run.id)),
         }
@@ -169,7 +189,10 @@ impl StepPage {
         let it = steps.get(n.checked_sub(1)?)?;
         let answer = answer(it);
         let mut facts = vec![("Door", shown(&it.door)), ("State", state(it).1.to_owned())];
-        let times = steps.iter().filter(|other| other.door == it.door && other.asked == it.asked).count();
+        let times = steps
+            .iter()
+            .filter(|other| other.door == it.door && other.asked == it.asked)
+            .count();
         facts.push((
             "Asked",
             match times {
@@ -238,7 +261,11 @@ fn asked(it: &Value) -> Vec<Text> {
     let Some(messages) = it["messages"].as_array() else {
         return vec![Text::json("Request", it)];
     };
-    let mut out: Vec<Text> = it["system"].as_str().map(|it| Text::of("System", it)).into_iter().collect();
+    let mut out: Vec<Text> = it["system"]
+        .as_str()
+        .map(|it| Text::of("System", it))
+        .into_iter()
+        .collect();
     for message in messages {
         let who = match message["role"].as_str() {
             Some("assistant") => "Model",

@@ -93,7 +93,10 @@ pub enum ViewAction {
 impl Viewing {
     /// The settings that its flags set.
     pub fn flags(&self) -> Vec<Flag> {
-        let addr = self.addr.clone().unwrap_or_else(|| "127.0.0.1:0".to_owned());
+        let addr = self
+            .addr
+            .clone()
+            .unwrap_or_else(|| "127.0.0.1:0".to_owned());
         vec![Flag {
             name: "serve.addr",
             flag: "--addr",

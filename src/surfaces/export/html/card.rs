@@ -57,12 +57,15 @@ pub fn kind_of(it: SourceKind) -> &'static str {
 
 /// Where and when a work appeared.
 pub(super) fn about(it: &Source) -> String {
-    let parts: Vec<String> = [it.work.venue.as_ref().or(it.site.as_ref()), it.date.as_ref()]
-        .into_iter()
-        .flatten()
-        .map(|it| line(it))
-        .filter(|it| !it.is_empty())
-        .collect();
+    let parts: Vec<String> = [
+        it.work.venue.as_ref().or(it.site.as_ref()),
+        it.date.as_ref(),
+    ]
+    .into_iter()
+    .flatten()
+    .map(|it| line(it))
+    .filter(|it| !it.is_empty())
+    .collect();
     parts.join(", ")
 }
 
@@ -90,7 +93,10 @@ impl Card {
         let newer = it.trust.as_ref().and_then(|it| it.replaced_by);
         let notes: Vec<String> = [
             newer.map(|newer| replaced(report, newer)),
-            it.work.retracted.as_deref().map(|it| format!("taken back: {}", line(it))),
+            it.work
+                .retracted
+                .as_deref()
+                .map(|it| format!("taken back: {}", line(it))),
         ]
         .into_iter()
         .flatten()
@@ -99,7 +105,10 @@ impl Card {
         Some(Card {
             n,
             title: named(it),
-            letter: bare.chars().find(|it| it.is_alphanumeric()).map_or_else(|| "·".to_owned(), |it| it.to_uppercase().to_string()),
+            letter: bare
+                .chars()
+                .find(|it| it.is_alphanumeric())
+                .map_or_else(|| "·".to_owned(), |it| it.to_uppercase().to_string()),
             author: it.author.as_deref().map(line).filter(|it| !it.is_empty()),
             about: about(it),
             class,
@@ -108,7 +117,10 @@ impl Card {
             host,
             link,
             ids: line(&ids(it)),
-            trust: it.trust.as_ref().map(|it| (it.score.clamp(0.0, 1.0) * 100.0).round() as u32),
+            trust: it
+                .trust
+                .as_ref()
+                .map(|it| (it.score.clamp(0.0, 1.0) * 100.0).round() as u32),
             used: used(report, n),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             coins: coins(it),
@@ -125,7 +137,8 @@ fn used(report: &Report, n: usize) -> usize {
 /// The work as an OpenURL context object (Z39.88-2004), which reference managers find on a page in the title of a
 /// `span` of class `Z3988`. Source: <https://en.wikipedia.org/wiki/COinS>.
 fn coins(it: &Source) -> String {
-    let scholarly = matches!(it.kind, SourceKind::Pubmed | SourceKind::Scholar) || it.work.doi.is_some();
+    let scholarly =
+        matches!(it.kind, SourceKind::Pubmed | SourceKind::Scholar) || it.work.doi.is_some();
     let mut out = url::form_urlencoded::Serializer::new(String::new());
     out.append_pair("ctx_ver", "Z39.88-2004");
     match scholarly {
@@ -172,7 +185,14 @@ fn coins(it: &Source) -> String {
         out.append_pair("rft_id", &format!("info:pmid/{pmid}"));
     }
     if let Some(url) = target(&it.url) {
-        out.append_pair(if scholarly { "rft_id" } else { "rft.identifier" }, &url);
+        out.append_pair(
+            if scholarly {
+                "rft_id"
+            } else {
+                "rft.identifier"
+            },
+            &url,
+        );
     }
     out.finish()
 }

@@ -2,6 +2,7 @@
 //!
 //! [`Body`] holds the report as it is shown; the templates escape every word of it. [`whole()`] makes the one file.
 mod card;
+mod parts;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -10,172 +11,16 @@ use super::escape::{line, target};
 use super::framing;
 use super::markdown::{checks, counted, file_name, local, plural, stopped};
 use super::{Pages, escape, evidence, passages};
-use crate::domain::{
-    Citation, Claim, Conflict, ConfidenceMark, Mode, Passage, Report, Source,
-};
+use crate::domain::{Citation, Claim, ConfidenceMark, Conflict, Mode, Passage, Report, Source};
 
 pub use card::{Card, kind_of, leaf};
+pub use parts::{
+    Chip, Dispute, Entry, Found, Group, Part, Quote, Row, Sentence, SideShown, Sure, Taken, Topic,
+};
 pub use whole::{FRAME, policy, whole};
 
 /// The stylesheet of every page.
 pub const STYLE: &str = include_str!("style.css");
-
-/// A heading of the report, as its table of contents names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its anchor.
-    pub id: String,
-    /// Its words.
-    pub title: String,
-}
-
-/// A number in the text, which opens its quote.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chip {
-    /// The number of the work, with a letter where the same sentence cites it again: `3`, `3b`.
-    pub shown: String,
-    /// Which quote, from 1.
-    pub quote: usize,
-    /// Whose, for who cannot see where it stands.
-    pub whose: String,
-}
-
-/// A sentence of the report with its numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sentence {
-    /// `c1`, `c2`, …
-    pub id: String,
-    /// The words.
-    pub text: String,
-    /// What it rests on.
-    pub chips: Vec<Chip>,
-}
-
-/// How sure something is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sure {
-    /// Four dots, filled from the left.
-    pub dots: &'static str,
-    /// The word.
-    pub word: &'static str,
-    /// By which rules.
-    pub why: String,
-}
-
-/// A key finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// What was found.
-    pub said: Sentence,
-    /// How sure.
-    pub sure: Sure,
-}
-
-/// Key findings of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
-    /// What stands above them, where there are several kinds.
-    pub heading: Option<&'static str>,
-    /// They themselves.
-    pub findings: Vec<Found>,
-}
-
-/// A section.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    /// Its anchor.
-    pub id: String,
-    /// Its heading, numbered.
-    pub title: String,
-    /// Its paragraphs.
-    pub paragraphs: Vec<Vec<Sentence>>,
-}
-
-/// One side of a disagreement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SideShown {
-    /// What it says.
-    pub says: String,
-    /// In which words.
-    pub said: Sentence,
-    /// Its weight in hundredths.
-    pub weight: u32,
-}
-
-/// A disagreement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dispute {
-    /// On what.
-    pub about: String,
-    /// Who says what.
-    pub sides: Vec<SideShown>,
-    /// A likely reason.
-    pub likely: Option<String>,
-}
-
-/// A row of the evidence table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// The claim.
-    pub claim: String,
-    /// The quotes, where they are not the claim word for word.
-    pub quotes: Vec<String>,
-    /// The works: number and title.
-    pub works: Vec<(u32, String)>,
-    /// How sure.
-    pub sure: Sure,
-}
-
-/// The exact words behind a number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quote {
-    /// Which, from 1.
-    pub k: usize,
-    /// The number of its work.
-    pub n: u32,
-    /// The words.
-    pub words: String,
-    /// Its work.
-    pub title: String,
-    /// Where and when that appeared.
-    pub about: String,
-    /// What kind of source it is.
-    pub kind: &'static str,
-    /// Where in the work: `p. 4`, a heading.
-    pub place: String,
-    /// The page of the web at these words.
-    pub live: Option<String>,
-    /// The stored page at these words, where it is served.
-    pub stored: Option<String>,
-    /// Whether code found the words at their place; `None` where the page is gone.
-    pub holds: Option<bool>,
-}
-
-/// What was found in one source, without prose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
-    /// Its title.
-    pub title: String,
-    /// Its address, where it is one of the web.
-    pub link: Option<String>,
-    /// Where it is, for people.
-    pub place: String,
-    /// The words.
-    pub pieces: Vec<String>,
-    /// How well they speak to the question, in hundredths.
-    pub score: u32,
-}
-
-/// A topic and how far it is covered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Topic {
-    /// What it asks.
-    pub text: String,
-    /// `satisfied`, `partial`, `unsatisfied`.
-    pub word: &'static str,
-    /// What is missing.
-    pub gap: Option<String>,
-}
 
 /// A report as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,7 +95,16 @@ impl Body {
             places: all
                 .iter()
                 .enumerate()
-                .map(|(at, known)| ((known.1.page().as_str(), known.1.bytes().start, known.1.bytes().end), at + 1))
+                .map(|(at, known)| {
+                    (
+                        (
+                            known.1.page().as_str(),
+                            known.1.bytes().start,
+                            known.1.bytes().end,
+                        ),
+                        at + 1,
+                    )
+                })
                 .collect(),
         };
         let is_report = it.mode == Mode::Report;
@@ -271,7 +125,9 @@ impl Body {
         let removed = u64::from(it.checks.removed);
         let cards: Vec<Card> = match it.unlisted {
             true => Vec::new(),
-            false => (1..=it.sources.len()).filter_map(|n| Card::of(it, n)).collect(),
+            false => (1..=it.sources.len())
+                .filter_map(|n| Card::of(it, n))
+                .collect(),
         };
         let mut body = Body {
             run: it.run.to_string(),
@@ -279,11 +135,15 @@ impl Body {
             title: line(&it.title),
             question: line(&it.question),
             about: format!("{} · {} effort", it.date, it.depth),
-            answer: it.answer.as_ref().filter(|_| it.mode == Mode::Answer).map(|answer| Sentence {
-                id: "answer".to_owned(),
-                text: line(&answer.text),
-                chips: marks.chips(&answer.citations),
-            }),
+            answer: it
+                .answer
+                .as_ref()
+                .filter(|_| it.mode == Mode::Answer)
+                .map(|answer| Sentence {
+                    id: "answer".to_owned(),
+                    text: line(&answer.text),
+                    chips: marks.chips(&answer.citations),
+                }),
             is_report,
             short: it.short.iter().map(|it| marks.sentence(it)).collect(),
             sure: sure(&it.confidence),
@@ -329,9 +189,21 @@ impl Body {
             conclusion: framing::conclusion(it),
             method: method(it),
             checks: vec![
-                ("quotes verified", it.checks.quotes.held, it.checks.quotes.total),
-                ("claims cited", it.checks.claims.held, it.checks.claims.total),
-                ("numbers matched", it.checks.numbers.held, it.checks.numbers.total),
+                (
+                    "quotes verified",
+                    it.checks.quotes.held,
+                    it.checks.quotes.total,
+                ),
+                (
+                    "claims cited",
+                    it.checks.claims.held,
+                    it.checks.claims.total,
+                ),
+                (
+                    "numbers matched",
+                    it.checks.numbers.held,
+                    it.checks.numbers.total,
+                ),
             ],
             checks_line: checks(it),
             kinds: kinds(&cards),
@@ -538,7 +410,10 @@ pub fn source(report: &Report, n: u32) -> Option<&Source> {
 pub fn live(source: &Source, passage: &Passage) -> Option<String> {
     let url = target(&source.url)?;
     let joint = if url.contains('#') { "" } else { "#" };
-    Some(format!("{url}{joint}{}", escape::fragment(passage.text().expose())))
+    Some(format!(
+        "{url}{joint}{}",
+        escape::fragment(passage.text().expose())
+    ))
 }
 
 /// Where in its work a passage stands: `p. 4`, under which heading.
@@ -571,7 +446,9 @@ fn quote(
         kind: card::kind(source.kind).1,
         place: place(passage, pages),
         live: live(source, passage),
-        stored: stored.filter(|_| page.is_some()).map(|it| format!("{it}{k}#quote")),
+        stored: stored
+            .filter(|_| page.is_some())
+            .map(|it| format!("{it}{k}#quote")),
         holds: page.map(|it| passage.stands_in(it)),
     })
 }
@@ -622,7 +499,11 @@ fn method(it: &Report) -> Vec<(&'static str, String)> {
         ),
     )];
     if !method.queries.is_empty() {
-        let queries: Vec<String> = method.queries.iter().map(|it| format!("“{}”", line(it))).collect();
+        let queries: Vec<String> = method
+            .queries
+            .iter()
+            .map(|it| format!("“{}”", line(it)))
+            .collect();
         out.push(("Queries", queries.join(" · ")));
     }
     out.push((
@@ -649,12 +530,20 @@ fn method(it: &Report) -> Vec<(&'static str, String)> {
     if let Some(it) = &method.followed {
         out.push((
             "Follows",
-            format!("{}, read as: {} ({} known from there)", it.run, line(&it.read_as), counted(u64::from(it.known), "page")),
+            format!(
+                "{}, read as: {} ({} known from there)",
+                it.run,
+                line(&it.read_as),
+                counted(u64::from(it.known), "page")
+            ),
         ));
     }
     for it in &method.clarified {
         let said = it.answer.as_deref().unwrap_or_default();
-        out.push(("Asked back", format!("{} — {}", line(&it.question), line(said))));
+        out.push((
+            "Asked back",
+            format!("{} — {}", line(&it.question), line(said)),
+        ));
     }
     if let Some(strategy) = method.strategy {
         out.push(("Strategy", strategy.word().to_owned()));
@@ -667,14 +556,27 @@ fn method(it: &Report) -> Vec<(&'static str, String)> {
         out.push(("Without a model", list(&method.unaided, ", ")));
     }
     if let Some((step, why)) = method.unaided_because.first() {
-        out.push(("Why without", format!("{}: {}", line(step), line(why).chars().take(200).collect::<String>())));
+        out.push((
+            "Why without",
+            format!(
+                "{}: {}",
+                line(step),
+                line(why).chars().take(200).collect::<String>()
+            ),
+        ));
     }
     let usage = &it.usage;
     if usage.model_calls > 0 {
-        let usd = usage.usd.map_or("price unknown".to_owned(), |it| format!("${it:.4}"));
+        let usd = usage
+            .usd
+            .map_or("price unknown".to_owned(), |it| format!("${it:.4}"));
         out.push((
             "Spent",
-            format!("{} of models, {} tokens, {usd}", counted(usage.model_calls, "call"), usage.tokens_in + usage.tokens_out),
+            format!(
+                "{} of models, {} tokens, {usd}",
+                counted(usage.model_calls, "call"),
+                usage.tokens_in + usage.tokens_out
+            ),
         ));
     }
     out

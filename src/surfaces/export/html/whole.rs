@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{Body, STYLE};
 use crate::domain::Report;
 use crate::error::{Error, Kind, Result};
-use crate::surfaces::export::{Pages, json as records};
+use crate::surfaces::export::{Pages, escape, json as records};
 
 #[derive(Template)]
 #[template(path = "whole.html")]
@@ -23,8 +23,7 @@ struct Whole<'a> {
 }
 
 /// What a server says of the file besides: it is shown in no other page, and its style alone is its own.
-pub const FRAME: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+pub const FRAME: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// What a file that stands alone may do: show itself in the one stylesheet it holds.
 pub fn policy() -> String {
@@ -56,21 +55,39 @@ fn data(report: &Report, pages: &Pages) -> Value {
     let mut all = records::report(report, pages);
     let mut out = json!({"type": "ibid-report", "version": 1});
     for key in [
-        "run", "question", "mode", "date", "title", "lang", "claims", "citations", "sources", "checks", "confidence", "open",
+        "run",
+        "question",
+        "mode",
+        "date",
+        "title",
+        "lang",
+        "claims",
+        "sources",
+        "checks",
+        "confidence",
+        "open",
     ] {
         out[key] = all.get_mut(key).map(Value::take).unwrap_or_default();
     }
     out
 }
 
-/// JSON in which nothing can end the element that it stands in, whatever a stranger wrote.
+/// JSON in which nothing can end the element that it stands in or drive what shows it, whatever a stranger wrote.
 fn inert(it: &Value) -> String {
-    it.to_string()
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    for c in it.to_string().chars() {
+        let drives = matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') || escape::drives(c);
+        match drives {
+            true => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -79,9 +96,12 @@ mod tests {
 
     #[test]
     fn data_cannot_end_its_element() {
-        let text = inert(&json!({"a": "</script><!--<script>&lt;\u{2028}"}));
-        assert!(!text.contains(['<', '>', '&', '\u{2028}']), "{text}");
+        let text = inert(&json!({"a": "</script><!--<script>&lt;\u{2028}\u{202e}\u{e0041}"}));
+        assert!(text.is_ascii() && !text.contains(['<', '>', '&']), "{text}");
         let again: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(again["a"], "</script><!--<script>&lt;\u{2028}");
+        assert_eq!(
+            again["a"],
+            "</script><!--<script>&lt;\u{2028}\u{202e}\u{e0041}"
+        );
     }
 }

@@ -19,7 +19,13 @@ use crate::surfaces::view::page;
 type Sent = Result<Bytes, BytesRejection>;
 
 /// The page with the form. Before anybody has filled it in, every folder is ticked.
-fn form(visitor: &Visitor, form: Form, fault: Option<&Fault>, plan: Option<Preview>, fresh: bool) -> Answer<Html> {
+fn form(
+    visitor: &Visitor,
+    form: Form,
+    fault: Option<&Fault>,
+    plan: Option<Preview>,
+    fresh: bool,
+) -> Answer<Html> {
     let desk = &visitor.server.desk;
     let settings = desk.app.settings();
     let mut models = Vec::new();
@@ -38,7 +44,9 @@ fn form(visitor: &Visitor, form: Form, fault: Option<&Fault>, plan: Option<Previ
     }
     let folders = desk.folders().iter().map(|it| {
         let path = it.to_string_lossy().into_owned();
-        let name = it.file_name().map_or_else(|| path.clone(), |it| it.to_string_lossy().into_owned());
+        let name = it
+            .file_name()
+            .map_or_else(|| path.clone(), |it| it.to_string_lossy().into_owned());
         let ticked = fresh || form.folders.contains(&path);
         (path, ticked, line(&name))
     });
@@ -76,7 +84,13 @@ pub(super) async fn ask(visitor: Visitor, bytes: Sent) -> Answer<Response> {
 }
 
 fn asked(visitor: &Visitor, filled: &Form) -> Answer<Asked> {
-    let all: Vec<String> = visitor.server.desk.folders().iter().map(|it| it.to_string_lossy().into_owned()).collect();
+    let all: Vec<String> = visitor
+        .server
+        .desk
+        .folders()
+        .iter()
+        .map(|it| it.to_string_lossy().into_owned())
+        .collect();
     Ok(Asked::parse(&filled.request(&all), &[])?)
 }
 
@@ -94,7 +108,13 @@ async fn planned(visitor: &Visitor, filled: &Form) -> Answer<Response> {
     let (brief, plan) = desk.app.plan(&question).await?;
     let models = models::bounded(desk.app.settings(), &question)?;
     let plan = export::plan::json(&question, &brief, &plan, models.as_ref())?;
-    let shown = form(visitor, filled.clone(), None, Some(Preview::of(&plan)), false)?;
+    let shown = form(
+        visitor,
+        filled.clone(),
+        None,
+        Some(Preview::of(&plan)),
+        false,
+    )?;
     Ok(shown.into_response())
 }
 
@@ -117,7 +137,11 @@ pub(super) async fn cancel(mine: Mine) -> Answer<Response> {
 /// `POST /r/{id}/approve`: go, or what to change.
 pub(super) async fn approve(mine: Mine, bytes: Sent) -> Answer<Response> {
     let said = fields(bytes)?;
-    let one = |name: &str| said.iter().find(|it| it.0 == name).map_or("", |it| it.1.trim());
+    let one = |name: &str| {
+        said.iter()
+            .find(|it| it.0 == name)
+            .map_or("", |it| it.1.trim())
+    };
     let value = match one("word") {
         "change" => json!({"change": one("change")}),
         _ => json!({}),
@@ -130,14 +154,19 @@ pub(super) async fn approve(mine: Mine, bytes: Sent) -> Answer<Response> {
 /// `POST /r/{id}/answers`.
 pub(super) async fn answers(mine: Mine, bytes: Sent) -> Answer<Response> {
     let said = fields(bytes)?.into_iter().filter(|it| it.0 == "answer");
-    mine.order(Order::Reply(said.map(|it| it.1).collect())).await?;
+    mine.order(Order::Reply(said.map(|it| it.1).collect()))
+        .await?;
     Ok(back(&mine))
 }
 
 /// `POST /r/{id}/rate`.
 pub(super) async fn rate(mine: Mine, bytes: Sent) -> Answer<Response> {
     let said = fields(bytes)?;
-    let one = |name: &str| said.iter().find(|it| it.0 == name).map_or("", |it| it.1.trim());
+    let one = |name: &str| {
+        said.iter()
+            .find(|it| it.0 == name)
+            .map_or("", |it| it.1.trim())
+    };
     let note = Some(one("note")).filter(|it| !it.is_empty());
     rated(&mine, &json!({"vote": one("vote"), "note": note})).await?;
     Ok(to(&format!("/r/{}/report#rate", mine.id)))
@@ -147,7 +176,10 @@ pub(super) async fn rate(mine: Mine, bytes: Sent) -> Answer<Response> {
 pub(super) async fn follow(mine: Mine, visitor: Visitor, bytes: Sent) -> Answer<Response> {
     room(&visitor.server, &visitor.caller)?;
     let said = fields(bytes)?;
-    let question = said.iter().find(|it| it.0 == "question").map_or("", |it| &it.1);
+    let question = said
+        .iter()
+        .find(|it| it.0 == "question")
+        .map_or("", |it| &it.1);
     let asked = Asked::parse(&json!({"question": question, "follows": mine.id}), &[])?;
     let run = accept(&visitor.server, &visitor.caller, &asked, None, None).await?;
     Ok(to(&format!("/r/{run}")))

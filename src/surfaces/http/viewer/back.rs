@@ -12,8 +12,14 @@ use crate::surfaces::view::page;
 
 /// `GET /diff/{a}/{b}`.
 pub(super) async fn diff(visitor: Visitor, Place((a, b)): Place<(String, String)>) -> Answer<Html> {
-    let before = Mine::named(&visitor.server, &visitor.caller, &a).await?.report().await?;
-    let after = Mine::named(&visitor.server, &visitor.caller, &b).await?.report().await?;
+    let before = Mine::named(&visitor.server, &visitor.caller, &a)
+        .await?
+        .report()
+        .await?;
+    let after = Mine::named(&visitor.server, &visitor.caller, &b)
+        .await?
+        .report()
+        .await?;
     let found = changes(&before.1, &after.1)?;
     let shell = visitor.shell("What changed");
     Ok(Html(page(&DiffPage::of(shell.narrow(), &found))?))

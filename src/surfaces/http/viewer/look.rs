@@ -39,11 +39,17 @@ pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> An
         words: q.clone(),
         status: match status.as_str() {
             "" => None,
-            it => Some(serde_json::from_value(json!(it)).map_err(|_| bad("status", "is none that runs have"))?),
+            it => Some(
+                serde_json::from_value(json!(it))
+                    .map_err(|_| bad("status", "is none that runs have"))?,
+            ),
         },
         after: match sought.after.as_deref() {
             None | Some("") => None,
-            Some(it) => Some(it.parse().map_err(|_| bad("after", "must be the id of a run"))?),
+            Some(it) => Some(
+                it.parse()
+                    .map_err(|_| bad("after", "must be the id of a run"))?,
+            ),
         },
         limit: PAGE,
     };
@@ -68,7 +74,10 @@ pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> An
     }
     let older = rows.last().filter(|_| more).map(|last| {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query.append_pair("q", &q).append_pair("status", &status).append_pair("after", last.run_id.as_str());
+        query
+            .append_pair("q", &q)
+            .append_pair("status", &status)
+            .append_pair("after", last.run_id.as_str());
         format!("/?{}", query.finish())
     });
     Ok(Html(page(&Runs {
@@ -90,14 +99,20 @@ pub(super) struct Before {
 async fn standing(mine: &Mine, before: Option<u64>) -> Answer<State> {
     let (run, events) = told(mine).await?;
     let plan = match (&run.brief, &run.plan) {
-        (Some(brief), Some(plan)) if run.awaiting_approval => Some(export::plan::prose(brief, plan)),
+        (Some(brief), Some(plan)) if run.awaiting_approval => {
+            Some(export::plan::prose(brief, plan))
+        }
         _ => None,
     };
     Ok(State::of(&run, &events, before, plan, Timestamp::now()))
 }
 
 /// `GET /r/{id}`: the run as it goes.
-pub(super) async fn live(mine: Mine, visitor: Visitor, Params(from): Params<Before>) -> Answer<Html> {
+pub(super) async fn live(
+    mine: Mine,
+    visitor: Visitor,
+    Params(from): Params<Before>,
+) -> Answer<Html> {
     let state = standing(&mine, from.before).await?;
     Ok(Html(page(&Live {
         shell: visitor.shell(clip(&state.head.question, 80)),
@@ -117,7 +132,11 @@ pub(super) struct Cited {
 }
 
 /// `GET /r/{id}/report`: the report; with `?cite=` one of its quotes beside its page.
-pub(super) async fn report(mine: Mine, visitor: Visitor, Params(wanted): Params<Cited>) -> Answer<Html> {
+pub(super) async fn report(
+    mine: Mine,
+    visitor: Visitor,
+    Params(wanted): Params<Cited>,
+) -> Answer<Html> {
     if let Some(k) = wanted.cite {
         return beside(&mine, &visitor, k).await;
     }
@@ -130,15 +149,26 @@ pub(super) async fn report(mine: Mine, visitor: Visitor, Params(wanted): Params<
         body: Body::of(&report, &pages, Some(&base)),
         coins: true,
         rated: run.rating.as_ref().map(|it| it.vote.word()),
-        note: run.rating.as_ref().and_then(|it| it.note.clone()).unwrap_or_default(),
+        note: run
+            .rating
+            .as_ref()
+            .and_then(|it| it.note.clone())
+            .unwrap_or_default(),
         compare: head.follows.clone(),
-        judged: run.judgement.as_ref().map(|it| format!("{:.2} of 1", it.composite)),
+        judged: run
+            .judgement
+            .as_ref()
+            .map(|it| format!("{:.2} of 1", it.composite)),
         head,
     })?))
 }
 
 /// `GET /r/{id}/quote/{k}`: the `k`-th quote of the report, from 1, beside its page.
-pub(super) async fn quote(mine: Mine, visitor: Visitor, Place((_, k)): Place<(String, String)>) -> Answer<Html> {
+pub(super) async fn quote(
+    mine: Mine,
+    visitor: Visitor,
+    Place((_, k)): Place<(String, String)>,
+) -> Answer<Html> {
     let k = k.parse().map_err(|_| Fault::missing("quote"))?;
     beside(&mine, &visitor, k).await
 }
@@ -148,7 +178,8 @@ async fn beside(mine: &Mine, visitor: &Visitor, k: usize) -> Answer<Html> {
     let pages = export::pages(&mine.app, Some(&report)).await?;
     let shell = visitor.shell(format!("Quote {k} · {}", clip(&report.title, 60)));
     let found = QuotePage::of(shell, Head::of(&run, "report"), &report, &pages, k);
-    let found = found.ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, "not_found", "there is no such quote"))?;
+    let found = found
+        .ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, "not_found", "there is no such quote"))?;
     Ok(Html(page(&found)?))
 }
 
@@ -159,10 +190,19 @@ pub(super) struct Part {
 }
 
 /// `GET /r/{id}/evidence`.
-pub(super) async fn evidence(mine: Mine, visitor: Visitor, Params(part): Params<Part>) -> Answer<Html> {
+pub(super) async fn evidence(
+    mine: Mine,
+    visitor: Visitor,
+    Params(part): Params<Part>,
+) -> Answer<Html> {
     let (run, events) = told(&mine).await?;
     let item = part.item.as_deref().filter(|it| !it.is_empty());
-    let known = |item: &str| run.plan.iter().flat_map(|it| it.items()).any(|it| it.id.to_string() == item);
+    let known = |item: &str| {
+        run.plan
+            .iter()
+            .flat_map(|it| it.items())
+            .any(|it| it.id.to_string() == item)
+    };
     if item.is_some_and(|it| !known(it)) {
         return Err(Fault::missing("question of this run"));
     }
@@ -182,18 +222,30 @@ pub(super) async fn sources(mine: Mine, visitor: Visitor) -> Answer<Html> {
 /// `GET /r/{id}/timeline`.
 pub(super) async fn timeline(mine: Mine, visitor: Visitor) -> Answer<Html> {
     let (run, events) = told(&mine).await?;
-    Ok(Html(page(&TimelinePage::of(visitor.shell("Timeline"), &run, &events))?))
+    Ok(Html(page(&TimelinePage::of(
+        visitor.shell("Timeline"),
+        &run,
+        &events,
+    ))?))
 }
 
 /// `GET /r/{id}/trace`.
-pub(super) async fn trace(mine: Mine, visitor: Visitor, Params(part): Params<Part>) -> Answer<Html> {
+pub(super) async fn trace(
+    mine: Mine,
+    visitor: Visitor,
+    Params(part): Params<Part>,
+) -> Answer<Html> {
     let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
     let shown = TracePage::of(visitor.shell("Trace"), &run, &steps, part.from.unwrap_or(0));
     Ok(Html(page(&shown)?))
 }
 
 /// `GET /r/{id}/trace/{n}`: the `n`-th call, from 1.
-pub(super) async fn step(mine: Mine, visitor: Visitor, Place((_, n)): Place<(String, String)>) -> Answer<Html> {
+pub(super) async fn step(
+    mine: Mine,
+    visitor: Visitor,
+    Place((_, n)): Place<(String, String)>,
+) -> Answer<Html> {
     let n = n.parse().map_err(|_| Fault::missing("call"))?;
     let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
     let shown = StepPage::of(visitor.shell(format!("Call {n}")), &run, &steps, n);

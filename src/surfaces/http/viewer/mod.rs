@@ -62,11 +62,16 @@ pub(super) fn routes() -> Router<Arc<Server>> {
         .route("/assets/style.css", get(style))
         .route("/assets/script.js", get(script))
         .route("/assets/icon.svg", get(icon))
+        .route("/favicon.ico", get(icon))
 }
 
 /// Whether a path is one of a page, and not of the API.
 pub(super) fn is_page(path: &str) -> bool {
-    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let first = path
+        .trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
     ["", "new", "r", "diff", "costs", "doctor", "login", "logout"].contains(&first)
 }
 
@@ -132,7 +137,10 @@ fn shell(caller: &Caller, came: Came, title: impl Into<String>) -> Shell {
 /// Shows a browser a refusal as a page, and where to sign in; everybody else is told as ever.
 pub(super) async fn dressed(request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
-    let whole = request.uri().path_and_query().map_or_else(|| path.clone(), ToString::to_string);
+    let whole = request
+        .uri()
+        .path_and_query()
+        .map_or_else(|| path.clone(), ToString::to_string);
     let looks = *request.method() == Method::GET;
     let shown = wants_page(request.headers()) && !is_api(&path);
     let response = next.run(request).await;
@@ -146,10 +154,23 @@ pub(super) async fn dressed(request: Request, next: Next) -> Response {
     let answer = match head.status == StatusCode::UNAUTHORIZED && looks {
         true => to(&sign::place(&whole)),
         false => {
-            let caller = head.extensions.get::<Caller>().cloned().unwrap_or_else(Caller::nobody);
-            let came = head.extensions.get::<Came>().copied().unwrap_or(Came::Nobody);
+            let caller = head
+                .extensions
+                .get::<Caller>()
+                .cloned()
+                .unwrap_or_else(Caller::nobody);
+            let came = head
+                .extensions
+                .get::<Came>()
+                .copied()
+                .unwrap_or(Came::Nobody);
             let shell = shell(&caller, came, "");
-            let made = page(&FaultPage::of(shell, head.status.as_u16(), &told.message, told.hint));
+            let made = page(&FaultPage::of(
+                shell,
+                head.status.as_u16(),
+                &told.message,
+                told.hint,
+            ));
             match made {
                 Ok(text) => (head.status, Html(text)).into_response(),
                 Err(_) => head.status.into_response(),
@@ -173,9 +194,17 @@ fn wants_page(headers: &HeaderMap) -> bool {
 
 /// Whether a path is one that programs ask.
 fn is_api(path: &str) -> bool {
-    ["/v1/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json", "/llms.txt"]
-        .iter()
-        .any(|it| path.starts_with(it))
+    [
+        "/v1/",
+        "/mcp",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/llms.txt",
+    ]
+    .iter()
+    .any(|it| path.starts_with(it))
 }
 
 /// Sends a browser on, with a look at what is there now.
@@ -188,20 +217,29 @@ pub(super) fn to(place: &str) -> Response {
 
 /// The fields of a form that was sent, in order.
 pub(super) fn fields(bytes: Result<Bytes, BytesRejection>) -> Answer<Vec<(String, String)>> {
-    let bytes = bytes.map_err(|it| Fault::new(it.status(), "too_large", "what was sent is too long"))?;
+    let bytes =
+        bytes.map_err(|it| Fault::new(it.status(), "too_large", "what was sent is too long"))?;
     Ok(url::form_urlencoded::parse(&bytes).into_owned().collect())
 }
 
 /// What of an ended run does not stand in its row, read once.
 pub(super) fn remembered(server: &Server, run: &RunId) -> Option<Glance> {
-    server.glances.lock().unwrap_or_else(PoisonError::into_inner).get(run).copied()
+    server
+        .glances
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(run)
+        .copied()
 }
 
 /// Ended runs that are remembered at most.
 const GLANCES: usize = 4_096;
 
 pub(super) fn remember(server: &Server, run: RunId, glance: Glance) {
-    let mut all = server.glances.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = server
+        .glances
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if all.len() >= GLANCES {
         all.pop_first();
     }
@@ -211,7 +249,10 @@ pub(super) fn remember(server: &Server, run: RunId, glance: Glance) {
 /// Something that changes only with the program: it is asked for by its stamp.
 fn asset(kind: &'static str, text: &'static str) -> Response {
     (
-        [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")],
+        [
+            (header::CONTENT_TYPE, kind),
+            (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        ],
         text,
     )
         .into_response()

@@ -64,7 +64,11 @@ pub(super) async fn sign_in(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     let said = fields(bytes)?;
-    let one = |name: &str| said.iter().find(|it| it.0 == name).map_or("", |it| it.1.trim());
+    let one = |name: &str| {
+        said.iter()
+            .find(|it| it.0 == name)
+            .map_or("", |it| it.1.trim())
+    };
     let next = inside(one("next"));
     if visitor.server.gate.open {
         return Ok(to(&next));
@@ -112,13 +116,19 @@ fn with_cookie(mut response: Response, word: &str, seconds: u64, headers: &Heade
         true => "; Secure",
         false => "",
     };
-    let text = format!("{COOKIE}={word}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    let text =
+        format!("{COOKIE}={word}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     match HeaderValue::from_str(&text) {
         Ok(value) => {
             response.headers_mut().insert(header::SET_COOKIE, value);
             response
         }
-        Err(_) => Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server cannot do this").into_response(),
+        Err(_) => Fault::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the server cannot do this",
+        )
+        .into_response(),
     }
 }
 

@@ -81,7 +81,7 @@ pub fn cost(it: &Usage) -> String {
 /// Dollars, with as many digits as tell something.
 pub fn money(usd: f64) -> String {
     match usd {
-        usd if usd == 0.0 => "$0".to_owned(),
+        0.0 => "$0".to_owned(),
         usd if usd < 0.01 => format!("${usd:.4}"),
         usd => format!("${usd:.2}"),
     }

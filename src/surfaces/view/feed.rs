@@ -1,6 +1,6 @@
 //! What happened, a line an event, for people.
 use super::words::{clip, phase, since};
-use crate::record::{Envelope, Event, Outcome};
+use crate::record::{Envelope, Event, Outcome, Phase};
 use crate::surfaces::export::escape::{line, target};
 use crate::surfaces::export::markdown::{counted, local};
 
@@ -42,7 +42,10 @@ pub fn groups(events: &[Envelope], begun: &str) -> Vec<Group> {
         let name = match it.wave {
             Some(n) => format!("Round {n}"),
             None => {
-                let words = phase(it.phase);
+                let words = match it.phase {
+                    Phase::Run => "start and end",
+                    other => phase(other),
+                };
                 let mut chars = words.chars();
                 chars.next().map_or_else(String::new, |it| {
                     it.to_uppercase().collect::<String>() + chars.as_str()

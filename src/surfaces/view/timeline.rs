@@ -44,6 +44,17 @@ pub struct Bar {
     pub text: String,
 }
 
+impl Bar {
+    /// How round its corners are: a kind is told by its shape, too.
+    fn round(&self) -> i64 {
+        match self.kind {
+            "search" => (self.w / 2).min(HIGH / 2),
+            "read" => 3,
+            _ => 0,
+        }
+    }
+}
+
 /// A lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {

@@ -59,9 +59,10 @@ pub fn between(from: &str, to: &str) -> Option<i64> {
     Some((to.as_millisecond() - from.as_millisecond()).max(0))
 }
 
-/// A length of time: `0.4 s`, `12 s`, `3 min 05 s`, `1 h 02 min`.
+/// A length of time: `35 ms`, `0.4 s`, `12 s`, `3 min 05 s`, `1 h 02 min`.
 pub fn took(ms: i64) -> String {
     match ms {
+        ms if ms < 100 => format!("{ms} ms"),
         ms if ms < 10_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
         ms if ms < 60_000 => format!("{} s", ms / 1_000),
         ms if ms < 3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
@@ -126,6 +127,7 @@ mod tests {
 
     #[test]
     fn times_and_numbers_read_well() {
+        assert_eq!(took(35), "35 ms");
         assert_eq!(took(420), "0.4 s");
         assert_eq!(took(12_400), "12 s");
         assert_eq!(took(185_000), "3 min 05 s");

@@ -31,6 +31,29 @@ pub struct Sentence {
     pub chips: Vec<Chip>,
 }
 
+/// Bytes of a last word that is kept together with the number after it.
+const LAST_WORD: usize = 40;
+
+impl Sentence {
+    /// The words but the last.
+    pub fn lead(&self) -> &str {
+        &self.text[..self.parted()]
+    }
+
+    /// The last word, which no line ends after.
+    pub fn tail(&self) -> &str {
+        &self.text[self.parted()..]
+    }
+
+    fn parted(&self) -> usize {
+        let at = self.text.rfind(' ').map_or(0, |it| it + 1);
+        match self.text.len() - at <= LAST_WORD {
+            true => at,
+            false => self.text.len(),
+        }
+    }
+}
+
 /// How sure something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sure {

@@ -95,10 +95,23 @@ impl App {
 
     /// Whose token this is; nobody for one that was never given out or was taken back, and for a user who may not ask.
     pub async fn identify(&self, token: &str) -> Result<Option<Account>> {
-        if !token.starts_with(MARK) {
-            return Ok(None);
+        match App::hash_of_token(token) {
+            Some(hash) => self.identify_by(&hash).await,
+            None => Ok(None),
         }
-        self.accounts().await?.identify(&hash(token)).await
+    }
+
+    /// What is kept of a token; `None` for what can be none.
+    pub fn hash_of_token(token: &str) -> Option<String> {
+        token.starts_with(MARK).then(|| hash(token))
+    }
+
+    /// As [`App::identify`], for who has kept the hash of a token and not the token.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn identify_by(&self, hash: &str) -> Result<Option<Account>> {
+        self.accounts().await?.identify(hash).await
     }
 
     /// What the owner and their organisation have spent on runs that began today (UTC), and how many runs of the owner

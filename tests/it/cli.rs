@@ -411,7 +411,8 @@ fn runs_are_listed_found_by_their_beginning_and_forgotten() {
     assert_eq!(desk.ibid(&["export", older, "-o", "x.md"]).code, 0);
     assert_eq!(std::fs::read_to_string(desk.path("x.md")).unwrap(), shown);
     let opened = desk.ibid(&["open", older]);
-    assert_eq!(std::fs::read_to_string(opened.out.trim()).unwrap(), shown);
+    let page = desk.ibid(&["show", older, "-f", "html"]).out;
+    assert_eq!(std::fs::read_to_string(opened.out.trim()).unwrap(), page);
     assert_eq!(desk.ibid(&["rm", older, "r_7ZZZ"]).code, 1, "all or none");
     assert_eq!(desk.ibid(&["rm", older]).code, 0);
     let left = desk.ibid(&["ls", "--json"]).lines();

@@ -57,3 +57,4 @@ mod timely;
 mod tool;
 mod traces;
 mod turns;
+mod viewed;

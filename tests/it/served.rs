@@ -313,7 +313,17 @@ async fn who_may_come_in_is_asked_on_every_route() {
     let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
     let port = served.at.rsplit(':').next().unwrap().to_owned();
     let routes = served.get("/openapi.json").await.json();
-    let open = ["/healthz", "/readyz", "/openapi.json", "/llms.txt"];
+    let open = [
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/llms.txt",
+        "/login",
+        "/favicon.ico",
+        "/assets/style.css",
+        "/assets/script.js",
+        "/assets/icon.svg",
+    ];
     let mut asked = 0;
     for (path, methods) in routes["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys() {
@@ -322,7 +332,9 @@ async fn who_may_come_in_is_asked_on_every_route() {
                 .replace("{a}", "r_01JD0000000000000000000000")
                 .replace("{b}", "r_01JD0000000000000000000000")
                 .replace("{file}", "report.md")
-                .replace("{hash}", "00");
+                .replace("{hash}", "00")
+                .replace("{k}", "1")
+                .replace("{n}", "1");
             for host in ["ours", "evil.test", "localhost.evil.test:80"] {
                 for origin in [None, Some("ours"), Some("http://evil.test"), Some("null")] {
                     for token in [None, Some("correct-horse"), Some("wrong"), Some("")] {

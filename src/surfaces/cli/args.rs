@@ -15,7 +15,7 @@ pub use admin::{AdminAction, NewUser, OrgAction, StoreAction, UserAction};
 pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
 pub use exporting::{Export, Exported, Shape};
 pub use output::{Form, Output};
-pub use serving::{Serving, Tooling, ToolingAction};
+pub use serving::{Serving, Tooling, ToolingAction, ViewAction, Viewing};
 pub use turns::{Approve, FollowUp, Planning, Turns};
 
 /// Deep research whose every quote is checked against the page.
@@ -206,12 +206,14 @@ pub enum Command {
         #[command(flatten)]
         shape: Shape,
     },
-    /// Open the report of a run in the program for Markdown files
+    /// Open the report of a run in the browser
     Open {
         /// Which: r_…, the beginning of it, or `last`
         #[arg(value_name = "RUN", default_value = "last")]
         run: String,
     },
+    /// Look at your runs in the browser, served on this machine alone
+    View(Viewing),
     /// Go on with an interrupted run
     Resume {
         /// Which: r_…, the beginning of it, or `last`

@@ -1,6 +1,6 @@
 //! Asking: `ibid "…"`, `run`, `answer`, `ask`.
-use std::io::{ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::PathBuf;
 
 use super::args::{Ask, Sources};
 use super::console::Console;
@@ -13,6 +13,7 @@ use crate::config::{Loaded, Settings, Surroundings};
 use crate::domain::{Mode, Question};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::{self, in_order, worth_asking};
+use crate::surfaces::folder::folder;
 use crate::surfaces::when::{Edge, day};
 
 /// `ibid "…"` (`bare`) and `ibid run "…"`.
@@ -306,34 +307,4 @@ fn named_folders(given: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<S
         }
     }
     Ok(found)
-}
-
-/// A folder that can be searched, as an absolute path.
-pub(super) fn folder(field: &str, path: &Path) -> Result<String> {
-    let doing = || format!("opening {field} {}", path.display());
-    let real = path.canonicalize().map_err(|fault| {
-        let fault: Box<dyn std::error::Error + Send + Sync> = match fault.kind() {
-            ErrorKind::NotFound => "there is no such folder".into(),
-            _ => fault.into(),
-        };
-        Error::new(Kind::Usage, doing())
-            .because(fault)
-            .hint("name a folder that exists and that you may enter")
-    })?;
-    if !real.is_dir() {
-        return Err(Error::new(Kind::Usage, doing())
-            .because("this is not a folder")
-            .hint("name the folder that holds your documents"));
-    }
-    std::fs::read_dir(&real).map_err(|fault| {
-        Error::new(Kind::Usage, doing())
-            .because(fault)
-            .hint(format!(
-                "give yourself permission to read it: chmod u+rx {}",
-                path.display()
-            ))
-    })?;
-    real.into_os_string()
-        .into_string()
-        .map_err(|_| Error::new(Kind::Usage, doing()).because("its path is not UTF-8"))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::args::{IndexAction, Search};
-use super::ask::{folder, folders};
+use super::ask::folders;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::progress::clip;
@@ -18,6 +18,7 @@ use crate::config::{Loaded, Settings, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::markdown::{counted, local};
+use crate::surfaces::folder::folder;
 
 /// `ibid read PATH…`. What could not be read is told on stderr. In JSON every document has its row,
 /// also one that could not be read, so the exit is 0 as long as any could; as text, where a missing

@@ -21,8 +21,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Runs",
         &[
-            "ls", "show", "open", "cite", "diff", "judge", "rate", "stats", "export", "replay",
-            "resume", "steer", "finish", "cancel", "rm",
+            "ls", "show", "open", "view", "cite", "diff", "judge", "rate", "stats", "export",
+            "replay", "resume", "steer", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

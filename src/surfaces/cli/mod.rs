@@ -30,6 +30,7 @@ mod signals;
 mod supervised;
 mod turns;
 mod view;
+mod viewing;
 
 use std::ffi::OsString;
 
@@ -149,6 +150,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             outside::engines(&load(&[])?, json, try_them, console)
         }
         Command::Open { run } => runs::open(&load(&[])?, &run, console),
+        Command::View(it) => viewing::view(&it, &load(&it.flags())?, surroundings, console),
         Command::Resume { run, output } => {
             runs::resume(&load(&[])?, &run, &output, surroundings, console)
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::args::Replay;
-use super::ask::{dates, folder};
+use super::ask::dates;
 use super::console::Console;
 use super::exit::{Done, Exit};
 use super::runs::find;
@@ -16,6 +16,7 @@ use crate::domain::Question;
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::{in_order, lang};
 use crate::surfaces::export::{Pages, passages};
+use crate::surfaces::folder::folder;
 
 /// `ibid export R -f recording`.
 pub(super) fn export(loaded: &Loaded, name: &str, to: Option<&Path>, console: Console) -> Done {

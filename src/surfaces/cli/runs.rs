@@ -206,7 +206,7 @@ pub(super) fn export(
     })
 }
 
-/// `ibid open R`: writes the report beside the indexes, prints the path, and opens it where a person
+/// `ibid open R`: writes the report as one HTML file beside the indexes, prints the path, and opens it where a person
 /// is looking and the desktop has a way to.
 pub(super) fn open(loaded: &Loaded, name: &str, console: Console) -> Done {
     let dir = loaded.settings.cache_dir.join("reports");
@@ -216,25 +216,31 @@ pub(super) fn open(loaded: &Loaded, name: &str, console: Console) -> Done {
         std::fs::create_dir_all(&dir).map_err(|fault| {
             Error::new(Kind::Setup, format!("making {}", dir.display())).because(fault)
         })?;
-        let path = follow::write(&report, Form::Md, Options::default(), &pages, &dir)?;
+        let path = follow::write(&report, Form::Html, Options::default(), &pages, &dir)?;
         console.line(&path.display().to_string())?;
         if console.live {
-            let opener = if cfg!(target_os = "macos") {
-                "open"
-            } else {
-                "xdg-open"
-            };
-            let opened = std::process::Command::new(opener)
-                .arg(&path)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn();
-            if opened.is_err() {
-                console.tell(&format!("(no `{opener}` here: open the file yourself)"));
-            }
+            shown_by_desktop(path.as_os_str(), console);
         }
         Ok(Exit::Delivered)
     })
+}
+
+/// Has the desktop open a file or an address.
+pub(super) fn shown_by_desktop(what: &std::ffi::OsStr, console: Console) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let opened = std::process::Command::new(opener)
+        .arg(what)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    if opened.is_err() {
+        console.tell(&format!("(no `{opener}` here: open it yourself)"));
+    }
 }
 
 /// `ibid resume R`; of an ended run it tells the result again.

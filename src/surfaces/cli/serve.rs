@@ -27,19 +27,34 @@ pub(super) fn serve(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let served = served(&it.folder, loaded, surroundings)?;
+    let flags = it.flags();
+    serving(&it.folder, &flags, loaded, surroundings, console, |_| {
+        "".to_owned()
+    })
+}
+
+/// The same; the address that is printed goes on with what `page` says of where it listens.
+pub(super) fn serving(
+    folders: &[PathBuf],
+    flags: &[Flag],
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    console: Console,
+    page: impl FnOnce(&str) -> String,
+) -> Done {
+    let served = served(folders, loaded, surroundings)?;
     let telling = Telling::new(console.verbose, move |line| console.tell(line));
     wait(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
         let listening = Listening::open(app, surroundings.clone(), served, telling.clone()).await?;
         let addr = listening.addr()?;
-        console.line(&format!("http://{addr}"))?;
+        let at = format!("http://{addr}");
+        console.line(&format!("{at}{}", page(&at)))?;
         if !console.quiet {
             telling.note("listening", &[("addr", json!(addr.to_string()))]);
         }
         let mut signals = Signals::listen()?;
-        let flags = it.flags();
-        let reloads = reloads(listening.queue(), surroundings, &flags, &telling);
+        let reloads = reloads(listening.queue(), surroundings, flags, &telling);
         tokio::select! {
             () = listening.serve(signals.next()) => Ok(Exit::Delivered),
             fault = reloads => Err(fault.into()),

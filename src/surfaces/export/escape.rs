@@ -17,9 +17,17 @@ pub fn line(text: &str) -> String {
     out
 }
 
+/// `text` as it stands, white space and lines too, but without the characters that [`line()`] leaves out.
+pub fn shown(text: &str) -> String {
+    let keeps = |it: &char| {
+        it.is_whitespace() && !matches!(it, '\u{b}' | '\u{c}' | '\u{85}') || !drives(*it)
+    };
+    text.chars().filter(keeps).collect()
+}
+
 /// Whether `c` is no word of anybody but a command: control, bidirectional override or isolate,
 /// byte-order mark, interlinear annotation, tag.
-fn drives(c: char) -> bool {
+pub(super) fn drives(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::document::Document;
 use super::references::{bibtex, csl, references, ris, styled};
-use super::{Pages, docx, json, latex, markdown, marked, table};
+use super::{Pages, docx, html, json, latex, markdown, marked, table};
 use crate::domain::{Mode, Report};
 use crate::error::{Error, Kind, Result};
 
@@ -16,6 +16,8 @@ pub enum Form {
     Md,
     /// Every claim and citation as JSON.
     Json,
+    /// One HTML file that needs nothing else.
+    Html,
     /// A document to print and to keep.
     Pdf,
     /// A document for word processors.
@@ -113,6 +115,7 @@ impl Form {
     /// Every form, in the order of a menu.
     pub const ALL: &'static [Form] = &[
         Form::Md,
+        Form::Html,
         Form::Pdf,
         Form::Docx,
         Form::Json,
@@ -142,6 +145,13 @@ impl Form {
                 "json",
                 "application/json",
                 "JSON: every claim and citation",
+            ),
+            Form::Html => about(
+                "html",
+                &["htm"],
+                "html",
+                "text/html; charset=utf-8",
+                "HTML: one file that needs nothing else",
             ),
             Form::Pdf => about("pdf", &[], "pdf", "application/pdf", "PDF"),
             Form::Tex => folder("tex", &["latex"], "LaTeX with BibTeX"),
@@ -249,6 +259,7 @@ impl Form {
             Form::Csv => table::write(report),
             Form::Docx => return Ok(Made::Binary(docx::write(&document())?)),
             Form::Md => markdown::report(report, options.quotes),
+            Form::Html => html::whole(report, pages)?,
             Form::Json => {
                 let text = serde_json::to_string_pretty(&json::report(report, pages));
                 text.unwrap_or_default() + "\n"

@@ -416,14 +416,18 @@ fn claim_checks(it: &Claim, pages: &Pages) -> Value {
         })
         .collect::<Option<Vec<bool>>>()
         .map(|all| all.into_iter().all(|it| it));
+    json!({"quote_in_source": stands, "numbers_in_quote": numbers_in_quotes(it)})
+}
+
+/// Whether each number of a claim stands in its quotes.
+pub fn numbers_in_quotes(it: &Claim) -> bool {
     let quoted: Vec<f64> = it
         .citations()
         .iter()
         .flat_map(|it| words::numbers(it.passage.text().expose()))
         .map(|it| it.value)
         .collect();
-    let numbers = words::numbers(it.text())
+    words::numbers(it.text())
         .iter()
-        .all(|it| quoted.iter().any(|known| known == &it.value));
-    json!({"quote_in_source": stands, "numbers_in_quote": numbers})
+        .all(|it| quoted.iter().any(|known| known == &it.value))
 }

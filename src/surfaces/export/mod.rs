@@ -10,6 +10,7 @@ pub mod escape;
 pub mod evidence;
 pub mod forms;
 pub mod framing;
+pub mod html;
 pub mod json;
 pub mod judgement;
 pub mod latex;

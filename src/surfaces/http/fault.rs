@@ -82,6 +82,16 @@ impl Fault {
         self
     }
 
+    /// Message and hint.
+    pub(super) fn told(&self) -> (String, Option<String>) {
+        (self.0.message.clone(), self.0.hint.clone())
+    }
+
+    /// The status.
+    pub(super) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
     /// The word that OpenAI's clients sort errors by.
     fn kind(&self) -> &'static str {
         match self.0.status {
@@ -168,9 +178,20 @@ impl IntoResponse for Fault {
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, value);
         }
+        response.extensions_mut().insert(Told {
+            message: self.0.message,
+            hint: self.0.hint,
+        });
         response.extensions_mut().insert(Within(self.0.within));
         response
     }
+}
+
+/// What a refusal says to a person, for the page that a browser is shown.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
 }
 
 /// What the operator's log says of a refusal.

@@ -124,7 +124,13 @@ pub(super) async fn report(
         .await
         .map_err(|it| Error::new(Kind::Internal, format!("making report.{name}")).because(it))??;
     let mut response = ([(header::CONTENT_TYPE, about.media)], bytes).into_response();
-    if !matches!(form, Form::Md | Form::Json)
+    if form == Form::Html {
+        // The file says itself what it may do; the header says so for where it is opened from here.
+        let policy = HeaderValue::from_static(export::html::FRAME);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    if !matches!(form, Form::Md | Form::Html | Form::Json)
         && let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{named}\""))
     {
         response

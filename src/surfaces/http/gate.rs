@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Server;
 use super::fault::{Answer, Fault};
+use super::viewer;
 use crate::surfaces::desk::Caller;
 
 /// What is asked of a request before anything of it is read.
@@ -105,6 +106,33 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Routes that tell nothing of anybody: a load balancer asks them without a token.
 const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/openapi.json", "/llms.txt"];
 
+/// The same of what a browser needs before anybody has signed in.
+fn is_public(path: &str) -> bool {
+    PUBLIC.contains(&path)
+        || ["/login", "/favicon.ico"].contains(&path)
+        || path.starts_with("/assets/")
+}
+
+/// The name of the cookie that holds a session.
+pub(super) const COOKIE: &str = "ibid_session";
+
+/// The session that a browser sends.
+pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(header::COOKIE).iter();
+    all.filter_map(|it| it.to_str().ok())
+        .flat_map(|it| it.split(';'))
+        .find_map(|it| it.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+/// Whether a browser says where the request comes from; that it is from here was looked at before.
+fn says_origin(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE)
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    kind(headers).eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
 /// Lets a request in with its [`Caller`], or refuses it.
 pub(super) async fn pass(
     State(server): State<Arc<Server>>,
@@ -113,27 +141,42 @@ pub(super) async fn pass(
 ) -> Response {
     let (mut head, body) = request.into_parts();
     match admitted(&server, &head).await {
-        Ok(mut caller) => {
+        Ok((mut caller, came)) => {
             let traced = head.headers.get("traceparent");
             let traced = traced.and_then(|it| it.to_str().ok());
             caller.traceparent = traced.filter(|it| it.len() <= 64).map(str::to_owned);
             head.extensions.insert(caller.clone());
+            head.extensions.insert(came);
             let mut response = next.run(Request::from_parts(head, body)).await;
             response.extensions_mut().insert(caller);
+            response.extensions_mut().insert(came);
             response
         }
         Err(fault) => fault.into_response(),
     }
 }
 
-async fn admitted(server: &Server, head: &Parts) -> Answer<Caller> {
+/// How a request was let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    /// With a token, or where none is asked for.
+    Itself,
+    /// With the cookie of who has signed in.
+    Session,
+    /// As anybody may.
+    Nobody,
+}
+
+async fn admitted(server: &Server, head: &Parts) -> Answer<(Caller, Came)> {
     let gate = &server.gate;
     let headers = &head.headers;
     let host = gate.host(headers, &head.uri)?;
     gate.origin(headers, &host)?;
     let posts = !matches!(head.method, Method::GET | Method::HEAD);
-    if posts && has_body(headers) && !is_json(headers) {
-        // A form of another site can send this without asking; JSON it cannot.
+    let form = viewer::is_page(head.uri.path()) && is_form(headers) && says_origin(headers);
+    if posts && has_body(headers) && !is_json(headers) && !form {
+        // A form of another site can send this without asking; JSON it cannot. A form of ours comes from a browser,
+        // which has said so above.
         return Err(Fault::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "not_json",
@@ -141,10 +184,24 @@ async fn admitted(server: &Server, head: &Parts) -> Answer<Caller> {
         )
         .hint("send Content-Type: application/json"));
     }
-    let caller = server.caller(bearer(headers)?).await?;
+    let token = bearer(headers)?;
+    if let (None, false, Some(session)) = (token, gate.open, session(headers))
+        && let Some(caller) = server.signed_in(session).await?
+    {
+        // The cookie is sent by browsers alone, and those say where a request that changes something comes from.
+        return match posts && !says_origin(headers) {
+            true => Err(Fault::new(
+                StatusCode::FORBIDDEN,
+                "foreign_origin",
+                "a request of a session must say which page it comes from",
+            )),
+            false => Ok((caller, Came::Session)),
+        };
+    }
+    let caller = server.caller(token).await?;
     match caller {
-        Some(caller) => Ok(caller),
-        None if PUBLIC.contains(&head.uri.path()) => Ok(Caller::nobody()),
+        Some(caller) => Ok((caller, Came::Itself)),
+        None if is_public(head.uri.path()) => Ok((Caller::nobody(), Came::Nobody)),
         None => Err(
             Fault::new(StatusCode::UNAUTHORIZED, "no_token", "this needs a token")
                 .hint("send Authorization: Bearer TOKEN"),
@@ -160,10 +217,14 @@ fn has_body(headers: &HeaderMap) -> bool {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
+    kind(headers).eq_ignore_ascii_case("application/json")
+}
+
+/// The type of the body, without its parameters.
+fn kind(headers: &HeaderMap) -> &str {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("application/json")
+    kind.split(';').next().unwrap_or_default().trim()
 }
 
 /// The token that is sent, where one is.

@@ -1,6 +1,7 @@
 //! The same runs over HTTP: an API of our own, and OpenAI's two. What is accepted is worked on whoever stays connected.
 //!
-//! `gate` lets in, `runs`, `found` and `story` are the API, `openai/` OpenAI's, `fault` is how anything is refused.
+//! `gate` lets in, `runs`, `found` and `story` are the API, `viewer/` the pages of browsers, `openai/` OpenAI's, `fault` is how
+//! anything is refused.
 mod extract;
 mod fault;
 mod found;
@@ -13,6 +14,7 @@ mod pages;
 mod runs;
 mod story;
 mod telling;
+mod viewer;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -42,6 +44,7 @@ use gate::Gate;
 use metrics::Metrics;
 use openai::{chat, responses};
 pub use telling::Telling;
+use viewer::{Glances, Holder, Sessions};
 
 /// How long a request may take that does not stream.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -52,6 +55,10 @@ pub struct Server {
     gate: Gate,
     telling: Telling,
     metrics: Arc<Metrics>,
+    /// Who has signed in with a browser.
+    sessions: Sessions,
+    /// What is known of ended runs beside their rows.
+    glances: Glances,
     /// Turns true when the server stops: streams end, so that their clients come back elsewhere.
     stopping: watch::Receiver<bool>,
 }
@@ -77,6 +84,18 @@ impl Server {
                 "this token is not known here",
             )
         })
+    }
+
+    /// Whose session it is, if their token still lets them in.
+    async fn signed_in(&self, session: &str) -> Answer<Option<Caller>> {
+        match self.sessions.holder(session) {
+            None => Ok(None),
+            Some(Holder::Operator) => Ok(self.gate.token.map(|_| Caller::operator())),
+            Some(Holder::User(hash)) => {
+                let account = self.desk.app.identify_by(&hash).await?;
+                Ok(account.map(Caller::of))
+            }
+        }
     }
 }
 
@@ -152,6 +171,8 @@ impl Listening {
             desk: Arc::new(desk),
             telling,
             metrics,
+            sessions: Sessions::default(),
+            glances: Glances::default(),
             stopping,
         });
         Ok(Listening {
@@ -263,6 +284,7 @@ fn router(server: Arc<Server>) -> Router {
         .route("/openapi.json", get(openapi::document))
         .route("/llms.txt", get(pages::llms))
         .route_service("/mcp", Mcp::http(Arc::clone(&server.desk), limit))
+        .merge(viewer::routes())
         .fallback(pages::nowhere)
         .method_not_allowed_fallback(pages::wrong_method)
         .layer(DefaultBodyLimit::max(limit))
@@ -271,6 +293,7 @@ fn router(server: Arc<Server>) -> Router {
             Arc::clone(&server),
             gate::pass,
         ))
+        .layer(middleware::from_fn(viewer::dressed))
         .layer(middleware::from_fn_with_state(
             Arc::clone(&server),
             telling::told,

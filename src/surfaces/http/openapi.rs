@@ -33,7 +33,28 @@ const fn route(
     }
 }
 
-/// Every route of the API.
+/// A page for browsers, or a form that one sends: what comes of it is HTML, or leads to it.
+const fn page(
+    method: &'static str,
+    path: &'static str,
+    does: &'static str,
+    query: &'static [&'static str],
+) -> Route {
+    let body = match method.as_bytes() {
+        b"post" => Some("Form"),
+        _ => None,
+    };
+    route(
+        method,
+        path,
+        does,
+        query,
+        body,
+        &[(200, "Page"), (303, "Page")],
+    )
+}
+
+/// Every route of the API, and every page.
 const ROUTES: &[Route] = &[
     route(
         "post",
@@ -315,6 +336,110 @@ const ROUTES: &[Route] = &[
         None,
         &[(200, "Text")],
     ),
+    page(
+        "get",
+        "/",
+        "The runs, newest first, for a browser.",
+        &["q", "status", "after"],
+    ),
+    page("get", "/new", "The form of a question.", &[]),
+    page(
+        "post",
+        "/new",
+        "Show the plan of a question, or begin its run.",
+        &[],
+    ),
+    page("get", "/r/{id}", "A run as it goes.", &["before"]),
+    page("get", "/r/{id}/live", "The part of it that changes.", &[]),
+    page("get", "/r/{id}/report", "The report.", &["cite"]),
+    page(
+        "get",
+        "/r/{id}/quote/{k}",
+        "A quote of the report beside the page it stands in.",
+        &[],
+    ),
+    page(
+        "get",
+        "/r/{id}/evidence",
+        "What was found, passage by passage.",
+        &["item", "from"],
+    ),
+    page(
+        "get",
+        "/r/{id}/sources",
+        "What was read, and what came of it.",
+        &[],
+    ),
+    page(
+        "get",
+        "/r/{id}/timeline",
+        "When what happened, drawn and as a table.",
+        &[],
+    ),
+    page(
+        "get",
+        "/r/{id}/trace",
+        "Every call to the outside.",
+        &["from"],
+    ),
+    page(
+        "get",
+        "/r/{id}/trace/{n}",
+        "One of them: what was asked, what came back.",
+        &[],
+    ),
+    page("post", "/r/{id}/finish", "Write with what there is.", &[]),
+    page("post", "/r/{id}/cancel", "Stop for good.", &[]),
+    page(
+        "post",
+        "/r/{id}/approve",
+        "Go by the plan that waits, or have it made anew.",
+        &[],
+    ),
+    page("post", "/r/{id}/answers", "Answer the questions back.", &[]),
+    page(
+        "post",
+        "/r/{id}/rate",
+        "Say whether the report was good.",
+        &[],
+    ),
+    page("post", "/r/{id}/follow", "Ask on after the report.", &[]),
+    page(
+        "get",
+        "/diff/{a}/{b}",
+        "What changed from one run to another.",
+        &[],
+    ),
+    page("get", "/costs", "What your runs come to.", &[]),
+    page(
+        "get",
+        "/doctor",
+        "Whether everything is set up; for the operator.",
+        &[],
+    ),
+    page(
+        "post",
+        "/doctor",
+        "The same, with those outside asked too.",
+        &[],
+    ),
+    page("get", "/login", "Where to sign in.", &["next"]),
+    page("post", "/login", "Sign in with a token.", &[]),
+    page("post", "/logout", "Sign out.", &[]),
+    page(
+        "get",
+        "/assets/style.css",
+        "The stylesheet of the pages.",
+        &[],
+    ),
+    page("get", "/assets/script.js", "The script of the pages.", &[]),
+    page("get", "/assets/icon.svg", "The sign in the tab.", &[]),
+    page(
+        "get",
+        "/favicon.ico",
+        "The same, where browsers look by themselves.",
+        &[],
+    ),
 ];
 
 /// `GET /openapi.json`.
@@ -394,10 +519,14 @@ fn operation(it: &Route) -> Value {
     );
     let mut out = json!({"summary": it.does, "parameters": parameters, "responses": responses});
     if let Some(name) = it.body {
-        let required = name != "Approval";
+        let required = !["Approval", "Form"].contains(&name);
+        let kind = match name {
+            "Form" => "application/x-www-form-urlencoded",
+            _ => "application/json",
+        };
         out["requestBody"] = json!({
             "required": required,
-            "content": {"application/json": {"schema": schema(name)}},
+            "content": {kind: {"schema": schema(name)}},
         });
     }
     out
@@ -426,6 +555,12 @@ fn content(it: &Route, name: &str) -> Value {
             "text/event-stream": {},
         }),
         (_, "Metrics") => json!({"application/openmetrics-text": {"schema": {"type": "string"}}}),
+        ("/assets/style.css", _) => json!({"text/css": {"schema": {"type": "string"}}}),
+        ("/assets/script.js", _) => json!({"text/javascript": {"schema": {"type": "string"}}}),
+        ("/assets/icon.svg" | "/favicon.ico", _) => {
+            json!({"image/svg+xml": {"schema": {"type": "string"}}})
+        }
+        (_, "Page") => json!({"text/html": {"schema": {"type": "string"}}}),
         (_, "Text") => json!({"text/plain": {"schema": {"type": "string"}}}),
         _ => json!({"application/json": {"schema": schema(name)}}),
     }
@@ -437,7 +572,7 @@ mod tests {
 
     #[test]
     fn every_route_is_described_and_no_other() {
-        let source = include_str!("mod.rs");
+        let source = [include_str!("mod.rs"), include_str!("viewer/mod.rs")].concat();
         let mut there: Vec<(String, String)> = Vec::new();
         for rest in source.split(".route(").skip(1) {
             let (path, rest) = rest.split_once('"').unwrap().1.split_once('"').unwrap();

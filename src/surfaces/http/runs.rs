@@ -19,7 +19,7 @@ use crate::app::given::PlanFile;
 use crate::domain::{Approval, CoverageRow, Rating, RunId, Vote};
 use crate::error::Kind;
 use crate::record::{Phase, Run, RunStatus};
-use crate::seams::{Order, Remembered};
+use crate::seams::{Order, Remembered, RunRow};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::{self, json as shown, markdown};
@@ -337,29 +337,53 @@ pub(super) async fn list(
                 .map_err(|_| bad("after", "must be the id of a run"))?,
         ),
     };
-    let words = wanted.q.unwrap_or_default().to_lowercase();
-    let rows = server.desk.app_of(&caller).runs().await?;
-    let mut found = rows
+    let wanted = Wanted {
+        words: wanted.q.unwrap_or_default(),
+        status,
+        after,
+        limit: limit as usize,
+    };
+    let (data, more) = listed(&server, &caller, &wanted).await?;
+    Ok(Json(
+        json!({"object": "list", "data": data, "has_more": more}),
+    ))
+}
+
+/// Which runs of the list.
+pub(super) struct Wanted {
+    /// Words of the question.
+    pub(super) words: String,
+    pub(super) status: Option<RunStatus>,
+    /// The last one that is known.
+    pub(super) after: Option<RunId>,
+    pub(super) limit: usize,
+}
+
+/// The caller's runs that are wanted, newest first, and whether there are more.
+pub(super) async fn listed(
+    server: &Server,
+    caller: &Caller,
+    wanted: &Wanted,
+) -> Answer<(Vec<RunRow>, bool)> {
+    let words = wanted.words.trim().to_lowercase();
+    let rows = server.desk.app_of(caller).runs().await?;
+    let found = rows
         .into_iter()
         .filter(|it| caller.owner.is_none() || it.owner == caller.owner);
     let mut data = Vec::new();
-    let mut more = false;
-    for row in found.by_ref() {
-        let here = after.as_ref().is_none_or(|it| row.run_id < *it)
-            && status.is_none_or(|it| row.status == it)
+    for row in found {
+        let here = wanted.after.as_ref().is_none_or(|it| row.run_id < *it)
+            && wanted.status.is_none_or(|it| row.status == it)
             && row.question.to_lowercase().contains(&words);
         if !here {
             continue;
         }
-        if data.len() as u64 == limit {
-            more = true;
-            break;
+        if data.len() == wanted.limit {
+            return Ok((data, true));
         }
         data.push(row);
     }
-    Ok(Json(
-        json!({"object": "list", "data": data, "has_more": more}),
-    ))
+    Ok((data, false))
 }
 
 /// `GET /v1/runs/{id}`.
@@ -426,7 +450,12 @@ pub(super) async fn steering(mine: &Mine, bytes: Result<Bytes, BytesRejection>) 
 
 /// `POST /v1/runs/{id}/approve`: go by the plan, by another one, or make it anew with some words in mind.
 pub(super) async fn approve(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Response> {
-    let value = optional(bytes)?;
+    let approval = approval(&mine, &optional(bytes)?).await?;
+    ordered(&mine, Order::Approve(approval)).await
+}
+
+/// The word on the plan that a request says, where the run waits for one.
+pub(super) async fn approval(mine: &Mine, value: &Value) -> Answer<Approval> {
     let known = mine.run().await?;
     if !mine.row.status.ended() && !known.question.as_ref().is_some_and(|it| it.approve) {
         return Err(Fault::new(
@@ -435,7 +464,7 @@ pub(super) async fn approve(mine: Mine, bytes: Result<Bytes, BytesRejection>) ->
             "the run does not wait for a word on its plan",
         ));
     }
-    let approval = match (value.get("plan"), value.get("change")) {
+    Ok(match (value.get("plan"), value.get("change")) {
         (None, None) => Approval::Go,
         (None, Some(Value::String(words))) if !words.trim().is_empty() => {
             Approval::Words(words.trim().to_owned())
@@ -451,8 +480,7 @@ pub(super) async fn approve(mine: Mine, bytes: Result<Bytes, BytesRejection>) ->
                 "must be a plan, or change some words; not both",
             ));
         }
-    };
-    ordered(&mine, Order::Approve(approval)).await
+    })
 }
 
 /// `POST /v1/runs/{id}/answers`: what the person says to the questions back.
@@ -471,7 +499,11 @@ pub(super) async fn answers(mine: Mine, bytes: Result<Bytes, BytesRejection>) ->
 
 /// `POST /v1/runs/{id}/rating`.
 pub(super) async fn rate(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Json<Value>> {
-    let value = body(bytes)?;
+    rated(&mine, &body(bytes)?).await.map(Json)
+}
+
+/// Keeps what a reader thinks of the report.
+pub(super) async fn rated(mine: &Mine, value: &Value) -> Answer<Value> {
     let vote = match value.get("vote").and_then(Value::as_str) {
         Some("up") => Vote::Up,
         Some("down") => Vote::Down,
@@ -488,5 +520,5 @@ pub(super) async fn rate(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> An
         note: note.clone(),
     };
     mine.app.rate(&mine.id, rating).await?;
-    Ok(Json(json!({"id": mine.id, "vote": vote, "note": note})))
+    Ok(json!({"id": mine.id, "vote": vote, "note": note}))
 }

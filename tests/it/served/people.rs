@@ -88,7 +88,9 @@ async fn nobody_sees_or_touches_the_runs_of_another() {
             .replace("{a}", &id)
             .replace("{b}", &id)
             .replace("{file}", "report.md")
-            .replace("{hash}", &page);
+            .replace("{hash}", &page)
+            .replace("{k}", "1")
+            .replace("{n}", "1");
         for method in methods
             .as_object()
             .unwrap()

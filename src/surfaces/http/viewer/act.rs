@@ -1,0 +1,186 @@
+//! Forms: asking, and saying something to a run.
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::{Answer, Html, Visitor, fields, to};
+use crate::app::models;
+use crate::seams::Order;
+use crate::surfaces::asked::Asked;
+use crate::surfaces::export;
+use crate::surfaces::export::escape::line;
+use crate::surfaces::http::extract::Mine;
+use crate::surfaces::http::fault::Fault;
+use crate::surfaces::http::runs::{accept, approval, rated, room};
+use crate::surfaces::view::ask::{Form, New, Preview};
+use crate::surfaces::view::page;
+
+type Sent = Result<Bytes, BytesRejection>;
+
+/// The page with the form. Before anybody has filled it in, every folder is ticked.
+fn form(
+    visitor: &Visitor,
+    form: Form,
+    fault: Option<&Fault>,
+    plan: Option<Preview>,
+    fresh: bool,
+) -> Answer<Html> {
+    let desk = &visitor.server.desk;
+    let settings = desk.app.settings();
+    let mut models = Vec::new();
+    let set: Vec<&String> = settings.models.values().collect();
+    match set.first() {
+        Some(_) => {
+            models.push((String::new(), "the one that is set".to_owned()));
+            models.push(("none".to_owned(), "none".to_owned()));
+        }
+        None => models.push((String::new(), "none".to_owned())),
+    }
+    for it in set.into_iter().chain(&settings.serve.models) {
+        if !models.iter().any(|known| known.0 == *it) {
+            models.push((it.clone(), line(it)));
+        }
+    }
+    let folders = desk.folders().iter().map(|it| {
+        let path = it.to_string_lossy().into_owned();
+        let name = it
+            .file_name()
+            .map_or_else(|| path.clone(), |it| it.to_string_lossy().into_owned());
+        let ticked = fresh || form.folders.contains(&path);
+        (path, ticked, line(&name))
+    });
+    Ok(Html(page(&New {
+        shell: visitor.shell("New run").at("new").narrow(),
+        folders: folders.collect(),
+        models,
+        fault: fault.map(Fault::told),
+        plan,
+        form,
+    })?))
+}
+
+/// `GET /new`.
+pub(super) async fn new(visitor: Visitor) -> Answer<Html> {
+    form(&visitor, Form::default(), None, None, true)
+}
+
+/// `POST /new`: the plan, or the run itself.
+pub(super) async fn ask(visitor: Visitor, bytes: Sent) -> Answer<Response> {
+    let filled = Form::of(&fields(bytes)?);
+    let done = match filled.preview {
+        true => planned(&visitor, &filled).await,
+        false => begun(&visitor, &filled).await,
+    };
+    match done {
+        Ok(it) => Ok(it),
+        // What the person can mend is told above what they have filled in.
+        Err(fault) if fault.status().is_client_error() => {
+            let shown = form(&visitor, filled, Some(&fault), None, false)?;
+            Ok((fault.status(), shown).into_response())
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+fn asked(visitor: &Visitor, filled: &Form) -> Answer<Asked> {
+    let all: Vec<String> = visitor
+        .server
+        .desk
+        .folders()
+        .iter()
+        .map(|it| it.to_string_lossy().into_owned())
+        .collect();
+    Ok(Asked::parse(&filled.request(&all), &[])?)
+}
+
+async fn begun(visitor: &Visitor, filled: &Form) -> Answer<Response> {
+    room(&visitor.server, &visitor.caller)?;
+    let asked = asked(visitor, filled)?;
+    let run = accept(&visitor.server, &visitor.caller, &asked, None, None).await?;
+    Ok(to(&format!("/r/{run}")))
+}
+
+async fn planned(visitor: &Visitor, filled: &Form) -> Answer<Response> {
+    let asked = asked(visitor, filled)?;
+    let desk = &visitor.server.desk;
+    let question = desk.question(&visitor.caller, &asked).await?;
+    let (brief, plan) = desk.app.plan(&question).await?;
+    let models = models::bounded(desk.app.settings(), &question)?;
+    let plan = export::plan::json(&question, &brief, &plan, models.as_ref())?;
+    let shown = form(
+        visitor,
+        filled.clone(),
+        None,
+        Some(Preview::of(&plan)),
+        false,
+    )?;
+    Ok(shown.into_response())
+}
+
+fn back(mine: &Mine) -> Response {
+    to(&format!("/r/{}", mine.id))
+}
+
+/// `POST /r/{id}/finish`.
+pub(super) async fn finish(mine: Mine) -> Answer<Response> {
+    mine.order(Order::Finish).await?;
+    Ok(back(&mine))
+}
+
+/// `POST /r/{id}/cancel`.
+pub(super) async fn cancel(mine: Mine) -> Answer<Response> {
+    mine.order(Order::Cancel).await?;
+    Ok(back(&mine))
+}
+
+/// `POST /r/{id}/approve`: go, or what to change.
+pub(super) async fn approve(mine: Mine, bytes: Sent) -> Answer<Response> {
+    let said = fields(bytes)?;
+    let one = |name: &str| {
+        said.iter()
+            .find(|it| it.0 == name)
+            .map_or("", |it| it.1.trim())
+    };
+    let value = match one("word") {
+        "change" => json!({"change": one("change")}),
+        _ => json!({}),
+    };
+    let word = approval(&mine, &value).await?;
+    mine.order(Order::Approve(word)).await?;
+    Ok(back(&mine))
+}
+
+/// `POST /r/{id}/answers`.
+pub(super) async fn answers(mine: Mine, bytes: Sent) -> Answer<Response> {
+    let said = fields(bytes)?.into_iter().filter(|it| it.0 == "answer");
+    mine.order(Order::Reply(said.map(|it| it.1).collect()))
+        .await?;
+    Ok(back(&mine))
+}
+
+/// `POST /r/{id}/rate`.
+pub(super) async fn rate(mine: Mine, bytes: Sent) -> Answer<Response> {
+    let said = fields(bytes)?;
+    let one = |name: &str| {
+        said.iter()
+            .find(|it| it.0 == name)
+            .map_or("", |it| it.1.trim())
+    };
+    let note = Some(one("note")).filter(|it| !it.is_empty());
+    rated(&mine, &json!({"vote": one("vote"), "note": note})).await?;
+    Ok(to(&format!("/r/{}/report#rate", mine.id)))
+}
+
+/// `POST /r/{id}/follow`: a question that goes on with the report.
+pub(super) async fn follow(mine: Mine, visitor: Visitor, bytes: Sent) -> Answer<Response> {
+    room(&visitor.server, &visitor.caller)?;
+    let said = fields(bytes)?;
+    let question = said
+        .iter()
+        .find(|it| it.0 == "question")
+        .map_or("", |it| &it.1);
+    let asked = Asked::parse(&json!({"question": question, "follows": mine.id}), &[])?;
+    let run = accept(&visitor.server, &visitor.caller, &asked, None, None).await?;
+    Ok(to(&format!("/r/{run}")))
+}

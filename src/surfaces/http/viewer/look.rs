@@ -1,0 +1,258 @@
+//! Pages that show a run or many.
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, Html, Visitor, remember, remembered};
+use crate::record::{Envelope, Run};
+use crate::surfaces::export;
+use crate::surfaces::export::html::Body;
+use crate::surfaces::http::extract::{Mine, Params, Place};
+use crate::surfaces::http::fault::Fault;
+use crate::surfaces::http::runs::{Wanted, bad, listed};
+use crate::surfaces::view::found::{EvidencePage, SourcesPage};
+use crate::surfaces::view::live::{Head, Live, State};
+use crate::surfaces::view::page;
+use crate::surfaces::view::quote::QuotePage;
+use crate::surfaces::view::report::ReportPage;
+use crate::surfaces::view::runs::{Glance, Line, Runs};
+use crate::surfaces::view::timeline::TimelinePage;
+use crate::surfaces::view::trace::{StepPage, TracePage};
+use crate::surfaces::view::words::clip;
+
+/// Runs of one page of the list.
+const PAGE: usize = 25;
+
+#[derive(Deserialize)]
+pub(super) struct Sought {
+    q: Option<String>,
+    status: Option<String>,
+    after: Option<String>,
+}
+
+/// `GET /`: the list of runs.
+pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> Answer<Html> {
+    let q = sought.q.unwrap_or_default();
+    let status = sought.status.unwrap_or_default();
+    let wanted = Wanted {
+        words: q.clone(),
+        status: match status.as_str() {
+            "" => None,
+            it => Some(
+                serde_json::from_value(json!(it))
+                    .map_err(|_| bad("status", "is none that runs have"))?,
+            ),
+        },
+        after: match sought.after.as_deref() {
+            None | Some("") => None,
+            Some(it) => Some(
+                it.parse()
+                    .map_err(|_| bad("after", "must be the id of a run"))?,
+            ),
+        },
+        limit: PAGE,
+    };
+    let later = wanted.after.is_some();
+    let (rows, more) = listed(&visitor.server, &visitor.caller, &wanted).await?;
+    let app = visitor.server.desk.app_of(&visitor.caller);
+    let now = Timestamp::now();
+    let mut lines = Vec::new();
+    for row in &rows {
+        let ended = row.status.ended();
+        let glance = match remembered(&visitor.server, &row.run_id).filter(|_| ended) {
+            Some(it) => it,
+            None => {
+                let it = Glance::of(&app.run(&row.run_id).await?);
+                if ended {
+                    remember(&visitor.server, row.run_id.clone(), it);
+                }
+                it
+            }
+        };
+        lines.push(Line::of(row, &glance, now));
+    }
+    let older = rows.last().filter(|_| more).map(|last| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("q", &q)
+            .append_pair("status", &status)
+            .append_pair("after", last.run_id.as_str());
+        format!("/?{}", query.finish())
+    });
+    Ok(Html(page(&Runs {
+        shell: visitor.shell("Runs").at("runs"),
+        moving: rows.iter().any(|it| !it.status.ended()),
+        lines,
+        q,
+        status,
+        older,
+        later,
+    })?))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Before {
+    before: Option<u64>,
+}
+
+async fn standing(mine: &Mine, before: Option<u64>) -> Answer<State> {
+    let (run, events) = told(mine).await?;
+    let plan = match (&run.brief, &run.plan) {
+        (Some(brief), Some(plan)) if run.awaiting_approval => {
+            Some(export::plan::prose(brief, plan))
+        }
+        _ => None,
+    };
+    Ok(State::of(&run, &events, before, plan, Timestamp::now()))
+}
+
+/// `GET /r/{id}`: the run as it goes.
+pub(super) async fn live(
+    mine: Mine,
+    visitor: Visitor,
+    Params(from): Params<Before>,
+) -> Answer<Html> {
+    let state = standing(&mine, from.before).await?;
+    Ok(Html(page(&Live {
+        shell: visitor.shell(clip(&state.head.question, 80)),
+        past: from.before.is_some(),
+        state,
+    })?))
+}
+
+/// `GET /r/{id}/live`: the part of it that changes.
+pub(super) async fn state(mine: Mine) -> Answer<Html> {
+    Ok(Html(page(&standing(&mine, None).await?)?))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Cited {
+    cite: Option<usize>,
+}
+
+/// `GET /r/{id}/report`: the report; with `?cite=` one of its quotes beside its page.
+pub(super) async fn report(
+    mine: Mine,
+    visitor: Visitor,
+    Params(wanted): Params<Cited>,
+) -> Answer<Html> {
+    if let Some(k) = wanted.cite {
+        return beside(&mine, &visitor, k).await;
+    }
+    let (run, report) = mine.report().await?;
+    let pages = export::pages(&mine.app, Some(&report)).await?;
+    let base = format!("/r/{}/quote/", mine.id);
+    let head = Head::of(&run, "report");
+    Ok(Html(page(&ReportPage {
+        shell: visitor.shell(clip(&report.title, 80)),
+        body: Body::of(&report, &pages, Some(&base)),
+        coins: true,
+        rated: run.rating.as_ref().map(|it| it.vote.word()),
+        note: run
+            .rating
+            .as_ref()
+            .and_then(|it| it.note.clone())
+            .unwrap_or_default(),
+        compare: head.follows.clone(),
+        judged: run
+            .judgement
+            .as_ref()
+            .map(|it| format!("{:.2} of 1", it.composite)),
+        head,
+    })?))
+}
+
+/// `GET /r/{id}/quote/{k}`: the `k`-th quote of the report, from 1, beside its page.
+pub(super) async fn quote(
+    mine: Mine,
+    visitor: Visitor,
+    Place((_, k)): Place<(String, String)>,
+) -> Answer<Html> {
+    let k = k.parse().map_err(|_| Fault::missing("quote"))?;
+    beside(&mine, &visitor, k).await
+}
+
+async fn beside(mine: &Mine, visitor: &Visitor, k: usize) -> Answer<Html> {
+    let (run, report) = mine.report().await?;
+    let pages = export::pages(&mine.app, Some(&report)).await?;
+    let shell = visitor.shell(format!("Quote {k} · {}", clip(&report.title, 60)));
+    let found = QuotePage::of(shell, Head::of(&run, "report"), &report, &pages, k);
+    let found = found
+        .ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, "not_found", "there is no such quote"))?;
+    Ok(Html(page(&found)?))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part {
+    item: Option<String>,
+    from: Option<usize>,
+}
+
+/// `GET /r/{id}/evidence`.
+pub(super) async fn evidence(
+    mine: Mine,
+    visitor: Visitor,
+    Params(part): Params<Part>,
+) -> Answer<Html> {
+    let (run, events) = told(&mine).await?;
+    let item = part.item.as_deref().filter(|it| !it.is_empty());
+    let known = |item: &str| {
+        run.plan
+            .iter()
+            .flat_map(|it| it.items())
+            .any(|it| it.id.to_string() == item)
+    };
+    if item.is_some_and(|it| !known(it)) {
+        return Err(Fault::missing("question of this run"));
+    }
+    let shell = visitor.shell("Evidence");
+    let shown = EvidencePage::of(shell, &run, &events, item, part.from.unwrap_or(0));
+    Ok(Html(page(&shown)?))
+}
+
+/// `GET /r/{id}/sources`.
+pub(super) async fn sources(mine: Mine, visitor: Visitor) -> Answer<Html> {
+    let (run, events) = told(&mine).await?;
+    let traffic = mine.app.traffic(&mine.id).await?;
+    let shown = SourcesPage::of(visitor.shell("Sources"), &run, &events, &traffic);
+    Ok(Html(page(&shown)?))
+}
+
+/// `GET /r/{id}/timeline`.
+pub(super) async fn timeline(mine: Mine, visitor: Visitor) -> Answer<Html> {
+    let (run, events) = told(&mine).await?;
+    Ok(Html(page(&TimelinePage::of(
+        visitor.shell("Timeline"),
+        &run,
+        &events,
+    ))?))
+}
+
+/// `GET /r/{id}/trace`.
+pub(super) async fn trace(
+    mine: Mine,
+    visitor: Visitor,
+    Params(part): Params<Part>,
+) -> Answer<Html> {
+    let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
+    let shown = TracePage::of(visitor.shell("Trace"), &run, &steps, part.from.unwrap_or(0));
+    Ok(Html(page(&shown)?))
+}
+
+/// `GET /r/{id}/trace/{n}`: the `n`-th call, from 1.
+pub(super) async fn step(
+    mine: Mine,
+    visitor: Visitor,
+    Place((_, n)): Place<(String, String)>,
+) -> Answer<Html> {
+    let n = n.parse().map_err(|_| Fault::missing("call"))?;
+    let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
+    let shown = StepPage::of(visitor.shell(format!("Call {n}")), &run, &steps, n);
+    Ok(Html(page(&shown.ok_or_else(|| Fault::missing("call"))?)?))
+}
+
+async fn told(mine: &Mine) -> Answer<(Run, Vec<Envelope>)> {
+    let events = mine.app.events(&mine.id, 0).await?;
+    Ok((Run::of(mine.id.clone(), &events), events))
+}

@@ -107,6 +107,7 @@ pub(crate) fn pages(id: &str) -> Vec<String> {
         "/evidence?item=Q1",
         "/sources",
         "/timeline",
+        "/timeline?from=0&to=100",
         "/trace",
         "/trace/1",
         "/trace/2",

@@ -374,7 +374,7 @@ const ROUTES: &[Route] = &[
         "get",
         "/r/{id}/timeline",
         "When what happened, drawn and as a table.",
-        &[],
+        &["from", "to"],
     ),
     page(
         "get",

@@ -118,58 +118,88 @@ pub struct TimelinePage {
     pub links: usize,
     /// How long phases took: name, time.
     pub phases: Vec<(&'static str, String)>,
+    /// Closer or wider: words, address.
+    pub zoom: Vec<(&'static str, String)>,
 }
 
 impl TimelinePage {
-    /// The timeline of a run.
-    pub fn of(shell: Shell, run: &Run, events: &[Envelope]) -> TimelinePage {
+    /// The timeline of a run, or of what happened from one millisecond of it to another.
+    pub fn of(
+        shell: Shell,
+        run: &Run,
+        events: &[Envelope],
+        window: Option<(i64, i64)>,
+    ) -> TimelinePage {
         let begun = run.started_at.clone().unwrap_or_default();
-        let whole = between(&begun, run.updated_at.as_deref().unwrap_or(&begun))
-            .unwrap_or_default()
-            .max(1);
-        let mut calls = calls(events, &begun);
+        let ended = run.updated_at.as_deref().unwrap_or(&begun);
+        let whole = between(&begun, ended).unwrap_or_default().max(1);
+        let within = window.map(|(from, to)| (from.clamp(0, whole - 1), to.clamp(1, whole)));
+        let (from, to) = within.filter(|it| it.0 < it.1).unwrap_or((0, whole));
+        let calls = calls(events, &begun);
         let total = calls.len();
         let chain = chain(&calls);
+        let waited: i64 = chain.iter().map(|at| calls[*at].to - calls[*at].from).sum();
         let mut all: Vec<(Call, bool)> = calls
-            .drain(..)
+            .into_iter()
             .enumerate()
             .map(|(at, it)| (it, chain.contains(&at)))
+            .filter(|(it, _)| it.to >= from && it.from <= to)
             .collect();
         // The chain is kept whole; of the others the longest are drawn.
         all.sort_by_key(|(it, critical)| (!critical, it.from - it.to));
         all.truncate(DRAWN);
         all.sort_by_key(|(it, _)| (it.from, it.to));
-        let waited: i64 = all
-            .iter()
-            .filter(|it| it.1)
-            .map(|it| it.0.to - it.0.from)
-            .sum();
-        let (bars, lanes, high) = drawn(&all, whole);
+        let (bars, lanes, high) = drawn(&all, from, to);
         TimelinePage {
             head: Head::of(run, "timeline"),
             shell,
             bars,
             lanes,
-            ticks: ticks(whole),
+            ticks: ticks(from, to),
             high,
-            rows: all
-                .iter()
-                .map(|(it, critical)| Row {
-                    at: took(it.from),
-                    took: took(it.to - it.from),
-                    lane: it.lane.clone(),
-                    kind: it.kind,
-                    text: it.text.clone(),
-                    critical: *critical,
-                })
-                .collect(),
+            rows: all.iter().map(row).collect(),
             total,
             whole: took(whole),
             chain: took(waited),
             links: chain.len(),
             phases: phases(events),
+            zoom: zoom(&format!("/r/{}/timeline", run.id), from, to, whole),
         }
     }
+}
+
+fn row((it, critical): &(Call, bool)) -> Row {
+    Row {
+        at: took(it.from),
+        took: took(it.to - it.from),
+        lane: it.lane.clone(),
+        kind: it.kind,
+        text: it.text.clone(),
+        critical: *critical,
+    }
+}
+
+/// Shortest stretch that can be looked at closer, milliseconds.
+const SHORTEST: i64 = 20;
+
+fn zoom(page: &str, from: i64, to: i64, whole: i64) -> Vec<(&'static str, String)> {
+    let at = |from: i64, to: i64| format!("{page}?from={from}&to={to}");
+    let (half, middle) = ((to - from) / 2, (to + from) / 2);
+    let mut out = Vec::new();
+    if half >= SHORTEST {
+        out.push(("first half", at(from, middle)));
+        out.push(("second half", at(middle, to)));
+    }
+    if from > 0 || to < whole {
+        if from > 0 {
+            out.push(("earlier", at((from - 2 * half).max(0), from)));
+        }
+        if to < whole {
+            out.push(("later", at(to, (to + 2 * half).min(whole))));
+        }
+        out.push(("whole run", page.to_owned()));
+    }
+    out
 }
 
 /// Every call that has ended, by when it began.
@@ -231,14 +261,17 @@ fn chain(calls: &[Call]) -> Vec<usize> {
     out
 }
 
-fn drawn(all: &[(Call, bool)], whole: i64) -> (Vec<Bar>, Vec<Lane>, i64) {
+fn drawn(all: &[(Call, bool)], begin: i64, end: i64) -> (Vec<Bar>, Vec<Lane>, i64) {
     let mut names: Vec<&str> = Vec::new();
     for (it, _) in all {
         if !names.contains(&it.lane.as_str()) {
             names.push(&it.lane);
         }
     }
-    let place = |ms: i64| LEFT + (RIGHT - LEFT).saturating_mul(ms) / whole;
+    let place = |ms: i64| {
+        let ms = ms.clamp(begin, end) - begin;
+        LEFT + (RIGHT - LEFT).saturating_mul(ms) / (end - begin).max(1)
+    };
     let (mut bars, mut lanes, mut y) = (Vec::new(), Vec::new(), 30);
     for name in names {
         lanes.push(Lane {
@@ -272,17 +305,19 @@ fn drawn(all: &[(Call, bool)], whole: i64) -> (Vec<Bar>, Vec<Lane>, i64) {
     (bars, lanes, y)
 }
 
-fn ticks(whole: i64) -> Vec<Tick> {
+fn ticks(from: i64, to: i64) -> Vec<Tick> {
+    let span = (to - from).max(1);
     let step = [
-        10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
-        600_000,
+        5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000,
+        300_000, 600_000,
     ]
     .into_iter()
-    .find(|it| whole / it <= 8)
-    .unwrap_or(whole / 6 + 1);
-    (0..=whole / step)
+    .find(|it| span / it <= 8)
+    .unwrap_or(span / 6 + 1);
+    let first = (from + step - 1) / step;
+    (first..=to / step)
         .map(|nth| Tick {
-            x: LEFT + (RIGHT - LEFT).saturating_mul(nth * step) / whole,
+            x: LEFT + (RIGHT - LEFT).saturating_mul(nth * step - from) / span,
             text: match nth {
                 0 => "0".to_owned(),
                 _ if step < 1_000 => format!("{} ms", nth * step),
@@ -344,10 +379,19 @@ mod tests {
             .into_iter()
             .map(|it| (it, false))
             .collect();
-        let (bars, lanes, _) = drawn(&all, 100);
+        let (bars, lanes, _) = drawn(&all, 0, 100);
         assert_eq!(lanes.len(), 1);
         assert_eq!(bars[0].y, bars[2].y);
         assert!(bars[1].y > bars[0].y);
         assert!(bars.iter().all(|it| it.x + it.w <= RIGHT));
+        // Closer, the same calls are longer, and what lies outside ends at the edge.
+        let (close, _, _) = drawn(&all[..2], 10, 60);
+        assert!(close[0].x == LEFT && close[0].w > bars[0].w);
+        assert_eq!(
+            ticks(300, 700).first().map(|it| it.text.clone()),
+            Some("300 ms".to_owned())
+        );
+        let words: Vec<_> = zoom("/t", 0, 50, 100).into_iter().map(|it| it.0).collect();
+        assert_eq!(words, ["first half", "second half", "later", "whole run"]);
     }
 }

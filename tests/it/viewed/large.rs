@@ -114,7 +114,7 @@ fn ten_thousand_events_are_a_page_of_less_than_a_megabyte() {
         ),
         (
             "timeline",
-            page(&TimelinePage::of(shell(), &run, &events)).unwrap(),
+            page(&TimelinePage::of(shell(), &run, &events, None)).unwrap(),
         ),
     ] {
         assert!(text.len() <= MOST, "{name}: {} bytes", text.len());

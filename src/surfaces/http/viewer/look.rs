@@ -219,14 +219,25 @@ pub(super) async fn sources(mine: Mine, visitor: Visitor) -> Answer<Html> {
     Ok(Html(page(&shown)?))
 }
 
-/// `GET /r/{id}/timeline`.
-pub(super) async fn timeline(mine: Mine, visitor: Visitor) -> Answer<Html> {
+#[derive(Deserialize)]
+pub(super) struct Window {
+    from: Option<i64>,
+    to: Option<i64>,
+}
+
+/// `GET /r/{id}/timeline`: all of it, or from one millisecond to another.
+pub(super) async fn timeline(
+    mine: Mine,
+    visitor: Visitor,
+    Params(window): Params<Window>,
+) -> Answer<Html> {
     let (run, events) = told(&mine).await?;
-    Ok(Html(page(&TimelinePage::of(
-        visitor.shell("Timeline"),
-        &run,
-        &events,
-    ))?))
+    let window = match (window.from, window.to) {
+        (None, None) => None,
+        (from, to) => Some((from.unwrap_or(0), to.unwrap_or(i64::MAX))),
+    };
+    let shell = visitor.shell("Timeline");
+    Ok(Html(page(&TimelinePage::of(shell, &run, &events, window))?))
 }
 
 /// `GET /r/{id}/trace`.

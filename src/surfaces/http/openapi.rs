@@ -389,6 +389,12 @@ const ROUTES: &[Route] = &[
         &[],
     ),
     page("post", "/r/{id}/finish", "Write with what there is.", &[]),
+    page(
+        "post",
+        "/r/{id}/steer",
+        "Say what you want to know besides.",
+        &[],
+    ),
     page("post", "/r/{id}/cancel", "Stop for good.", &[]),
     page(
         "post",

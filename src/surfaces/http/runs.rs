@@ -423,19 +423,22 @@ pub(super) async fn cancel(mine: Mine) -> Answer<Response> {
 
 /// `POST /v1/runs/{id}/steer`: what the person wants to know besides.
 pub(super) async fn steer(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Response> {
-    let order = steering(&mine, bytes).await?;
+    let order = steering(&mine, said(&body(bytes)?)).await?;
     ordered(&mine, order).await
 }
 
-/// The order that a body with a `text` gives, while there is still something to steer.
-pub(super) async fn steering(mine: &Mine, bytes: Result<Bytes, BytesRejection>) -> Answer<Order> {
-    let value = body(bytes)?;
-    let words = value.get("text").and_then(Value::as_str).map(str::trim);
-    let fits = |it: &&str| (1..=LONGEST_WISH).contains(&it.chars().count());
-    let Some(words) = words.filter(fits) else {
+/// The `text` of a body.
+pub(super) fn said(value: &Value) -> &str {
+    value.get("text").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The order that `text` gives, while there is still something to steer.
+pub(super) async fn steering(mine: &Mine, text: &str) -> Answer<Order> {
+    let words = text.trim();
+    if !(1..=LONGEST_WISH).contains(&words.chars().count()) {
         let most = format!("must be a text of at most {LONGEST_WISH} characters");
         return Err(bad("text", &most));
-    };
+    }
     let phase = mine.run().await?.phase;
     if !mine.row.status.ended() && matches!(phase, Phase::Write | Phase::Check) {
         return Err(Fault::new(

@@ -30,6 +30,8 @@ pub struct Head {
     pub report: bool,
     /// Whether it has ended.
     pub ended: bool,
+    /// Whether there is still something to add to it: it is not being written yet.
+    pub open: bool,
     /// The run it follows.
     pub follows: Option<String>,
 }
@@ -47,6 +49,7 @@ impl Head {
             here,
             report: run.report.is_some(),
             ended: run.status.ended(),
+            open: !run.status.ended() && !matches!(run.phase, Phase::Write | Phase::Check),
             follows: question
                 .and_then(|it| it.follows.as_ref())
                 .map(|it| it.run.to_string()),

@@ -3,10 +3,8 @@ use askama::Template;
 
 use super::Shell;
 use super::live::Head;
+use crate::surfaces::export::forms::{About, Form};
 use crate::surfaces::export::html::Body;
-
-/// Forms of a report that are given out: ending, name.
-pub const FORMS: [(&str, &str); 3] = [("md", "Markdown"), ("html", "HTML"), ("json", "JSON")];
 
 /// The page.
 #[derive(Template)]
@@ -38,7 +36,9 @@ impl ReportPage {
         })
     }
 
-    fn forms(&self) -> [(&'static str, &'static str); 3] {
-        FORMS
+    /// The forms that it can be taken in.
+    fn forms(&self) -> impl Iterator<Item = About> {
+        let built = Form::ALL.iter().filter(|it| it.is_built());
+        built.map(|it| it.about())
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::super::Server;
 use super::super::extract::{Mine, Params};
 use super::super::fault::Answer;
-use super::super::runs::{accept, bad, body, once, room, steering};
+use super::super::runs::{accept, bad, body, once, room, said, steering};
 use super::super::story::{batches, number, streamed};
 use super::stream::Fold;
 use super::{FOREVER, asked};
@@ -132,7 +132,7 @@ pub(in crate::surfaces::http) async fn steer(
     mine: Mine,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Json<Value>> {
-    let order = steering(&mine, bytes).await?;
+    let order = steering(&mine, said(&body(bytes)?)).await?;
     mine.order(order).await?;
     Ok(Json(response(&mine.server, &mine.id).await?))
 }

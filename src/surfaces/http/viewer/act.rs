@@ -12,7 +12,7 @@ use crate::surfaces::export;
 use crate::surfaces::export::escape::line;
 use crate::surfaces::http::extract::Mine;
 use crate::surfaces::http::fault::Fault;
-use crate::surfaces::http::runs::{accept, approval, rated, room};
+use crate::surfaces::http::runs::{accept, approval, rated, room, steering};
 use crate::surfaces::view::ask::{Form, New, Preview};
 use crate::surfaces::view::page;
 
@@ -131,6 +131,15 @@ pub(super) async fn finish(mine: Mine) -> Answer<Response> {
 /// `POST /r/{id}/cancel`.
 pub(super) async fn cancel(mine: Mine) -> Answer<Response> {
     mine.order(Order::Cancel).await?;
+    Ok(back(&mine))
+}
+
+/// `POST /r/{id}/steer`: what the person wants to know besides.
+pub(super) async fn steer(mine: Mine, bytes: Sent) -> Answer<Response> {
+    let said = fields(bytes)?;
+    let text = said.iter().find(|it| it.0 == "text");
+    let order = steering(&mine, text.map_or("", |it| &it.1)).await?;
+    mine.order(order).await?;
     Ok(back(&mine))
 }
 

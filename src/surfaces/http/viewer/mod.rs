@@ -50,6 +50,7 @@ pub(super) fn routes() -> Router<Arc<Server>> {
         .route("/r/{id}/trace/{n}", get(look::step))
         .route("/r/{id}/finish", post(act::finish))
         .route("/r/{id}/cancel", post(act::cancel))
+        .route("/r/{id}/steer", post(act::steer))
         .route("/r/{id}/approve", post(act::approve))
         .route("/r/{id}/answers", post(act::answers))
         .route("/r/{id}/rate", post(act::rate))

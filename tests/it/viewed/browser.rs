@@ -8,20 +8,17 @@ use crate::cli::{ASKED, Desk};
 use crate::served::Served;
 
 fn browser(home: &str) -> Option<Browser> {
-    match installed() {
-        Some(program) => Some(Browser::start(&program, home)),
-        None => {
-            eprintln!("skipped: no Chromium is installed here");
-            None
-        }
-    }
+    installed().map(|program| Browser::start(&program, home))
 }
+
+const NONE: &str = "skipped: no Chromium is installed here";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_asks_watches_reads_checks_rates_asks_on_and_cancels() {
     let desk = Desk::new();
     let served = Served::start(&desk, &[]);
     let Some(mut it) = browser(&served.at) else {
+        eprintln!("{NONE}");
         return;
     };
     let at = served.at.clone();
@@ -120,6 +117,7 @@ async fn hostile_words_run_nothing_and_ask_nobody_in_a_browser() {
     hostile::attack(&desk);
     let served = Served::start(&desk, &[]);
     let Some(mut it) = browser(&served.at) else {
+        eprintln!("{NONE}");
         return;
     };
     let id = asked(
@@ -181,6 +179,7 @@ async fn pages_are_whole_without_script_and_at_any_width() {
     let desk = Desk::new();
     let served = Served::start(&desk, &[]);
     let Some(mut it) = browser(&served.at) else {
+        eprintln!("{NONE}");
         return;
     };
     let id = asked(&served, ASKED).await;
@@ -204,5 +203,43 @@ async fn pages_are_whole_without_script_and_at_any_width() {
             assert!(words > 80, "{path}: {words}");
         }
     }
+    assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
+}
+
+/// Needs `../shared/data/injection`; skipped where it is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_with_orders_to_machines_are_shown_and_give_none() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared/data/injection/dev/pages.jsonl");
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        eprintln!("skipped: there is no {}", file.display());
+        return;
+    };
+    let desk = Desk::new();
+    let rows: Vec<serde_json::Value> = text
+        .lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    assert!(rows.len() > 50, "{}", rows.len());
+    for (nth, row) in rows.iter().enumerate() {
+        let html = row["html"].as_str().unwrap();
+        desk.write(&format!("docs/{nth}.html"), html);
+    }
+    let served = Served::start(&desk, &[]);
+    let Some(mut it) = browser(&served.at) else {
+        eprintln!("{NONE}");
+        return;
+    };
+    let mut looked = 0;
+    for row in rows.iter().step_by(rows.len() / 4) {
+        let id = asked(&served, row["question"].as_str().unwrap()).await;
+        for path in pages(&id).iter().filter(|it| it.contains(&id)) {
+            it.go(&format!("{}{path}", served.at));
+            let strange = "document.querySelectorAll('img, iframe, object, embed, [onerror], [style], form[action^=http]').length";
+            assert_eq!(it.eval(strange), 0, "{path}");
+            looked += 1;
+        }
+    }
+    assert!(looked >= 40, "{looked}");
     assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
 }

@@ -15,7 +15,8 @@ use crate::domain::{Citation, Claim, ConfidenceMark, Conflict, Mode, Passage, Re
 
 pub use card::{Card, kind_of, leaf};
 pub use parts::{
-    Chip, Dispute, Entry, Found, Group, Part, Quote, Row, Sentence, SideShown, Sure, Taken, Topic,
+    Chip, Dispute, Entry, Figure, Found, Group, Part, Quote, Row, Sentence, SideShown, Sure, Taken,
+    Topic,
 };
 pub use whole::{FRAME, policy, whole};
 
@@ -363,6 +364,7 @@ impl Marks<'_> {
                     weight: (side.weight.clamp(0.0, 1.0) * 100.0).round() as u32,
                 })
                 .collect(),
+            chart: parts::chart(&it.sides),
             likely: it.likely.as_deref().map(line),
         }
     }

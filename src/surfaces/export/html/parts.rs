@@ -1,4 +1,6 @@
 //! The parts that a shown report is made of: words ready for a template.
+use crate::domain::{Side, words};
+use crate::surfaces::export::escape::line;
 
 /// A heading of the report, as its table of contents names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +114,8 @@ pub struct Dispute {
     pub about: String,
     /// Who says what.
     pub sides: Vec<SideShown>,
+    /// The figures side by side, where each side gives one of the same unit.
+    pub chart: Vec<Figure>,
     /// A likely reason.
     pub likely: Option<String>,
 }
@@ -178,4 +182,88 @@ pub struct Topic {
     pub word: &'static str,
     /// What is missing.
     pub gap: Option<String>,
+}
+
+/// A figure of one side, drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// What the side says: `56%`.
+    pub says: String,
+    /// How long its bar is, in hundredths of the longest.
+    pub long: u32,
+}
+
+/// The figures of a disagreement as bars from nothing; none where the sides do not each give one figure of the same unit.
+pub(super) fn chart(sides: &[Side]) -> Vec<Figure> {
+    let mut found: Vec<(String, f64)> = Vec::new();
+    let mut unit: Option<String> = None;
+    for side in sides {
+        let numbers = words::numbers(&side.says);
+        let [one] = numbers.as_slice() else {
+            return Vec::new();
+        };
+        if one.unit.is_none() || one.value < 0.0 || !one.value.is_finite() {
+            return Vec::new();
+        }
+        if *unit.get_or_insert_with(|| one.unit.clone().unwrap_or_default())
+            != one.unit.clone().unwrap_or_default()
+        {
+            return Vec::new();
+        }
+        found.push((line(&side.says), one.value));
+    }
+    let most = found.iter().map(|it| it.1).fold(0.0, f64::max);
+    if most == 0.0 || found.len() < 2 {
+        return Vec::new();
+    }
+    let each = found.into_iter().map(|(says, value)| Figure {
+        says,
+        long: (value / most * 100.0).round() as u32,
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Block, BlockKind, Citation, Claim, ClaimId, EvidenceId, Page, PageDraft};
+
+    fn sides(all: &[&str]) -> Vec<Side> {
+        let page = Page::new(PageDraft {
+            blocks: vec![Block::new(BlockKind::Prose, "It is so.")],
+            ..PageDraft::default()
+        });
+        let citation = Citation {
+            n: 1,
+            evidence: EvidenceId::new(1),
+            passage: page.passage(0, 0).unwrap(),
+        };
+        let side = |says: &&str| Side {
+            says: (*says).to_owned(),
+            claim: Claim::new(
+                ClaimId::new(1),
+                "It is so.".to_owned(),
+                vec![citation.clone()],
+            )
+            .unwrap(),
+            weight: 0.5,
+        };
+        all.iter().map(side).collect()
+    }
+
+    #[test]
+    fn figures_of_one_unit_are_drawn_from_nothing_and_others_are_not() {
+        let long =
+            |all: &[&str]| -> Vec<u32> { chart(&sides(all)).iter().map(|it| it.long).collect() };
+        assert_eq!(long(&["40%", "80%", "20%"]), [50, 100, 25]);
+        assert_eq!(long(&["110 euros", "220 euros"]), [50, 100]);
+        assert!(long(&["6 cm", "8 kg"]).is_empty());
+        assert!(long(&["speaks for no", "speaks for yes"]).is_empty());
+        assert!(long(&["10 to 20 cm", "8 cm"]).is_empty());
+        assert!(
+            long(&["12", "13"]).is_empty(),
+            "numbers of nothing are not compared"
+        );
+        assert!(long(&["5 %"]).is_empty());
+    }
 }

@@ -429,7 +429,10 @@ pub(super) async fn steer(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> A
 
 /// The `text` of a body.
 pub(super) fn said(value: &Value) -> &str {
-    value.get("text").and_then(Value::as_str).unwrap_or_default()
+    value
+        .get("text")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// The order that `text` gives, while there is still something to steer.

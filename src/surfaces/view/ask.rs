@@ -15,7 +15,7 @@ pub struct Form {
     pub mode: String,
     /// How much work.
     pub effort: String,
-    /// Where to search, one of [`PLACES`].
+    /// Where to search, one of those the form offers.
     pub place: String,
     /// The model; empty for the one that is set.
     pub model: String,

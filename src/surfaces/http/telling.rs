@@ -12,6 +12,7 @@ use super::fault::Within;
 use super::openai::{self, Hook};
 use crate::app::App;
 use crate::domain::RunId;
+use crate::error::Result;
 use crate::seams::{Remembered, RunRow};
 use crate::surfaces::desk::Caller;
 
@@ -60,10 +61,16 @@ impl Telling {
             self.note("webhook_lost", &fields(fault.chain()));
         }
         // What nobody took after all tries is not tried again, either.
-        if let Err(fault) = app.remember(HOOKS, run.as_str(), &[], run).await {
+        if let Err(fault) = noted(app, run).await {
             self.note("webhook_unnoted", &fields(fault.chain()));
         }
     }
+}
+
+/// Keeps that the end of `run` was told, and says whether that is new. The id beside it is one of nothing: whoever comes with
+/// the id that is kept is taken for the one who was first.
+async fn noted(app: &App, run: &RunId) -> Result<Remembered> {
+    app.remember(HOOKS, run.as_str(), &[], &app.new_id()).await
 }
 
 /// Tells of runs that ended before this start and whose end nobody was told: the server was killed in between. Then rests.
@@ -83,7 +90,7 @@ pub(super) async fn missed_hooks(server: &Server) {
             continue;
         };
         // Remembered before it is told here: it was missed once, and is not told for ever.
-        if let Ok(Remembered::New) = app.remember(HOOKS, run.as_str(), &[], run).await {
+        if let Ok(Remembered::New) = noted(app, run).await {
             telling.hook(app, run, hook).await;
         }
     }

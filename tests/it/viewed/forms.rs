@@ -151,6 +151,33 @@ async fn a_question_is_asked_planned_approved_rated_and_followed_by_forms_alone(
 }
 
 #[tokio::test]
+async fn a_run_is_steered_by_a_form_while_it_goes_on() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[]);
+    let asked = json!({"question": ASKED, "plan": "require_approval"});
+    let it = served.post("/v1/runs", &asked).await;
+    let id = it.json()["id"].as_str().unwrap().to_owned();
+    until(&served, &id, |it| it["waits_for"] == "approval").await;
+    let steer = format!("/r/{id}/steer");
+    let page = look(&served, &format!("/r/{id}"), None).await.body;
+    assert!(page.contains(&steer), "{page}");
+    let more = "What does a <b>green</b> roof cost?";
+    led_to(&form(&served, &steer, &[("text", more)], None).await);
+    let empty = form(&served, &steer, &[("text", " ")], None).await;
+    assert_eq!(empty.status, 400);
+    let go = [("word", "go")];
+    led_to(&form(&served, &format!("/r/{id}/approve"), &go, None).await);
+    until(&served, &id, |it| it["status"] == "completed").await;
+    let page = look(&served, &format!("/r/{id}"), None).await.body;
+    assert!(
+        page.contains("What does a &#60;b&#62;green")
+            || page.contains("What does a &lt;b&gt;green"),
+        "{page}"
+    );
+    assert!(!page.contains(&steer), "an ended run is not steered");
+}
+
+#[tokio::test]
 async fn a_run_is_cancelled_by_a_form() {
     let desk = Desk::new();
     let served = Served::start(&desk, &[]);
@@ -185,8 +212,10 @@ async fn a_page_of_another_site_can_send_no_form() {
     let places = ["/new", "/logout", "/login", "/doctor"]
         .map(str::to_owned)
         .into_iter();
-    let of_run = ["finish", "cancel", "approve", "answers", "rate", "follow"]
-        .map(|it| format!("/r/{id}/{it}"));
+    let of_run = [
+        "finish", "cancel", "approve", "answers", "rate", "follow", "steer",
+    ]
+    .map(|it| format!("/r/{id}/{it}"));
     let fields = [("question", ASKED), ("vote", "up"), ("do", "start")];
     let mut refused = 0;
     for path in places.chain(of_run) {
@@ -207,7 +236,7 @@ async fn a_page_of_another_site_can_send_no_form() {
             .header("host", "evil.test");
         assert_eq!(seen(named).await.status, 421, "{path}");
     }
-    assert_eq!(refused, 50);
+    assert_eq!(refused, 55);
     // The API takes no forms, also from here.
     let it = seen(posted(&served, "/v1/runs", &fields).header("origin", &served.at)).await;
     assert_eq!(it.status, 415);

@@ -2,7 +2,7 @@
 //! nothing is made and nothing leaves the machine.
 //!
 //! A trace is made from the events of a run once it has ended, not while it goes on: so it is whole, and there once, however
-//! often the run was killed. [`semconv`] holds every name.
+//! often the run was killed. `semconv` holds every name.
 mod metrics;
 mod semconv;
 mod spans;

@@ -34,7 +34,7 @@ pub(super) fn drives(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// [`line`] without the code points that are no characters, which XML and YAML do not take.
+/// [`line()`] without the code points that are no characters, which XML and YAML do not take.
 pub fn plain(text: &str) -> String {
     let mut out = line(text);
     out.retain(|it| !matches!(it, '\u{fdd0}'..='\u{fdef}') && (u32::from(it) & 0xfffe) != 0xfffe);

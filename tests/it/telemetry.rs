@@ -16,7 +16,7 @@ use prost::Message as _;
 use serde_json::json;
 
 use crate::cli::{ASKED, Desk};
-use crate::model::http::{Act, answer, serve_in_turn};
+use crate::model::http::{Act, Server, answer, serve_in_turn};
 use crate::served::Served;
 
 /// One request that came.
@@ -115,6 +115,16 @@ async fn ask(desk: &Desk, args: &[&str], env: &[(&str, &str)]) -> crate::cli::Ou
     done.await.unwrap().into()
 }
 
+/// A model that answers what is of no use, and counts.
+async fn model() -> Server {
+    serve_in_turn(vec![Act::Say(answer(
+        "200 OK",
+        "",
+        r#"{"id":"x","object":"chat.completion","model":"small","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"I cannot."}}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}"#,
+    ))])
+    .await
+}
+
 /// Whether each span lies in its parent, in one trace with one beginning.
 fn hangs_together(spans: &[Span]) {
     let by_id: BTreeMap<&[u8], &Span> = spans.iter().map(|it| (&*it.span_id, it)).collect();
@@ -139,12 +149,7 @@ fn hangs_together(spans: &[Span]) {
 async fn a_run_is_one_trace_without_what_was_asked() {
     let desk = Desk::new();
     let to = Collector::start(StatusCode::OK).await;
-    let model = serve_in_turn(vec![Act::Say(answer(
-        "200 OK",
-        "",
-        r#"{"id":"x","object":"chat.completion","model":"small","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"I cannot."}}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}"#,
-    ))])
-    .await;
+    let model = model().await;
     let env = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", to.url.as_str()),
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=green%20roofs"),
@@ -211,12 +216,7 @@ async fn a_run_is_one_trace_without_what_was_asked() {
 async fn with_content_prompts_and_answers_stand_in_their_spans() {
     let desk = Desk::new();
     let to = Collector::start(StatusCode::OK).await;
-    let model = serve_in_turn(vec![Act::Say(answer(
-        "200 OK",
-        "",
-        r#"{"id":"x","object":"chat.completion","model":"small","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"I cannot."}}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}"#,
-    ))])
-    .await;
+    let model = model().await;
     let env = [
         (
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",

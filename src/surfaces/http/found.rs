@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Server;
 use super::extract::{Mine, Params, Place};
 use super::fault::{Answer, Fault};
-use super::runs::body;
+use super::runs::{bad, body};
 use crate::app::{changes, models};
 use crate::domain::PageHash;
 use crate::error::{Error, Kind};
@@ -158,7 +158,14 @@ pub(super) async fn preview(
     Extension(caller): Extension<Caller>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Json<Value>> {
-    let asked = Asked::parse(&body(bytes)?, &["webhook_url"])?;
+    let value = body(bytes)?;
+    if !matches!(
+        value.get("webhook_url"),
+        None | Some(Value::Null | Value::String(_))
+    ) {
+        return Err(bad("webhook_url", "must be a text"));
+    }
+    let asked = Asked::parse(&value, &["webhook_url"])?;
     let question = server.desk.question(&caller, &asked).await?;
     let (brief, plan) = server.desk.app.plan(&question).await?;
     let models = models::bounded(server.desk.app.settings(), &question)?;

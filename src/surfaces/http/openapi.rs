@@ -25,9 +25,13 @@ pub(super) fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The document.
 pub(super) fn described() -> Value {
-    let mut paths = serde_json::Map::new();
+    let (mut paths, mut pages) = (serde_json::Map::new(), serde_json::Map::new());
     for it in ROUTES {
-        let entry = paths.entry(it.path).or_insert_with(|| json!({}));
+        let all = match it.is_page() {
+            true => &mut pages,
+            false => &mut paths,
+        };
+        let entry = all.entry(it.path).or_insert_with(|| json!({}));
         entry[it.method] = operation(it);
     }
     json!({
@@ -38,6 +42,8 @@ pub(super) fn described() -> Value {
             "description": "Deep research whose every quote is checked against the page.",
         },
         "paths": paths,
+        // What browsers are shown and send is no API: forms are taken from a page of ours alone.
+        "x-pages": pages,
         "components": {
             "schemas": serde_json::from_str::<Value>(SCHEMAS).unwrap_or_default(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},

@@ -463,7 +463,7 @@ pub(super) async fn approve(mine: Mine, bytes: Result<Bytes, BytesRejection>) ->
 /// The word on the plan that a request says, where the run waits for one.
 pub(super) async fn approval(mine: &Mine, value: &Value) -> Answer<Approval> {
     let known = mine.run().await?;
-    if !mine.row.status.ended() && !known.question.as_ref().is_some_and(|it| it.approve) {
+    if mine.row.status.ended() || !known.question.as_ref().is_some_and(|it| it.approve) {
         return Err(Fault::new(
             StatusCode::CONFLICT,
             "not_waiting",
@@ -521,6 +521,10 @@ pub(super) async fn rated(mine: &Mine, value: &Value) -> Answer<Value> {
         Some(_) => return Err(bad("note", "must be a text of at most 4000 characters")),
     };
     mine.ended()?;
+    if mine.run().await?.report.is_none() {
+        let what = "the run has no report to rate";
+        return Err(Fault::new(StatusCode::CONFLICT, "no_report", what));
+    }
     let rating = Rating {
         vote,
         note: note.clone(),

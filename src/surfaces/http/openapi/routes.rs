@@ -10,6 +10,13 @@ pub(super) struct Route {
     pub(super) answers: &'static [(u16, &'static str)],
 }
 
+impl Route {
+    /// Whether it is a page for browsers, or a form that one sends.
+    pub(super) fn is_page(&self) -> bool {
+        self.answers.iter().any(|it| it.1 == "Page")
+    }
+}
+
 const fn route(
     method: &'static str,
     path: &'static str,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::when::{Edge, day};
 use crate::app::engines::resolve;
 use crate::app::given::PlanFile;
-use crate::config::{Flag, Loaded, SETTINGS, Settings};
+use crate::config::{Flag, Loaded, SETTINGS, Settings, value};
 use crate::domain::{Method, Mode, ModelRole, Question, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
@@ -549,6 +549,10 @@ impl Fields<'_> {
 /// The setting `name` as set by a field. Its value is judged with all others when the settings are resolved.
 fn flag(name: &str, field: &'static str, value: &Value) -> Result<Flag> {
     let known = SETTINGS.iter().find(|it| it.name == name);
+    let yes_or_no = known.is_some_and(|it| it.kind == value::Kind::Bool);
+    if yes_or_no && !value.is_boolean() {
+        return Err(wrong(field, "must be true or false"));
+    }
     let value = match value {
         Value::String(it) => it.clone(),
         Value::Number(it) => it.to_string(),

@@ -255,8 +255,12 @@ pub(super) fn responses(value: &Value) -> Answer<Read> {
     if get("store") == &json!(false) && background {
         return Err(bad("store", "must be true in the background"));
     }
-    if let Value::String(before) = get("previous_response_id") {
-        own.insert("follows".to_owned(), before.as_str().into());
+    match get("previous_response_id") {
+        Value::Null => {}
+        Value::String(before) => {
+            own.insert("follows".to_owned(), before.as_str().into());
+        }
+        _ => return Err(bad("previous_response_id", "must be a text")),
     }
     let include: Vec<&str> = get("include")
         .as_array()

@@ -148,13 +148,7 @@ impl Writer {
                 let db = self.connected().await?;
                 // The server may not have noticed yet that nobody listens to that transaction: whoever puts in the same row
                 // waits until it has ended, either way.
-                sqlx::query(ROW)
-                    .bind(&id)
-                    .bind(0_i64)
-                    .execute(&mut *db)
-                    .await?;
-                let last = "select last from writers where id = $1 for update";
-                let last = sqlx::query_scalar(last).bind(&id);
+                let last = sqlx::query_scalar(ROW).bind(&id).bind(0_i64);
                 last.fetch_one(db).await
             }
             .await;
@@ -191,9 +185,10 @@ impl Writer {
     }
 }
 
-/// Puts a writer's row in, where there is none; raises its number otherwise.
+/// Puts a writer's row in, where there is none; raises its number otherwise. Answers the number.
 const ROW: &str = "insert into writers (id, last) values ($1, $2)
-    on conflict (id) do update set last = greatest(writers.last, excluded.last), at = now()";
+    on conflict (id) do update set last = greatest(writers.last, excluded.last), at = now()
+    returning last";
 
 /// Does all that is asked in a transaction that is left open, the `by.1`th of the writer `by.0`: how each went.
 async fn written(

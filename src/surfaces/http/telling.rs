@@ -5,6 +5,7 @@ use std::time::Instant;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
 use super::Server;
@@ -52,6 +53,8 @@ const HOOKS: &str = "webhooks";
 /// How far back runs are looked at whose end may not have been told, milliseconds, and how many.
 const MISSED_MS: u64 = 20 * 3_600_000;
 const MISSED: usize = 1_000;
+/// How many of them are told at once.
+const AT_ONCE: usize = 32;
 
 impl Telling {
     /// Tells whoever wanted to hear of the end of `run`, and keeps that it was told.
@@ -81,19 +84,23 @@ pub(super) async fn missed_hooks(server: &Server) {
     let at = |it: &RunRow| it.updated_at.parse::<jiff::Timestamp>().ok();
     let late = |it: &RunRow| at(it).is_some_and(|it| it.as_millisecond() >= since as i64);
     let ended = |it: &&RunRow| it.status.ended() && late(it);
-    for it in rows.iter().filter(ended).take(MISSED) {
+    // Side by side: one that nobody takes is tried for an hour.
+    let tell = async |it: &RunRow| {
         let run = &it.run_id;
         let Ok(events) = app.events(run, 0).await else {
-            continue;
+            return;
         };
         let Some(hook) = openai::hook(run, &events) else {
-            continue;
+            return;
         };
         // Remembered before it is told here: it was missed once, and is not told for ever.
         if let Ok(Remembered::New) = noted(app, run).await {
             telling.hook(app, run, hook).await;
         }
-    }
+    };
+    stream::iter(rows.iter().filter(ended).take(MISSED))
+        .for_each_concurrent(AT_ONCE, tell)
+        .await;
     std::future::pending().await
 }
 

@@ -194,14 +194,11 @@ impl Sitting {
         let events = self.store.events(&self.run, 0).await?;
         self.lock.retire();
         if let Some(it) = &self.telemetry {
-            telemetry::told(
-                it,
-                &*self.store,
-                &self.run,
-                &events,
-                self.ambient.as_deref(),
-            )
-            .await;
+            let (store, egress) = (&*self.store, &self.doors.egress);
+            let ambient = self.ambient.as_deref();
+            telemetry::told(it, store, &self.run, &events, ambient, egress).await;
+            // The run has ended well, whatever becomes of this line of its book.
+            note(&self.run, store, egress).await.ok();
         }
         Ok(Run::of(self.run, &events))
     }

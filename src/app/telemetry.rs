@@ -10,7 +10,7 @@ use crate::config::{Settings, Variables};
 use crate::domain::RunId;
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event};
-use crate::seams::Store;
+use crate::seams::{Egress, Store};
 
 impl App {
     /// Where runs and counts are told; `None` where nobody wants to hear of them.
@@ -42,6 +42,7 @@ pub(super) async fn told(
     run: &RunId,
     events: &[Envelope],
     ambient: Option<&str>,
+    egress: &Egress,
 ) {
     let steps = match telemetry.wants_content() {
         // A trace without content is better than none.
@@ -52,7 +53,8 @@ pub(super) async fn told(
         Event::RunQueued { request } => request.as_ref()?.get("traceparent")?.as_str(),
         _ => None,
     });
-    telemetry.tell(run, events, &steps, sent.or(ambient)).await;
+    let parent = sent.or(ambient);
+    telemetry.tell(run, events, &steps, parent, egress).await;
 }
 
 /// What the settings ask for; `None` where they ask for none.

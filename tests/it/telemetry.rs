@@ -204,6 +204,10 @@ async fn a_run_is_one_trace_without_what_was_asked() {
     let who = words(&told.resource_spans[0].resource.as_ref().unwrap().attributes);
     assert_eq!(who["service.name"], "ibid");
     assert_eq!(who["deployment.environment"], "test");
+    // What left the machine is in the run's book.
+    let book = desk.ibid(&["show", "last", "--egress"]);
+    assert_eq!(book.code, 0, "{}", book.err);
+    assert!(book.out.contains("127.0.0.1"), "{}", book.out);
     assert!(
         !to.words().contains("retain"),
         "the question left the machine"

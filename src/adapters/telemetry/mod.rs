@@ -25,7 +25,7 @@ use crate::adapters::model::http::client;
 use crate::domain::RunId;
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;
-use crate::seams::Step;
+use crate::seams::{Egress, Step, host_of};
 use semconv::Conventions;
 use spans::{Parent, pair};
 use thought::Thoughts;
@@ -175,14 +175,15 @@ impl Telemetry {
         self.counts.as_ref().map(|_| self.every)
     }
 
-    /// Tells of a run that has ended, by its events; `steps` are looked at where content is wanted. What goes wrong is kept
-    /// for [`Telemetry::fault`]: it is no fault of the run's.
+    /// Tells of a run that has ended, by its events; `steps` are looked at where content is wanted, and what leaves the machine
+    /// is noted in `egress`. What goes wrong is kept for [`Telemetry::fault`]: it is no fault of the run's.
     pub async fn tell(
         &self,
         run: &RunId,
         events: &[Envelope],
         steps: &[Step],
         parent: Option<&str>,
+        egress: &Egress,
     ) {
         let Some(traces) = &self.traces else {
             return;
@@ -205,7 +206,9 @@ impl Telemetry {
                     ..ResourceSpans::default()
                 }],
             };
-            self.send(traces, body.encode_to_vec(), "traces").await;
+            let body = body.encode_to_vec();
+            egress.sent(&host_of(traces), body.len());
+            self.send(traces, body, "traces").await;
         }
     }
 

@@ -68,13 +68,23 @@ pub(crate) fn compose(
     let defines = brief.kind == QuestionKind::Definition
         && ranked.iter().any(|it| it.early || it.fit >= DEFINES);
     let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
+    // A part of the question, or what somebody asked besides, is spoken to in words of its own.
+    let items = notes.plan.items().iter().map(|it| it.id);
+    let parts: Vec<ItemId> = items.filter(|it| scale.is_part(*it)).collect();
+    let own_part = |it: &Ranked<'_>| {
+        let first = it.point.items.first();
+        first.is_some_and(|id| parts.contains(id)) && it.point.score >= SPEAKS
+    };
     let kept: Vec<usize> = ranked
         .iter()
-        .filter(|it| it.relevance >= spoken * BESIDE || by_shape && it.point.score >= SPEAKS)
         .filter(|it| {
-            by_shape || it.relevance >= spoken * CLOSE || scale.says_what_is_done(&it.point.text)
+            let near = it.relevance >= spoken * BESIDE || by_shape && it.point.score >= SPEAKS;
+            let does = by_shape
+                || it.relevance >= spoken * CLOSE
+                || scale.says_what_is_done(&it.point.text);
+            let defined = !defines || it.early || it.fit >= DEFINES;
+            near && does && defined || own_part(it)
         })
-        .filter(|it| !defines || it.early || it.fit >= DEFINES)
         .map(|it| it.point.evidence[0])
         .collect();
     let all: Vec<Point> = all

@@ -209,6 +209,12 @@ impl Scale {
         Ok(scale)
     }
 
+    /// Whether an item asks a part of the question, or something besides, and not the whole of it from one side.
+    pub(crate) fn is_part(&self, item: ItemId) -> bool {
+        let mut probes = self.probes.iter();
+        probes.any(|it| it.item == item && it.facet.is_none() && !it.side)
+    }
+
     /// Weighs for one more item from now on, one that the person added.
     pub(crate) fn add(&mut self, brief: &Brief, item: &Item) {
         let terms = part_terms(&mut self.lexicon, item, false, brief);

@@ -161,8 +161,9 @@ impl App {
             return Err(Error::new(Kind::Usage, "the question is empty")
                 .hint("ask something, as in `ibid \"what is cork?\"`"));
         }
-        let question = self.frozen(question)?;
+        let mut question = self.frozen(question)?;
         let doors = self.doors(&question).await?;
+        question.resembles = self.resembled(&question, owner.as_ref()).await?;
         self.accept(owner, run, question, doors, None).await
     }
 

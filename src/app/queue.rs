@@ -479,7 +479,8 @@ impl App {
         if question.text.trim().is_empty() {
             return Err(Error::new(Kind::Usage, "question is empty"));
         }
-        let question = self.frozen(question)?;
+        let mut question = self.frozen(question)?;
+        question.resembles = self.resembled(&question, owner.as_ref()).await?;
         let store = self.store().await?;
         let lock = self.need(&run).await?;
         let log = self.log(&run, &store, &[]);

@@ -5,12 +5,13 @@ use super::App;
 use super::models;
 use crate::adapters::journal::{Journal, known_of};
 use crate::domain::{
-    Brief, Follows, ModelRole, Page, PageHash, Plan, Question, RunId, Source, Topic, Turn, Usage,
+    Brief, Follows, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source, Topic, Turn,
+    Usage,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run};
 use crate::research;
-use crate::seams::{Egress, Step, Store};
+use crate::seams::{Egress, RunRow, Step, Store};
 
 /// Turns of a thread that a follow-up is told of, the last ones.
 const TURNS: usize = 6;
@@ -18,6 +19,8 @@ const TURNS: usize = 6;
 const SAID: (usize, usize) = (600, 300);
 /// Pages that a follow-up knows at most, those cited last first.
 const PAGES: usize = 60;
+/// Runs that are looked through for one that was asked nearly the same, the newest.
+const LATEST: u32 = 200;
 
 /// A plan that the planner was asked for, without a run.
 #[derive(Debug)]
@@ -65,6 +68,7 @@ impl App {
             given: None,
             approve: false,
             follows: Some(follows),
+            resembles: None,
             ..asked
         })
     }
@@ -123,6 +127,49 @@ impl App {
         Ok(planned)
     }
 
+    /// The newest run that was asked nearly the same as `question`, of the same engines and with the same filters, by the same
+    /// person, within the hours that answers are used again; none for a follow-up, which has its thread, and none where
+    /// everything is to be asked anew.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn resembled(
+        &self,
+        question: &Question,
+        owner: Option<&Owner>,
+    ) -> Result<Option<RunId>> {
+        let web = &self.settings.web;
+        let kept = web.search_cache.min(web.page_cache);
+        if web.fresh || kept.is_zero() || question.engines.is_empty() || question.follows.is_some()
+        {
+            return Ok(None);
+        }
+        let Some(store) = self.store_if_any().await? else {
+            return Ok(None);
+        };
+        let since = self
+            .parts
+            .clock
+            .unix_ms()
+            .saturating_sub(kept.as_millis() as u64);
+        let late = |it: &RunRow| {
+            let at = it.updated_at.parse::<jiff::Timestamp>();
+            at.is_ok_and(|it| it.as_millisecond() >= since as i64)
+        };
+        for row in store.latest(LATEST).await? {
+            let mine = row.owner.as_ref() == owner && row.follows.is_none();
+            let near = mine && row.status.ended() && late(&row);
+            if !near || !research::alike(&row.question, &question.text)? {
+                continue;
+            }
+            let asked = Run::of(row.run_id.clone(), &store.events(&row.run_id, 0).await?).question;
+            if asked.is_some_and(|it| same_places(&it, question)) {
+                return Ok(Some(row.run_id));
+            }
+        }
+        Ok(None)
+    }
+
     /// The pages that `run` knew from the runs before it.
     pub(super) async fn known_pages(&self, steps: &[Step]) -> Result<Vec<(PageHash, Page)>> {
         let mut pages = Vec::new();
@@ -137,7 +184,17 @@ impl App {
     }
 }
 
-/// What earlier runs of the thread have read, where `question` goes on with them.
+/// Whether both may find the same pages.
+fn same_places(a: &Question, b: &Question) -> bool {
+    let places = |it: &Question| {
+        let engines: BTreeSet<String> = it.engines.iter().cloned().collect();
+        let (only, never) = (it.domains.clone(), it.not_domains.clone());
+        (engines, only, never, it.since.clone(), it.until.clone())
+    };
+    places(a) == places(b)
+}
+
+/// What earlier runs of the thread have read, where `question` goes on with them, or a run that it resembles.
 pub(super) async fn known(
     question: &Question,
     journal: &Journal,
@@ -145,8 +202,26 @@ pub(super) async fn known(
 ) -> Result<Vec<(Source, Page)>> {
     match (&question.follows, research::topic(question)?) {
         (Some(it), Topic::Same) => journal.known(read_before(store, &it.run)).await,
-        _ => Ok(Vec::new()),
+        _ => match &question.resembles {
+            Some(run) => journal.known(read_outside(store, run)).await,
+            None => Ok(Vec::new()),
+        },
     }
+}
+
+/// What `run` has read outside, as far as it is still there: of folders what they hold now is found again.
+async fn read_outside(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
+    let before = match read_before(store, run).await {
+        Err(fault) if fault.kind() == Kind::NotFound => return Ok(Vec::new()),
+        it => it?,
+    };
+    let mut there = Vec::new();
+    for it in before {
+        if !it.url.starts_with("file:") && store.page(&it.page).await?.is_some() {
+            there.push(it);
+        }
+    }
+    Ok(there)
 }
 
 /// What `run` and those before it have read: what it cites first, then in the order it was read.

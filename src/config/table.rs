@@ -74,7 +74,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("page_cache_hours", Kind::Whole(0, 8760), "24", &[],
         "How long a page that was read is used again without asking for it, hours; older ones are asked about; 0 keeps none"),
     setting("search_cache_hours", Kind::Whole(0, 8760), "6", &[],
-        "How long an engine's answer is used again, also for a question with the same words of meaning, and how a model understood and planned a question, hours; 0 keeps none"),
+        "How long an engine's answer is used again, also for a question with the same words of meaning, how a model understood and planned a question, and what a run that was asked nearly the same has read, hours; 0 keeps none"),
     setting("web_cache_bytes", Kind::Whole(1 << 20, 1 << 40), "536870912", &[],
         "Most that pages and answers take in `web.db`, bytes; what was not used for longest goes first"),
     setting("fresh", Kind::Bool, "false", &[],

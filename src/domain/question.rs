@@ -155,6 +155,10 @@ pub struct Question {
     /// What it follows, if it is a follow-up (row C11).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Follows>,
+    /// An earlier run that was asked nearly the same of the same engines: what it read is weighed before anybody is asked (row
+    /// B15). Found when the question is accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resembles: Option<RunId>,
     /// The model of each role, `provider:model`; a role without one is played without a model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<ModelRole, String>,
@@ -181,6 +185,7 @@ impl Question {
             given: None,
             approve: false,
             follows: None,
+            resembles: None,
             models: BTreeMap::new(),
         }
     }

@@ -199,7 +199,7 @@ pub enum Event {
     /// The plan is gone by, and is another than the one first proposed if it was `changed`.
     #[serde(rename = "plan.approved")]
     PlanApproved { by: String, changed: bool },
-    /// What earlier runs of the thread had read was weighed against this plan, without any call.
+    /// What earlier runs of the thread, or one that was asked nearly the same, had read was weighed against this plan, without any call.
     #[serde(rename = "known.weighed")]
     KnownWeighed { sources: Vec<Source>, evidence: u32 },
     /// A round begins, for these items.
@@ -313,9 +313,16 @@ pub enum Event {
     /// A bound is near or reached.
     #[serde(rename = "budget.warning")]
     BudgetWarning { message: String },
-    /// A piece of the report was written.
+    /// A sentence or paragraph of the draft was written; it is not checked yet. With `begins`, the draft is begun anew and what
+    /// was told of it before no longer counts.
     #[serde(rename = "draft.delta")]
-    DraftDelta { text: String },
+    DraftDelta {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        section: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        begins: bool,
+    },
     /// A claim was checked.
     #[serde(rename = "claim.checked")]
     ClaimChecked {

@@ -40,7 +40,7 @@ mod thesaurus;
 mod unaided;
 
 pub use errand::{Errand, Told, errand, read_for};
-pub use topic::topic;
+pub use topic::{alike, topic};
 pub use unaided::agree;
 
 use aid::Aid;

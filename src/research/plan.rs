@@ -134,7 +134,7 @@ fn earned(brief: &Brief, planned: &Planned, own: Plan) -> Option<Plan> {
         desired_tone: planned.tone.clone(),
         sections,
         additional_directives: directives.clone(),
-        bibliography: true,
+        bibliography: own.writing.bibliography,
     };
     let items = items.into_iter().map(|it| it.1).collect();
     Plan::new(items, planned.complexity, writing)

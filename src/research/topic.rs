@@ -1,10 +1,13 @@
 //! Whether a follow-up goes on with what its thread spoke of, and what it says when it is read with that (row C11).
+use std::collections::BTreeSet;
+
 use crate::domain::words::{content_stems, is_stop, stem, tokens};
 use crate::domain::{Question, Topic, Turn};
 use crate::error::Result;
 
 use super::prompts::{self, Phrases, ThreadWords};
 use super::unaided::intake::{asking_part, is_weak, subjects};
+use super::unaided::kinds::kind_of;
 use super::unaided::language::language;
 use super::unaided::lexicon::{any_phrase, spaced};
 
@@ -12,6 +15,8 @@ use super::unaided::lexicon::{any_phrase, spaced};
 const WHOLE: usize = 4;
 /// Telling words below which a pronoun speaks of what was said before.
 const SHORT: usize = 4;
+/// Of the telling words of two questions that ask nearly the same, so many of so many are in both.
+const ALIKE: (usize, usize) = (2, 3);
 /// Longest earlier question that a fragment is added to, bytes; of a longer one its subjects stand for it.
 const LONGEST: usize = 300;
 
@@ -35,6 +40,25 @@ pub fn topic(question: &Question) -> Result<Topic> {
             false => Topic::Shift,
         },
     )
+}
+
+/// Whether two questions ask nearly the same: the same kind of thing, with the same numbers and names, in words of which
+/// most are shared (row B15).
+///
+/// # Errors
+/// `Internal` where the words to tell it by cannot be read.
+pub fn alike(a: &str, b: &str) -> Result<bool> {
+    let words = prompts::phrases()?;
+    let numbers = |it: &str| -> BTreeSet<String> {
+        let words = tokens(it).into_iter().map(|it| it.text);
+        words.filter(|it| it.contains(char::is_numeric)).collect()
+    };
+    let told = |it: &str| telling(it).into_iter().collect::<BTreeSet<String>>();
+    let (left, right) = (told(a), told(b));
+    let shared = left.intersection(&right).count();
+    let all = left.union(&right).count();
+    let most = shared > 0 && shared * ALIKE.1 >= all * ALIKE.0;
+    Ok(most && numbers(a) == numbers(b) && kind_of(a, words) == kind_of(b, words))
 }
 
 fn goes_on(text: &str, said: &str, words: &ThreadWords) -> bool {

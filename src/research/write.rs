@@ -9,21 +9,23 @@ use crate::domain::{
     Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
 };
 use crate::error::{Error, Kind, Result};
-use crate::record::Event;
 use crate::seams::{Log, Mind, TooLong};
+
+mod stage;
 
 use super::AT_ONCE;
 use super::aid::{Aid, Counting, Step};
 use super::ask::{
     self,
     fit::{self, Part, Window},
-    shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written as Answer, language},
+    shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written as Answer, WrittenSentence, language},
 };
 use super::draft::{Draft, DraftSection, Line};
 use super::gather::Gathering;
 use super::gathered::Gathered;
 use super::prompts::{self, fill};
 use super::unaided;
+use stage::Stage;
 
 /// Tokens kept free for a report, at most; a small window keeps a third.
 const ANSWER: usize = 6_000;
@@ -98,7 +100,7 @@ pub(crate) async fn compose(
         };
         desk.in_own_words(aid, gathering.log, &mut draft).await?;
     } else {
-        tell(gathering.log, &draft);
+        stage::tell(gathering.log, &draft);
     }
     Ok(draft)
 }
@@ -163,10 +165,11 @@ impl<'a> Desk<'a> {
     /// Puts what a model writes in the place of what was picked: answer and sections side by side, told in their order as
     /// soon as they are there. Where one cannot be written, the others still are.
     async fn in_own_words(&self, aid: &mut Aid<'_>, log: &Log, draft: &mut Draft) -> Result<()> {
+        let stage = Stage::new(log);
         let mut parts: Vec<BoxFuture<'_, Option<Asked<'_, Written>>>> = Vec::new();
         parts.push(Box::pin(async { Some(self.answer().await) }));
         if self.question.mode == Mode::Report {
-            parts.extend(self.sections());
+            parts.extend(self.sections(&stage));
         }
         let mut parts = stream::iter(parts).buffered(AT_ONCE);
         let mut written = Vec::new();
@@ -178,16 +181,20 @@ impl<'a> Desk<'a> {
                     draft.short = short(&answer, &draft.short);
                     draft.answer = Some(answer);
                     draft.answer_by_code = false;
-                    tell_lines(log, &draft.short);
                 }
                 Ok(Written::Nothing) => {}
                 Ok(Written::Sections(sections, more)) => {
-                    tell_sections(log, &sections);
+                    stage.sections(&sections);
                     written.extend(sections);
                     draft.more.extend(more);
                 }
-                Err(fault) => aid.without(Step::Write, ModelRole::Writer, fault)?,
+                Err(fault) => {
+                    stage.lost();
+                    aid.without(Step::Write, ModelRole::Writer, fault)?;
+                }
             }
+            // The answer is the first that is waited for.
+            stage.open(&draft.short);
         }
         draft.more.truncate(MOST_MORE);
         // What the model left out of the plan keeps what was picked for it.
@@ -199,7 +206,7 @@ impl<'a> Desk<'a> {
         }
         let picked = draft.sections.drain(..);
         let picked: Vec<DraftSection> = picked.filter(|it| !told.contains(&it.item)).collect();
-        tell_sections(log, &picked);
+        stage.more(&picked);
         written.extend(picked);
         draft.sections = said_once(written);
         Ok(())
@@ -232,7 +239,10 @@ impl<'a> Desk<'a> {
     }
 
     /// All sections in one call where the evidence fits, else each by itself.
-    fn sections<'d>(&'d self) -> Vec<BoxFuture<'d, Option<Asked<'a, Written>>>> {
+    fn sections<'d>(
+        &'d self,
+        stage: &'d Stage<'d>,
+    ) -> Vec<BoxFuture<'d, Option<Asked<'a, Written>>>> {
         let plan = &self.notes.plan.writing;
         let all = best_first(self.notes, self.notes.evidence.iter());
         let failed = |fault| -> BoxFuture<'d, Option<Asked<'a, Written>>> {
@@ -240,7 +250,9 @@ impl<'a> Desk<'a> {
         };
         match self.fitting(&all, plan) {
             Ok(kept) if kept.len() == all.len() => {
-                return vec![Box::pin(async move { Some(self.write(plan, kept).await) })];
+                return vec![Box::pin(async move {
+                    Some(self.write(plan, kept, Some(stage)).await)
+                })];
             }
             Ok(_) => {}
             Err(fault) => return vec![failed(fault)],
@@ -265,7 +277,7 @@ impl<'a> Desk<'a> {
     ) -> Option<Asked<'a, Written>> {
         match self.fitting(&own, &alone) {
             Ok(own) if own.is_empty() => None,
-            Ok(own) => Some(self.write(&alone, own).await),
+            Ok(own) => Some(self.write(&alone, own, None).await),
             Err(fault) => Some((Counting::of(self.mind), Err(fault))),
         }
     }
@@ -287,16 +299,21 @@ impl<'a> Desk<'a> {
         }
     }
 
-    async fn write(&self, plan: &WritingPlan, evidence: Vec<&'a Evidence>) -> Asked<'a, Written> {
+    async fn write(
+        &self,
+        plan: &WritingPlan,
+        evidence: Vec<&'a Evidence>,
+        stage: Option<&Stage<'_>>,
+    ) -> Asked<'a, Written> {
         let model = Counting::of(self.mind);
         let mut kept = evidence.as_slice();
-        let mut written = self.written(&model, plan, kept).await;
+        let mut written = self.written(&model, plan, kept, stage).await;
         // The window was set too wide, or counts otherwise than we do: the best of the evidence has to do (row C12).
         for _ in 0..SHRINKS {
             match &written {
                 Err(fault) if TooLong::caused(fault) && kept.len() > 1 => {
                     kept = &kept[..kept.len() * 3 / 5];
-                    written = self.written(&model, plan, kept).await;
+                    written = self.written(&model, plan, kept, stage).await;
                 }
                 _ => break,
             }
@@ -309,6 +326,7 @@ impl<'a> Desk<'a> {
         model: &Counting<'a>,
         plan: &WritingPlan,
         evidence: &[&Evidence],
+        stage: Option<&Stage<'_>>,
     ) -> Result<Written> {
         let from: Vec<String> = evidence.iter().map(|it| self.whence(it)).collect();
         let rows: Vec<EvidenceRow<'_>> = rows(evidence, &from).collect();
@@ -317,7 +335,15 @@ impl<'a> Desk<'a> {
         // Enough to say each piece of evidence twice: small models go on until they are stopped.
         let enough = A_REPORT + A_PIECE * evidence.len();
         prompt.max_tokens = Some(self.kept_free().min(enough) as u32);
-        let written: Answer = ask::typed(model, prompt, |it| asked.check(it)).await?.value;
+        // Nothing is told of what will not stand in the draft either.
+        let holds = |nth: usize, heading: &str, it: &WrittenSentence| {
+            let title = &planned(plan, heading, nth)?.title;
+            (!asked.carried(it).is_empty()).then(|| (title.clone(), it.text.trim().to_owned()))
+        };
+        let mut teller = stage.map(|it| it.teller(&holds));
+        let aloud = teller.as_mut().map(|it| it as &mut dyn ask::Hear);
+        let written = ask::typed_aloud(model, prompt, aloud, |it| asked.check(it)).await?;
+        let written: Answer = written.value;
         let mut sections: Vec<DraftSection> = Vec::new();
         for (nth, it) in written.sections.iter().enumerate() {
             let lines: Vec<Line> = it
@@ -480,28 +506,6 @@ fn planned<'a>(plan: &'a WritingPlan, heading: &str, nth: usize) -> Option<&'a S
         .iter()
         .find(|it| it.title.eq_ignore_ascii_case(heading.trim()));
     named.or_else(|| plan.sections.get(nth))
-}
-
-/// Tells the draft piece by piece.
-fn tell(log: &Log, draft: &Draft) {
-    tell_lines(log, &draft.short);
-    for (line, _) in &draft.findings {
-        tell_lines(log, std::slice::from_ref(line));
-    }
-    tell_sections(log, &draft.sections);
-}
-
-fn tell_sections(log: &Log, sections: &[DraftSection]) {
-    for paragraph in sections.iter().flat_map(|it| &it.paragraphs) {
-        tell_lines(log, paragraph);
-    }
-}
-
-fn tell_lines(log: &Log, lines: &[Line]) {
-    let lines: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
-    log.emit(Event::DraftDelta {
-        text: lines.join(" "),
-    });
 }
 
 /// What is told where nothing that was read answers.

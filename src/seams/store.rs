@@ -109,6 +109,8 @@ pub trait Store: Traces {
     async fn row(&self, run: &RunId) -> Result<RunRow>;
     /// All runs, newest first.
     async fn runs(&self) -> Result<Vec<RunRow>>;
+    /// The newest runs, newest first, at most so many.
+    async fn latest(&self, most: u32) -> Result<Vec<RunRow>>;
     /// Forgets a run: its events, its steps, and pages no other run holds.
     async fn remove(&self, run: &RunId) -> Result<()>;
 

@@ -172,6 +172,9 @@ impl Store for Events {
     async fn runs(&self) -> Result<Vec<RunRow>> {
         Ok(Vec::new())
     }
+    async fn latest(&self, _most: u32) -> Result<Vec<RunRow>> {
+        Ok(Vec::new())
+    }
     async fn remove(&self, _run: &RunId) -> Result<()> {
         Ok(())
     }

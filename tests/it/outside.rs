@@ -243,3 +243,66 @@ async fn engines_that_are_set_up_wrongly_are_told_with_the_fix() {
         wrong.err
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_read_for_a_like_question_is_known_and_nobody_is_asked_for_it_again() {
+    let (desk, site) = (Desk::new(), Site::open_with(web).await);
+    let first = asked(
+        &desk,
+        &site,
+        &["run", QUESTION, "--engine", "searxng", "--json"],
+    );
+    assert_eq!(first.code, 0, "{}", first.err);
+    let events = |it: &Outcome| it.lines();
+    let known = |it: &Outcome| {
+        let all = events(it).into_iter();
+        all.filter(|it| it["type"] == "known.weighed")
+            .map(|it| it["data"]["sources"].as_array().unwrap().len())
+            .collect::<Vec<_>>()
+    };
+    let read = site.paths().len();
+    let like = "How often are cork oaks harvested?";
+    let again = asked(
+        &desk,
+        &site,
+        &["run", like, "--engine", "searxng", "--jsonl"],
+    );
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert_eq!(known(&again).len(), 1, "{}", again.out);
+    assert!(known(&again)[0] >= 2, "{}", again.out);
+    let end = again.lines().pop().unwrap();
+    assert!(end["result"].to_string().contains("every 9 years"), "{end}");
+    let pages = |from: usize| {
+        let paths = site.paths().split_off(from).into_iter();
+        paths
+            .filter(|it| it.starts_with("/bark") || it.starts_with("/first"))
+            .count()
+    };
+    assert_eq!(pages(read), 0, "{:?}", site.paths());
+
+    // Another question, other engines, other filters, and everything anew: nothing is taken over.
+    for args in [
+        [
+            "run",
+            "Who sells wine in Lisbon?",
+            "--engine",
+            "searxng",
+            "--jsonl",
+        ]
+        .as_slice(),
+        &["run", QUESTION, "--engine", "searxng,openalex", "--jsonl"],
+        &[
+            "run",
+            QUESTION,
+            "--engine",
+            "searxng",
+            "--since",
+            "2020-01-01",
+            "--jsonl",
+        ],
+        &["run", QUESTION, "--engine", "searxng", "--fresh", "--jsonl"],
+    ] {
+        let other = asked(&desk, &site, args);
+        assert!(known(&other).is_empty(), "{args:?}: {}", other.out);
+    }
+}

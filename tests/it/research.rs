@@ -384,6 +384,13 @@ async fn a_plan_may_leave_out_the_list_of_sources() {
         plan.writing.bibliography,
         "it is there unless somebody says otherwise"
     );
+    for own in [
+        "What is cork? No bibliography, please.",
+        "What is cork, without a list of sources?",
+    ] {
+        let (_, plan) = ibid::research::plan(&question(own)).unwrap();
+        assert!(!plan.writing.bibliography, "{own}");
+    }
     plan.writing.bibliography = false;
     asked.given = Some(Box::new(ibid::domain::Given { brief, plan }));
     let (report, _) = run(shelf(), &asked).await;

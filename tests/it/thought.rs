@@ -1,4 +1,5 @@
 //! The method with a model in every role: what it says well is used, what it says badly never reaches the report.
+mod aloud;
 mod clarify;
 mod mended;
 mod obeying;

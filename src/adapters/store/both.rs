@@ -369,14 +369,19 @@ macro_rules! store {
             }
 
             async fn runs(&self) -> Result<Vec<RunRow>> {
+                self.latest(u32::MAX).await
+            }
+
+            async fn latest(&self, most: u32) -> Result<Vec<RunRow>> {
                 // Ids begin with the time, so they sort by it.
                 let (user, org) = self.scope.words();
                 let rows: Vec<String> = patiently!(self, db => sqlx::query_scalar(
                     "select \"row\" from runs where cast($1 as text) is null
-                     or (owner_user = $1 and coalesce(owner_org, '') = $2) order by id desc",
+                     or (owner_user = $1 and coalesce(owner_org, '') = $2) order by id desc limit $3",
                 )
                 .bind(&user)
                 .bind(&org)
+                .bind(i64::from(most))
                 .fetch_all(db))?;
                 rows.iter()
                     .map(|it| serde_json::from_str(it).map_err(self.damaged("a run".to_owned())))

@@ -3,6 +3,7 @@
 //! A step fills a [`template`] (strangers' words fenced), chooses with [`fit`] what goes in, and calls [`typed`] with
 //! the prompt of one of the [`shapes`], or [`text`] for words. When a model does not manage, the error says so and the
 //! step's unaided twin takes over.
+mod aloud;
 mod conform;
 pub mod fit;
 mod lenient;
@@ -17,7 +18,9 @@ use serde_json::Value;
 use super::prompts;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Completion, Finish, LanguageModel, Prompt, Sink};
-use parse::{How, cut_at, parse, thinking_tag, without_thinking};
+use aloud::Aloud;
+pub use aloud::{Hear, Sentences};
+use parse::{How, cut_at, parse, without_thinking};
 
 /// Temperature of the second ask: at 0 a model that went wrong goes wrong again.
 const SECOND: f32 = 0.4;
@@ -43,7 +46,20 @@ pub struct Typed<T> {
 /// `Malformed`, naming step and model, when no answer can be used; what the door fails with, otherwise.
 pub async fn typed<T: DeserializeOwned>(
     model: &dyn LanguageModel,
+    prompt: Prompt,
+    check: impl Fn(&T) -> std::result::Result<(), String>,
+) -> Result<Typed<T>> {
+    typed_aloud(model, prompt, None, check).await
+}
+
+/// As [`typed`]; `heard` listens to each answer while it is being written.
+///
+/// # Errors
+/// Those of [`typed`].
+pub async fn typed_aloud<T: DeserializeOwned>(
+    model: &dyn LanguageModel,
     mut prompt: Prompt,
+    mut heard: Option<&mut dyn Hear>,
     check: impl Fn(&T) -> std::result::Result<(), String>,
 ) -> Result<Typed<T>> {
     let schema = prompt
@@ -53,7 +69,14 @@ pub async fn typed<T: DeserializeOwned>(
     let mut asked = 0;
     loop {
         asked += 1;
-        let completion = match model.complete(&prompt).await {
+        let answer = match &mut heard {
+            None => model.complete(&prompt).await,
+            Some(it) => {
+                it.begin();
+                model.stream(&prompt, &mut |piece| it.hear(piece)).await
+            }
+        };
+        let completion = match answer {
             Err(it) if asked == 1 && it.kind() == Kind::Malformed && prompt.schema.is_some() => {
                 prompt.schema = None;
                 continue;
@@ -171,49 +194,4 @@ fn useless(model: &dyn LanguageModel, prompt: &Prompt, why: &str) -> Error {
         format!("asking {} for step `{}`", model.name(), prompt.purpose),
     )
     .because(why.to_owned())
-}
-
-/// Passes on what is said aloud and keeps back what is thought.
-#[derive(Default)]
-struct Aloud {
-    /// What may turn out to be a tag.
-    held: String,
-    depth: u32,
-}
-
-impl Aloud {
-    fn hear(&mut self, piece: &str, sink: &mut (dyn FnMut(&str) + Send)) {
-        self.held.push_str(piece);
-        let mut at = 0;
-        while at < self.held.len() {
-            let rest = &self.held[at..];
-            let plain = rest.find('<').unwrap_or(rest.len());
-            if plain > 0 {
-                if self.depth == 0 {
-                    sink(&rest[..plain]);
-                }
-                at += plain;
-            } else if let Some((len, closes)) = thinking_tag(rest) {
-                self.depth = match closes {
-                    true => self.depth.saturating_sub(1),
-                    false => self.depth + 1,
-                };
-                at += len;
-            } else if rest.len() < 16 && !rest.contains('>') && !rest[1..].contains('<') {
-                break;
-            } else {
-                if self.depth == 0 {
-                    sink("<");
-                }
-                at += 1;
-            }
-        }
-        self.held.drain(..at);
-    }
-
-    fn end(&mut self, sink: &mut (dyn FnMut(&str) + Send)) {
-        if self.depth == 0 && !self.held.is_empty() {
-            sink(&self.held);
-        }
-    }
 }

@@ -24,6 +24,7 @@ pub(crate) struct Writing {
     pub(crate) overall_goal: String,
     pub(crate) desired_tone: String,
     pub(crate) guidance: String,
+    pub(crate) unlisted: Vec<String>,
     pub(crate) directives: Vec<String>,
 }
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::research::prompts::{self, Facet, fill};
 
 use super::intake;
+use super::lexicon::{any_phrase, spaced};
 
 /// Most items a plan has (row B3).
 pub(crate) const MOST: usize = 7;
@@ -194,7 +195,7 @@ fn writing(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
             })
             .collect(),
         additional_directives: words.directives.clone(),
-        bibliography: true,
+        bibliography: !any_phrase(&spaced(&brief.question), &words.unlisted),
     })
 }
 

@@ -68,7 +68,7 @@ impl View {
                 self.checked.0 += u32::from(*quotes_hold && *numbers_hold);
                 self.checked.1 += 1;
             }
-            Event::DraftDelta { text } => self.written = Some(line(text)),
+            Event::DraftDelta { text, .. } => self.written = Some(line(text)),
             Event::BudgetWarning { message } => self.warning = Some(line(message)),
             Event::StepUnaided { step, reason, .. } => {
                 self.warning = Some(format!("{step} without a model: {}", line(reason)));
@@ -331,7 +331,7 @@ pub fn plain(it: &Envelope, verbose: bool) -> Option<String> {
         }
         Event::RunResumed { after, .. } => format!("resumed after event {after}"),
         Event::RunFinishing { .. } => "finishing with what there is".to_owned(),
-        Event::DraftDelta { text } if verbose => format!("draft: {}", line(text)),
+        Event::DraftDelta { text, .. } if verbose => format!("draft: {}", line(text)),
         Event::ClarifyAsked { questions } => {
             let questions: Vec<String> = questions.iter().map(|it| line(it)).collect();
             format!("asked back: {}", questions.join(" / "))

@@ -229,6 +229,8 @@ fn ending() -> Vec<Event> {
         },
         Event::DraftDelta {
             text: "# What is a green roof?".to_owned(),
+            section: Some("What it is".to_owned()),
+            begins: true,
         },
         Event::ClaimChecked {
             claim: claim(1),
@@ -287,6 +289,7 @@ fn question() -> Question {
         given: None,
         approve: false,
         follows: None,
+        resembles: None,
         clarify: false,
         models: Default::default(),
     }

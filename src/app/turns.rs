@@ -233,7 +233,11 @@ async fn read_before(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
     let mut seen = BTreeSet::new();
     let all = cited.chain(read_in(&events)).chain(before);
     let fresh = all.filter(|it| it.work.retracted.is_none() && seen.insert(it.page.clone()));
-    let sources = fresh.map(|it| Source { trust: None, ..it });
+    let sources = fresh.map(|it| Source {
+        trust: None,
+        copy_of: None,
+        ..it
+    });
     Ok(sources.take(PAGES).collect())
 }
 

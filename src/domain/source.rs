@@ -63,6 +63,9 @@ pub struct Source {
     /// How far it can be relied on, once a report is made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// The source that was read before with nearly the same text: both are one voice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<SourceId>,
 }
 
 /// How far a source can be relied on, as far as can be seen from outside (row D11). `docs/trust.md`
@@ -101,6 +104,7 @@ impl Source {
             domain: domain.unwrap_or_else(|| page.key().to_owned()),
             work: Work::default(),
             trust: None,
+            copy_of: None,
         }
     }
 

@@ -14,19 +14,22 @@ use crate::record::{Event, FailReason};
 use crate::seams::{Log, PageReader, World};
 
 use super::READ_AT_ONCE;
+use super::unaided::substituted::substituted;
 
 /// Words of a shingle, and how many shingles stand for a page.
 const SHINGLE: usize = 5;
 const SKETCH: usize = 128;
 /// Likeness of two pages' shingles above which they are one text (row C7).
 const SAME_TEXT: f32 = 0.8;
+/// Sentences of two copies that only one of them has, as many as are compared.
+const CHANGED_SENTENCES: usize = 60;
 
 /// Every page that was read, and every document that was tried.
 #[derive(Default)]
 pub(crate) struct Shelf {
     pages: BTreeMap<PageHash, Page>,
     tried: BTreeSet<String>,
-    sketches: Vec<(String, Vec<u64>)>,
+    sketches: Vec<(SourceId, PageHash, Vec<u64>)>,
     failed: BTreeMap<String, String>,
     known: u32,
 }
@@ -45,7 +48,7 @@ impl Shelf {
         self.tried.insert(source.key().to_owned());
         self.tried.insert(page.key().to_owned());
         // Remembered even where it is a copy of another: what is known was told apart once already.
-        let _ = self.twin(page);
+        let _ = self.twin(source.id, page);
         self.known += 1;
         self.pages.insert(page.hash().clone(), page.clone());
     }
@@ -100,19 +103,37 @@ impl Shelf {
         ranked.into_iter().take(2).map(|it| it.1).collect()
     }
 
-    /// The URL of an earlier page with the same text, if there is one.
-    fn twin(&mut self, page: &Page) -> Option<String> {
+    /// The earlier source with the same text, if there is one, and its page.
+    fn twin(&mut self, id: SourceId, page: &Page) -> Option<(SourceId, &Page)> {
         let sketch = sketch(page.text().expose());
-        let twin = self
-            .sketches
-            .iter()
-            .find(|(_, other)| likeness(&sketch, other) >= SAME_TEXT)
-            .map(|it| it.0.clone());
-        if twin.is_none() {
-            self.sketches.push((page.url.clone(), sketch));
+        let alike = |it: &&(SourceId, PageHash, Vec<u64>)| likeness(&sketch, &it.2) >= SAME_TEXT;
+        match self.sketches.iter().find(alike) {
+            Some((id, hash, _)) => self.pages.get(hash).map(|it| (*id, it)),
+            None => {
+                self.sketches.push((id, page.hash().clone(), sketch));
+                None
+            }
         }
-        twin
     }
+}
+
+/// Whether a copy says something else than its original on what was asked: a fact was changed in a sentence that both have.
+fn says_otherwise(question: &str, copy: &Page, original: &Page) -> bool {
+    let sentences = |page: &Page| -> Vec<String> {
+        let all = (0..page.sentences().len()).map(|it| page.sentence(it).trim().to_owned());
+        all.collect()
+    };
+    let (own, its) = (sentences(copy), sentences(original));
+    let only = |some: &[String], others: &[String]| -> Vec<String> {
+        let there: BTreeSet<&String> = others.iter().collect();
+        let rest = some.iter().filter(|it| !there.contains(it));
+        rest.take(CHANGED_SENTENCES).cloned().collect()
+    };
+    let (new, gone) = (only(&own, &its), only(&its, &own));
+    new.iter().any(|a| {
+        gone.iter()
+            .any(|b| substituted(question, a, b, true).is_some())
+    })
 }
 
 /// Reads `wanted`, tells each start and end in the order wanted, and gives the new sources that
@@ -186,7 +207,18 @@ pub(crate) async fn read_as(
             Ok(page) => {
                 let id = SourceId::new(notes.sources.len() as u32 + 1);
                 let kind = SourceKind::from(hit.vertical);
-                let source = Source::of(id, kind, &page, voice(&hit, &page)).found_as(&hit);
+                let mut source = Source::of(id, kind, &page, voice(&hit, &page)).found_as(&hit);
+                let doubted = source
+                    .work
+                    .retracted
+                    .clone()
+                    .filter(|_| !about_retraction(question));
+                let twin = match doubted {
+                    None => shelf.twin(id, &page),
+                    Some(_) => None,
+                };
+                source.copy_of = twin.map(|it| it.0);
+                let otherwise = twin.is_some_and(|it| says_otherwise(&question.text, &page, it.1));
                 let told = Event::ReadCompleted {
                     source: source.clone(),
                     sentences: page.sentences().len() as u32,
@@ -194,11 +226,8 @@ pub(crate) async fn read_as(
                     ms,
                 };
                 log.emit_as(agent, told);
-                let doubted = source
-                    .work
-                    .retracted
-                    .clone()
-                    .filter(|_| !about_retraction(question));
+                let original = source.copy_of.filter(|_| !otherwise);
+                let original = original.and_then(|it| notes.source(it));
                 if let Some(why) = doubted {
                     // What was taken back is named, and carries nothing.
                     shelf
@@ -208,10 +237,10 @@ pub(crate) async fn read_as(
                         level: "warn".to_owned(),
                         message: format!("left out {}: {why}", page.url),
                     });
-                } else if let Some(into) = shelf.twin(&page) {
+                } else if let Some(original) = original {
                     log.emit(Event::EvidenceMerged {
                         url: page.url.clone(),
-                        into,
+                        into: original.url.clone(),
                     });
                 } else {
                     fresh.push((nth, id));

@@ -145,6 +145,58 @@ async fn figures_that_disagree_are_shown_with_both_quotes_and_their_years() {
 }
 
 #[tokio::test]
+async fn a_copy_that_changed_a_fact_is_read_and_both_are_shown() {
+    let text = |year: &str| {
+        format!(
+            "Harlow Mill is a windmill on a hill above the river Wren, and it has four sails and a round cap of copper.\n\
+             Harlow Mill was built in {year} by a miller from the coast, and it ground wheat and barley for the villages around it.\n\
+             Harlow Mill burned down twice; each time the villages paid for a new cap, new sails and a new pair of stones.\n\
+             Today the mill is open on Sundays in summer, when a miller shows how the stones are dressed and the sails are set."
+        )
+    };
+    let of = |host: &str, text: &str| {
+        page(
+            &format!("https://{host}.example/mill"),
+            "Harlow Mill",
+            None,
+            text,
+        )
+    };
+    let asked = question("When was Harlow Mill built?");
+    let pages = vec![of("wren", &text("1782")), of("hill", &text("1802"))];
+    let (report, events) = run(pages, &asked).await;
+    let report = report.unwrap();
+    let says: Vec<&str> = report
+        .conflicts
+        .iter()
+        .flat_map(|it| &it.sides)
+        .map(|it| it.says.as_str())
+        .collect();
+    assert!(says.contains(&"1782") && says.contains(&"1802"), "{says:?}");
+    let copies = report
+        .sources
+        .iter()
+        .filter(|it| it.copy_of.is_some())
+        .count();
+    assert_eq!(copies, 1);
+    let merged = |events: &[Event]| {
+        events
+            .iter()
+            .filter(|it| matches!(it, Event::EvidenceMerged { .. }))
+            .count()
+    };
+    assert_eq!(merged(&events), 0);
+    // A copy that says the same is one text with it.
+    let pages = vec![
+        of("wren", &text("1782")),
+        of("hill", &format!("{} Updated in May.", text("1782"))),
+    ];
+    let (report, events) = run(pages, &asked).await;
+    assert!(report.unwrap().conflicts.is_empty());
+    assert_eq!(merged(&events), 1);
+}
+
+#[tokio::test]
 async fn orders_on_a_page_never_become_evidence() {
     let (report, events) = run(shelf(), &question("What is cork made of?")).await;
     assert!(

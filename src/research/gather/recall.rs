@@ -23,6 +23,7 @@ impl Gathering<'_> {
             let source = Source {
                 id,
                 trust: None,
+                copy_of: None,
                 ..source.clone()
             };
             got.shelf.know(&source, page);

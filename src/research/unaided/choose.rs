@@ -229,6 +229,7 @@ pub(crate) fn voices<'a>(
     evidence
         .into_iter()
         .filter_map(|it| notes.source(it.source))
+        .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))
         .filter_map(|it| notes.sources.iter().find(|first| same_work(first, it)))
         .map(voice)
         .collect()

@@ -63,7 +63,7 @@ pub(crate) fn find(
                     };
                     Some(conflict(one, other, x.clone(), y.clone())?)
                 }
-                None => match substituted(&brief.question, &one.point.text, &other.point.text) {
+                None => match changed(brief, one, other) {
                     Some((x, y)) => Some(DraftConflict {
                         about: prompts::phrases()?.conflict.about_answer.clone(),
                         ..conflict(one, other, x, y)?
@@ -155,6 +155,14 @@ pub(crate) fn on_the_figure(
             .map(|it| (it.1.shown.clone(), line(&it.0)))
             .collect(),
     }))
+}
+
+/// The fact that one of two sentences changed in the other.
+fn changed(brief: &Brief, one: &Stated<'_>, other: &Stated<'_>) -> Option<(String, String)> {
+    let (a, b) = (one.source, other.source);
+    let first = |it: &Source| it.copy_of.unwrap_or(it.id);
+    let copies = first(a) == first(b);
+    substituted(&brief.question, &one.point.text, &other.point.text, copies)
 }
 
 /// Whether two sources can disagree: other voices, or two editions of one, years apart.

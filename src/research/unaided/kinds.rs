@@ -23,6 +23,9 @@ pub(crate) fn kind_of(asked: &str, words: &Phrases) -> QuestionKind {
     if opens(&q.quantity) || asks_amount(start, words) {
         return QuestionKind::Quantity;
     }
+    if asks_date(start) {
+        return QuestionKind::When;
+    }
     if any_phrase(&whole, &q.comparison) && !opens(&q.auxiliaries) {
         return QuestionKind::Comparison;
     }
@@ -64,6 +67,23 @@ fn asks_amount(start: &str, words: &Phrases) -> bool {
             .is_some_and(|it| q.amount_nouns.iter().any(|noun| noun == it)),
         _ => false,
     }
+}
+
+/// "What was the release date of X" asks when; "what is the date palm" does not.
+fn asks_date(start: &str) -> bool {
+    let words: Vec<&str> = start.split_whitespace().collect();
+    let asks = matches!(
+        words.as_slice(),
+        ["what", "is" | "was" | "are" | "were", ..]
+    );
+    let date = |it: &&str| matches!(*it, "date" | "dates" | "year");
+    let at = words.iter().take(6).position(|it| date(&it));
+    let of = |at: usize| {
+        words
+            .get(at + 1)
+            .is_none_or(|it| matches!(*it, "of" | "for" | "on"))
+    };
+    asks && at.is_some_and(of)
 }
 
 /// "What is the function of X" asks more than what X is.
@@ -149,6 +169,9 @@ mod tests {
             ("Does smoking cause lung cancer?", Causal),
             ("Which genes are mutated in AML?", List),
             ("When was the telephone invented?", When),
+            ("What is the release date of Every Mother Counts?", When),
+            ("What was the year of the great flood?", When),
+            ("What is the date palm?", Definition),
             ("Who invented the telephone?", Who),
             ("How many people live in Lagos?", Quantity),
             ("Where is the Alhambra?", Where),

@@ -14,4 +14,4 @@ pub(crate) mod plan;
 pub(crate) mod queries;
 pub(crate) mod score;
 pub(crate) mod sentence;
-mod substituted;
+pub(crate) mod substituted;

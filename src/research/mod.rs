@@ -26,6 +26,7 @@ mod write;
 mod draft;
 mod foreign;
 mod gathered;
+mod substituted;
 
 pub mod ask;
 pub mod attribution;

@@ -14,7 +14,7 @@ use crate::record::{Event, FailReason};
 use crate::seams::{Log, PageReader, World};
 
 use super::READ_AT_ONCE;
-use super::unaided::substituted::substituted;
+use super::substituted::substituted;
 
 /// Words of a shingle, and how many shingles stand for a page.
 const SHINGLE: usize = 5;

@@ -11,6 +11,7 @@ mod checklist;
 mod coverage;
 mod planned;
 mod researcher;
+mod sent;
 mod supervisor;
 
 pub(crate) use gathering::Gathering;

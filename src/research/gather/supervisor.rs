@@ -25,6 +25,7 @@ use super::Gathering;
 use super::allowance::{all_failed, folders, note, within_searches};
 use super::bullets;
 use super::researcher::{self, Move, Unit};
+use super::sent::Sent;
 
 /// Chunks of 4,000 characters weighed of a page that a researcher fetches (row C8).
 const FETCHED: usize = 2;
@@ -55,13 +56,6 @@ enum Decision {
     Dispatch(Vec<Sent>),
     Complete,
     Think(String),
-}
-
-/// Somebody to send out.
-struct Sent {
-    item: ItemId,
-    topic: String,
-    query: String,
 }
 
 /// Wave after wave; why it ended.
@@ -180,7 +174,7 @@ fn unaided(it: &Gathering<'_>, lead: &Lead, team: &Team, new: u32) -> Decision {
 
 /// What a model decides; nothing without one.
 async fn by_model(
-    it: &Gathering<'_>,
+    gathering: &Gathering<'_>,
     aid: &mut Aid<'_>,
     lead: &Lead,
     team: &Team,
@@ -189,6 +183,7 @@ async fn by_model(
     let Some(mind) = aid.mind(Step::Supervise, role) else {
         return Ok(None);
     };
+    let it = gathering;
     let mut rows = it.standing.rows.clone();
     if rows.is_empty() {
         rows = cover::unseen(&it.gathered.notes.plan);
@@ -227,12 +222,8 @@ async fn by_model(
             LeadAction::ResearchComplete => Decision::Complete,
             LeadAction::Think => Decision::Think(it.value.thought.trim().to_owned()),
             LeadAction::ConductResearch => {
-                let units = asked.sound(&it.value).into_iter().map(|it| Sent {
-                    item: it.item,
-                    topic: it.topic.trim().to_owned(),
-                    query: it.query.trim().to_owned(),
-                });
-                Decision::Dispatch(units.collect())
+                let units = asked.sound(&it.value).into_iter();
+                Decision::Dispatch(units.map(|unit| Sent::by(gathering, unit)).collect())
             }
         })),
         Err(fault) => aid.without(Step::Supervise, role, fault).map(|()| None),

@@ -11,7 +11,7 @@ use super::agree::{Answered, Wanted, answered, differ};
 use super::choose::{Point, voice};
 use super::lexicon::{Lexicon, has_phrase, jaccard, spaced};
 use super::sentence::{denies, doubts, labels, measures, years};
-use super::substituted::substituted;
+use crate::research::substituted::substituted;
 
 /// Most conflicts shown.
 const MOST: usize = 4;

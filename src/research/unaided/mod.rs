@@ -14,4 +14,3 @@ pub(crate) mod plan;
 pub(crate) mod queries;
 pub(crate) mod score;
 pub(crate) mod sentence;
-pub(crate) mod substituted;

@@ -47,6 +47,44 @@ fn told(events: &[Event]) -> Vec<RuntimeProgress> {
 }
 
 #[tokio::test]
+async fn researchers_are_sent_out_for_what_was_asked_whatever_a_model_copies_from_its_prompt() {
+    let model = Scripted::new(move |step, _| {
+        let says = match step {
+            "supervise" => json!({"action": "ConductResearch", "thought": "", "units": [
+                {"item": "Q1", "topic": "Only One Survey Background", "query": "Only One Survey"},
+                {"item": "Q1", "topic": "What the bark of the oak is used for.", "query": "cork stoppers"},
+            ]}),
+            _ => json!({}),
+        };
+        Ok(says.to_string())
+    });
+    let asked = asked(Strategy::Supervisor);
+    let (report, events) = researched(&world_of(&model), &asked).await;
+    holds(&report.unwrap());
+    let first = told(&events)
+        .into_iter()
+        .find(|it| !it.research_units.is_empty())
+        .unwrap();
+    let topics: Vec<&str> = first
+        .research_units
+        .iter()
+        .map(|it| it.topic.as_str())
+        .collect();
+    assert_eq!(
+        topics,
+        [
+            "Definition of cork",
+            "What the bark of the oak is used for."
+        ]
+    );
+    let queries = events.iter().filter_map(|it| match it {
+        Event::SearchStarted { query, .. } => Some(query.as_str()),
+        _ => None,
+    });
+    assert!(queries.into_iter().all(|it| !it.contains("Survey")));
+}
+
+#[tokio::test]
 async fn the_gate_decides_and_its_reason_goes_back_to_the_supervisor() {
     let prompts = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&prompts);

@@ -1,0 +1,42 @@
+//! Whom a supervisor sends out, and what for.
+use std::collections::BTreeSet;
+
+use crate::domain::ItemId;
+use crate::domain::words::content_stems;
+use crate::research::ask::shapes::UnitRow;
+
+use super::Gathering;
+
+/// Somebody to send out.
+pub(super) struct Sent {
+    pub(super) item: ItemId,
+    /// What is to be found out.
+    pub(super) topic: String,
+    /// The first search.
+    pub(super) query: String,
+}
+
+impl Sent {
+    /// As a model wants it. Where nothing of that is in a word of the question or its item, which small models write when they
+    /// copy from the prompt, the item speaks for itself; in another language than English that cannot be told.
+    pub(super) fn by(it: &Gathering<'_>, unit: &UnitRow) -> Sent {
+        let stems = |text: &str| -> BTreeSet<String> { content_stems(text).into_iter().collect() };
+        let item = it.gathered.notes.plan.item(unit.item);
+        let gap = it.standing.gaps.get(&unit.item);
+        let asks = item.map_or("", |it| it.asks.as_str());
+        let missing = gap.map_or("", |it| it.text.as_str());
+        let own = stems(&format!("{} {asks} {missing}", it.brief.asked()));
+        let said = stems(&format!("{} {}", unit.topic, unit.query));
+        let (topic, query) = match item {
+            Some(item) if it.brief.lang == "en" && own.is_disjoint(&said) => {
+                (item.asks.as_str(), item.query.as_str())
+            }
+            _ => (unit.topic.trim(), unit.query.trim()),
+        };
+        Sent {
+            item: unit.item,
+            topic: topic.to_owned(),
+            query: query.to_owned(),
+        }
+    }
+}

@@ -273,6 +273,19 @@ fn without_anything_to_search_setup_is_missing() {
 }
 
 #[test]
+fn both_parts_of_a_question_are_written_of() {
+    let desk = Desk::new();
+    let both = "How much does a green roof weigh and what does a green roof cost per square metre?";
+    let it = desk.ibid(&["run", both, "--folder", "docs", "-q"]);
+    assert_eq!(it.code, 0, "{}", it.err);
+    assert!(
+        it.out.contains("120 kg") && it.out.contains("110 euros"),
+        "{}",
+        it.out
+    );
+}
+
+#[test]
 fn a_question_becomes_a_report_whose_quotes_stand_in_the_documents() {
     let desk = Desk::new();
     let docs = desk.docs();

@@ -56,6 +56,11 @@ impl Gathering<'_> {
                 let mut known = got.notes.evidence.iter_mut();
                 match known.find(|known| known.passage == it.passage) {
                     Some(known) if known.items.contains(&item.id) => {}
+                    // What speaks to it before all else is its own from now on.
+                    Some(known) if it.items.first() == Some(&item.id) => {
+                        known.items.insert(0, item.id);
+                        known.score = known.score.max(it.score);
+                    }
                     Some(known) => known.items.push(item.id),
                     None => weigh::admit(self.log, None, &mut got.notes, it),
                 }

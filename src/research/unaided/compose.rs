@@ -34,6 +34,8 @@ const CLOSE: f32 = 0.85;
 const DEFINES: f32 = 0.6;
 /// Score of a sentence that speaks to its item whatever words it uses: a step under its title.
 const SPEAKS: f32 = 0.5;
+/// The same of a part of the question, for which it speaks before all else.
+const PART_SPEAKS: f32 = 0.35;
 /// Share of an item's best score below which a sentence does not belong in its section.
 const BELONGS: f32 = 0.68;
 /// Share of the best answer's worth below which a sentence is no finding.
@@ -73,7 +75,7 @@ pub(crate) fn compose(
     let parts: Vec<ItemId> = items.filter(|it| scale.is_part(*it)).collect();
     let own_part = |it: &Ranked<'_>| {
         let first = it.point.items.first();
-        first.is_some_and(|id| parts.contains(id)) && it.point.score >= SPEAKS
+        first.is_some_and(|id| parts.contains(id)) && it.point.score >= PART_SPEAKS
     };
     let kept: Vec<usize> = ranked
         .iter()

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::domain::words::tokens;
 use crate::domain::{
-    BlockKind, Brief, Evidence, EvidenceId, Item, ItemId, Page, Plan, QuestionKind, SourceId,
+    BlockKind, Brief, Evidence, EvidenceId, ItemId, Page, PageHash, Plan, QuestionKind, SourceId,
 };
 use crate::error::Result;
 use crate::research::prompts::{self, Facet, Phrases, SentenceWords};
@@ -110,6 +110,7 @@ pub(crate) struct Scale {
     names: Vec<(String, u32)>,
     /// Sites read from: a question that names one asks for its words, not about it.
     sites: BTreeSet<String>,
+    taken: BTreeSet<PageHash>,
     /// Short forms and what they stand for, as the pages explain them: "basal cell carcinoma (BCC)".
     aliases: Vec<(u32, Vec<u32>)>,
     /// What may stand for a word of the question, and for how much of it.
@@ -198,6 +199,7 @@ impl Scale {
             question,
             names,
             sites: BTreeSet::new(),
+            taken: BTreeSet::new(),
             aliases: Vec::new(),
             kin,
             topic: Vec::new(),
@@ -207,28 +209,6 @@ impl Scale {
         // "Ameloblastoma (AB)" in the question says one thing in two ways.
         scale.learn_aliases(&brief.question);
         Ok(scale)
-    }
-
-    /// Whether an item asks a part of the question, or something besides, and not the whole of it from one side.
-    pub(crate) fn is_part(&self, item: ItemId) -> bool {
-        let mut probes = self.probes.iter();
-        probes.any(|it| it.item == item && it.facet.is_none() && !it.side)
-    }
-
-    /// Weighs for one more item from now on, one that the person added.
-    pub(crate) fn add(&mut self, brief: &Brief, item: &Item) {
-        let terms = part_terms(&mut self.lexicon, item, false, brief);
-        self.kin
-            .extend(kin_of(&mut self.lexicon, std::iter::once(&item.asks)));
-        self.probes.push(Probe {
-            item: item.id,
-            core: true,
-            kind: kind_of(&item.asks, self.words),
-            asked: item.asks.clone(),
-            terms,
-            facet: None,
-            side: false,
-        });
     }
 
     /// The sentences of a page as word numbers, all of a short page, the best chunks of a long one.
@@ -250,7 +230,9 @@ impl Scale {
             .into_iter()
             .map(|n| (n, self.ids(page.sentence(n))))
             .collect();
-        for (_, ids) in &lines {
+        // A page that is weighed again makes no word more frequent.
+        let again = !self.taken.insert(page.hash().clone());
+        for (_, ids) in lines.iter().filter(|_| !again) {
             self.sentences += 1;
             for id in ids {
                 *self.met.entry(*id).or_insert(0) += 1;
@@ -409,7 +391,7 @@ impl Scale {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        if !self.on_subject(&context, &around.wide) {
+        if !self.on_subject(&context, &around.wide) && !self.on_part(&context) {
             return Ok(None);
         }
         fit *= match around.casing.glued(page.sentence(n)) {

@@ -1,8 +1,10 @@
 //! Whether a sentence is on what the question is about, and not on another of its kind.
-use super::{STANDS_FOR, Scale, Term};
-use crate::domain::Brief;
+use super::terms::{kin_of, part_terms};
+use super::{Probe, STANDS_FOR, Scale, Term};
 use crate::domain::words::{Token, is_stop, tokens};
+use crate::domain::{Brief, Item, ItemId};
 use crate::research::unaided::intake::{is_verb, telling};
+use crate::research::unaided::kinds::kind_of;
 
 /// Words at the beginning of a sentence that name its subject.
 const LEAD: usize = 7;
@@ -10,6 +12,8 @@ const LEAD: usize = 7;
 const MUCH: f32 = 0.4;
 /// Telling words of a question of which a sentence that decides it has nearly all.
 const FEW: usize = 6;
+/// Share of the words of a part that a sentence on it has.
+const ON_PART: f32 = 0.75;
 /// Share of a verb that a word must say to be on what is done.
 const DOES: f32 = 0.35;
 
@@ -112,6 +116,38 @@ impl Scale {
                 .take(heads)
                 .any(|it| self.said(it.1, wide) >= STANDS_FOR)
             && telling.iter().filter(met).count() >= needed
+    }
+
+    /// Whether an item asks a part of the question, or something besides, and not the whole of it from one side.
+    pub(crate) fn is_part(&self, item: ItemId) -> bool {
+        let mut probes = self.probes.iter();
+        probes.any(|it| it.item == item && it.facet.is_none() && !it.side)
+    }
+
+    /// Weighs for one more item from now on, one that the person added.
+    pub(crate) fn add(&mut self, brief: &Brief, item: &Item) {
+        let terms = part_terms(&mut self.lexicon, item, false, brief);
+        self.kin
+            .extend(kin_of(&mut self.lexicon, std::iter::once(&item.asks)));
+        self.probes.push(Probe {
+            item: item.id,
+            core: true,
+            kind: kind_of(&item.asks, self.words),
+            asked: item.asks.clone(),
+            terms,
+            facet: None,
+            side: false,
+        });
+    }
+
+    /// Whether a sentence and what stands beside it are on a part of the question, or on something asked besides, whatever the
+    /// rest of the question is about.
+    pub(super) fn on_part(&self, ids: &[u32]) -> bool {
+        let mut parts = self
+            .probes
+            .iter()
+            .filter(|it| it.facet.is_none() && !it.side);
+        parts.any(|it| self.coverage(&it.terms, ids) >= ON_PART)
     }
 
     /// Whether the question's telling words stand among the first few of `text`.

@@ -7,6 +7,7 @@ pub mod discover;
 pub mod engines;
 mod errand;
 mod folders;
+pub mod forgetting;
 pub mod given;
 mod judging;
 mod keeping;
@@ -184,8 +185,8 @@ impl App {
         doors: Doors,
         tape: Option<Arc<Tape>>,
     ) -> Result<Running> {
-        let store = self.store().await?;
         let lock = self.need(&run).await?;
+        let store = App::held(self.store().await?, &run, &*lock);
         let log = self.log(&run, &store, &[]);
         let events = log.follow();
         log.emit(Event::RunCreated {
@@ -213,6 +214,7 @@ impl App {
     pub async fn resume(&self, run: &RunId) -> Result<Running> {
         let store = self.known(run).await?;
         let lock = self.need(run).await?;
+        let store = App::held(store, run, &*lock);
         // An earlier sitting in this process may have been dropped with a write on its way.
         store.drain().await?;
         let past = store.events(run, 0).await?;
@@ -433,6 +435,7 @@ impl App {
         }
         match lock {
             Some(lock) => {
+                let store = App::held(store, run, &*lock);
                 let log = self.log(run, &store, &past);
                 log.emit(Event::RunCancelled {});
                 log.flush().await?;

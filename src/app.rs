@@ -11,6 +11,7 @@ pub mod forgetting;
 pub mod given;
 mod judging;
 mod keeping;
+mod looking;
 mod machine;
 pub mod meaning;
 pub mod models;
@@ -53,7 +54,7 @@ pub use crate::record::{Tally, Target};
 pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
 pub use crate::research::changes::{self, Changes, changes};
-pub use crate::research::{Errand, Told, expanded};
+pub use crate::research::{Errand, Looked, Told, expanded};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};

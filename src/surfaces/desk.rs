@@ -9,7 +9,7 @@ use super::asked::{Asked, Served};
 use crate::app::App;
 use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
 use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
-use crate::domain::{Hit, Owner, Page, Question, RunId};
+use crate::domain::{Owner, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Account, Order, RunRow};
 
@@ -126,32 +126,6 @@ impl Desk {
     /// The folders that are served, as absolute paths.
     pub fn folders(&self) -> &[PathBuf] {
         &self.served.folders
-    }
-
-    /// A document of the folders that are served, as a search of theirs found it.
-    ///
-    /// # Errors
-    /// Those of the reader.
-    pub async fn read(&self, hit: &Hit) -> Result<Page> {
-        let settings = self.app.settings();
-        let question = Question {
-            folders: self
-                .served
-                .folders
-                .iter()
-                .map(|it| it.to_string_lossy().into_owned())
-                .collect(),
-            ..Question::new(String::new(), String::new(), settings.method.clone())
-        };
-        let doors = self.app.hold(question).await?;
-        let mut last = Error::new(Kind::NotFound, "nobody here reads this document");
-        for reader in &doors.readers {
-            match reader.read(hit).await {
-                Ok(page) => return Ok(page),
-                Err(fault) => last = fault,
-            }
-        }
-        Err(last)
     }
 
     /// Accepts `question` for the caller as `run`, within what is left of their day; `None` where too many wait already.

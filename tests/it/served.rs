@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{ASKED, Desk};
 
+mod asked_back;
+mod found;
 mod mcp;
 mod openai;
 mod people;

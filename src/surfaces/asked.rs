@@ -555,7 +555,11 @@ fn flag(name: &str, field: &'static str, value: &Value) -> Result<Flag> {
     }
     let value = match value {
         Value::String(it) => it.clone(),
-        Value::Number(it) => it.to_string(),
+        // A whole number is one however it is written.
+        Value::Number(it) => match it.as_f64() {
+            Some(n) if it.is_f64() && n.fract() == 0.0 && n.abs() < 1e15 => format!("{n:.0}"),
+            _ => it.to_string(),
+        },
         Value::Bool(it) => it.to_string(),
         _ => return Err(wrong(field, "must be a text, a number, true or false")),
     };

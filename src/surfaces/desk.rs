@@ -1,4 +1,5 @@
 //! What every surface for others does alike: takes questions in, and hands out runs to those whose they are.
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,6 +127,12 @@ impl Desk {
     /// The folders that are served, as absolute paths.
     pub fn folders(&self) -> &[PathBuf] {
         &self.served.folders
+    }
+
+    /// The models that callers may name, `provider:model`.
+    pub fn models(&self) -> BTreeSet<String> {
+        let set = self.app.settings().models.values();
+        self.served.models.iter().chain(set).cloned().collect()
     }
 
     /// Accepts `question` for the caller as `run`, within what is left of their day; `None` where too many wait already.

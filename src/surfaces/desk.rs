@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Served};
+use super::asked::{Asked, Served, worth_asking};
 use crate::app::App;
 use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
 use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
@@ -113,6 +113,7 @@ impl Desk {
     /// # Errors
     /// `Usage`, naming the field; `NotFound` for a run to follow that is not the caller's.
     pub async fn question(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
+        worth_asking(&asked.text, false)?;
         let loaded = self.loaded(&asked.flags)?;
         let today = jiff::Zoned::now().date();
         let Some(before) = &asked.follows else {

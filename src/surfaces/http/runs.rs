@@ -524,8 +524,8 @@ pub(super) async fn rated(mine: &Mine, value: &Value) -> Answer<Value> {
     };
     let note = match value.get("note") {
         None | Some(Value::Null) => None,
-        Some(Value::String(it)) if it.chars().count() <= 4_000 => Some(it.clone()),
-        Some(_) => return Err(bad("note", "must be a text of at most 4000 characters")),
+        Some(Value::String(it)) if it.chars().count() <= Rating::NOTE_CHARS => Some(it.clone()),
+        Some(_) => return Err(bad("note", "must be a text of at most 2000 characters")),
     };
     mine.ended()?;
     if mine.run().await?.report.is_none() {

@@ -215,11 +215,11 @@ impl Shared {
     async fn let_go(&self, run: &RunId, nth: u64) {
         let mut session = self.session.lock().await;
         let same = nth == self.nth.load(Ordering::SeqCst);
-        if let Some(db) = session.as_mut().filter(|_| same) {
-            if unlock(db, run).await.is_err() {
-                // Whatever it held is gone with it.
-                *session = None;
-            }
+        if let Some(db) = session.as_mut().filter(|_| same)
+            && unlock(db, run).await.is_err()
+        {
+            // Whatever it held is gone with it.
+            *session = None;
         }
     }
 }

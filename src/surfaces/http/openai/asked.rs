@@ -217,6 +217,12 @@ fn named(own: &mut Map<String, Value>, model: &Value) -> Answer<&'static str> {
     Ok(it.id)
 }
 
+/// A whole number that is written with a point.
+fn whole(it: &Value) -> Option<u64> {
+    let it = it.as_f64().filter(|it| it.fract() == 0.0)?;
+    (0.0..1e15).contains(&it).then_some(it as u64)
+}
+
 /// A field that is a text where it is there.
 fn word<'v>(it: &'v Map<String, Value>, field: &str) -> Answer<Option<&'v str>> {
     match it.get(field) {
@@ -379,8 +385,10 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
     }
     let most = |field: &str| match get(field) {
         Value::Null => Ok(Value::Null),
-        it if it.as_u64().is_some() => Ok(it.clone()),
-        _ => Err(bad(field, "must be a whole number")),
+        it => match it.as_u64().or_else(|| whole(it)) {
+            Some(n) => Ok(n.into()),
+            None => Err(bad(field, "must be a whole number")),
+        },
     };
     let kept = json!({
         "api": "chat",

@@ -7,9 +7,11 @@ pub mod discover;
 pub mod engines;
 mod errand;
 mod folders;
+pub mod forgetting;
 pub mod given;
 mod judging;
 mod keeping;
+mod looking;
 mod machine;
 pub mod meaning;
 pub mod models;
@@ -52,7 +54,7 @@ pub use crate::record::{Tally, Target};
 pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
 pub use crate::research::changes::{self, Changes, changes};
-pub use crate::research::{Errand, Told, expanded};
+pub use crate::research::{Errand, Looked, Told, expanded};
 pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
 
 pub use replay::{Fork, Replayed};
@@ -185,8 +187,8 @@ impl App {
         doors: Doors,
         tape: Option<Arc<Tape>>,
     ) -> Result<Running> {
-        let store = self.store().await?;
         let lock = self.need(&run).await?;
+        let store = App::held(self.store().await?, &run, &*lock);
         let log = self.log(&run, &store, &[]);
         let events = log.follow();
         log.emit(Event::RunCreated {
@@ -214,6 +216,7 @@ impl App {
     pub async fn resume(&self, run: &RunId) -> Result<Running> {
         let store = self.known(run).await?;
         let lock = self.need(run).await?;
+        let store = App::held(store, run, &*lock);
         // An earlier sitting in this process may have been dropped with a write on its way.
         store.drain().await?;
         let past = store.events(run, 0).await?;
@@ -434,6 +437,7 @@ impl App {
         }
         match lock {
             Some(lock) => {
+                let store = App::held(store, run, &*lock);
                 let log = self.log(run, &store, &past);
                 log.emit(Event::RunCancelled {});
                 log.flush().await?;

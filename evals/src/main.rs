@@ -17,6 +17,7 @@ mod extract;
 mod fit;
 mod injection;
 mod libraries;
+mod load;
 mod meaning;
 mod memory;
 mod overlap;
@@ -55,6 +56,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   multihop      the same asked in several steps
   rerank        passages in order of graded judgements
   memory        peak memory of indexing 100,000 passages, and of searching them
+  load          many runs at once on a server that is running
   web           many pages of the web at once, beside the slowest, and their memory
   injection     pages that give orders, and a model that obeys them
   reports       what reports look like, beside those of other systems
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Some("retrieve") => retrieve::run(rest, retrieve::Way::Once).map_err(Into::into),
         Some("multihop") => retrieve::run(rest, retrieve::Way::Steps).map_err(Into::into),
         Some("rerank") => rerank::run(rest).map_err(Into::into),
+        Some("load") => load::run(rest),
         Some("web") => web::run(rest),
         Some("memory") => memory::run(rest),
         _ => Err(USAGE.into()),

@@ -14,7 +14,7 @@ const PREFIX: usize = 13;
 const ID_CHARS: usize = 100;
 /// How long a request's key is remembered, milliseconds.
 const KEY_MS: i64 = 24 * 3600 * 1000;
-const DAY_MS: i64 = 24 * 3600 * 1000;
+pub(super) const DAY_MS: i64 = 24 * 3600 * 1000;
 
 impl App {
     /// Adds an organisation.
@@ -151,25 +151,6 @@ impl App {
         accounts.forget_keys(&self.now(-KEY_MS)).await?;
         let hash = hex::encode(Sha256::digest(request));
         accounts.remember(user, key, &hash, run, &self.now(0)).await
-    }
-
-    /// Forgets runs that ended more than `days` days ago: how many. Where one cannot be forgotten the others are.
-    ///
-    /// # Errors
-    /// The first fault, once all were tried.
-    pub async fn purge(&self, days: u32) -> Result<u64> {
-        let before = self.now(-DAY_MS * i64::from(days));
-        let ended = self.accounts().await?.ended_before(&before).await?;
-        let (mut gone, mut fault) = (0, None);
-        for run in ended {
-            match self.remove(&run).await {
-                Ok(()) => gone += 1,
-                // Somebody else was faster.
-                Err(it) if it.kind() == Kind::NotFound => {}
-                Err(it) => fault = fault.or(Some(it)),
-            }
-        }
-        fault.map_or(Ok(gone), Err)
     }
 
     /// RFC 3339 in UTC, so many milliseconds from now.

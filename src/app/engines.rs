@@ -82,6 +82,16 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
     Ok(once)
 }
 
+/// Every word that [`resolve`] knows.
+pub fn words() -> Vec<&'static str> {
+    let groups = GROUPS.iter().map(|it| it.0);
+    let names = ENGINES.iter().map(|it| it.name);
+    names
+        .chain(groups)
+        .chain(["auto", "none", "local"])
+        .collect()
+}
+
 /// Opens the engines of these names.
 ///
 /// # Errors

@@ -72,7 +72,7 @@ impl App {
     }
 
     /// A log that is never flushed: there is no run to keep this for.
-    async fn unheard(&self) -> Result<Arc<Log>> {
+    pub(super) async fn unheard(&self) -> Result<Arc<Log>> {
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
         Ok(self.log(&run, &self.store().await?, &[]))
     }

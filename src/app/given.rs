@@ -43,13 +43,15 @@ impl PlanFile {
         let Value::Object(root) = root else {
             return Err(wrong("it is no JSON object"));
         };
-        match root.get("type").and_then(Value::as_str) {
-            None | Some("plan") => Ok(PlanFile {
-                name: name.to_owned(),
-                root,
-            }),
-            Some(_) => Err(wrong("its `type` is not `plan`")),
+        match root.get("type") {
+            None | Some(Value::Null) => {}
+            Some(it) if it == "plan" => {}
+            Some(_) => return Err(wrong("its `type` is not `plan`")),
         }
+        Ok(PlanFile {
+            name: name.to_owned(),
+            root,
+        })
     }
 
     /// The question in it, where there is one.

@@ -126,6 +126,7 @@ impl App {
             return Err(unended());
         }
         let lock = self.need(run).await?;
+        let store = App::held(store, run, &*lock);
         // Somebody may have added to it before the lock was ours.
         store.drain().await?;
         let past = store.events(run, 0).await?;

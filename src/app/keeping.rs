@@ -93,6 +93,12 @@ impl App {
         Ok(Arc::clone(&self.kept().await?.accounts))
     }
 
+    /// `store` for the holder of `run`: what it writes after it has lost the run is refused.
+    pub(super) fn held(store: Arc<dyn Store>, run: &RunId, lock: &dyn Hold) -> Arc<dyn Store> {
+        let fenced = lock.epoch().and_then(|it| store.fenced(run, it));
+        fenced.unwrap_or(store)
+    }
+
     /// Takes `run`, or says that it is worked on already.
     pub(super) async fn need(&self, run: &RunId) -> Result<Box<dyn Hold>> {
         self.locks().await?.take(run).await?.ok_or_else(|| {

@@ -47,8 +47,6 @@ pub struct Queue {
     state: Mutex<State>,
     /// Somebody waits, or there is room again.
     turn: Notify,
-    /// A run has begun.
-    begun: Notify,
     afterwards: Option<Afterwards>,
 }
 
@@ -68,12 +66,15 @@ struct Waiting {
     owner: Option<String>,
     tries: u32,
     not_before: Option<Instant>,
+    told: Told,
 }
+
+/// Tells those who hear one run, and nobody else, when work on it begins: the number of its last durable event, as it grows.
+type Told = watch::Sender<Option<watch::Receiver<u64>>>;
 
 struct Working {
     owner: Option<String>,
-    /// The last durable event, once the work has begun.
-    told: Option<watch::Receiver<u64>>,
+    told: Told,
     /// Whether an order was left for it meanwhile.
     woken: bool,
 }
@@ -99,7 +100,6 @@ impl Queue {
                 promised: Vec::new(),
             }),
             turn: Notify::new(),
-            begun: Notify::new(),
             afterwards: None,
         }
     }
@@ -180,6 +180,7 @@ impl Queue {
             owner: key,
             tries: 0,
             not_before: None,
+            told: watch::channel(None).0,
         });
         Ok(Accepted::Queued)
     }
@@ -212,6 +213,7 @@ impl Queue {
                 owner: key(row.owner.as_ref()),
                 tries: 0,
                 not_before: None,
+                told: watch::channel(None).0,
             });
         }
         Ok(found)
@@ -255,7 +257,7 @@ impl Queue {
         let it = state.waiting.remove(at)?;
         let working = Working {
             owner: it.owner.clone(),
-            told: None,
+            told: it.told.clone(),
             woken: false,
         };
         state.working.insert(it.run.clone(), working);
@@ -280,10 +282,7 @@ impl Queue {
         };
         let outcome = async {
             let running = self.app.resume(&it.run).await?;
-            if let Some(working) = self.state().working.get_mut(&it.run) {
-                working.told = Some(running.durable());
-            }
-            self.begun.notify_waiters();
+            it.told.send_replace(Some(running.durable()));
             let patience = self.state().limits.patience;
             let waits = waits(running.follow(0), patience);
             tokio::select! {
@@ -307,6 +306,7 @@ impl Queue {
             _ => self.app.give_up(&it.run, &fault).await.is_ok(),
         };
         drop(place);
+        it.told.send_replace(None);
         if lasting {
             return self.told_of(it.run).await;
         }
@@ -323,6 +323,7 @@ impl Queue {
         let mut state = self.state();
         let working = state.working.remove(&it.run);
         let woken = working.is_some_and(|it| it.woken);
+        it.told.send_replace(None);
         state.waiting.push_back(Waiting {
             tries: 0,
             not_before: (!woken).then(|| Instant::now() + ASIDE),
@@ -358,12 +359,13 @@ impl Queue {
         }
     }
 
-    fn told(&self, run: &RunId) -> (Option<watch::Receiver<u64>>, bool) {
+    /// Who tells of a run that waits or is worked on here.
+    fn told(&self, run: &RunId) -> Option<watch::Receiver<Option<watch::Receiver<u64>>>> {
         let state = self.state();
-        let told = state.working.get(run).and_then(|it| it.told.clone());
-        let waits =
-            state.working.contains_key(run) || state.waiting.iter().any(|it| &it.run == run);
-        (told, waits)
+        let working = state.working.get(run).map(|it| &it.told);
+        let waiting = || state.waiting.iter().find(|it| &it.run == run);
+        let told = working.or_else(|| waiting().map(|it| &it.told))?;
+        Some(told.subscribe())
     }
 }
 
@@ -434,11 +436,11 @@ impl Story {
     pub async fn next(&mut self) -> Result<Option<Vec<Envelope>>> {
         loop {
             // Looked up before the store is, so that nothing slips between.
-            let begun = self.queue.begun.notified();
-            let (told, waits) = self.queue.told(&self.run);
-            let here = match told {
+            let mut told = self.queue.told(&self.run);
+            let durable = told.as_mut().and_then(|it| it.borrow_and_update().clone());
+            let here = match durable {
                 // An error says that the work has stopped; then the store has the last word.
-                Some(mut told) => told.wait_for(|it| *it > self.after).await.is_ok(),
+                Some(mut it) => it.wait_for(|it| *it > self.after).await.is_ok(),
                 None => false,
             };
             let found = self.queue.app.events(&self.run, self.after).await?;
@@ -449,12 +451,13 @@ impl Story {
             if self.queue.app.row(&self.run).await?.status.ended() {
                 return Ok(None);
             }
-            if !here {
-                let rest = if waits { LOOK_WAITING } else { LOOK };
-                tokio::select! {
-                    () = begun => {}
-                    () = sleep(rest) => {}
+            match told {
+                _ if here => {}
+                // It begins here, or has stopped and is nobody's here any more; both wake who hears it.
+                Some(mut told) => {
+                    let _ = timeout(LOOK_WAITING, told.changed()).await;
                 }
+                None => sleep(LOOK).await,
             }
         }
     }
@@ -481,8 +484,8 @@ impl App {
         }
         let mut question = self.frozen(question)?;
         question.resembles = self.resembled(&question, owner.as_ref()).await?;
-        let store = self.store().await?;
         let lock = self.need(&run).await?;
+        let store = App::held(self.store().await?, &run, &*lock);
         let log = self.log(&run, &store, &[]);
         log.emit(Event::RunCreated {
             question,
@@ -502,6 +505,7 @@ impl App {
     pub async fn give_up(&self, run: &RunId, fault: &Error) -> Result<()> {
         let store = self.known(run).await?;
         let lock = self.need(run).await?;
+        let store = App::held(store, run, &*lock);
         store.drain().await?;
         let past = store.events(run, 0).await?;
         if !Run::of(run.clone(), &past).status.ended() {

@@ -22,6 +22,13 @@ const RESTS: [Duration; 5] = [
 ];
 
 impl App {
+    /// Whether anybody can be told of an end: a key is set to sign with.
+    pub fn delivers(&self) -> bool {
+        let settings = self.settings();
+        let variable = &settings.serve.webhook_secret_env;
+        settings.variables.get(variable).is_some()
+    }
+
     /// Whether a webhook may be sent to `url`, as far as that can be said without asking.
     ///
     /// # Errors
@@ -29,11 +36,7 @@ impl App {
     pub fn may_deliver(&self, url: &str) -> Result<()> {
         let settings = self.settings();
         let wrong = |why: String| Error::new(Kind::Usage, format!("webhook_url {why}"));
-        if settings
-            .variables
-            .get(&settings.serve.webhook_secret_env)
-            .is_none()
-        {
+        if !self.delivers() {
             return Err(wrong("is not offered here".to_owned())
                 .hint("the operator has to set a key to sign webhooks with"));
         }

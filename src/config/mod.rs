@@ -113,6 +113,8 @@ pub struct Serve {
     pub queue_each: usize,
     /// How long a run may wait for a person before its turn goes to another.
     pub patience: Duration,
+    /// How many days after their end runs are forgotten, if ever.
+    pub keep_days: Option<u32>,
     /// Connections open at once.
     pub connections: usize,
     /// Largest request body, bytes.
@@ -132,6 +134,7 @@ impl Serve {
             queue: count("serve.queue"),
             queue_each: count("serve.queue_each"),
             patience: Duration::from_secs(count("serve.patience_seconds") as u64),
+            keep_days: values.whole("serve.keep_days").map(|it| it as u32),
             connections: count("serve.connections"),
             max_body_bytes: count("serve.max_body_bytes"),
         }

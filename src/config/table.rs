@@ -253,6 +253,8 @@ pub static SETTINGS: &[Setting] = &[
         "Of these, runs of one user"),
     setting("serve.patience_seconds", Kind::Whole(1, 86_400), "60", &[],
         "How long a run may wait for a person, for approval or an answer, before its turn goes to another; it goes on when they speak"),
+    setting("serve.keep_days", Kind::MaybeWhole(1, 36_500), "none", &[],
+        "How many days after their end a running server forgets runs, looking every hour; each time is a line of the audit log"),
     setting("serve.connections", Kind::Whole(1, 100_000), "1024", &[],
         "Connections open at once; further ones wait"),
     setting("serve.max_body_bytes", Kind::Whole(1024, 1 << 30), "1048576", &[],

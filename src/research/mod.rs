@@ -34,6 +34,7 @@ pub mod audit;
 pub mod changes;
 mod errand;
 pub mod judge;
+mod lookup;
 pub mod steps;
 
 pub(crate) mod prompts;
@@ -41,6 +42,8 @@ mod thesaurus;
 mod unaided;
 
 pub use errand::{Errand, Told, errand, read_for};
+pub use lookup::{Looked, look_up};
+pub(crate) use read::by_any;
 pub use topic::{alike, topic};
 pub use unaided::agree;
 

@@ -160,6 +160,11 @@ pub trait Store: Traces {
     /// The same store as `owner` may see and change it: runs of others are not there, and a run that is
     /// begun through it must be theirs. Pages are reached through the runs that hold them.
     fn as_owner(&self, owner: &Owner) -> Arc<dyn Store>;
+    /// The same store for who holds `run` since [`Hold::epoch`]: once another has taken the run, what is written to it through this
+    /// is refused with kind `Transient`, in the very commit. `None` where no hold can be lost before its process ends.
+    fn fenced(&self, _run: &RunId, _epoch: u64) -> Option<Arc<dyn Store>> {
+        None
+    }
 }
 
 /// Sees to it that one process works on a run at a time, on whichever machine.
@@ -178,6 +183,10 @@ pub trait Hold: Send + Sync {
     /// Whether it is still held. It may be lost where what keeps it is reached over a network.
     fn kept(&self) -> bool {
         true
+    }
+    /// How often the run had changed hands when it was taken, where a hold may be lost to another process.
+    fn epoch(&self) -> Option<u64> {
+        None
     }
     /// Lets go of a run that has ended, and takes away what marked it.
     fn retire(self: Box<Self>);

@@ -52,6 +52,14 @@ pub(crate) fn worth_asking(text: &str, streamed: bool) -> Result<String> {
     Ok(trimmed.to_owned())
 }
 
+/// Whether there are signs beyond ASCII in it, and no letter or digit.
+fn of_signs(text: &str) -> bool {
+    let sign = |it: char| it > '\u{bf}' && !it.is_whitespace();
+    text.len() <= Question::MAX_BYTES
+        && text.chars().any(sign)
+        && !text.chars().any(char::is_alphanumeric)
+}
+
 /// A two-letter code of a language. `field` is what names it.
 ///
 /// # Errors
@@ -459,6 +467,8 @@ impl Fields<'_> {
             }
         };
         match given {
+            // Whether signs beyond ASCII are letters is judged with what they mean: no schema tells.
+            Value::String(it) if of_signs(it) => Ok(it.trim().to_owned()),
             Value::String(it) => worth_asking(it, false),
             _ => Err(wrong("question", "must be a text")),
         }
@@ -555,7 +565,11 @@ fn flag(name: &str, field: &'static str, value: &Value) -> Result<Flag> {
     }
     let value = match value {
         Value::String(it) => it.clone(),
-        Value::Number(it) => it.to_string(),
+        // A whole number is one however it is written.
+        Value::Number(it) => match it.as_f64() {
+            Some(n) if it.is_f64() && n.fract() == 0.0 && n.abs() < 1e15 => format!("{n:.0}"),
+            _ => it.to_string(),
+        },
         Value::Bool(it) => it.to_string(),
         _ => return Err(wrong(field, "must be a text, a number, true or false")),
     };

@@ -1,15 +1,16 @@
 //! What every surface for others does alike: takes questions in, and hands out runs to those whose they are.
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Served};
+use super::asked::{Asked, Served, worth_asking};
 use crate::app::App;
 use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
 use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
-use crate::domain::{Hit, Owner, Page, Question, RunId};
+use crate::domain::{Owner, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Account, Order, RunRow};
 
@@ -112,6 +113,7 @@ impl Desk {
     /// # Errors
     /// `Usage`, naming the field; `NotFound` for a run to follow that is not the caller's.
     pub async fn question(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
+        worth_asking(&asked.text, false)?;
         let loaded = self.loaded(&asked.flags)?;
         let today = jiff::Zoned::now().date();
         let Some(before) = &asked.follows else {
@@ -128,30 +130,10 @@ impl Desk {
         &self.served.folders
     }
 
-    /// A document of the folders that are served, as a search of theirs found it.
-    ///
-    /// # Errors
-    /// Those of the reader.
-    pub async fn read(&self, hit: &Hit) -> Result<Page> {
-        let settings = self.app.settings();
-        let question = Question {
-            folders: self
-                .served
-                .folders
-                .iter()
-                .map(|it| it.to_string_lossy().into_owned())
-                .collect(),
-            ..Question::new(String::new(), String::new(), settings.method.clone())
-        };
-        let doors = self.app.hold(question).await?;
-        let mut last = Error::new(Kind::NotFound, "nobody here reads this document");
-        for reader in &doors.readers {
-            match reader.read(hit).await {
-                Ok(page) => return Ok(page),
-                Err(fault) => last = fault,
-            }
-        }
-        Err(last)
+    /// The models that callers may name, `provider:model`.
+    pub fn models(&self) -> BTreeSet<String> {
+        let set = self.app.settings().models.values();
+        self.served.models.iter().chain(set).cloned().collect()
     }
 
     /// Accepts `question` for the caller as `run`, within what is left of their day; `None` where too many wait already.

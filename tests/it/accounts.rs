@@ -3,12 +3,12 @@ use std::sync::Arc;
 
 use ibid::Kind;
 use ibid::adapters::store::{PostgresStore, SqliteStore};
-use ibid::app::App;
+use ibid::app::{App, Parts};
 use ibid::domain::{Owner, RunId, Usage};
 use ibid::record::{Envelope, Event, Phase};
-use ibid::seams::{Accounts, Org, Remembered, Store, User};
+use ibid::seams::{Accounts, FrozenClock, Org, Remembered, Store, User};
 
-use crate::stand_in::{app, app_on, question};
+use crate::stand_in::{app, app_on, parts, question};
 
 /// Runs each promise with each kind of store, fresh.
 macro_rules! on_both {
@@ -40,6 +40,7 @@ on_both!(
     a_key_begins_one_run,
     the_audit_log_only_grows,
     runs_that_ended_long_ago_are_purged,
+    a_server_forgets_what_ended_long_ago_and_writes_it_down,
 );
 
 fn user(id: &str, org: Option<&str>) -> User {
@@ -299,4 +300,37 @@ async fn runs_that_ended_long_ago_are_purged(app: App) {
     assert_eq!(app.runs().await.unwrap().len(), 1);
     assert_eq!(app.purge(0).await.unwrap(), 1);
     assert!(app.runs().await.unwrap().is_empty());
+}
+
+async fn a_server_forgets_what_ended_long_ago_and_writes_it_down(app: App) {
+    for _ in 0..3 {
+        let running = app.start(question("cork")).await.unwrap();
+        running.wait().await.unwrap();
+    }
+    let now = app.now_ms();
+    let later = |days: u64| {
+        let clock = Arc::new(FrozenClock::at(now + days * 24 * 3_600_000));
+        let parts = Parts {
+            clock,
+            ..parts(&Arc::default())
+        };
+        App::with(app.settings().clone(), parts)
+    };
+    assert_eq!(later(29).forget_old(30).await.unwrap(), 0);
+    assert!(app.audited(9).await.unwrap().is_empty());
+    let late = later(31);
+    let lately = late.start(question("cork")).await.unwrap();
+    let id = lately.id.clone();
+    lately.wait().await.unwrap();
+    assert_eq!(late.forget_old(30).await.unwrap(), 3);
+    let left = late.runs().await.unwrap();
+    assert_eq!((left.len(), &left[0].run_id), (1, &id));
+    assert_eq!(late.forget_old(30).await.unwrap(), 0);
+    let told = late.audited(9).await.unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let it = &told[0];
+    assert_eq!(
+        (&*it.who, &*it.what, &*it.on, &*it.outcome),
+        ("server", "runs.purge", "older than 30 days", "forgot 3")
+    );
 }

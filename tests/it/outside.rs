@@ -5,7 +5,7 @@ use crate::cli::{Desk, Outcome};
 use crate::fetch::{Site, page};
 
 /// A web of four pages about cork, a search engine that finds them, and one that answers with a web page.
-fn web(port: u16, path: &str) -> Vec<u8> {
+pub(crate) fn web(port: u16, path: &str) -> Vec<u8> {
     let site = |host: u8, page: &str| format!("http://127.0.0.{host}:{port}/{page}");
     let path = path.split('?').next().unwrap_or_default();
     let found = |url: String, title: &str, snippet: &str| json!({"url": url, "title": title, "content": snippet});

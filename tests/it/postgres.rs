@@ -1,4 +1,6 @@
 //! The store on a real PostgreSQL: what only it can do wrong.
+#[path = "postgres/fences.rs"]
+mod fences;
 #[path = "postgres/server.rs"]
 pub(crate) mod server;
 

@@ -552,6 +552,10 @@ macro_rules! store {
             fn as_owner(&self, owner: &Owner) -> Arc<dyn Store> {
                 Arc::new(self.scoped(owner))
             }
+
+            fn fenced(&self, run: &RunId, epoch: u64) -> Option<Arc<dyn Store>> {
+                self.within(run, epoch).map(|it| Arc::new(it) as Arc<dyn Store>)
+            }
         }
     };
 }

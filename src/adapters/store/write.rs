@@ -40,6 +40,8 @@ impl Scope {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) scope: Scope,
+    /// The run that the writer holds, and how often it had changed hands then.
+    pub(super) fence: Option<(RunId, u64)>,
     pub(super) write: Write,
 }
 
@@ -47,6 +49,12 @@ impl Asked {
     /// Whether it may leave more rows in sight than its scope has.
     pub(super) fn widens(&self) -> bool {
         matches!(self.write, Write::Remove(_))
+    }
+
+    /// The run it writes to and the hold that it rests on, where it rests on one.
+    pub(super) fn fenced(&self) -> Option<(&RunId, u64)> {
+        let (run, epoch) = self.fence.as_ref()?;
+        (self.write.run() == Some(run)).then_some((run, *epoch))
     }
 }
 
@@ -133,6 +141,18 @@ impl From<sqlx::Error> for Failed {
 
 pub(super) fn refused<T>(kind: Kind, why: String) -> std::result::Result<T, Failed> {
     Err(Failed::Refused(Fault::refused(kind, why)))
+}
+
+/// What a writer is told whose run another has taken.
+pub(super) fn taken_over<T>(run: &RunId) -> std::result::Result<T, Failed> {
+    let fault = Fault {
+        hint: Some("it goes on there; see how far it is with `ibid show`"),
+        ..Fault::refused(
+            Kind::Transient,
+            format!("run {run} was taken over by another process"),
+        )
+    };
+    Err(Failed::Refused(fault))
 }
 
 /// Whether `events` go on where the run ends.

@@ -306,6 +306,21 @@ fn asked_of(vertical: Vertical, item: &Item, written: &Written, query: Query) ->
     }
 }
 
+/// The words of `question` as they are, once for every place.
+pub(crate) fn plainly(places: &Places, question: &Question, item: &Item) -> Vec<Query> {
+    let mut found = Vec::new();
+    let (text, mut asked) = (question.text.clone(), BTreeSet::new());
+    push(
+        question,
+        item,
+        Variation::Original,
+        text,
+        &mut asked,
+        &mut found,
+    );
+    placed(places, item, &Written::new(), found)
+}
+
 /// Each query of an item where it is to be asked.
 fn placed(places: &Places, item: &Item, written: &Written, queries: Vec<Query>) -> Vec<Query> {
     let mut found = Vec::new();

@@ -51,6 +51,15 @@ impl Fault {
         )
     }
 
+    /// The form of what was asked is right; what it asks cannot be done here: a name that is not offered, days in the wrong order.
+    pub fn unmeant(it: Error) -> Fault {
+        let mut fault = Fault::from(it);
+        if fault.0.status == StatusCode::BAD_REQUEST {
+            fault.0.status = StatusCode::UNPROCESSABLE_ENTITY;
+        }
+        fault
+    }
+
     /// Too much is going on; come back in so many seconds.
     pub fn later(seconds: u64) -> Fault {
         Fault::new(

@@ -166,7 +166,7 @@ pub(super) async fn preview(
         return Err(bad("webhook_url", "must be a text"));
     }
     let asked = Asked::parse(&value, &["webhook_url"])?;
-    let question = server.desk.question(&caller, &asked).await?;
+    let question = super::runs::meant(&server, &caller, &asked).await?;
     let (brief, plan) = server.desk.app.plan(&question).await?;
     let models = models::bounded(server.desk.app.settings(), &question)?;
     Ok(Json(export::plan::json(

@@ -30,6 +30,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
+use crate::app::forgetting::forgetting;
 use crate::app::queue::{Afterwards, Queue};
 use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
@@ -209,11 +210,18 @@ impl Listening {
         let work = Arc::clone(&server.desk.queue).work();
         let router = router(Arc::clone(&server));
         let missed = telling::missed_hooks(&server);
+        let desk = &server.desk;
+        // Settings that change count from the next time on; what cannot be read forgets nothing.
+        let days = || desk.loaded(&[]).ok()?.settings.serve.keep_days;
+        let forget = forgetting(&desk.app, days, |days, outcome| {
+            forgotten(&server, days, outcome)
+        });
         let answer = listen::answer(listener, router, connections, until, stop);
         tokio::select! {
             () = work => {}
             () = metrics::told(&server) => {}
             () = missed => {}
+            () = forget => {}
             () = answer => {}
         }
         metrics::tell(&server).await;
@@ -222,6 +230,20 @@ impl Listening {
             "stopped",
             &[("waiting", waiting.into()), ("parked", working.into())],
         );
+    }
+}
+
+/// Tells the operator that runs were forgotten, or why they could not be.
+fn forgotten(server: &Server, days: u32, outcome: Result<u64>) {
+    let days = ("older_than_days", days.into());
+    match outcome {
+        Ok(runs) => server
+            .telling
+            .note("forgot", &[("runs", runs.into()), days]),
+        Err(fault) => {
+            let why = ("why", fault.chain().into());
+            server.telling.note("not_forgotten", &[why, days]);
+        }
     }
 }
 

@@ -1,20 +1,50 @@
 //! The API described for programs: `/openapi.json`. A test holds it to the routes there are.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
+use super::Server;
+use crate::app::engines;
 use crate::surfaces::export::Form;
 
 mod routes;
 
 use routes::{ROUTES, Route};
 
-/// `GET /openapi.json`.
-pub(super) async fn document() -> impl IntoResponse {
+/// `GET /openapi.json`, with the names that this server knows.
+pub(super) async fn document(State(server): State<Arc<Server>>) -> impl IntoResponse {
+    let mut document = described();
+    offered(&mut document["components"]["schemas"], &server);
     (
         [(header::CONTENT_TYPE, "application/json")],
-        described().to_string(),
+        document.to_string(),
     )
+}
+
+/// Says which engines, folders and models may be named, and whether anybody can be told of an end.
+fn offered(schemas: &mut Value, server: &Server) {
+    let desk = &server.desk;
+    schemas["Engine"]["enum"] = engines::words().into();
+    let mut folders: BTreeSet<String> = BTreeSet::new();
+    for it in desk.folders() {
+        folders.insert(it.to_string_lossy().into_owned());
+        folders.extend(it.file_name().map(|it| it.to_string_lossy().into_owned()));
+    }
+    match folders.is_empty() {
+        // None is served: there is nothing that could stand here.
+        true => schemas["Folder"] = json!({"not": {}}),
+        false => schemas["Folder"]["enum"] = json!(folders),
+    }
+    let models = desk.models().into_iter().map(Value::from);
+    let all = [Value::Null, "".into(), "none".into()];
+    schemas["Model"]["enum"] = all.into_iter().chain(models).collect();
+    if !desk.app.delivers() {
+        schemas["Webhook"]["enum"] = json!([null]);
+    }
 }
 
 /// Method and path of every route that is described.
@@ -81,6 +111,22 @@ fn operation(it: &Route) -> Value {
         responses.insert(
             status.to_string(),
             json!({"description": it.does, "content": content(it, name)}),
+        );
+    }
+    responses.insert(
+        "400".to_owned(),
+        json!({
+            "description": "The form of the request is wrong.",
+            "content": {"application/json": {"schema": schema("Fault")}},
+        }),
+    );
+    if it.body.is_some() {
+        responses.insert(
+            "422".to_owned(),
+            json!({
+                "description": "The form is right, and what it asks cannot be done here: a name that is not offered, days in the wrong order, nothing to search.",
+                "content": {"application/json": {"schema": schema("Fault")}},
+            }),
         );
     }
     responses.insert(

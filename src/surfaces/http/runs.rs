@@ -16,7 +16,7 @@ use super::extract::{Mine, Params};
 use super::fault::{Answer, Fault};
 use super::story::number;
 use crate::app::given::PlanFile;
-use crate::domain::{Approval, CoverageRow, Rating, RunId, Vote};
+use crate::domain::{Approval, CoverageRow, Question, Rating, RunId, Vote};
 use crate::error::Kind;
 use crate::record::{Phase, Run, RunStatus};
 use crate::seams::{Order, Remembered, RunRow};
@@ -146,6 +146,13 @@ pub(super) fn once(
     }))
 }
 
+/// What was asked, as a question. A value out of bounds is answered 400; what is in order and cannot be meant here, 422.
+pub(super) async fn meant(server: &Server, caller: &Caller, asked: &Asked) -> Answer<Question> {
+    server.desk.loaded(&asked.flags)?;
+    let question = server.desk.question(caller, asked).await;
+    question.map_err(Fault::unmeant)
+}
+
 /// Accepts what was asked for the caller, or says that too many wait. What was accepted under its key before is not accepted
 /// again.
 pub(super) async fn accept(
@@ -159,9 +166,9 @@ pub(super) async fn accept(
         let url = url
             .as_str()
             .ok_or_else(|| bad("webhook_url", "must be a text"))?;
-        server.desk.app.may_deliver(url)?;
+        server.desk.app.may_deliver(url).map_err(Fault::unmeant)?;
     }
-    let question = server.desk.question(caller, asked).await?;
+    let question = meant(server, caller, asked).await?;
     let mut run = server.desk.app.new_id();
     if let Some(Once { key, sent }) = once {
         let app = &server.desk.app;
@@ -517,8 +524,8 @@ pub(super) async fn rated(mine: &Mine, value: &Value) -> Answer<Value> {
     };
     let note = match value.get("note") {
         None | Some(Value::Null) => None,
-        Some(Value::String(it)) if it.chars().count() <= 4_000 => Some(it.clone()),
-        Some(_) => return Err(bad("note", "must be a text of at most 4000 characters")),
+        Some(Value::String(it)) if it.chars().count() <= Rating::NOTE_CHARS => Some(it.clone()),
+        Some(_) => return Err(bad("note", "must be a text of at most 2000 characters")),
     };
     mine.ended()?;
     if mine.run().await?.report.is_none() {

@@ -1,19 +1,21 @@
 //! What each tool does.
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, GetTaskResult, JsonObject, ProgressNotificationParam};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, GetTaskResult, JsonObject, ProgressNotificationParam,
+};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::said::{covered, id, progress, result, section, summary, task, told, worded};
+use super::asking::{self, Way};
+use super::said::{covered, progress, result, section, summary, task, told, worded};
 use super::{Answer, Mcp, fault, made};
-use crate::app::Filter;
-use crate::domain::{Hit, RunId};
+use crate::domain::RunId;
 use crate::error::{Error, Kind, Result};
-use crate::record::{Run, RunStatus};
+use crate::record::Run;
 use crate::seams::Order;
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
@@ -25,6 +27,9 @@ pub(super) const MOST: Duration = Duration::from_secs(25);
 
 /// How long a tool waits for its run by itself.
 const WAIT: Duration = Duration::from_secs(20);
+
+/// How long a tool that starts a run waits to hear whether it asks back.
+const UNDERSTOOD: Duration = Duration::from_secs(15);
 
 /// How often progress is told at least.
 const BEAT: Duration = Duration::from_secs(5);
@@ -39,10 +44,6 @@ const LONGEST: usize = 20_000;
 const FINDINGS: usize = 8;
 const SOURCES: usize = 12;
 
-/// Results of a search, and how many of them `fetch` still knows.
-const FOUND: usize = 10;
-const KNOWN: usize = 1_000;
-
 /// What a tool has to say: structured, and whether it is a fault.
 pub(super) type Said = Result<Value>;
 
@@ -50,32 +51,74 @@ impl Mcp {
     pub(super) async fn call(
         &self,
         caller: &Caller,
-        name: &str,
-        arguments: JsonObject,
+        request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
+        let name = &*request.name;
+        if !self.tools().iter().any(|it| it.name == name) {
+            return Err(ErrorData::invalid_params("there is no such tool", None));
+        }
+        let again = self.said_again(caller, &request).await?;
+        let arguments = request.arguments.unwrap_or_default();
         let it = Arguments(&arguments);
-        let offered = self.tools().iter().any(|it| it.name == name);
         let said = match name {
-            _ if !offered => return Err(ErrorData::invalid_params("there is no such tool", None)),
-            "research" => match self.research(caller, &it).await {
-                Ok(run) if tasks(context) => return self.made_task(&run).await,
-                Ok(run) => self.state(&run).await,
+            "research" => {
+                let run = match again {
+                    Some(run) => Ok(run),
+                    None => self.research(caller, &it, context).await,
+                };
+                match run {
+                    Ok(run) => return self.begun(&run, Duration::ZERO, context).await,
+                    Err(fault) => Err(fault),
+                }
+            }
+            "deep_research" | "agentic_search" => {
+                let run = match again {
+                    Some(run) => Ok(run),
+                    None => self.asked(caller, name, &it, context).await,
+                };
+                match run {
+                    Ok(run) => return self.begun(&run, WAIT, context).await,
+                    Err(fault) => Err(fault),
+                }
+            }
+            "research_wait" => match self.wait(caller, &it, context).await {
+                Ok(Followed::Asks(it)) => return Ok(it),
+                Ok(Followed::Stands(it)) => Ok(it),
                 Err(fault) => Err(fault),
             },
-            "deep_research" | "agentic_search" => match self.asked(caller, name, &it).await {
-                Ok(run) if tasks(context) => return self.made_task(&run).await,
-                Ok(run) => self.followed(&run, WAIT, context).await,
-                Err(fault) => Err(fault),
-            },
-            "research_wait" => self.wait(caller, &it, context).await,
             "research_result" => self.part(caller, &it).await,
-            "search" => return worded(self.search(caller, &it).await),
-            "fetch" => return worded(self.fetch(caller, &it).await),
+            "search" => return worded(self.search(caller, it.text("query")).await),
+            "fetch" => return worded(self.fetch(caller, it.text("id")).await),
             "check_claims" => self.check(&it).await,
             _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
         };
         told(said)
+    }
+
+    /// What is said of a run that has begun: after `most`, or as a task, where the host takes these. What it asks back is asked
+    /// before.
+    async fn begun(
+        &self,
+        run: &RunId,
+        most: Duration,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer<CallToolResponse> {
+        let task = tasks(context);
+        let known = self.desk.app.run(run).await.map_err(|it| fault(&it))?;
+        let clarifies = known.question.as_ref().is_some_and(|it| it.clarify);
+        let until = match (task || most.is_zero(), clarifies) {
+            // Who can be asked is asked before the task stands; whether to ask is the first thing that a run decides.
+            (true, true) if self.way(context) != Way::Told => Until::Understood,
+            _ if task => return self.made_task(run).await,
+            _ => Until::Ended(most),
+        };
+        match self.followed(run, until, context).await {
+            Ok(Followed::Asks(it)) => Ok(it),
+            Ok(Followed::Stands(_)) if task => self.made_task(run).await,
+            Ok(Followed::Stands(it)) => told(Ok(it)),
+            Err(fault) => told(Err(fault)),
+        }
     }
 
     /// Accepts what was asked, or says that too many wait.
@@ -91,10 +134,16 @@ impl Mcp {
         })
     }
 
-    async fn research(&self, caller: &Caller, it: &Arguments<'_>) -> Result<RunId> {
+    async fn research(
+        &self,
+        caller: &Caller,
+        it: &Arguments<'_>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<RunId> {
         let mut asked = it.some(&[
-            "question", "context", "effort", "engines", "domains", "since", "output",
+            "question", "context", "effort", "engines", "domains", "since", "output", "ask",
         ]);
+        self.ask_by_default(&mut asked, context);
         if let Some(folder) = it.0.get("folder") {
             asked.insert("folders".to_owned(), json!([folder]));
         }
@@ -118,7 +167,13 @@ impl Mcp {
     }
 
     /// Rows B1 and D1.
-    async fn asked(&self, caller: &Caller, name: &str, it: &Arguments<'_>) -> Result<RunId> {
+    async fn asked(
+        &self,
+        caller: &Caller,
+        name: &str,
+        it: &Arguments<'_>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<RunId> {
         let mut asked = it.some(&[
             "question",
             "query",
@@ -126,7 +181,9 @@ impl Mcp {
             "max_iterations",
             "model",
             "completeness_threshold",
+            "ask",
         ]);
+        self.ask_by_default(&mut asked, context);
         if name == "agentic_search" {
             asked.insert("mode".to_owned(), "evidence".into());
             asked.entry("max_iterations").or_insert(3.into());
@@ -134,12 +191,18 @@ impl Mcp {
         self.accepted(caller, asked).await
     }
 
+    /// What is unclear is asked back where the host can put it to somebody, unless the call says otherwise.
+    fn ask_by_default(&self, asked: &mut Map<String, Value>, context: &RequestContext<RoleServer>) {
+        let can = self.way(context) != Way::Told;
+        asked.entry("ask").or_insert(can.into());
+    }
+
     async fn wait(
         &self,
         caller: &Caller,
         it: &Arguments<'_>,
         context: &RequestContext<RoleServer>,
-    ) -> Said {
+    ) -> Result<Followed> {
         let row = self.desk.mine(caller, it.text("run_id")?).await?;
         let run = row.run_id;
         match it.0.get("action").and_then(Value::as_str) {
@@ -164,30 +227,47 @@ impl Mcp {
             let words = words.chars().take(2_000).collect();
             self.desk.order(&run, Order::Steer(words)).await?;
         }
+        if let Some(answers) = asking::given(it.0.get("answers"))? {
+            let known = self.desk.app.run(&run).await?;
+            if !known.awaiting_clarification {
+                return Err(Error::new(Kind::Usage, "the run asks nothing just now")
+                    .hint("leave answers out; steer tells it what you want to know besides"));
+            }
+            self.desk.order(&run, Order::Reply(answers)).await?;
+            self.open.heard(&run);
+        }
         let seconds = it.0.get("wait_s").and_then(Value::as_u64).unwrap_or(20);
-        self.followed(&run, Duration::from_secs(seconds).min(MOST), context)
-            .await
+        let most = Duration::from_secs(seconds).min(MOST);
+        self.followed(&run, Until::Ended(most), context).await
     }
 
-    /// The run as it stands once it has ended, or after so long; progress is told meanwhile.
+    /// The run as it stands once it has come so far, or after so long; progress is told and what it asks back is asked meanwhile.
     async fn followed(
         &self,
         run: &RunId,
-        most: Duration,
+        until: Until,
         context: &RequestContext<RoleServer>,
-    ) -> Said {
-        let until = Instant::now() + most;
+    ) -> Result<Followed> {
+        let last = Instant::now() + until.most();
         let token = context.meta.get_progress_token();
+        let way = self.way(context);
         let mut story = self.desk.queue.follow(run, 0);
         let mut known = Run::new(run.clone());
         let mut step = 0.0;
-        while !known.status.ended() && Instant::now() < until {
-            let beat = (Instant::now() + BEAT).min(until);
+        while !until.is_reached(&known) && Instant::now() < last {
+            let beat = (Instant::now() + BEAT).min(last);
             match tokio::time::timeout_at(beat, story.next()).await {
                 Ok(Ok(Some(batch))) => batch.iter().for_each(|it| known.apply(it)),
                 Ok(Ok(None)) => break,
                 Ok(Err(fault)) => return Err(fault),
                 Err(_) => {}
+            }
+            if let Some(asks) = asking::asks(&known).filter(|_| !self.open.is_heard(run)) {
+                match way {
+                    Way::Result => return asking::as_result(run, asks).map(Followed::Asks),
+                    Way::Request => self.ask_over(run, asks, &context.peer),
+                    Way::Told => break,
+                }
             }
             if let Some(token) = &token {
                 step += 1.0;
@@ -197,7 +277,7 @@ impl Mcp {
                 let _ = context.peer.notify_progress(told).await;
             }
         }
-        self.state(run).await
+        self.state(run).await.map(Followed::Stands)
     }
 
     /// Where a run stands; of an ended one, what it comes to.
@@ -216,9 +296,20 @@ impl Mcp {
                 "cost_usd": known.usage.usd,
             },
         });
+        if let Some(said) = asking::said(&known) {
+            out["asked_back"] = said;
+        }
         if !known.status.ended() {
             out["poll_after_s"] = POLL.into();
             out["next"] = "call research_wait with this run_id".into();
+            if let Some(asks) = asking::asks(&known) {
+                out["questions"] = json!(asks);
+                out["next"] = match self.open.is_heard(run) {
+                    true => "the questions are before the user; call research_wait with this run_id",
+                    false => "put the questions to the user, then call research_wait with this run_id and answers, one text for each; an empty list goes on without",
+                }
+                .into();
+            }
             return Ok(out);
         }
         let pages = export::pages(&self.desk.app, known.report.as_deref()).await?;
@@ -299,114 +390,6 @@ impl Mcp {
         }))
     }
 
-    /// What the documents and what earlier runs have read have on it: `{results: [{id, title, url}]}`.
-    async fn search(&self, caller: &Caller, it: &Arguments<'_>) -> Said {
-        let query = it.text("query")?;
-        let mut hits: Vec<Hit> = Vec::new();
-        let folders = self.desk.folders();
-        if !folders.is_empty() {
-            let quiet: crate::app::Heard = Arc::new(|_| {});
-            let (queries, any) = ([query.to_owned()], Filter::default());
-            let found = self
-                .desk
-                .app
-                .search(folders, &queries, FOUND, &any, &quiet)
-                .await?;
-            let found = found.into_iter().flatten();
-            hits.extend(found.enumerate().map(|(at, it)| it.into_hit(at as u32 + 1)));
-        }
-        let mut results = self.kept(hits);
-        results.extend(
-            self.read_before(caller, query, FOUND.saturating_sub(results.len()))
-                .await?,
-        );
-        Ok(json!({"results": results}))
-    }
-
-    /// The results that `hits` are, and keeps these for [`Mcp::fetch`].
-    fn kept(&self, hits: Vec<Hit>) -> Vec<Value> {
-        let mut results = Vec::new();
-        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        for hit in hits {
-            let id = id(&hit);
-            results.push(json!({"id": id, "title": hit.title, "url": hit.url}));
-            if !known.iter().any(|it| it.0 == id) {
-                known.push_back((id, hit));
-            }
-        }
-        while known.len() > KNOWN {
-            known.pop_front();
-        }
-        results
-    }
-
-    /// Sources of the caller's own reports whose titles have the words.
-    async fn read_before(&self, caller: &Caller, query: &str, most: usize) -> Result<Vec<Value>> {
-        let words: Vec<String> = query
-            .to_lowercase()
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect();
-        let mut out = Vec::new();
-        for row in self.desk.app_of(caller).runs().await? {
-            let own = caller.owner.is_none() || row.owner == caller.owner;
-            if out.len() >= most || !own || row.status != RunStatus::Completed {
-                continue;
-            }
-            let run = self.desk.app.run(&row.run_id).await?;
-            let sources = run.report.iter().flat_map(|it| &it.sources).enumerate();
-            for (at, it) in sources.filter(|it| it.1.url.starts_with("http")) {
-                let title = it.title.to_lowercase();
-                let known = out
-                    .iter()
-                    .any(|known: &Value| known["url"] == it.url.as_str());
-                if !known && out.len() < most && words.iter().any(|word| title.contains(word)) {
-                    out.push(json!({"id": format!("{}:{}", run.id, at + 1), "title": it.title, "url": it.url}));
-                }
-            }
-        }
-        Ok(out)
-    }
-
-    async fn fetch(&self, caller: &Caller, it: &Arguments<'_>) -> Said {
-        let id = it.text("id")?;
-        let gone = || {
-            Error::new(Kind::Usage, "there is nothing of this id")
-                .hint("search again, and use an id of its results")
-        };
-        if let Some((run, n)) = id.split_once(':') {
-            let row = self.desk.mine(caller, run).await.map_err(|_| gone())?;
-            let run = self.desk.app.run(&row.run_id).await?;
-            let n: usize = n.parse().map_err(|_| gone())?;
-            let report = run.report.as_deref().ok_or_else(gone)?;
-            let source = report.sources.get(n.wrapping_sub(1)).ok_or_else(gone)?;
-            let page = self.desk.app.page(&source.page).await?.ok_or_else(gone)?;
-            return Ok(json!({
-                "id": id,
-                "title": source.title,
-                "text": page.text().expose(),
-                "url": source.url,
-                "metadata": {"published": source.date, "doi": source.work.doi, "pmid": source.work.pmid},
-            }));
-        }
-        let hit = {
-            let known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            known
-                .iter()
-                .find(|it| it.0 == id)
-                .map(|it| it.1.clone())
-                .ok_or_else(gone)?
-        };
-        let page = self.desk.read(&hit).await?;
-        Ok(json!({
-            "id": id,
-            "title": hit.title,
-            "text": page.text().expose(),
-            "url": hit.url,
-            "metadata": {"published": page.date},
-        }))
-    }
-
     async fn check(&self, it: &Arguments<'_>) -> Said {
         let text = it.text("text")?;
         let quiet: crate::app::Heard = Arc::new(|_| {});
@@ -439,6 +422,7 @@ impl Mcp {
         if task["status"] == "completed" {
             let state = self.state(&row.run_id).await;
             task["result"] = result(state);
+            task["result"]["resultType"] = "complete".into();
         }
         made(task)
     }
@@ -453,6 +437,37 @@ impl Mcp {
             .await
             .map_err(|it| fault(&it))
     }
+}
+
+/// How far a run is followed.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    /// Until it is known whether it asks back.
+    Understood,
+    /// Until its end, or so long.
+    Ended(Duration),
+}
+
+impl Until {
+    fn most(self) -> Duration {
+        match self {
+            Until::Understood => UNDERSTOOD,
+            Until::Ended(most) => most,
+        }
+    }
+
+    fn is_reached(self, run: &Run) -> bool {
+        let understood = matches!(self, Until::Understood) && run.brief.is_some();
+        understood || run.status.ended()
+    }
+}
+
+/// What came of following a run.
+enum Followed {
+    /// It asks back, and this is the question.
+    Asks(CallToolResponse),
+    /// Where it stands.
+    Stands(Value),
 }
 
 /// Whether the client can be given a task.

@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::{Answer, Mcp, fault, made};
+use super::{Answer, Mcp, complete, fault};
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::{evidence, markdown};
 
@@ -61,7 +61,7 @@ pub(super) fn prompts() -> Answer<ListPromptsResult> {
             .collect();
         json!({"name": name, "description": does, "arguments": arguments})
     });
-    made(json!({"prompts": each.collect::<Vec<Value>>()}))
+    complete(json!({"prompts": each.collect::<Vec<Value>>()}))
 }
 
 pub(super) fn prompt(request: &GetPromptRequestParams) -> Answer<GetPromptResult> {
@@ -79,14 +79,14 @@ pub(super) fn prompt(request: &GetPromptRequestParams) -> Answer<GetPromptResult
         };
         text = text.replace(&format!("{{{name}}}"), &given);
     }
-    made(json!({
+    complete(json!({
         "description": does,
         "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
     }))
 }
 
 pub(super) fn templates() -> Answer<ListResourceTemplatesResult> {
-    made(json!({"resourceTemplates": [
+    complete(json!({"resourceTemplates": [
         {"uriTemplate": "ibid://runs/{id}/report.md", "name": "report", "mimeType": "text/markdown", "description": "The report of a run."},
         {"uriTemplate": "ibid://runs/{id}/evidence.jsonl", "name": "evidence", "mimeType": "application/jsonl", "description": "Its evidence, one piece a line."},
         {"uriTemplate": "ibid://runs/{id}/sources.json", "name": "sources", "mimeType": "application/json", "description": "What it has read."},
@@ -112,7 +112,7 @@ impl Mcp {
                 "mimeType": "text/markdown",
             })
         });
-        made(json!({"resources": each.collect::<Vec<Value>>()}))
+        complete(json!({"resources": each.collect::<Vec<Value>>()}))
     }
 
     pub(super) async fn resource(&self, caller: &Caller, uri: &str) -> Answer<ReadResourceResult> {
@@ -138,6 +138,6 @@ impl Mcp {
             "sources.json" => ("application/json", json!(run.sources).to_string()),
             _ => return Err(gone()),
         };
-        made(json!({"contents": [{"uri": uri, "mimeType": kind, "text": text}]}))
+        complete(json!({"contents": [{"uri": uri, "mimeType": kind, "text": text}]}))
     }
 }

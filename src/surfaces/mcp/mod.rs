@@ -2,7 +2,9 @@
 //!
 //! A run is never tied to a call: hosts cut calls off after half a minute or so, so each tool answers within 25 seconds
 //! with what there is, and the run goes on.
+mod asking;
 mod calls;
+mod finding;
 pub mod hosts;
 mod library;
 mod said;
@@ -14,7 +16,7 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, GetPromptRequestParams,
-    GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, JsonObject, ListPromptsResult,
+    GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
@@ -22,9 +24,11 @@ use rmcp::service::{RequestContext, RoleServer, ServiceExt as _};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::domain::Hit;
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::desk::{Caller, Desk};
+
+use asking::Open;
+use finding::Known;
 
 /// What a model reads of the server before it calls anything.
 const INSTRUCTIONS: &str = "Research whose every citation is an exact quote at a known place in a stored page. \
@@ -37,8 +41,10 @@ pub struct Mcp {
     desk: Arc<Desk>,
     /// Who asks, where no token says it: over stdio.
     caller: Option<Caller>,
-    /// What `search` has found lately, for `fetch`: id and hit, oldest first.
-    found: Arc<Mutex<VecDeque<(String, Hit)>>>,
+    /// What `search` has found lately, for `fetch`, oldest first.
+    found: Arc<Mutex<VecDeque<Known>>>,
+    /// Runs whose questions back have been put to somebody.
+    open: Arc<Open>,
 }
 
 impl Mcp {
@@ -48,6 +54,7 @@ impl Mcp {
             desk,
             caller: Some(Caller::operator()),
             found: Arc::default(),
+            open: Arc::default(),
         }
     }
 
@@ -71,6 +78,7 @@ impl Mcp {
             desk,
             caller: None,
             found: Arc::default(),
+            open: Arc::default(),
         };
         // Hosts, origins and tokens have been judged before a request comes here.
         let mut config = StreamableHttpServerConfig::default().disable_allowed_hosts();
@@ -145,8 +153,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
         let caller = self.caller(&context)?;
-        let arguments: JsonObject = request.arguments.unwrap_or_default();
-        self.call(&caller, &request.name, arguments, &context).await
+        self.call(&caller, request, &context).await
     }
 
     async fn get_task(
@@ -216,6 +223,12 @@ fn fault(it: &Error) -> ErrorData {
         Kind::NotFound => ErrorData::resource_not_found("there is no such thing here", None),
         _ => ErrorData::internal_error("the server cannot do this just now", None),
     }
+}
+
+/// A whole result of the protocol: hosts of revision 2026-07-28 want to hear that it is one, and the SDK leaves that out for others.
+fn complete<T: serde::de::DeserializeOwned>(mut value: serde_json::Value) -> Answer<T> {
+    value["resultType"] = "complete".into();
+    made(value)
 }
 
 /// A value of the protocol, written as JSON: its types have no other way to be made.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::calls::{POLL, Said};
-use super::{Answer, made};
+use super::{Answer, complete};
 use crate::domain::{Claim, Coverage, Hit, Mode, Report};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Run, RunStatus};
@@ -116,7 +116,7 @@ pub(super) fn result(said: Said) -> Value {
 }
 
 pub(super) fn told(said: Said) -> Answer<CallToolResponse> {
-    Ok(CallToolResponse::Complete(made(result(said))?))
+    Ok(CallToolResponse::Complete(complete(result(said))?))
 }
 
 /// The contract of `search` and `fetch`: one text that holds the JSON, and nothing else.
@@ -125,5 +125,5 @@ pub(super) fn worded(said: Said) -> Answer<CallToolResponse> {
     if let Some(it) = it.as_object_mut() {
         it.remove("structuredContent");
     }
-    Ok(CallToolResponse::Complete(made(it)?))
+    Ok(CallToolResponse::Complete(complete(it)?))
 }

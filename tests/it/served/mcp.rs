@@ -9,7 +9,7 @@ use super::{Served, messages};
 use crate::cli::{ASKED, Desk};
 
 /// A host that speaks the protocol of 2025 over stdio: it initializes, then calls.
-struct Host {
+pub(super) struct Host {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -25,8 +25,13 @@ impl Drop for Host {
 
 impl Host {
     fn start(desk: &Desk) -> Host {
+        Host::start_with(desk, &["--folder", &desk.docs()], &[])
+    }
+
+    pub(super) fn start_with(desk: &Desk, args: &[&str], env: &[(&str, &str)]) -> Host {
         let mut child = desk
-            .command(&["mcp", "--folder", &desk.docs()])
+            .command(&[&["mcp"], args].concat())
+            .envs(env.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -66,7 +71,7 @@ impl Host {
         }
     }
 
-    fn call(&mut self, name: &str, arguments: &Value) -> Value {
+    pub(super) fn call(&mut self, name: &str, arguments: &Value) -> Value {
         let began = Instant::now();
         let it = self.request("tools/call", &json!({"name": name, "arguments": arguments}));
         assert!(

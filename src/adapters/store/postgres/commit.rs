@@ -3,6 +3,8 @@
 //! Each run has its writer, so that its writes keep their order. A connection that is lost while a commit is on its way
 //! leaves open whether it happened. The database knows: each transaction leaves its number in its writer's row, and that
 //! row says afterwards what was committed last. Only what was not is done again.
+use std::collections::BTreeSet;
+
 use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
 
@@ -10,7 +12,7 @@ use super::super::fault::Fault;
 use super::super::write::{Asked, Failed, Request, Scope};
 use super::fault::{Patience, fault, of_one, passing};
 use super::open::Access;
-use super::write::{apply, narrow};
+use super::write::{apply, narrow, still_held};
 use crate::adapters::system::SystemChance;
 use crate::seams::Chance as _;
 
@@ -202,12 +204,26 @@ async fn written(
     let mut outcomes = Vec::with_capacity(asked.len());
     // A session begins with the rows of everybody in sight.
     let mut seen = Some(Scope::default().words());
+    let mut held = BTreeSet::new();
     for it in asked {
         if seen.as_ref() != Some(&it.scope.words()) {
             narrow(db, &it.scope, false).await?;
             seen = Some(it.scope.words());
         }
-        match apply(db, it).await {
+        // Once for all that is written to a run: nobody takes it until this is committed.
+        let fence = it.fenced().filter(|it| !held.contains(it));
+        let done = match fence {
+            Some((run, epoch)) => still_held(db, run, epoch).await,
+            None => Ok(()),
+        };
+        let done = match done {
+            Ok(()) => {
+                held.extend(fence);
+                apply(db, it).await
+            }
+            refused => refused,
+        };
+        match done {
             Ok(()) => outcomes.push(Ok(())),
             Err(Failed::Refused(fault)) => outcomes.push(Err(fault)),
             Err(Failed::Database(fault)) => return Err(fault),

@@ -11,9 +11,10 @@ use tokio::task::JoinSet;
 
 use super::fault::{Patience, fault};
 use super::open::Access;
+use crate::adapters::system::SystemChance;
 use crate::domain::RunId;
 use crate::error::Result;
-use crate::seams::{Hold, Locks};
+use crate::seams::{Chance as _, Hold, Locks};
 
 /// How often the session is looked after.
 const BEAT: Duration = Duration::from_secs(1);
@@ -29,6 +30,8 @@ pub struct PostgresLocks {
 
 struct Shared {
     access: Access,
+    /// By what this process is told from others.
+    taker: String,
     session: AsyncMutex<Option<PgConnection>>,
     /// Counts the sessions there were: what was locked on one is not unlocked on the next.
     nth: AtomicU64,
@@ -39,6 +42,8 @@ struct Shared {
 /// What is known of a run that is held.
 struct Mark {
     kept: AtomicBool,
+    /// How often the run had changed hands when it was taken.
+    epoch: u64,
     /// The session that holds it.
     nth: AtomicU64,
 }
@@ -54,6 +59,7 @@ impl PostgresLocks {
         let (released, inbox) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             access,
+            taker: format!("{:032x}", SystemChance.bits()),
             session: AsyncMutex::default(),
             nth: AtomicU64::new(0),
             holds: Mutex::default(),
@@ -88,11 +94,12 @@ impl Locks for PostgresLocks {
                 }
             }
         };
-        if !taken {
+        let Some(epoch) = taken else {
             return Ok(None);
-        }
+        };
         let mark = Arc::new(Mark {
             kept: AtomicBool::new(true),
+            epoch,
             nth: AtomicU64::new(shared.nth.load(Ordering::SeqCst)),
         });
         shared.holds().insert(run.clone(), Arc::clone(&mark));
@@ -141,18 +148,39 @@ impl Shared {
             for (run, mark) in holds {
                 if lock(&mut db, &run).await? {
                     mark.nth.store(nth, Ordering::SeqCst);
-                } else {
-                    mark.kept.store(false, Ordering::SeqCst);
-                    self.holds().remove(&run);
+                    if epoch(&mut db, &run).await? == mark.epoch {
+                        continue;
+                    }
+                    // Another took it meanwhile, and has let go of it again: it is not where it was left.
+                    unlock(&mut db, &run).await?;
                 }
+                mark.kept.store(false, Ordering::SeqCst);
+                self.holds().remove(&run);
             }
             *session = Some(db);
         }
         session.as_mut().ok_or(sqlx::Error::WorkerCrashed)
     }
 
-    async fn take(&self, session: &mut Option<PgConnection>, run: &RunId) -> sqlx::Result<bool> {
-        lock(self.begun(session).await?, run).await
+    /// Takes a run: which taking of it that is, or `None` where another has it.
+    async fn take(
+        &self,
+        session: &mut Option<PgConnection>,
+        run: &RunId,
+    ) -> sqlx::Result<Option<u64>> {
+        let db = self.begun(session).await?;
+        if !lock(db, run).await? {
+            return Ok(None);
+        }
+        // What this process has on its way of an earlier sitting still counts.
+        sqlx::query(
+            "update runs set epoch = epoch + 1, taker = $2 where id = $1 and taker is distinct from $2",
+        )
+        .bind(run.as_str())
+        .bind(&self.taker)
+        .execute(&mut *db)
+        .await?;
+        epoch(db, run).await.map(Some)
     }
 
     async fn held(&self, session: &mut Option<PgConnection>, run: &RunId) -> sqlx::Result<bool> {
@@ -187,15 +215,11 @@ impl Shared {
     async fn let_go(&self, run: &RunId, nth: u64) {
         let mut session = self.session.lock().await;
         let same = nth == self.nth.load(Ordering::SeqCst);
-        if let Some(db) = session.as_mut().filter(|_| same) {
-            let unlocked = sqlx::query("select pg_advisory_unlock(hashtextextended($1, 0))")
-                .bind(run.as_str())
-                .execute(db)
-                .await;
-            if unlocked.is_err() {
-                // Whatever it held is gone with it.
-                *session = None;
-            }
+        if let Some(db) = session.as_mut().filter(|_| same)
+            && unlock(db, run).await.is_err()
+        {
+            // Whatever it held is gone with it.
+            *session = None;
         }
     }
 }
@@ -205,6 +229,23 @@ async fn lock(db: &mut PgConnection, run: &RunId) -> sqlx::Result<bool> {
         .bind(run.as_str())
         .fetch_one(db)
         .await
+}
+
+async fn unlock(db: &mut PgConnection, run: &RunId) -> sqlx::Result<()> {
+    sqlx::query("select pg_advisory_unlock(hashtextextended($1, 0))")
+        .bind(run.as_str())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// How often a run has changed hands. Who takes one that is not there yet is about to begin it.
+async fn epoch(db: &mut PgConnection, run: &RunId) -> sqlx::Result<u64> {
+    let last: Option<i64> = sqlx::query_scalar("select epoch from runs where id = $1")
+        .bind(run.as_str())
+        .fetch_optional(db)
+        .await?;
+    Ok(last.unwrap_or(0) as u64)
 }
 
 /// Lets go of what is released, and keeps the session alive; ends with the last who holds the locks.
@@ -225,6 +266,10 @@ async fn look_after(shared: Weak<Shared>, mut released: mpsc::UnboundedReceiver<
 impl Hold for SessionHold {
     fn kept(&self) -> bool {
         self.mark.kept.load(Ordering::SeqCst)
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        Some(self.mark.epoch)
     }
 
     fn retire(self: Box<Self>) {}

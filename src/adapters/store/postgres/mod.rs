@@ -43,6 +43,8 @@ const QUEUE: usize = 1024;
 #[derive(Clone)]
 pub struct PostgresStore {
     scope: Scope,
+    /// The run that is held, and how often it had changed hands then.
+    fence: Option<(RunId, u64)>,
     access: Access,
     writers: Arc<Writers>,
     readers: PgPool,
@@ -72,6 +74,7 @@ impl PostgresStore {
             .collect();
         Ok(PostgresStore {
             scope: Scope::default(),
+            fence: None,
             readers: access.readers(),
             access,
             writers: Arc::new(Writers {
@@ -123,6 +126,7 @@ impl PostgresStore {
         };
         let asked = Asked {
             scope: self.scope.clone(),
+            fence: self.fence.clone(),
             write,
         };
         let (done, outcome) = oneshot::channel();
@@ -176,6 +180,13 @@ impl PostgresStore {
 
     fn place_name(&self) -> String {
         self.access.place().to_owned()
+    }
+
+    fn within(&self, run: &RunId, epoch: u64) -> Option<PostgresStore> {
+        Some(PostgresStore {
+            fence: Some((run.clone(), epoch)),
+            ..self.clone()
+        })
     }
 
     fn scoped(&self, owner: &Owner) -> PostgresStore {

@@ -5,8 +5,8 @@ use sqlx::{PgConnection, Row};
 
 use super::super::both::writes;
 use super::super::write::{
-    Asked, Failed, Kept, STEP_SCHEMA, Scope, Write, columns, in_order, order_text, refused, told,
-    word,
+    Asked, Failed, Kept, STEP_SCHEMA, Scope, Write, columns, in_order, order_text, refused,
+    taken_over, told, word,
 };
 use super::traces::retell;
 use crate::domain::{RunId, Traffic};
@@ -33,6 +33,23 @@ async fn put_events(
     .execute(db)
     .await?;
     Ok(())
+}
+
+/// Sees that nobody has taken `run` since its `epoch`, and lets nobody take it before this transaction has ended.
+pub(super) async fn still_held(
+    db: &mut PgConnection,
+    run: &RunId,
+    epoch: u64,
+) -> std::result::Result<(), Failed> {
+    let last: Option<i64> = sqlx::query_scalar("select epoch from runs where id = $1 for share")
+        .bind(run.as_str())
+        .fetch_optional(db)
+        .await?;
+    // A run that is not there yet was taken by nobody else.
+    match last.is_none_or(|it| it as u64 == epoch) {
+        true => Ok(()),
+        false => taken_over(run),
+    }
 }
 
 /// From here to the end of the transaction, or the next word, rows of everybody are seen.

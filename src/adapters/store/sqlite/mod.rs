@@ -130,6 +130,8 @@ impl SqliteStore {
         };
         let asked = Asked {
             scope: self.scope.clone(),
+            // A locked file is lost with its process alone.
+            fence: None,
             write,
         };
         let (done, outcome) = oneshot::channel();
@@ -173,6 +175,10 @@ impl SqliteStore {
 
     fn place_name(&self) -> String {
         self.path.display().to_string()
+    }
+
+    fn within(&self, _: &RunId, _: u64) -> Option<SqliteStore> {
+        None
     }
 
     fn scoped(&self, owner: &Owner) -> SqliteStore {

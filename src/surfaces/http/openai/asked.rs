@@ -217,19 +217,46 @@ fn named(own: &mut Map<String, Value>, model: &Value) -> Answer<&'static str> {
     Ok(it.id)
 }
 
+/// A whole number that is written with a point.
+fn whole(it: &Value) -> Option<u64> {
+    let it = it.as_f64().filter(|it| it.fract() == 0.0)?;
+    (0.0..1e15).contains(&it).then_some(it as u64)
+}
+
+/// A field that is a text where it is there.
+fn word<'v>(it: &'v Map<String, Value>, field: &str) -> Answer<Option<&'v str>> {
+    match it.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(it)) => Ok(Some(it)),
+        Some(_) => Err(bad(field, "must be a text")),
+    }
+}
+
+/// A field that is a list where it is there.
+fn list<'v>(it: &'v Map<String, Value>, field: &str) -> Answer<&'v [Value]> {
+    match it.get(field) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(it)) => Ok(it),
+        Some(_) => Err(bad(field, "must be a list")),
+    }
+}
+
 /// `POST /v1/responses`.
 pub(super) fn responses(value: &Value) -> Answer<Read> {
     let it = object(value, "the request")?;
     let get = |name: &str| it.get(name).unwrap_or(&Value::Null);
     let mut own = Map::new();
     let mut turns = messages(get("input"), "input")?;
-    if let Some(instructions) = get("instructions").as_str() {
+    if let Some(instructions) = word(it, "instructions")? {
         turns.insert(0, ("system".to_owned(), instructions.to_owned()));
     }
     let (question, said) = conversation("input", turns)?;
     own.insert("question".to_owned(), question.into());
     if !said.is_empty() {
         own.insert(DIALOGUE.to_owned(), said.into());
+    }
+    if !matches!(get("reasoning"), Value::Null | Value::Object(_)) {
+        return Err(bad("reasoning", "must be an object"));
     }
     if let Some(it) = effort(&get("reasoning")["effort"], "reasoning.effort")? {
         own.insert("effort".to_owned(), it.into());
@@ -252,6 +279,7 @@ pub(super) fn responses(value: &Value) -> Answer<Read> {
     }
     let background = flag(get("background"), "background")?;
     let stream = flag(get("stream"), "stream")?;
+    flag(get("store"), "store")?;
     if get("store") == &json!(false) && background {
         return Err(bad("store", "must be true in the background"));
     }
@@ -305,9 +333,9 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
     let mut not = Vec::new();
     let mut only = Vec::new();
     for (field, list) in [("bad_hostnames", &mut not), ("only_hostnames", &mut only)] {
-        list.extend(get(field).as_array().into_iter().flatten().cloned());
+        list.extend(self::list(it, field)?.iter().cloned());
     }
-    for it in get("search_domain_filter").as_array().into_iter().flatten() {
+    for it in list(it, "search_domain_filter")? {
         match it.as_str().map(|it| (it, it.strip_prefix('-'))) {
             Some((_, Some(it))) => not.push(it.into()),
             Some((it, None)) => only.push(it.into()),
@@ -319,7 +347,7 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
             own.insert(field.to_owned(), list.into());
         }
     }
-    match get("search_recency_filter").as_str() {
+    match word(it, "search_recency_filter")? {
         None => {}
         Some(it) => {
             let since = match it {
@@ -337,10 +365,10 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
             own.insert("since".to_owned(), since.into());
         }
     }
-    if let Some(it) = get("language_code").as_str() {
+    if let Some(it) = word(it, "language_code")? {
         own.insert("language".to_owned(), it.into());
     }
-    if let Some(it) = get("search_provider").as_str() {
+    if let Some(it) = word(it, "search_provider")? {
         own.insert("engines".to_owned(), json!([it]));
     }
     if !get("budget_tokens").is_null() {
@@ -357,8 +385,10 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
     }
     let most = |field: &str| match get(field) {
         Value::Null => Ok(Value::Null),
-        it if it.as_u64().is_some() => Ok(it.clone()),
-        _ => Err(bad(field, "must be a whole number")),
+        it => match it.as_u64().or_else(|| whole(it)) {
+            Some(n) => Ok(n.into()),
+            None => Err(bad(field, "must be a whole number")),
+        },
     };
     let kept = json!({
         "api": "chat",

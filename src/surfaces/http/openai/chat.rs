@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::super::Server;
 use super::super::extract::Params;
 use super::super::fault::{Answer, Fault};
-use super::super::runs::{accept, body, once, room};
+use super::super::runs::{accept, bad, body, once, room};
 use super::super::story::{batches, streamed};
 use super::cites::{self, source};
 use super::stream::{pieces, ulid};
@@ -40,12 +40,16 @@ pub(in crate::surfaces::http) async fn create(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     room(&server, &caller)?;
+    let think = match wanted.think_tags.as_deref() {
+        None | Some("0") => false,
+        Some("1") => true,
+        Some(_) => return Err(bad("think_tags", "must be 0 or 1")),
+    };
     let once = once(&headers, &bytes)?;
     let read = asked::chat(&body(bytes)?)?;
     let kept = read.kept.clone();
     let run = accept(&server, &caller, &read.asked, Some(read.kept.into()), once).await?;
     if kept.get("stream") == Some(&json!(true)) {
-        let think = wanted.think_tags.as_deref() == Some("1");
         let fold = Fold {
             run: Run::new(run.clone()),
             kept,

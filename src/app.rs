@@ -19,6 +19,7 @@ mod readers;
 pub mod reading;
 mod replay;
 mod running;
+pub mod sharing;
 mod sitting;
 mod telemetry;
 mod timely;

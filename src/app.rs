@@ -21,6 +21,7 @@ mod readers;
 pub mod reading;
 mod replay;
 mod running;
+pub mod sharing;
 mod sitting;
 mod telemetry;
 mod timely;

@@ -112,7 +112,7 @@ impl App {
     }
 
     /// An ended run, held so that nobody else adds to its story meanwhile.
-    async fn looking_back(
+    pub(super) async fn looking_back(
         &self,
         run: &RunId,
     ) -> Result<(Arc<dyn Store>, Vec<Envelope>, Box<dyn Hold>)> {
@@ -134,7 +134,7 @@ impl App {
     }
 
     /// Adds an afterword to a run.
-    async fn add(
+    pub(super) async fn add(
         &self,
         run: &RunId,
         store: &Arc<dyn Store>,

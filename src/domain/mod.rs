@@ -14,6 +14,7 @@ pub mod pubmed;
 mod question;
 mod report;
 mod segment;
+mod share;
 mod source;
 mod strategy;
 mod text;
@@ -41,6 +42,7 @@ pub use report::{
     Finding, Followed, Learning, MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
+pub use share::Share;
 pub use source::{Source, SourceKind, Trust};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, Team, UnitProgress, UnitStatus,

@@ -3,8 +3,8 @@ use serde_json::Value;
 
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
-    Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Source,
-    StopReason, Strategy, Topic, Usage, Variation, Vertical,
+    Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Share,
+    Source, StopReason, Strategy, Topic, Usage, Variation, Vertical,
 };
 use crate::error::Kind;
 
@@ -339,6 +339,12 @@ pub enum Event {
     /// A reader rated the report, again perhaps: the last rating counts.
     #[serde(rename = "report.rated")]
     ReportRated { rating: Rating },
+    /// A link was made by which anybody may read the report.
+    #[serde(rename = "report.shared")]
+    ReportShared { share: Share },
+    /// Every such link ended.
+    #[serde(rename = "report.unshared")]
+    ReportUnshared {},
     /// Something a person may want to know.
     #[serde(rename = "log")]
     Log { level: String, message: String },
@@ -390,7 +396,13 @@ impl Event {
 
     /// Whether it is told of an ended run by somebody who looked at it, and is no part of the run itself.
     pub fn is_afterword(&self) -> bool {
-        matches!(self, Event::ReportJudged { .. } | Event::ReportRated { .. })
+        matches!(
+            self,
+            Event::ReportJudged { .. }
+                | Event::ReportRated { .. }
+                | Event::ReportShared { .. }
+                | Event::ReportUnshared {}
+        )
     }
 
     /// What makes this event the same story when a resumed run tells it again: its name and data

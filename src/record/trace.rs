@@ -4,7 +4,7 @@ use super::event::RunStatusWord;
 use super::{ByKind, Envelope, Event, Metrics, Phase};
 use crate::domain::{
     Brief, CoverageRow, GateVerdict, IntakeDecision, Judgement, Owner, Plan, Question, Rating,
-    Report, RunId, RuntimeProgress, Source, StopReason, Strategy, Topic, Usage,
+    Report, RunId, RuntimeProgress, Share, Source, StopReason, Strategy, Topic, Usage,
 };
 use crate::error::Kind;
 
@@ -100,6 +100,9 @@ pub struct Run {
     /// What a reader thought of it last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
+    /// Links by which anybody may read the report, and that were not taken back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
     /// Why the run failed.
     pub error: Option<String>,
     /// What kind of failure that was.
@@ -148,6 +151,7 @@ impl Run {
             report: None,
             judgement: None,
             rating: None,
+            shares: Vec::new(),
             error: None,
             failure: None,
             hint: None,
@@ -270,6 +274,8 @@ impl Run {
             | Event::ClaimChecked { .. }
             | Event::ReportJudged { .. }
             | Event::ReportRated { .. }
+            | Event::ReportShared { .. }
+            | Event::ReportUnshared {}
             | Event::Log { .. } => {}
         }
     }
@@ -279,6 +285,8 @@ impl Run {
         match event {
             Event::ReportJudged { judgement } => self.judgement = Some(judgement.clone()),
             Event::ReportRated { rating } => self.rating = Some(rating.clone()),
+            Event::ReportShared { share } => self.shares.push(share.clone()),
+            Event::ReportUnshared {} => self.shares.clear(),
             _ => {}
         }
     }

@@ -512,10 +512,10 @@ fn planned<'a>(plan: &'a WritingPlan, heading: &str, nth: usize) -> Option<&'a S
 pub(crate) fn nothing(brief: &Brief, gathered: &Gathered) -> Result<Error> {
     let words = &prompts::phrases()?.nothing;
     let pages = gathered.usage.pages;
-    let hint = if pages == 0 {
-        words.hint_no_pages.clone()
-    } else {
-        fill(&words.hint, &[("pages", &pages.to_string())])
+    let hint = match pages {
+        0 => words.hint_no_pages.clone(),
+        1 => words.hint_one_page.clone(),
+        _ => fill(&words.hint, &[("pages", &pages.to_string())]),
     };
     let asked: String = brief.question.chars().take(200).collect();
     Ok(Error::new(

@@ -21,7 +21,7 @@ use crate::events::samples::{enveloped, run_id, story};
 use crate::memory::{Events, Pages, log, world};
 use crate::strategies::{asked, shelf};
 
-fn same_as_file(name: &str, now: &str) {
+pub(crate) fn same_as_file(name: &str, now: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name);
@@ -37,7 +37,7 @@ fn same_as_file(name: &str, now: &str) {
 }
 
 /// A run in its second wave.
-fn underway(words: &str) -> Vec<Envelope> {
+pub(crate) fn underway(words: &str) -> Vec<Envelope> {
     let row = |id, text: &str, state, evidence, sources, by_wave: &[u32], gap: Option<&str>| {
         CoverageRow {
             id: ItemId::new(id),

@@ -10,6 +10,8 @@ mod files;
 mod forms;
 mod hostile;
 mod large;
+mod reach;
+mod shared;
 mod signing;
 
 /// A page as a browser asks for it.
@@ -119,6 +121,7 @@ pub(crate) fn pages(id: &str) -> Vec<String> {
         [
             "/",
             "/?q=roof&status=completed",
+            "/?model=none&since=2020-01-01&until=2999-12-31",
             "/new",
             "/costs",
             "/doctor",
@@ -126,6 +129,8 @@ pub(crate) fn pages(id: &str) -> Vec<String> {
         .map(str::to_owned),
     );
     all.push(format!("/diff/{id}/{id}"));
+    all.push(format!("/r/{id}/share"));
+    all.push(format!("/runs/delete?run={id}"));
     all
 }
 

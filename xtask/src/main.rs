@@ -32,6 +32,12 @@ const TOOLS: &[Tool] = &[
         there: || on_path("pdftotext"),
     },
     Tool {
+        program: "chromium",
+        package: "chromium",
+        what_for: "looks at pages as a person does",
+        there: || on_path("chromium") || on_path("google-chrome"),
+    },
+    Tool {
         program: "postgres",
         package: "postgresql",
         what_for: "keeps runs of many users and machines",
@@ -58,6 +64,7 @@ fn main() -> ExitCode {
 
 fn test(args: &[String]) -> ExitCode {
     bring(TOOLS);
+    bring_axe();
     // One server for all tests, each with a database of its own; it is gone with this function.
     let postgres = match server::Server::start() {
         Some(Ok(it)) => Some(it),
@@ -132,6 +139,39 @@ fn bring(tools: &[Tool]) {
             "xtask: could not install {}; tests that need it will say so and be skipped",
             packages.join(" ")
         );
+    }
+}
+
+/// What looks at pages for those who do not see or point as others do. It is used as it is published, and stays in `target/`.
+const AXE: &str = "axe-core@4";
+
+/// Installs axe-core below `target/` where there is npm; the test that uses it says so where it is missing.
+fn bring_axe() {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let place = Path::new(&target).join("npm");
+    if place.join("node_modules/axe-core/axe.min.js").is_file() {
+        return;
+    }
+    if !on_path("npm") {
+        eprintln!(
+            "xtask: there is no npm to bring {AXE}; going on without looking at pages with it"
+        );
+        return;
+    }
+    let done = run(Command::new("npm")
+        .args([
+            "install",
+            "--no-save",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--prefix",
+        ])
+        .arg(&place)
+        .arg(AXE)
+        .stdout(Stdio::null()));
+    if !done {
+        eprintln!("xtask: going on without looking at pages with {AXE}");
     }
 }
 

@@ -217,6 +217,7 @@ words!(ConfidenceWords {
     same: String,
     none_disagrees: String,
     lean: String,
+    lean_one: String,
     one_source: String,
     agree: String,
     disagree: String,
@@ -237,11 +238,14 @@ words!(AnswerWords {
     yes: String,
     no: String,
     yes_count: String,
+    yes_one: String,
     no_count: String,
+    no_one: String,
 });
 words!(NothingWords {
     none_found: String,
     hint: String,
+    hint_one_page: String,
     hint_no_pages: String,
 });
 

@@ -309,10 +309,11 @@ fn counted(
     let (Some(lean), Some(yes)) = (lean, clear) else {
         return Ok(None);
     };
-    let (template, n) = if yes {
-        (&words.yes_count, lean.yes)
-    } else {
-        (&words.no_count, lean.no)
+    let (template, n) = match (yes, lean.yes + lean.no) {
+        (true, 1) => (&words.yes_one, lean.yes),
+        (true, _) => (&words.yes_count, lean.yes),
+        (false, 1) => (&words.no_one, lean.no),
+        (false, _) => (&words.no_count, lean.no),
     };
     let text = fill(
         template,

@@ -453,8 +453,12 @@ fn mark(
         why.push(words.disagree.clone());
         level = level.min(1);
     } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
+        let template = match way {
+            1 => &words.lean_one,
+            _ => &words.lean,
+        };
         why.push(fill(
-            &words.lean,
+            template,
             &[("n", &way.to_string()), ("total", &total.to_string())],
         ));
     } else if same > 1 && same == n {

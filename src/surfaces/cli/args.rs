@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use admin::{AdminAction, NewUser, OrgAction, StoreAction, UserAction};
-pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Thumb};
+pub use afterwards::{Batch, Diff, Judge, Rate, Rerun, Sharing, Thumb};
 pub use exporting::{Export, Exported, Shape};
 pub use output::{Form, Output};
 pub use serving::{Serving, Tooling, ToolingAction, ViewAction, Viewing};
@@ -252,6 +252,8 @@ pub enum Command {
     Replay(Replay),
     /// Judge a run: how good its answer is, and how good its research
     Judge(Judge),
+    /// Share a report: one HTML file to send, or a link that ends
+    Share(Sharing),
     /// Say whether a report was good
     Rate(Rate),
     /// Show what all runs come to, beside what they should

@@ -10,6 +10,7 @@ use super::asking::Asking;
 use super::console::Console;
 use super::exit::{Done, Exit, Stop};
 use super::indexing::{self, Indexing};
+use super::live::{self, Whole, Wish, wish};
 use super::online::online;
 use super::progress::{self, View};
 use super::signals::Signals;
@@ -19,6 +20,7 @@ use crate::config::Surroundings;
 use crate::domain::{Report, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run, RunStatus, ToolStory};
+use crate::seams::Order;
 use crate::surfaces::export::{self, Made, Options, Pages, escape, json};
 
 /// Shows a run until it ends, then delivers what it made.
@@ -31,7 +33,17 @@ pub(super) async fn follow(
 ) -> Done {
     let began = Instant::now();
     let id = running.id.clone();
-    let mut screen = Screen::new(&id, output, console, began);
+    let mut full = Whole::begin(&id, output, console)?;
+    let shown = match full {
+        // One of the two draws.
+        Some(_) => Console {
+            quiet: true,
+            live: false,
+            ..console
+        },
+        None => console,
+    };
+    let mut screen = Screen::new(&id, output, shown, began);
     let mut signals = Signals::listen()?;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -47,6 +59,9 @@ pub(super) async fn follow(
             told = story.next() => match told? {
                 Some(event) => {
                     asking.heard(&event.event);
+                    if let Some(full) = &mut full {
+                        full.board.apply(&event);
+                    }
                     screen.show(&event)?;
                 }
                 None => break end.await?,
@@ -55,12 +70,40 @@ pub(super) async fn follow(
                 console.tell(&format!("its plan still waits; go on with: ibid resume {id}"));
                 return Ok(Exit::Stopped);
             },
-            Ok(()) = preparing.changed() => screen.indexing(*preparing.borrow_and_update()),
-            () = signals.next() => {
+            Ok(()) = preparing.changed() => {
+                let so_far = *preparing.borrow_and_update();
+                match &mut full {
+                    Some(full) => full.board.say(&so_far.map_or_else(String::new, indexing::words)),
+                    None => screen.indexing(so_far),
+                }
+            }
+            wish = wish(&mut full, &mut signals) => {
+                match (wish, &mut full) {
+                    (Wish::Leave, _) => {
+                        drop(full.take());
+                        console.tell(&format!("left; {}; go on with: ibid resume {id}", live::HERE));
+                        return Ok(Exit::Stopped);
+                    }
+                    (Wish::Steer(words), Some(full)) => {
+                        full.order(app, &id, Order::Steer(words), "It will be looked into, too.").await;
+                        continue;
+                    }
+                    (Wish::Cancel, Some(full)) => {
+                        full.order(app, &id, Order::Cancel, "Cancelling…").await;
+                        continue;
+                    }
+                    (Wish::Finish, Some(full)) if asked || preparing.borrow().is_some() => {
+                        let why = if asked { "It is finishing already." } else { "There is nothing to finish with yet." };
+                        full.board.say(why);
+                        continue;
+                    }
+                    _ => {}
+                }
                 // While folders are being indexed there is nothing yet to finish with.
                 let indexing = preparing.borrow().is_some();
                 if asked || indexing || asking.approving() {
                     screen.clear();
+                    drop(full.take());
                     if asking.open() {
                         console.tell("");
                     }
@@ -70,15 +113,24 @@ pub(super) async fn follow(
                 }
                 asked = true;
                 finish();
-                screen.finishing(&id);
+                match &mut full {
+                    Some(full) => full.board.say("Finishing with what there is… (Ctrl-C again stops now)"),
+                    None => screen.finishing(&id),
+                }
             }
             _ = tick.tick() => {
                 if asking.due() {
                     screen.clear();
+                    if let Some(full) = &mut full {
+                        full.lend();
+                    }
                     asking.begin(app, console)?;
                 }
                 if !asking.open() {
-                    screen.draw();
+                    match &mut full {
+                        Some(full) => full.draw()?,
+                        None => screen.draw(),
+                    }
                 }
             }
         }
@@ -86,6 +138,7 @@ pub(super) async fn follow(
     while let Some(event) = story.next().await? {
         screen.show(&event)?;
     }
+    drop(full);
     screen.clear();
     let pages = export::pages(app, run.report.as_deref()).await?;
     let exit = deliver(&run, &pages, output, surroundings, console, began)?;

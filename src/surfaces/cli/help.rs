@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Runs",
         &[
             "ls", "show", "open", "view", "cite", "diff", "judge", "rate", "stats", "export",
-            "replay", "resume", "steer", "finish", "cancel", "rm",
+            "share", "replay", "resume", "steer", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

@@ -18,6 +18,7 @@ mod help;
 mod indexing;
 mod init;
 mod judging;
+pub mod live;
 mod online;
 mod outside;
 mod plan;
@@ -26,6 +27,7 @@ mod replay;
 mod runs;
 mod serve;
 mod setup;
+mod sharing;
 mod signals;
 mod supervised;
 mod turns;
@@ -171,6 +173,7 @@ fn dispatch(cli: Cli, surroundings: &Surroundings, console: Console) -> Done {
             replay::replay(&it, &load(&it.work.flags()?)?, surroundings, console)
         }
         Command::Judge(it) => judging::judge(&it, &load(&it.flags()?)?, console),
+        Command::Share(it) => sharing::share(&it, &load(&[])?, surroundings, console),
         Command::Rate(it) => judging::rate(&it, &load(&[])?, console),
         Command::Stats { json } => judging::stats(&load(&[])?, json, console),
         Command::Diff(it) => changes::diff(&it, &load(&[])?, console),

@@ -45,8 +45,9 @@ pub(super) fn plan(
     surroundings: &Surroundings,
     console: Console,
 ) -> Done {
-    let question = ask::question(asked, Mode::Report, loaded, surroundings)?;
     let output = &asked.output;
+    planned_form(output)?;
+    let question = ask::question(asked, Mode::Report, loaded, surroundings)?;
     with_app(loaded, async |app| {
         let (brief, plan, made) = match by_model {
             true => {
@@ -123,6 +124,22 @@ pub(super) fn export(loaded: &Loaded, name: &str, to: Option<&Path>, console: Co
         }
         Ok(Exit::Delivered)
     })
+}
+
+/// Refuses, before anything is spent, the forms of a report that a plan does not come in.
+fn planned_form(output: &Output) -> Result<()> {
+    let ending = output.output.as_ref().and_then(|it| Form::of_path(it));
+    match output.format.or(ending) {
+        None | Some(Form::Md | Form::Json) => Ok(()),
+        Some(form) => Err(Error::new(
+            Kind::Usage,
+            format!(
+                "form `{}` is one of reports, not of plans",
+                form.about().name
+            ),
+        )
+        .hint("write -f md (the words for people) or -f json (what `ibid run --plan` reads)")),
+    }
 }
 
 /// Whether JSON is asked for: by a flag, or by the name of the file it goes to.

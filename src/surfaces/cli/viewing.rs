@@ -68,7 +68,7 @@ fn bundle(names: &[String], to: &Path, loaded: &Loaded, console: Console) -> Don
             put(&to.join(&name), &html::whole(report, &pages)?)?;
             lines.push(Line {
                 href: name,
-                ..Line::of(&row, &Glance::of(&run), now)
+                ..Line::of(&row, &Glance::of(&run, &[]), now)
             });
         }
         if lines.is_empty() {

@@ -33,7 +33,10 @@ pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
 pub fn conclusion(it: &Report) -> String {
     let counts = CoverageRow::counts(&it.coverage);
     let total = it.coverage.len() as u64;
-    let sources = plural(it.sources.len() as u64, "source", "sources");
+    let cited = it.sources.len() as u64;
+    let sources = plural(cited, "source", "sources");
+    // One source answers, two answer.
+    let answer = if cited == 1 { "answers" } else { "answer" };
     let mut out = match total {
         0 => format!("The answer rests on {sources}."),
         _ if u64::from(counts.satisfied) == total => {
@@ -42,7 +45,14 @@ pub fn conclusion(it: &Report) -> String {
                 2 => "both points of a complete answer".to_owned(),
                 n => format!("all {n} points of a complete answer"),
             };
-            format!("The {sources} cited here answer {all}.")
+            format!("The {sources} cited here {answer} {all}.")
+        }
+        1 if counts.partial == 1 => {
+            format!("The {sources} cited here {answer} what a complete answer says in part.")
+        }
+        1 => {
+            let not = if cited == 1 { "does" } else { "do" };
+            format!("The {sources} cited here {not} not answer what a complete answer says.")
         }
         _ => {
             let part = |n: u32, how: &str| (n > 0).then(|| format!("{n} {how}"));
@@ -54,8 +64,7 @@ pub fn conclusion(it: &Report) -> String {
             .flatten()
             .collect();
             format!(
-                "Of the {} of a complete answer, the {sources} cited here answer {}, {}.",
-                plural(total, "point", "points"),
+                "Of the {total} points of a complete answer, the {sources} cited here {answer} {}, {}.",
                 match counts.satisfied {
                     0 => "none in full".to_owned(),
                     n => n.to_string(),
@@ -65,10 +74,11 @@ pub fn conclusion(it: &Report) -> String {
         }
     };
     if !it.conflicts.is_empty() {
-        out += &format!(
-            " They disagree on {}, shown with both sides.",
-            plural(it.conflicts.len() as u64, "point", "points")
-        );
+        let points = plural(it.conflicts.len() as u64, "point", "points");
+        out += &match cited {
+            1 => format!(" It says two things on {points}, shown with both sides."),
+            _ => format!(" They disagree on {points}, shown with both sides."),
+        };
     }
     out
 }

@@ -111,6 +111,12 @@ fn is_public(path: &str) -> bool {
     PUBLIC.contains(&path)
         || ["/login", "/favicon.ico"].contains(&path)
         || path.starts_with("/assets/")
+        || is_shared(path)
+}
+
+/// Whether a path is one of a report that was shared.
+fn is_shared(path: &str) -> bool {
+    path.starts_with("/s/")
 }
 
 /// The name of the cookie that holds a session.
@@ -171,7 +177,10 @@ async fn admitted(server: &Server, head: &Parts) -> Answer<(Caller, Came)> {
     let gate = &server.gate;
     let headers = &head.headers;
     let host = gate.host(headers, &head.uri)?;
-    gate.origin(headers, &host)?;
+    // A link that was shared is opened from wherever it was sent to, and tells by its token alone.
+    if head.method != Method::GET || !is_shared(head.uri.path()) {
+        gate.origin(headers, &host)?;
+    }
     let posts = !matches!(head.method, Method::GET | Method::HEAD);
     let form = viewer::is_page(head.uri.path()) && is_form(headers) && says_origin(headers);
     if posts && has_body(headers) && !is_json(headers) && !form {

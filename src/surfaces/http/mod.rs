@@ -12,6 +12,7 @@ mod openai;
 mod openapi;
 mod pages;
 mod runs;
+mod share;
 mod story;
 mod telling;
 mod viewer;
@@ -279,6 +280,10 @@ fn router(server: Arc<Server>) -> Router {
         .route("/v1/runs/{id}/approve", post(runs::approve))
         .route("/v1/runs/{id}/answers", post(runs::answers))
         .route("/v1/runs/{id}/rating", post(runs::rate))
+        .route(
+            "/v1/runs/{id}/share",
+            get(share::list).post(share::create).delete(share::revoke),
+        )
         .route("/v1/runs/{id}/evidence", get(found::evidence))
         .route("/v1/runs/{id}/sources", get(found::sources))
         .route("/v1/runs/{id}/coverage", get(found::coverage))

@@ -138,7 +138,7 @@ fn operation(it: &Route) -> Value {
     );
     let mut out = json!({"summary": it.does, "parameters": parameters, "responses": responses});
     if let Some(name) = it.body {
-        let required = !["Approval", "Form"].contains(&name);
+        let required = !["Approval", "Form", "ShareAsked"].contains(&name);
         let kind = match name {
             "Form" => "application/x-www-form-urlencoded",
             _ => "application/json",

@@ -349,6 +349,7 @@ pub(super) async fn list(
         status,
         after,
         limit: limit as usize,
+        ..Wanted::default()
     };
     let (data, more) = listed(&server, &caller, &wanted).await?;
     Ok(Json(
@@ -357,10 +358,14 @@ pub(super) async fn list(
 }
 
 /// Which runs of the list.
+#[derive(Default, Clone)]
 pub(super) struct Wanted {
     /// Words of the question.
     pub(super) words: String,
     pub(super) status: Option<RunStatus>,
+    /// The first and the last day they began on, `YYYY-MM-DD`, UTC.
+    pub(super) since: Option<String>,
+    pub(super) until: Option<String>,
     /// The last one that is known.
     pub(super) after: Option<RunId>,
     pub(super) limit: usize,
@@ -379,8 +384,11 @@ pub(super) async fn listed(
         .filter(|it| caller.owner.is_none() || it.owner == caller.owner);
     let mut data = Vec::new();
     for row in found {
+        let day = row.started_at.get(..10).unwrap_or_default();
         let here = wanted.after.as_ref().is_none_or(|it| row.run_id < *it)
             && wanted.status.is_none_or(|it| row.status == it)
+            && wanted.since.as_deref().is_none_or(|it| day >= it)
+            && wanted.until.as_deref().is_none_or(|it| day <= it)
             && row.question.to_lowercase().contains(&words);
         if !here {
             continue;

@@ -281,6 +281,12 @@ fn words(it: &Event) -> Option<Words> {
             plain("note", "judged", format!("{:.2} of 1", judgement.composite))
         }
         Event::ReportRated { rating } => plain("note", "rated", rating.vote.word().to_owned()),
+        Event::ReportShared { share } => plain(
+            "note",
+            "shared",
+            format!("a link until {}", clip(&share.until, 40)),
+        ),
+        Event::ReportUnshared {} => plain("note", "shared", "every link taken back".to_owned()),
         Event::Log { message, .. } => plain("note", "note", line(message)),
         Event::IntakeDecided { .. }
         | Event::ItemUpdated { .. }

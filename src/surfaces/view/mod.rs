@@ -10,6 +10,7 @@ pub mod live;
 pub mod quote;
 pub mod report;
 pub mod runs;
+pub mod share;
 pub mod site;
 pub mod small;
 pub mod timeline;

@@ -74,7 +74,7 @@
         if (!answer.ok || answer.redirected) return;
         const fresh = one('#runs', new DOMParser().parseFromString(await answer.text(), 'text/html'));
         const old = one('#runs');
-        if (!fresh || old.contains(document.activeElement)) return;
+        if (!fresh || old.contains(document.activeElement) || one(':checked', old)) return;
         old.replaceWith(document.importNode(fresh, true));
         if (fresh.dataset.moving !== 'true') clearInterval(timer);
       } catch { /* it will be tried again */ }

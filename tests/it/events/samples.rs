@@ -5,8 +5,8 @@ use ibid::domain::{
     EvidenceId, Finding, Gate, GateStatus, GateVerdict, IntakeDecision, Item, ItemId, ItemStatus,
     Judgement, Learning, Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan,
     Quality, Question, QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan,
-    Side, Source, SourceId, SourceKind, Stance, StopReason, Strategy, Team, Topic, UnitProgress,
-    UnitStatus, Usage, Variation, Vertical, Vote, WritingPlan,
+    Share, Side, Source, SourceId, SourceKind, Stance, StopReason, Strategy, Team, Topic,
+    UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
@@ -254,6 +254,14 @@ fn ending() -> Vec<Event> {
                 note: Some("to the point".to_owned()),
             },
         },
+        Event::ReportShared {
+            share: Share {
+                key: "ab".repeat(32),
+                until: "2026-11-29T20:17:44Z".to_owned(),
+                private: false,
+            },
+        },
+        Event::ReportUnshared {},
         Event::Log {
             level: "info".to_owned(),
             message: "told for a person".to_owned(),

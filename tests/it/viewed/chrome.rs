@@ -221,14 +221,22 @@ impl Browser {
     /// A key, as if somebody pressed it.
     pub(crate) fn press(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
-            let text = if key == "Enter" { "\r" } else { "" };
-            let mut it =
-                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+            let text = match key {
+                "Enter" => "\r",
+                "Space" => " ",
+                _ => "",
+            };
+            let mut it = json!({"type": kind, "key": if key == "Space" { " " } else { key }, "code": key, "windowsVirtualKeyCode": code});
             if kind == "keyDown" && !text.is_empty() {
                 it["text"] = text.into();
             }
             self.order("Input.dispatchKeyEvent", it);
         }
+    }
+
+    /// Words, as if somebody typed them.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.order("Input.insertText", json!({"text": text}));
     }
 
     /// How it looks: light or dark, how wide, whether scripts run.

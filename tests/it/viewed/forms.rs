@@ -209,11 +209,11 @@ async fn a_page_of_another_site_can_send_no_form() {
     let desk = Desk::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
-    let places = ["/new", "/logout", "/login", "/doctor"]
+    let places = ["/new", "/logout", "/login", "/doctor", "/runs/delete"]
         .map(str::to_owned)
         .into_iter();
     let of_run = [
-        "finish", "cancel", "approve", "answers", "rate", "follow", "steer",
+        "finish", "cancel", "approve", "answers", "rate", "follow", "steer", "share", "unshare",
     ]
     .map(|it| format!("/r/{id}/{it}"));
     let fields = [("question", ASKED), ("vote", "up"), ("do", "start")];
@@ -236,7 +236,7 @@ async fn a_page_of_another_site_can_send_no_form() {
             .header("host", "evil.test");
         assert_eq!(seen(named).await.status, 421, "{path}");
     }
-    assert_eq!(refused, 55);
+    assert_eq!(refused, 70);
     // The API takes no forms, also from here.
     let it = seen(posted(&served, "/v1/runs", &fields).header("origin", &served.at)).await;
     assert_eq!(it.status, 415);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::{Output, Sources, Work};
+use crate::domain::Share;
 
 /// Judging a run.
 #[derive(Debug, Clone, Args)]
@@ -61,6 +62,34 @@ pub struct Diff {
     /// One JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Sharing a report.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Without --link it writes one HTML file to send to somebody. With --link it makes a link that a server of the \
+                  same store (`ibid serve`) answers, without signing in. Quotes of local documents are kept back unless \
+                  --include-private is given; the sentences of the report stay."
+)]
+pub struct Sharing {
+    /// Which: r_…, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Write the HTML file here; into the current directory otherwise
+    #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with_all = ["link", "revoke"])]
+    pub output: Option<PathBuf>,
+    /// Make a link, and print it
+    #[arg(long)]
+    pub link: bool,
+    /// How many days the link lasts, 1 to 365
+    #[arg(long, value_name = "N", default_value_t = Share::DAYS, value_parser = clap::value_parser!(u32).range(1..=i64::from(Share::MOST_DAYS)))]
+    pub days: u32,
+    /// Show the quotes of local documents, too
+    #[arg(long, conflicts_with = "revoke")]
+    pub include_private: bool,
+    /// End every link to the report
+    #[arg(long, conflicts_with = "link")]
+    pub revoke: bool,
 }
 
 /// Asking a question again.

@@ -25,6 +25,9 @@ pub struct Output {
     /// Progress on stderr as JSON, one object a line
     #[arg(long, conflicts_with = "jsonl")]
     pub progress_json: bool,
+    /// The run on the whole screen, with keys to finish, steer, cancel and leave
+    #[arg(long, conflicts_with_all = ["jsonl", "progress_json"])]
+    pub live: bool,
     /// Two-letter language of the answer
     #[arg(long, value_name = "LANG")]
     pub lang: Option<String>,

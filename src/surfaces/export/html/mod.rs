@@ -2,7 +2,10 @@
 //!
 //! [`Body`] holds the report as it is shown; the templates escape every word of it. [`whole()`] makes the one file.
 mod card;
+mod contents;
+mod drawing;
 mod parts;
+mod shared;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -14,10 +17,12 @@ use super::{Pages, escape, evidence, passages};
 use crate::domain::{Citation, Claim, ConfidenceMark, Conflict, Mode, Passage, Report, Source};
 
 pub use card::{Card, kind_of, leaf};
+pub use drawing::{Drawing, Node};
 pub use parts::{
     Chip, Dispute, Entry, Figure, Found, Group, Part, Quote, Row, Sentence, SideShown, Sure, Taken,
     Topic,
 };
+pub use shared::{has_local, shared};
 pub use whole::{FRAME, policy, whole};
 
 /// The stylesheet of every page.
@@ -80,6 +85,8 @@ pub struct Body {
     pub taken: Vec<Taken>,
     /// How far each topic is covered, in mode `evidence`.
     pub topics: Vec<Topic>,
+    /// What was looked for and what it rests on, drawn.
+    pub drawing: Option<Drawing>,
     /// Headings in order.
     pub contents: Vec<Entry>,
 }
@@ -224,9 +231,10 @@ impl Body {
                     gap: it.gap.as_deref().map(line),
                 })
                 .collect(),
+            drawing: Drawing::of(it),
             contents: Vec::new(),
         };
-        body.contents = contents(&body);
+        body.contents = contents::of(&body);
         body
     }
 
@@ -234,62 +242,6 @@ impl Body {
     pub fn has_open(&self) -> bool {
         !self.open.is_empty() || self.struck.is_some()
     }
-}
-
-/// What a heading of the report is called, by its anchor; the sections are named by the report.
-const HEADINGS: [(&str, &str); 9] = [
-    ("introduction", "Introduction"),
-    ("findings", "Key findings"),
-    ("conflicts", "Where sources disagree"),
-    ("table", "Evidence table"),
-    ("open", "What we could not establish"),
-    ("conclusion", "Conclusion"),
-    ("method", "Method"),
-    ("sources", "Sources"),
-    ("quotes", "Quotes"),
-];
-
-fn heading(id: &str) -> Entry {
-    let known = HEADINGS.iter().find(|it| it.0 == id);
-    Entry {
-        id: id.to_owned(),
-        title: known.map_or(id, |it| it.1).to_owned(),
-    }
-}
-
-/// The headings in the order of the template, each under the condition it has there.
-fn contents(it: &Body) -> Vec<Entry> {
-    let mut out = Vec::new();
-    let mut add = |when: bool, id: &str| {
-        if when {
-            out.push(heading(id));
-        }
-    };
-    if it.is_report {
-        add(!it.short.is_empty(), "introduction");
-        add(!it.groups.is_empty(), "findings");
-    }
-    if it.is_report {
-        out.extend(it.parts.iter().map(|it| Entry {
-            id: it.id.clone(),
-            title: it.title.clone(),
-        }));
-    }
-    let mut add = |when: bool, id: &str| {
-        if when {
-            out.push(heading(id));
-        }
-    };
-    if it.is_report {
-        add(!it.disputes.is_empty(), "conflicts");
-        add(!it.rows.is_empty(), "table");
-        add(it.has_open(), "open");
-        add(!it.short.is_empty(), "conclusion");
-        add(true, "method");
-    }
-    add(!it.cards.is_empty(), "sources");
-    add(!it.quotes.is_empty(), "quotes");
-    out
 }
 
 /// Two letters as they stand in `lang`, else English.

@@ -38,20 +38,24 @@ pub fn policy() -> String {
 /// # Errors
 /// `Internal` where it cannot be written down.
 pub fn whole(report: &Report, pages: &Pages) -> Result<String> {
-    let body = Body::of(report, pages, None);
+    page(&Body::of(report, pages, None), &data(report, pages))
+}
+
+/// The file of a body and its claim records.
+pub(super) fn page(body: &Body, data: &Value) -> Result<String> {
     Whole {
-        body: &body,
+        body,
         coins: false,
         style: STYLE,
         policy: policy(),
-        data: inert(&data(report, pages)),
+        data: inert(data),
     }
     .render()
     .map_err(|fault| Error::new(Kind::Internal, "writing the report as HTML").because(fault))
 }
 
 /// The claim records and what they rest on.
-fn data(report: &Report, pages: &Pages) -> Value {
+pub(super) fn data(report: &Report, pages: &Pages) -> Value {
     let mut all = records::report(report, pages);
     let mut out = json!({"type": "ibid-report", "version": 1});
     for key in [

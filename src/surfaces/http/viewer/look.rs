@@ -5,9 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Html, Visitor, remember, remembered};
+use crate::app::App;
 use crate::record::{Envelope, Run};
+use crate::seams::RunRow;
 use crate::surfaces::export;
+use crate::surfaces::export::escape::line;
 use crate::surfaces::export::html::Body;
+use crate::surfaces::http::Server;
 use crate::surfaces::http::extract::{Mine, Params, Place};
 use crate::surfaces::http::fault::Fault;
 use crate::surfaces::http::runs::{Wanted, bad, listed};
@@ -28,13 +32,47 @@ const PAGE: usize = 25;
 pub(super) struct Sought {
     q: Option<String>,
     status: Option<String>,
+    model: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
     after: Option<String>,
+}
+
+/// A day of a form, `YYYY-MM-DD`; none where it is left empty.
+fn day(field: &str, text: Option<&str>) -> Answer<Option<String>> {
+    match text.map(str::trim) {
+        None | Some("") => Ok(None),
+        Some(it) => match it.parse::<jiff::civil::Date>() {
+            Ok(day) => Ok(Some(day.to_string())),
+            Err(_) => Err(bad(field, "must be a day, as in 2026-11-23")),
+        },
+    }
+}
+
+/// Runs that are looked into at most for one page, where the list is of a model: which it was stands in their events alone.
+const LOOKED: usize = 400;
+
+/// What of a run does not stand in its row; read once where it has ended.
+async fn glanced(server: &Server, app: &App, row: &RunRow) -> Answer<Glance> {
+    let ended = row.status.ended();
+    if let Some(it) = remembered(server, &row.run_id).filter(|_| ended) {
+        return Ok(it);
+    }
+    let events = app.events(&row.run_id, 0).await?;
+    let it = Glance::of(&Run::of(row.run_id.clone(), &events), &events);
+    if ended {
+        remember(server, row.run_id.clone(), it.clone());
+    }
+    Ok(it)
 }
 
 /// `GET /`: the list of runs.
 pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> Answer<Html> {
     let q = sought.q.unwrap_or_default();
     let status = sought.status.unwrap_or_default();
+    let model = sought.model.unwrap_or_default();
+    let since = day("since", sought.since.as_deref())?;
+    let until = day("until", sought.until.as_deref())?;
     let wanted = Wanted {
         words: q.clone(),
         status: match status.as_str() {
@@ -44,6 +82,8 @@ pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> An
                     .map_err(|_| bad("status", "is none that runs have"))?,
             ),
         },
+        since: since.clone(),
+        until: until.clone(),
         after: match sought.after.as_deref() {
             None | Some("") => None,
             Some(it) => Some(
@@ -51,44 +91,84 @@ pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> An
                     .map_err(|_| bad("after", "must be the id of a run"))?,
             ),
         },
-        limit: PAGE,
+        limit: if model.is_empty() { PAGE } else { LOOKED },
     };
     let later = wanted.after.is_some();
-    let (rows, more) = listed(&visitor.server, &visitor.caller, &wanted).await?;
+    let (rows, mut more) = listed(&visitor.server, &visitor.caller, &wanted).await?;
     let app = visitor.server.desk.app_of(&visitor.caller);
     let now = Timestamp::now();
-    let mut lines = Vec::new();
+    let (mut lines, mut moving, mut last) = (Vec::new(), false, None);
     for row in &rows {
-        let ended = row.status.ended();
-        let glance = match remembered(&visitor.server, &row.run_id).filter(|_| ended) {
-            Some(it) => it,
-            None => {
-                let it = Glance::of(&app.run(&row.run_id).await?);
-                if ended {
-                    remember(&visitor.server, row.run_id.clone(), it);
-                }
-                it
-            }
-        };
+        let glance = glanced(&visitor.server, &app, row).await?;
+        if !model.is_empty() && !glance.is_with(&model) {
+            last = Some(&row.run_id);
+            continue;
+        }
+        if lines.len() == PAGE {
+            more = true;
+            break;
+        }
+        moving |= !row.status.ended();
         lines.push(Line::of(row, &glance, now));
+        last = Some(&row.run_id);
     }
-    let older = rows.last().filter(|_| more).map(|last| {
+    let older = last.filter(|_| more).map(|last| {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query
-            .append_pair("q", &q)
-            .append_pair("status", &status)
-            .append_pair("after", last.run_id.as_str());
+        for (name, value) in [
+            ("q", q.as_str()),
+            ("status", &status),
+            ("model", &model),
+            ("since", since.as_deref().unwrap_or_default()),
+            ("until", until.as_deref().unwrap_or_default()),
+        ] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        query.append_pair("after", last.as_str());
         format!("/?{}", query.finish())
     });
     Ok(Html(page(&Runs {
         shell: visitor.shell("Runs").at("runs"),
-        moving: rows.iter().any(|it| !it.status.ended()),
+        models: models(&visitor, &model, &lines),
+        moving,
         lines,
         q,
         status,
+        model,
+        since: since.unwrap_or_default(),
+        until: until.unwrap_or_default(),
         older,
         later,
     })?))
+}
+
+/// The models that a list can be of: those that are set up, those that are seen, and the one that is asked for.
+fn models(visitor: &Visitor, asked: &str, lines: &[Line]) -> Vec<(String, String)> {
+    let settings = visitor.server.desk.app.settings();
+    let mut all: Vec<String> = settings
+        .models
+        .values()
+        .chain(&settings.serve.models)
+        .map(|it| line(it))
+        .chain(
+            lines
+                .iter()
+                .flat_map(|it| it.models.split(", "))
+                .map(str::to_owned),
+        )
+        .chain(std::iter::once(line(asked)))
+        .filter(|it| !it.is_empty() && it != "none")
+        .collect();
+    all.sort();
+    all.dedup();
+    let named = all.into_iter().map(|it| (it.clone(), it));
+    let fixed = [("", "any model"), ("none", "without a model")];
+    fixed
+        .map(|it| (it.0.to_owned(), it.1.to_owned()))
+        .into_iter()
+        .chain(named)
+        .collect()
 }
 
 #[derive(Deserialize)]

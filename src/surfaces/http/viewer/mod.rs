@@ -3,7 +3,9 @@
 mod act;
 mod back;
 mod look;
+mod many;
 mod session;
+mod sharing;
 mod sign;
 
 use std::collections::BTreeMap;
@@ -55,6 +57,11 @@ pub(super) fn routes() -> Router<Arc<Server>> {
         .route("/r/{id}/answers", post(act::answers))
         .route("/r/{id}/rate", post(act::rate))
         .route("/r/{id}/follow", post(act::follow))
+        .route("/r/{id}/share", get(sharing::shown).post(sharing::make))
+        .route("/r/{id}/unshare", post(sharing::end))
+        .route("/runs/export", get(many::export))
+        .route("/runs/delete", get(many::sure).post(many::delete))
+        .route("/s/{token}", get(super::share::open))
         .route("/diff/{a}/{b}", get(back::diff))
         .route("/costs", get(back::costs))
         .route("/doctor", get(back::doctor).post(back::doctor_outside))
@@ -73,7 +80,10 @@ pub(super) fn is_page(path: &str) -> bool {
         .split('/')
         .next()
         .unwrap_or_default();
-    ["", "new", "r", "diff", "costs", "doctor", "login", "logout"].contains(&first)
+    [
+        "", "new", "r", "runs", "diff", "costs", "doctor", "login", "logout",
+    ]
+    .contains(&first)
 }
 
 /// A page as it is sent.
@@ -230,7 +240,7 @@ pub(super) fn remembered(server: &Server, run: &RunId) -> Option<Glance> {
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .get(run)
-        .copied()
+        .cloned()
 }
 
 /// Ended runs that are remembered at most.

@@ -1,0 +1,285 @@
+//! How a report came about, drawn: the question, what a complete answer must say, and the works that each of that rests on.
+//!
+//! It is made of the record alone, as three columns, and says nothing that the words beside it do not say.
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use crate::domain::{Coverage, Report};
+use crate::surfaces::export::escape::line;
+
+/// Points and works drawn at most; more would be a thicket.
+const POINTS: usize = 8;
+const WORKS: usize = 12;
+
+/// Where the columns begin and how wide their boxes are.
+const QUESTION: (u32, u32) = (0, 170);
+const POINT: (u32, u32) = (226, 250);
+const WORK: (u32, u32) = (532, 188);
+
+/// A line of text, the room above and below the lines of a box, and the gap between boxes.
+const LINE: u32 = 16;
+const PADDING: u32 = 8;
+const GAP: u32 = 10;
+
+/// Width that a column of a terminal takes in the drawing; a little more than letters need, as fonts differ.
+const COLUMN: u32 = 7;
+
+/// A box with words in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its left edge.
+    pub x: u32,
+    /// Its upper edge.
+    pub y: u32,
+    /// How wide it is.
+    pub wide: u32,
+    /// How high it is.
+    pub high: u32,
+    /// Its class: `ask`, `covered`, `partial`, `open`, `conflict`, `work`.
+    pub class: &'static str,
+    /// Its lines.
+    pub lines: Vec<String>,
+}
+
+impl Node {
+    /// Where its words begin.
+    pub fn left(&self) -> u32 {
+        self.x + 10
+    }
+
+    /// The base line of line `nth`, from 0.
+    pub fn base(&self, nth: &usize) -> u32 {
+        self.y + PADDING + 12 + LINE * (*nth as u32)
+    }
+
+    fn middle(&self) -> u32 {
+        self.y + self.high / 2
+    }
+
+    /// The way from its right edge to the left edge of `to`.
+    fn to(&self, to: &Node) -> String {
+        let (x, y) = (self.x + self.wide, self.middle());
+        let half = x.midpoint(to.x);
+        format!(
+            "M{x} {y}C{half} {y} {half} {m} {end} {m}",
+            m = to.middle(),
+            end = to.x
+        )
+    }
+}
+
+/// The drawing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drawing {
+    /// How high it is; it is 720 wide.
+    pub high: u32,
+    /// The boxes.
+    pub nodes: Vec<Node>,
+    /// The ways between them.
+    pub ways: Vec<String>,
+    /// What it shows, in a sentence.
+    pub says: String,
+}
+
+impl Drawing {
+    /// The drawing of a report; none where there is no more to see than one thing that rests on one work.
+    pub fn of(it: &Report) -> Option<Drawing> {
+        let points = it.coverage.get(..it.coverage.len().min(POINTS))?;
+        let shown = it.sources.len().min(WORKS);
+        if points.len() < 2 || shown == 0 || it.unlisted {
+            return None;
+        }
+        let mut middle = column(
+            points
+                .iter()
+                .map(|row| {
+                    let text = format!("{} {}", mark(row.state), line(&row.text));
+                    node(POINT, class(row.state), &text, 2)
+                })
+                .collect(),
+        );
+        let mut works: Vec<Node> = it
+            .sources
+            .iter()
+            .take(shown)
+            .enumerate()
+            .map(|(at, source)| {
+                let text = format!("[{}] {}", at + 1, super::named(source));
+                node(WORK, "work", &text, 1)
+            })
+            .collect();
+        let more = it.sources.len() - shown;
+        if more > 0 {
+            works.push(node(WORK, "rest", &format!("and {more} more"), 1));
+        }
+        let mut right = column(works);
+        let mut ask = node(QUESTION, "ask", &line(&it.question), 6);
+        let high = [bottom(&middle), bottom(&right), ask.high + 2]
+            .into_iter()
+            .max()
+            .unwrap_or_default();
+        ask.y = (high - ask.high) / 2;
+        centre(&mut middle, high);
+        centre(&mut right, high);
+        let mut ways: Vec<String> = middle.iter().map(|point| ask.to(point)).collect();
+        for (row, point) in points.iter().zip(&middle) {
+            let mut cited: Vec<usize> = it
+                .sections
+                .iter()
+                .filter(|section| section.item == row.id)
+                .flat_map(|section| section.paragraphs.iter().flatten())
+                .flat_map(|claim| claim.citations())
+                .map(|it| it.n as usize)
+                .filter(|n| (1..=shown).contains(n))
+                .collect();
+            cited.sort_unstable();
+            cited.dedup();
+            let ends = cited.iter().filter_map(|n| right.get(n - 1));
+            ways.extend(ends.map(|work| point.to(work)));
+        }
+        let nodes: Vec<Node> = std::iter::once(ask).chain(middle).chain(right).collect();
+        Some(Drawing {
+            high,
+            nodes,
+            ways,
+            says: format!(
+                "Drawn: the question, {} points of a complete answer, and the {} that they rest on. The sections and the list of sources say the same.",
+                points.len(),
+                super::counted(shown as u64, "source"),
+            ),
+        })
+    }
+}
+
+fn class(it: Coverage) -> &'static str {
+    match it {
+        Coverage::Open => "open",
+        Coverage::Partial => "partial",
+        Coverage::Covered => "covered",
+        Coverage::Conflict => "conflict",
+    }
+}
+
+fn mark(it: Coverage) -> &'static str {
+    match it {
+        Coverage::Open => "○",
+        Coverage::Partial => "◐",
+        Coverage::Covered => "✓",
+        Coverage::Conflict => "⚠",
+    }
+}
+
+fn node(place: (u32, u32), class: &'static str, text: &str, most: usize) -> Node {
+    let lines = wrapped(text, ((place.1 - 20) / COLUMN) as usize, most);
+    Node {
+        x: place.0 + 1,
+        y: 1,
+        wide: place.1 - 2,
+        high: LINE * lines.len() as u32 + 2 * PADDING,
+        class,
+        lines,
+    }
+}
+
+/// One below the other.
+fn column(mut nodes: Vec<Node>) -> Vec<Node> {
+    let mut y = 1;
+    for it in &mut nodes {
+        it.y = y;
+        y += it.high + GAP;
+    }
+    nodes
+}
+
+fn bottom(nodes: &[Node]) -> u32 {
+    nodes.last().map_or(0, |it| it.y + it.high + 1)
+}
+
+fn centre(nodes: &mut [Node], high: u32) {
+    let down = (high - bottom(nodes)) / 2;
+    for it in nodes {
+        it.y += down;
+    }
+}
+
+/// `text` in at most `most` lines of `columns`, broken between words where that goes; an ellipsis where it goes on.
+fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut pieces = text.split(' ').flat_map(|word| cut(word, columns));
+    let mut whole = true;
+    for piece in &mut pieces {
+        let Some(last) = lines.last_mut() else { break };
+        let joint = usize::from(!last.is_empty());
+        if last.width() + joint + piece.width() <= columns {
+            if joint == 1 {
+                last.push(' ');
+            }
+            last.push_str(piece);
+        } else if lines.len() < most {
+            lines.push(piece.to_owned());
+        } else {
+            whole = false;
+            break;
+        }
+    }
+    if let (false, Some(last)) = (whole, lines.last_mut()) {
+        while last.width() + 1 > columns {
+            last.pop();
+        }
+        last.truncate(last.trim_end().len());
+        last.push('…');
+    }
+    lines
+}
+
+/// A word in pieces that each fit into `columns`.
+fn cut(word: &str, columns: usize) -> Vec<&str> {
+    let (mut out, mut from, mut used) = (Vec::new(), 0, 0);
+    for (at, c) in word.char_indices() {
+        let wide = c.width().unwrap_or(0);
+        if used + wide > columns && at > from {
+            out.push(&word[from..at]);
+            (from, used) = (at, 0);
+        }
+        used += wide;
+    }
+    out.push(&word[from..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_broken_between_and_cut_where_they_do_not_fit() {
+        assert_eq!(wrapped("one two three", 7, 3), ["one two", "three"]);
+        assert_eq!(wrapped("one two three four", 7, 2), ["one two", "three…"]);
+        assert_eq!(
+            wrapped("incomprehensible", 6, 9),
+            ["incomp", "rehens", "ible"]
+        );
+        assert_eq!(wrapped("水を保つ緑の屋根", 8, 2), ["水を保つ", "緑の屋根"]);
+        assert_eq!(wrapped("", 8, 2), [""]);
+        assert_eq!(wrapped("水", 1, 1), ["…"], "never without end");
+        for columns in 1..12 {
+            for it in wrapped("an odd 水水水 text, withverylongwords in it", columns, 4) {
+                assert!(it.width() <= columns.max(2), "{it} in {columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_of_a_column_stand_below_each_other_in_its_middle() {
+        let text = ["a", "two lines of words that do not fit into one", "c"];
+        let mut nodes = column(text.iter().map(|it| node(POINT, "open", it, 2)).collect());
+        let own = bottom(&nodes);
+        centre(&mut nodes, own + 100);
+        assert_eq!(nodes[0].y, 51);
+        assert!(nodes.windows(2).all(|it| it[0].y + it[0].high < it[1].y));
+        let ask = node(QUESTION, "ask", "what?", 6);
+        assert_eq!(
+            ask.to(&nodes[0]),
+            format!("M169 17C198 17 198 {m} 227 {m}", m = nodes[0].middle())
+        );
+    }
+}

@@ -1,0 +1,314 @@
+//! A run on the whole screen: what is drawn, what keys mean, and that a real terminal is given back.
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ibid::record::Envelope;
+use ibid::surfaces::cli::console::Paint;
+use ibid::surfaces::cli::live::{Board, Key, Wish};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::cli::{ASKED, Desk};
+use crate::events::samples::run_id;
+use crate::progress::{same_as_file, underway};
+
+const LEAVING: &str = "the run stops here and is kept";
+
+fn board(events: &[Envelope]) -> Board {
+    let mut board = Board::new(run_id(), Paint(false), LEAVING);
+    events.iter().for_each(|it| board.apply(it));
+    board
+}
+
+fn drawn(board: &mut Board, wide: usize, high: usize) -> Vec<String> {
+    let now = "2026-11-21T20:20:25Z".parse().unwrap();
+    let lines = board.lines(wide, high, now);
+    assert_eq!(lines.len(), high);
+    for it in &lines {
+        assert!(it.width() <= wide, "{} columns of {wide}: {it}", it.width());
+    }
+    lines.iter().map(|it| it.trim_end().to_owned()).collect()
+}
+
+fn typed(board: &mut Board, text: &str) -> Option<Wish> {
+    text.chars()
+        .filter_map(|it| board.key(Key::Char(it)))
+        .last()
+}
+
+#[test]
+fn the_screen_is_as_recorded() {
+    let mut now = String::new();
+    for (wide, high) in [(80, 24), (120, 40)] {
+        let lines = drawn(&mut board(&underway("cohorts")), wide, high).join("\n");
+        now += &format!("--- {wide} by {high}\n{lines}\n");
+    }
+    same_as_file("live.txt", &now);
+}
+
+#[test]
+fn no_size_of_the_screen_is_too_small_and_no_word_too_long() {
+    let long = "長い言葉 ".repeat(80);
+    for words in ["cohorts", long.as_str(), ""] {
+        let mut board = board(&underway(words));
+        for wide in [1, 2, 7, 9, 20, 39, 80, 111, 112, 200] {
+            for high in [1, 2, 3, 5, 8, 13, 24, 60] {
+                drawn(&mut board, wide, high);
+            }
+        }
+        board.key(Key::Char('s'));
+        typed(&mut board, &"長".repeat(300));
+        drawn(&mut board, 20, 5);
+    }
+    drawn(&mut Board::new(run_id(), Paint(false), LEAVING), 80, 24);
+}
+
+#[test]
+fn strangers_words_draw_nothing_but_words() {
+    let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\n\u{9b}31m\u{202e}x";
+    let mut board = board(&underway(evil));
+    board.say(evil);
+    let shown = drawn(&mut board, 120, 40).join("\n");
+    assert!(
+        shown.contains("]0;owned"),
+        "the words themselves are shown: {shown}"
+    );
+    let odd = shown
+        .chars()
+        .find(|it| it.is_control() && *it != '\n' || *it == '\u{202e}');
+    assert_eq!(odd, None, "{shown}");
+}
+
+#[test]
+fn keys_say_what_is_wished() {
+    let mut it = board(&underway("cohorts"));
+    assert_eq!(it.key(Key::Char('f')), Some(Wish::Finish));
+    assert_eq!(it.key(Key::Char('q')), Some(Wish::Leave));
+    assert_eq!(it.key(Key::Char('x')), None);
+    // A cancel is asked twice.
+    assert_eq!(it.key(Key::Char('c')), None);
+    assert!(drawn(&mut it, 80, 24)[23].contains("without a report?"));
+    assert_eq!(it.key(Key::Char('n')), None);
+    assert_eq!(typed(&mut it, "cy"), Some(Wish::Cancel));
+    // Letters are letters while one types.
+    assert_eq!(typed(&mut it, "sWhat of fquick costs?"), None);
+    assert!(drawn(&mut it, 80, 24)[23].contains("What of fquick costs?"));
+    it.key(Key::Back);
+    assert_eq!(
+        it.key(Key::Enter),
+        Some(Wish::Steer("What of fquick costs".to_owned()))
+    );
+    typed(&mut it, "s  ");
+    assert_eq!(it.key(Key::Enter), None, "nothing is no wish");
+    typed(&mut it, "sx");
+    assert_eq!(it.key(Key::Escape), None);
+    assert_eq!(it.key(Key::Char('q')), Some(Wish::Leave));
+    typed(&mut it, "sx");
+    assert_eq!(it.key(Key::Interrupt), Some(Wish::Interrupt));
+    assert_eq!(
+        it.key(Key::Char('f')),
+        Some(Wish::Finish),
+        "and nothing is being typed any more"
+    );
+}
+
+/// A program in a terminal of its own, and what is on its screen.
+struct Pty {
+    child: std::process::Child,
+    heard: std::sync::mpsc::Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    all: Vec<u8>,
+}
+
+impl Pty {
+    fn start(desk: &Desk, rows: u16, columns: u16, args: &str, more: &[(&str, &str)]) -> Pty {
+        let program = env!("CARGO_BIN_EXE_ibid");
+        let line = format!("stty rows {rows} cols {columns}; exec '{program}' {args}");
+        let mut command = Command::new("script");
+        let mut child = command
+            .args(["-qefc", &line, "/dev/null"])
+            .current_dir(desk.path(""))
+            .env_clear()
+            .env("HOME", desk.path("home"))
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(more.iter().copied())
+            .env("TERM", "xterm-256color")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let (tell, heard) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(n @ 1..) = out.read(&mut piece) {
+                if tell.send(piece[..n].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let size = |n: u16| std::num::NonZero::new(n).unwrap();
+        Pty {
+            child,
+            heard,
+            screen: vt100::Parser::new(size(rows), size(columns), 0),
+            all: Vec::new(),
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// Waits until the screen shows so.
+    fn until(&mut self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
+        let until = Instant::now() + Duration::from_secs(60);
+        while !holds(self.screen.screen()) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.heard.recv_timeout(left) {
+                Ok(bytes) => {
+                    self.screen.process(&bytes);
+                    self.all.extend_from_slice(&bytes);
+                }
+                Err(_) => panic!(
+                    "{what} never held: {}\n{}",
+                    self.shown(),
+                    String::from_utf8_lossy(&self.all)
+                ),
+            }
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        let mut to = self.child.stdin.as_ref().unwrap();
+        to.write_all(keys.as_bytes()).unwrap();
+        to.flush().unwrap();
+    }
+
+    /// The exit code, and all that was written after the screen was given back.
+    fn end(mut self) -> (i32, String) {
+        let code = loop {
+            while let Ok(bytes) = self.heard.try_recv() {
+                self.screen.process(&bytes);
+                self.all.extend_from_slice(&bytes);
+            }
+            if let Some(it) = self.child.try_wait().unwrap() {
+                break it.code().unwrap_or(-1);
+            }
+            if let Ok(bytes) = self.heard.recv_timeout(Duration::from_millis(50)) {
+                self.screen.process(&bytes);
+                self.all.extend_from_slice(&bytes);
+            }
+        };
+        while let Ok(bytes) = self.heard.recv_timeout(Duration::from_secs(5)) {
+            self.screen.process(&bytes);
+            self.all.extend_from_slice(&bytes);
+        }
+        assert!(
+            !self.screen.screen().alternate_screen(),
+            "the screen is given back"
+        );
+        assert!(!self.screen.screen().hide_cursor(), "with its cursor");
+        let all = String::from_utf8_lossy(&self.all).into_owned();
+        let after = all.rsplit("\u{1b}[?1049l").next().unwrap().to_owned();
+        (code, after)
+    }
+}
+
+fn waiting(desk: &Desk) -> String {
+    format!("run '{ASKED}' --folder '{}' --live", desk.docs())
+}
+
+#[test]
+fn a_run_fills_the_screen_and_leaves_its_report_below() {
+    for (rows, columns) in [(24, 80), (40, 120)] {
+        let desk = Desk::new();
+        let mut it = Pty::start(&desk, rows, columns, &waiting(&desk), &[]);
+        it.until("the screen is taken", vt100::Screen::alternate_screen);
+        let (code, after) = it.end();
+        assert_eq!(code, 0, "{after}");
+        assert!(after.contains("quotes verified"), "{after}");
+    }
+}
+
+#[test]
+fn without_a_terminal_live_is_plain_lines() {
+    let desk = Desk::new();
+    let it = desk.ibid(&["run", ASKED, "--folder", &desk.docs(), "--live"]);
+    assert_eq!(it.code, 0, "{}", it.err);
+    assert!(it.err.contains("] plan: "), "{}", it.err);
+    assert!(!it.err.contains('\u{1b}') && !it.out.contains('\u{1b}'));
+}
+
+/// The program, held at a named point until the pipe that is given is closed.
+fn held(desk: &Desk, point: &str) -> (Pty, std::fs::File) {
+    let pipe = desk.path("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let named = pipe.to_string_lossy().into_owned();
+    let more = [
+        ("IBID_HOLD_AT", point),
+        ("IBID_HOLD_PIPE", named.as_str()),
+        ("TOKIO_WORKER_THREADS", "4"),
+    ];
+    let it = Pty::start(desk, 24, 80, &waiting(desk), &more);
+    // Opening to write waits for the program, which opens to read where it is held.
+    (
+        it,
+        std::fs::File::options().write(true).open(&pipe).unwrap(),
+    )
+}
+
+fn shows(text: &'static str) -> impl Fn(&vt100::Screen) -> bool {
+    move |it| it.contents().contains(text)
+}
+
+#[test]
+fn keys_steer_ask_twice_and_leave_a_run_that_is_kept() {
+    let desk = Desk::new();
+    let (mut it, gate) = held(&desk, "page.before_commit");
+    it.until("the keys are told", shows("f finish"));
+    it.type_in("s");
+    it.until("words are asked for", shows("Look into, too"));
+    it.type_in("What does it cost?\r");
+    it.until("they are taken", shows("It will be looked into, too."));
+    it.type_in("c");
+    it.until("it is asked twice", shows("without a report?"));
+    it.type_in("n");
+    it.until("it goes on", shows("q leave"));
+    it.type_in("q");
+    let (code, after) = it.end();
+    drop(gate);
+    assert_eq!(code, 130, "{after}");
+    assert!(after.contains("go on with: ibid resume r_"), "{after}");
+    let list = desk.ibid(&["ls"]).out;
+    assert!(list.contains("interrupted"), "{list}");
+}
+
+#[test]
+fn a_kill_gives_the_screen_back() {
+    let desk = Desk::new();
+    let (mut it, gate) = held(&desk, "page.before_commit");
+    it.until("it is drawn", shows("What happened"));
+    let children = format!("/proc/{0}/task/{0}/children", it.child.id());
+    let program = std::fs::read_to_string(children).unwrap();
+    let terminate = || {
+        let done = Command::new("kill")
+            .args(["-TERM", program.trim()])
+            .status();
+        assert!(done.unwrap().success());
+    };
+    terminate();
+    it.until("the first finishes", shows("Finishing with what there is"));
+    terminate();
+    let (code, after) = it.end();
+    drop(gate);
+    assert_eq!(code, 130, "{after}");
+    assert!(after.contains("stopped; go on with"), "{after}");
+}

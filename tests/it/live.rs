@@ -3,13 +3,13 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ibid::record::Envelope;
+use ibid::record::{Envelope, Event, Phase};
 use ibid::surfaces::cli::console::Paint;
 use ibid::surfaces::cli::live::{Board, Key, Wish};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{ASKED, Desk};
-use crate::events::samples::run_id;
+use crate::events::samples::{enveloped, run_id};
 use crate::progress::{same_as_file, underway};
 
 const LEAVING: &str = "the run stops here and is kept";
@@ -51,7 +51,7 @@ fn no_size_of_the_screen_is_too_small_and_no_word_too_long() {
     let long = "長い言葉 ".repeat(80);
     for words in ["cohorts", long.as_str(), ""] {
         let mut board = board(&underway(words));
-        for wide in [1, 2, 7, 9, 20, 39, 80, 111, 112, 200] {
+        for wide in [1, 2, 7, 9, 12, 13, 16, 18, 20, 39, 80, 111, 112, 200] {
             for high in [1, 2, 3, 5, 8, 13, 24, 60] {
                 drawn(&mut board, wide, high);
             }
@@ -77,6 +77,36 @@ fn strangers_words_draw_nothing_but_words() {
         .chars()
         .find(|it| it.is_control() && *it != '\n' || *it == '\u{202e}');
     assert_eq!(odd, None, "{shown}");
+}
+
+#[test]
+fn the_last_sentence_of_the_draft_has_a_line_where_there_is_room() {
+    let evil = "Roofs \u{1b}[2Jhold\r\nhalf of the rain. \u{202e}";
+    let mut events = underway("cohorts");
+    for (text, begins) in [("An old one.", true), (evil, false)] {
+        let told = Event::DraftDelta {
+            text: text.to_owned(),
+            section: Some("Water".to_owned()),
+            begins,
+        };
+        let seq = events.len() as u64 + 1;
+        events.push(enveloped(seq, told, Phase::Write, None));
+    }
+    let mut it = board(&events);
+    let shown = drawn(&mut it, 80, 24);
+    let line = shown.iter().find(|it| it.starts_with("Draft"));
+    assert_eq!(
+        line.map(String::as_str),
+        Some("Draft, not checked: Roofs [2Jhold half of the rain.")
+    );
+    assert!(shown[23].starts_with("f finish"));
+    for high in [1, 5, 19] {
+        let low = drawn(&mut it, 80, high);
+        assert!(!low.iter().any(|it| it.starts_with("Draft")), "{high}");
+    }
+    for wide in [1, 9, 20, 21, 200] {
+        drawn(&mut it, wide, 24);
+    }
 }
 
 #[test]

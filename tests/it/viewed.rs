@@ -6,6 +6,7 @@ use crate::served::{Answer, Served};
 
 mod browser;
 mod chrome;
+mod draft;
 mod files;
 mod forms;
 mod hostile;

@@ -3,6 +3,7 @@ use askama::Template;
 use jiff::Timestamp;
 
 use super::Shell;
+use super::draft::Draft;
 use super::feed::{self, Group, Told};
 use super::words::{between, clip, cost, money, phase, state, thousands, took};
 use crate::domain::{Coverage, CoverageRow, StopReason};
@@ -161,6 +162,8 @@ pub struct State {
     pub questions: Vec<Question>,
     /// Who is at work, where there are several.
     pub agents: Vec<Agent>,
+    /// What is told of the draft while it is written and checked; nothing once the run has ended.
+    pub draft: Option<Draft>,
     /// What happened, latest first.
     pub feed: Vec<Group>,
     /// Where earlier events are.
@@ -207,6 +210,10 @@ impl State {
             rounds,
             questions: rows.iter().map(|it| question(it, rounds)).collect(),
             agents: agents(events, &begun),
+            draft: match run.status.ended() || before.is_some() {
+                true => None,
+                false => Draft::of(events),
+            },
             earlier: (first > 0)
                 .then(|| events.get(first))
                 .flatten()

@@ -4,6 +4,7 @@
 //! anybody: the routes in `http/viewer` bring what is shown.
 pub mod afterwards;
 pub mod ask;
+pub mod draft;
 pub mod feed;
 pub mod found;
 pub mod live;

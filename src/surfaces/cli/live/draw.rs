@@ -29,6 +29,12 @@ const SIDE_BY_SIDE: usize = 112;
 /// Lines that the table of what is covered has at least and at most, with its frame.
 const TABLE: (usize, usize) = (5, 12);
 
+/// Lines from where on there is one for the draft.
+const DRAFT: usize = 20;
+
+/// Columns of the state of a question: a mark and the longest of the words.
+const STATE: usize = 13;
+
 /// Researchers that are shown.
 const AGENTS: usize = 4;
 
@@ -97,6 +103,9 @@ pub(super) fn whole(
     let mut out = vec![title(state, wide, paint)];
     out.extend(meters(&state.meters, wide, paint));
     out.push(phases(state, wide, paint));
+    if high >= DRAFT {
+        out.extend(state.draft.iter().map(|it| draft(&it.last, wide, paint)));
+    }
     let top = out.len();
     let beside = wide >= SIDE_BY_SIDE && !state.agents.is_empty();
     let agents = state.agents.len().min(AGENTS);
@@ -205,6 +214,13 @@ fn phases(state: &State, wide: usize, paint: Paint) -> Line {
     line
 }
 
+/// The last sentence of the draft.
+fn draft(last: &str, wide: usize, paint: Paint) -> Line {
+    let head = clip("Draft, not checked: ", wide);
+    let words = clip(last, wide - head.width());
+    Line::of(&[(DIM, &head), ("", &words)], paint)
+}
+
 /// Lines in a frame with a title; none where there is no room for anything in it.
 fn framed(
     title: &str,
@@ -252,8 +268,9 @@ fn covered(state: &State, wide: usize, high: usize, paint: Paint) -> Vec<Line> {
         // The question keeps half of the room: of rounds the oldest go first, and on a narrow screen all else.
         let rounds = all.min(wide.saturating_sub(20) / 2 / 4);
         let figures = wide >= 40;
-        let fixed = rounds * 4 + if figures { 9 } else { 0 } + 13;
+        let fixed = rounds * 4 + if figures { 9 } else { 0 } + STATE + 2;
         let text = wide.saturating_sub(fixed);
+        let columns = STATE.min(wide.saturating_sub(2));
         let mut head = pad("Question", text);
         for nth in all - rounds..all {
             head += &format!("{:>4}", format!("R{}", nth + 1));
@@ -269,7 +286,7 @@ fn covered(state: &State, wide: usize, high: usize, paint: Paint) -> Vec<Line> {
             false => state.questions.len(),
         };
         let rows = state.questions.iter().take(shown);
-        lines.extend(rows.map(|it| row(it, text, all - rounds, figures, paint)));
+        lines.extend(rows.map(|it| row(it, (text, columns), all - rounds, figures, paint)));
         if shown < state.questions.len() {
             let more = format!("… and {} more", state.questions.len() - shown);
             lines.push(Line::of(&[(DIM, &clip(&more, wide))], paint));
@@ -279,7 +296,13 @@ fn covered(state: &State, wide: usize, high: usize, paint: Paint) -> Vec<Line> {
     framed("What is covered", inside, wide, high, paint)
 }
 
-fn row(it: &Question, text: usize, first: usize, figures: bool, paint: Paint) -> Line {
+fn row(
+    it: &Question,
+    (text, columns): (usize, usize),
+    first: usize,
+    figures: bool,
+    paint: Paint,
+) -> Line {
     let mut line = Line::default();
     line.add("", &pad(&format!("{} {}", it.id, it.text), text), paint);
     for cell in it.cells.iter().skip(first) {
@@ -298,7 +321,7 @@ fn row(it: &Question, text: usize, first: usize, figures: bool, paint: Paint) ->
     line.add("", "  ", paint);
     line.add(
         class(it.class),
-        &clip(&format!("{mark} {}", it.word), 11),
+        &clip(&format!("{mark} {}", it.word), columns),
         paint,
     );
     line

@@ -2,8 +2,11 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use ibid::surfaces::export::html::Drawing;
+
 use super::look;
 use crate::cli::{ASKED, Desk};
+use crate::export::report_of;
 use crate::served::Served;
 
 #[test]
@@ -101,4 +104,36 @@ async fn the_served_file_is_the_written_one_and_may_do_as_little() {
     assert!(!policy.contains("script-src"), "no script of it runs");
     let written = desk.ibid(&["export", &id, "-f", "html"]);
     assert_eq!(written.out, it.body);
+}
+
+#[test]
+fn a_work_that_no_section_cites_has_a_line_in_the_drawing_too() {
+    let (mut report, _) = report_of("Plain words about roofs.");
+    let before = Drawing::of(&report).unwrap();
+    let boxed = |it: &Drawing| {
+        let of_it = |it: &&ibid::surfaces::export::html::Node| {
+            it.lines.concat().starts_with("In the short answer")
+        };
+        it.nodes.iter().filter(of_it).count()
+    };
+    assert_eq!(boxed(&before), 0, "the section cites both works");
+    assert!(!before.says.contains("elsewhere"));
+    // The short answer, a finding and a disagreement still cite the first work.
+    report.sections[0].paragraphs[0].truncate(1);
+    let drawing = Drawing::of(&report).unwrap();
+    assert_eq!(boxed(&drawing), 1);
+    assert!(drawing.says.contains("1 source cited only elsewhere"));
+    // One box more, the line to it, and the line from it instead of the section's.
+    assert_eq!(drawing.nodes.len(), before.nodes.len() + 1);
+    assert_eq!(drawing.ways.len(), before.ways.len() + 1);
+    let work = drawing
+        .nodes
+        .iter()
+        .find(|it| it.lines[0].starts_with("[1]"))
+        .unwrap();
+    let end = format!(" {} {}", work.x, work.y + work.high / 2);
+    assert_eq!(
+        drawing.ways.iter().filter(|it| it.ends_with(&end)).count(),
+        1
+    );
 }

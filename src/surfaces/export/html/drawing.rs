@@ -3,12 +3,15 @@
 //! It is made of the record alone, as three columns, and says nothing that the words beside it do not say.
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::domain::{Coverage, Report};
+use crate::domain::{Claim, Coverage, CoverageRow, ItemId, Report};
 use crate::surfaces::export::escape::line;
 
 /// Points and works drawn at most; more would be a thicket.
 const POINTS: usize = 8;
 const WORKS: usize = 12;
+
+/// What stands for the works that none of the points' sections cites.
+const ELSEWHERE: &str = "In the short answer, key findings or elsewhere";
 
 /// Where the columns begin and how wide their boxes are.
 const QUESTION: (u32, u32) = (0, 170);
@@ -88,15 +91,18 @@ impl Drawing {
         if points.len() < 2 || shown == 0 || it.unlisted {
             return None;
         }
-        let mut middle = column(
-            points
-                .iter()
-                .map(|row| {
-                    let text = format!("{} {}", mark(row.state), line(&row.text));
-                    node(POINT, class(row.state), &text, 2)
-                })
-                .collect(),
-        );
+        let elsewhere = elsewhere(it, points, shown);
+        let mut asked: Vec<Node> = points
+            .iter()
+            .map(|row| {
+                let text = format!("{} {}", mark(row.state), line(&row.text));
+                node(POINT, class(row.state), &text, 2)
+            })
+            .collect();
+        if !elsewhere.is_empty() {
+            asked.push(node(POINT, "work", ELSEWHERE, 2));
+        }
+        let mut middle = column(asked);
         let mut works: Vec<Node> = it
             .sources
             .iter()
@@ -122,18 +128,12 @@ impl Drawing {
         centre(&mut right, high);
         let mut ways: Vec<String> = middle.iter().map(|point| ask.to(point)).collect();
         for (row, point) in points.iter().zip(&middle) {
-            let mut cited: Vec<usize> = it
-                .sections
-                .iter()
-                .filter(|section| section.item == row.id)
-                .flat_map(|section| section.paragraphs.iter().flatten())
-                .flat_map(|claim| claim.citations())
-                .map(|it| it.n as usize)
-                .filter(|n| (1..=shown).contains(n))
-                .collect();
-            cited.sort_unstable();
-            cited.dedup();
+            let cited = works_of(of_sections(it, |item| item == row.id), shown);
             let ends = cited.iter().filter_map(|n| right.get(n - 1));
+            ways.extend(ends.map(|work| point.to(work)));
+        }
+        if let Some(point) = middle.get(points.len()) {
+            let ends = elsewhere.iter().filter_map(|n| right.get(n - 1));
             ways.extend(ends.map(|work| point.to(work)));
         }
         let nodes: Vec<Node> = std::iter::once(ask).chain(middle).chain(right).collect();
@@ -142,12 +142,48 @@ impl Drawing {
             nodes,
             ways,
             says: format!(
-                "Drawn: the question, {} points of a complete answer, and the {} that they rest on. The sections and the list of sources say the same.",
+                "Drawn: the question, {} points of a complete answer, and which of {} each rests on. {}The sections and the list of sources say the same.",
                 points.len(),
                 super::counted(shown as u64, "source"),
+                match elsewhere.len() as u64 {
+                    0 => String::new(),
+                    n => format!(
+                        "{} cited only elsewhere in the report. ",
+                        super::counted(n, "source")
+                    ),
+                },
             ),
         })
     }
+}
+
+/// The works, of the first `shown`, that these claims cite, each once, in order.
+fn works_of<'r>(claims: impl Iterator<Item = &'r Claim>, shown: usize) -> Vec<usize> {
+    let mut cited: Vec<usize> = claims
+        .flat_map(Claim::citations)
+        .map(|it| it.n as usize)
+        .filter(|n| (1..=shown).contains(n))
+        .collect();
+    cited.sort_unstable();
+    cited.dedup();
+    cited
+}
+
+/// The claims of the sections about the items that are `wanted`.
+fn of_sections(it: &Report, wanted: impl Fn(ItemId) -> bool) -> impl Iterator<Item = &Claim> {
+    let sections = it.sections.iter().filter(move |it| wanted(it.item));
+    sections.flat_map(|it| it.paragraphs.iter().flatten())
+}
+
+/// The works that no section about one of `points` cites, but the short answer, a finding or whatever else.
+fn elsewhere(it: &Report, points: &[CoverageRow], shown: usize) -> Vec<usize> {
+    let drawn = works_of(
+        of_sections(it, |item| points.iter().any(|row| row.id == item)),
+        shown,
+    );
+    let mut all = works_of(it.claims(), shown);
+    all.retain(|n| !drawn.contains(n));
+    all
 }
 
 fn class(it: Coverage) -> &'static str {

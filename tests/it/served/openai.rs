@@ -168,8 +168,9 @@ async fn a_chat_completion_has_the_fields_that_clients_of_three_apis_read() {
         it["search_results"].as_array().unwrap().len()
     );
     assert!(it["usage"]["num_search_queries"].as_u64().unwrap() > 0);
-    // A run that ends without a report is no fault of the server, after which clients would ask, and pay, again.
-    let nobody = json!({"model": "ibid", "messages": [{"role": "user", "content": "Who won the chess olympiad in Elista?"}]});
+    // A run that cannot begin is no fault of the server after which clients would ask, and pay, again.
+    let mut nobody = asked.clone();
+    nobody["search_provider"] = "kagi".into();
     let it = served.post("/v1/chat/completions", &nobody).await;
     assert_eq!(it.status, 422, "{}", it.body);
     assert_eq!(it.json()["error"]["code"], "run_failed");

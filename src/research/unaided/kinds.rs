@@ -77,7 +77,7 @@ fn asks_date(start: &str) -> bool {
         ["what", "is" | "was" | "are" | "were", ..]
     );
     let date = |it: &&str| matches!(*it, "date" | "dates" | "year");
-    let at = words.iter().take(6).position(|it| date(&it));
+    let at = words.iter().take(6).position(date);
     let of = |at: usize| {
         words
             .get(at + 1)

@@ -35,8 +35,8 @@ impl Spark {
                 .ok()
                 .map(Timestamp::as_millisecond)
         };
-        let own = events.iter().filter(|it| !it.event.is_afterword());
-        let (first, last) = (at(events.first()?)?, at(own.last()?)?);
+        let mut own = events.iter().filter(|it| !it.event.is_afterword());
+        let (first, last) = (at(events.first()?)?, at(own.next_back()?)?);
         let whole = (last - first).max(1);
         let mut steps = [0_usize; Spark::STEPS];
         let mut count = 0_usize;

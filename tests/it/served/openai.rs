@@ -168,6 +168,12 @@ async fn a_chat_completion_has_the_fields_that_clients_of_three_apis_read() {
         it["search_results"].as_array().unwrap().len()
     );
     assert!(it["usage"]["num_search_queries"].as_u64().unwrap() > 0);
+    // A run that cannot begin is no fault of the server after which clients would ask, and pay, again.
+    let mut nobody = asked.clone();
+    nobody["search_provider"] = "kagi".into();
+    let it = served.post("/v1/chat/completions", &nobody).await;
+    assert_eq!(it.status, 422, "{}", it.body);
+    assert_eq!(it.json()["error"]["code"], "run_failed");
     let mut streaming = asked;
     streaming["stream"] = true.into();
     streaming["stream_options"] = json!({"include_usage": true});

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event as Message;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
@@ -21,6 +21,7 @@ use super::cites::{self, source};
 use super::stream::{pieces, ulid};
 use super::{FOREVER, asked, seconds};
 use crate::domain::{Report, SourceKind};
+use crate::error::Kind;
 use crate::record::{Envelope, Event, Run, RunStatus};
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::cited::cited;
@@ -78,7 +79,11 @@ pub(in crate::surfaces::http) async fn create(
     match cites::text(&run) {
         Some(text) => Ok(Json(completion(&run, &kept, &text)).into_response()),
         None => Err(Fault::new(
-            axum::http::StatusCode::BAD_GATEWAY,
+            // OpenAI's clients ask again after 409 and 5xx: that would be another run, for another price.
+            match run.failure {
+                Some(Kind::Transient) => StatusCode::SERVICE_UNAVAILABLE,
+                _ => StatusCode::UNPROCESSABLE_ENTITY,
+            },
             "run_failed",
             run.error
                 .unwrap_or_else(|| "the run ended without a report".to_owned()),

@@ -36,12 +36,12 @@ pub struct Deadlines {
 }
 
 impl Default for Deadlines {
-    /// 10 s to connect; 5 minutes to the first byte, because reasoning may come before it; 2 minutes of silence; 20
+    /// 10 s to connect; 10 minutes to the first byte: reasoning may come before it, or others at a server of one's own; 2 minutes of silence; 20
     /// minutes in all.
     fn default() -> Deadlines {
         Deadlines {
             connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(300),
+            first_byte: Duration::from_secs(600),
             silence: Duration::from_secs(120),
             whole: Duration::from_secs(1200),
         }

@@ -1,4 +1,5 @@
 //! Connections: so many at once, each with a bound on how slowly it may send and take.
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -23,6 +24,36 @@ const HEADERS: usize = 100;
 
 /// How long answers that were begun may take once the server stops.
 const LEAVE: Duration = Duration::from_secs(5);
+
+/// Connections that may wait to be taken; the system may have a lower bound of its own. Those that find no room ask again a
+/// second later, which is late for being told that there is too much to do.
+const WAITING: u32 = 4_096;
+
+/// Listens at the first of `addresses` that can be had.
+///
+/// # Errors
+/// What the last one failed with.
+pub(super) fn at(addresses: &[SocketAddr]) -> std::io::Result<TcpListener> {
+    let mut fault = std::io::Error::other("no address");
+    for addr in addresses {
+        let opened = || {
+            let socket = match addr {
+                SocketAddr::V4(_) => TcpSocket::new_v4(),
+                SocketAddr::V6(_) => TcpSocket::new_v6(),
+            }?;
+            // What is left of a server that has just ended is no hindrance.
+            #[cfg(unix)]
+            socket.set_reuseaddr(true)?;
+            socket.bind(*addr)?;
+            socket.listen(WAITING)
+        };
+        match opened() {
+            Ok(it) => return Ok(it),
+            Err(it) => fault = it,
+        }
+    }
+    Err(fault)
+}
 
 /// Answers on `listener` until `until` is done, with at most `most` connections open.
 pub(super) async fn answer(

@@ -147,7 +147,7 @@ impl Listening {
                 serve.token_env
             )));
         }
-        let listener = TcpListener::bind(&wanted[..]).await.map_err(|it| {
+        let listener = listen::at(&wanted).map_err(|it| {
             Error::new(Kind::Setup, format!("listening on {}", serve.addr))
                 .because(it)
                 .hint("stop what listens there, or name another with --addr")

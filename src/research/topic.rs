@@ -91,14 +91,27 @@ fn telling(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The question as intake takes it: on the same topic read whole, with what was said before and nothing asked back.
+/// The question as intake takes it: on the same topic read whole, with what was said before and nothing asked back; alike
+/// where a dialogue came with it whose last question it goes on with (row E1).
 pub(crate) fn in_thread(question: &Question, topic: Topic) -> Result<Question> {
     let mut own = question.clone();
+    let words = prompts::phrases()?;
+    if question.follows.is_none() && goes_on(&question.text, &spaced(&question.text), &words.thread)
+    {
+        let mut said = question
+            .dialogue
+            .iter()
+            .rev()
+            .filter_map(|it| it.user.as_deref());
+        if let Some(earlier) = said.find(|it| it.trim_end().ends_with('?')) {
+            own.text = whole(&question.text, earlier, words);
+        }
+    }
     if let (Topic::Same, Some(follows)) = (topic, &question.follows) {
         own.clarify = false;
         let mut turns = follows.turns.clone();
         if let Some(earlier) = turns.iter().rev().find_map(|it| it.user.clone()) {
-            own.text = whole(&question.text, &earlier, prompts::phrases()?);
+            own.text = whole(&question.text, &earlier, words);
         }
         turns.append(&mut own.dialogue);
         own.dialogue = turns;
@@ -130,17 +143,17 @@ fn whole(text: &str, earlier: &str, words: &Phrases) -> String {
         || words.question.auxiliaries.contains(&first.text)
         || first.text == "whose";
     if asks {
-        return format!("{}?", capital(&named(rest, &earlier, &words.thread)));
+        return format!("{}?", capital(&named(rest, &earlier, words)));
     }
     if telling(rest).len() >= WHOLE || words.question.asking.contains(&first.text) {
-        return named(&text, &earlier, &words.thread);
+        return named(&text, &earlier, words);
     }
     if words.thread.prepositions.contains(&first.text) {
         return format!("{bare} {rest}?");
     }
     // "Expand on maintenance" asks for a side of the subject, not for the earlier question once more.
-    match subjects(&earlier).first().filter(|_| side) {
-        Some(subject) => match named(rest, &earlier, &words.thread) {
+    match spoken_of(&earlier, words).filter(|_| side) {
+        Some(subject) => match named(rest, &earlier, words) {
             told if told != rest => format!("{}?", capital(&told)),
             told => format!("{} of {subject}?", capital(&told)),
         },
@@ -167,9 +180,28 @@ fn without_lead<'a>(text: &'a str, words: &ThreadWords) -> (&'a str, bool) {
     }
 }
 
-/// `text` with the earlier question's first subject in the place of the first word that stands for it.
-fn named(text: &str, earlier: &str, words: &ThreadWords) -> String {
-    let Some(subject) = subjects(earlier).into_iter().next() else {
+/// What a question speaks of: "How much annual rainfall does a green roof retain?" of the roof, behind its auxiliary, and not
+/// of the rainfall; else what weighs most in it.
+fn spoken_of(question: &str, words: &Phrases) -> Option<String> {
+    let all = subjects(question);
+    let place = |it: &String| question.find(it.as_str());
+    let first = all.first()?;
+    let auxiliary = tokens(question)
+        .into_iter()
+        .find(|it| words.question.auxiliaries.contains(&it.text));
+    let Some(at) = auxiliary
+        .map(|it| it.span.start)
+        .filter(|at| place(first) < Some(*at))
+    else {
+        return Some(first.clone());
+    };
+    let behind = all.iter().filter(|it| place(it) > Some(at));
+    behind.min_by_key(|it| place(it)).or(Some(first)).cloned()
+}
+
+/// `text` with what the earlier question speaks of in the place of the first word that stands for it.
+fn named(text: &str, earlier: &str, words: &Phrases) -> String {
+    let Some(subject) = spoken_of(earlier, words) else {
         return text.to_owned();
     };
     if text.to_lowercase().contains(&subject.to_lowercase()) {
@@ -177,7 +209,7 @@ fn named(text: &str, earlier: &str, words: &ThreadWords) -> String {
     }
     match tokens(text)
         .iter()
-        .find(|it| words.standing_for.contains(&it.text))
+        .find(|it| words.thread.standing_for.contains(&it.text))
     {
         Some(it) => format!(
             "{}{subject}{}",
@@ -224,6 +256,16 @@ mod tests {
         assert_eq!(read("And how heavy is it?"), "How heavy is green roof?");
         let own = "How heavy is a green roof when it is wet?";
         assert_eq!(read(own), own);
+        let rain = "How much annual rainfall does a green roof retain?";
+        let heavy = whole(
+            "And how much does it weigh when wet?",
+            rain,
+            prompts::phrases().unwrap(),
+        );
+        assert_eq!(heavy, "How much does green roof weigh when wet?");
+        let cost = "What is a membrane made of?";
+        let cost = whole("How much does it cost?", cost, prompts::phrases().unwrap());
+        assert_eq!(cost, "How much does membrane cost?");
         let order = "Compare extensive and intensive planting";
         assert_eq!(read(order), order);
     }

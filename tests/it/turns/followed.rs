@@ -388,3 +388,24 @@ async fn a_model_hears_the_thread_and_asks_back_only_where_the_topic_is_another(
     let (_, asked) = asked_back("Who won the World Cup?").await;
     assert!(asked);
 }
+
+#[test]
+fn a_dialogue_that_came_along_is_read_as_a_thread_is() {
+    let turn = |user: &str| ibid::domain::Turn {
+        system: None,
+        user: Some(user.to_owned()),
+        assistant: Some("Some.".to_owned()),
+    };
+    let asked = |text: &str| {
+        let mut it = question(text);
+        it.dialogue = vec![turn(ASKED), turn("Thank you.")];
+        ibid::research::plan(&it).unwrap().0.question
+    };
+    let winter = "How much rain does a green roof retain in winter?";
+    assert_eq!(asked("And in winter?"), winter);
+    assert_eq!(
+        asked("How much does it cost?"),
+        "How much does green roof cost?"
+    );
+    assert_eq!(asked("What is cork?"), "What is cork?");
+}

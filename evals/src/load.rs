@@ -16,12 +16,12 @@ use crate::Outcome;
 /// What can go wrong, between tasks.
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-const HELP: &str = "usage: evals load ADDR RUNS [--pid PID] [--store ibid.db|postgres://…] [--questions FILE] [--overload]
+const HELP: &str = "usage: evals load ADDR RUNS [--pid PID] [--store ibid.db|postgres://…] [--questions FILE] [--overload [--per-second N]]
   ADDR        host:port of `ibid serve`, without a token
   --pid       the server's process, whose largest memory is told
   --store     its store, to learn when each event was committed (PostgreSQL with track_commit_timestamp = on)
   --questions one question a line; a fixed one without
-  --overload  only asks, and tells how long refusals took";
+  --overload  only asks, and tells how long refusals took: all at once, or so many a second, each on a connection of its own";
 
 /// How often a SQLite file is looked at for what was committed.
 const LOOK: Duration = Duration::from_millis(5);
@@ -61,10 +61,14 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             .collect(),
         None => vec!["How much rain does a green roof retain?".to_owned()],
     };
+    let per_second: Option<f64> = named("--per-second").map(|it| it.parse()).transpose()?;
+    if per_second.is_some_and(|it| !it.is_normal() || it < 0.0) {
+        return Err("--per-second is a number above 0".into());
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     let done = runtime.block_on(async {
         match args.iter().any(|it| it == "--overload") {
-            true => overload(addr, runs, &questions).await,
+            true => overload(addr, runs, &questions, per_second).await,
             false => load(addr, runs, &questions, named("--store"), named("--pid")).await,
         }
     });
@@ -299,9 +303,20 @@ async fn answer(addr: &str, head: &str) -> Result<(u16, Value), Fault> {
     Ok((status, serde_json::from_str(body).unwrap_or_default()))
 }
 
-async fn overload(addr: &str, asks: usize, questions: &[String]) -> Result<(), Fault> {
+async fn overload(
+    addr: &str,
+    asks: usize,
+    questions: &[String],
+    per_second: Option<f64>,
+) -> Result<(), Fault> {
     let mut work = JoinSet::new();
+    let start = Instant::now();
     for nth in 0..asks {
+        if let Some(rate) = per_second {
+            // By the clock and not by the last answer: who asks does not wait for those before.
+            let due = start + Duration::from_secs_f64(nth as f64 / rate);
+            tokio::time::sleep_until(due.into()).await;
+        }
         let (addr, asked) = (addr.to_owned(), questions[nth % questions.len()].clone());
         work.spawn(async move {
             let began = Instant::now();

@@ -56,6 +56,8 @@ pub(super) struct Mine {
     pub(super) app: Arc<App>,
     pub(super) id: RunId,
     pub(super) row: RunRow,
+    /// The caller's name in the audit log.
+    who: String,
 }
 
 impl FromRequestParts<Arc<Server>> for Mine {
@@ -88,6 +90,7 @@ impl Mine {
             server: Arc::clone(server),
             id: row.run_id.clone(),
             row,
+            who: caller.name.clone(),
         })
     }
 
@@ -117,6 +120,22 @@ impl Mine {
                 "the run has not ended; wait for its end, or cancel it",
             )),
         }
+    }
+
+    /// Deletes the run, which must have ended.
+    pub(super) async fn remove(&self) -> Answer<()> {
+        self.ended()?;
+        self.app.remove(&self.id).await?;
+        self.note("run.delete").await
+    }
+
+    /// Writes down in the audit log that the caller did this to a run of somebody with an account.
+    pub(super) async fn note(&self, act: &str) -> Answer<()> {
+        if self.row.owner.is_some() {
+            let app = &self.server.desk.app;
+            app.audit(&self.who, act, self.id.as_str(), "done").await?;
+        }
+        Ok(())
     }
 
     /// Leaves an order for the run, which must not have ended.

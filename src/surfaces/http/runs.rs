@@ -412,8 +412,7 @@ pub(super) async fn show(mine: Mine, Params(shape): Params<Shape>) -> Answer<Res
 
 /// `DELETE /v1/runs/{id}`: of an ended run.
 pub(super) async fn remove(mine: Mine) -> Answer<Json<Value>> {
-    mine.ended()?;
-    mine.app.remove(&mine.id).await?;
+    mine.remove().await?;
     Ok(Json(
         json!({"id": mine.id, "object": "run.deleted", "deleted": true}),
     ))

@@ -30,7 +30,7 @@ pub(super) async fn made(mine: &Mine, days: u32, private: bool) -> Answer<(Strin
         return Err(bad("days", &most));
     }
     let it = mine.app.share(&mine.id, days, private).await?;
-    noted(mine, "run.share").await?;
+    mine.note("run.share").await?;
     Ok(it)
 }
 
@@ -38,18 +38,8 @@ pub(super) async fn made(mine: &Mine, days: u32, private: bool) -> Answer<(Strin
 pub(super) async fn taken_back(mine: &Mine) -> Answer<usize> {
     mine.ended()?;
     let count = mine.app.unshare(&mine.id).await?;
-    noted(mine, "run.unshare").await?;
+    mine.note("run.unshare").await?;
     Ok(count)
-}
-
-/// Who shares what stands in the audit log, without the link.
-async fn noted(mine: &Mine, act: &str) -> Answer<()> {
-    let app = &mine.server.desk.app;
-    if let Some(owner) = &mine.row.owner {
-        app.audit(&owner.user, act, mine.id.as_str(), "done")
-            .await?;
-    }
-    Ok(())
 }
 
 /// The links of a run that last.

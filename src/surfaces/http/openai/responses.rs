@@ -139,8 +139,7 @@ pub(in crate::surfaces::http) async fn steer(
 
 /// `DELETE /v1/responses/{id}`.
 pub(in crate::surfaces::http) async fn remove(mine: Mine) -> Answer<Json<Value>> {
-    mine.ended()?;
-    mine.app.remove(&mine.id).await?;
+    mine.remove().await?;
     let id = mine.id.as_str().trim_start_matches("r_");
     Ok(Json(
         json!({"id": format!("resp_{id}"), "object": "response", "deleted": true}),

@@ -126,7 +126,7 @@ pub(super) async fn delete(
         it.ended()?;
     }
     for it in &chosen {
-        it.app.remove(&it.id).await?;
+        it.remove().await?;
     }
     Ok(to("/"))
 }

@@ -238,7 +238,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("serve.addr", Kind::Text, "127.0.0.1:7700", &["IBID_ADDR"],
         "Address and port that `ibid serve` listens on; any but loopback needs a token"),
     setting("serve.hosts", Kind::Words, "", &[],
-        "Names by which the server is reached, as `ibid.example.org`; its own address and, on loopback, localhost are always served"),
+        "Names by which the server is reached, as `ibid.example.org`, at any port unless one is given; its own address and, on loopback, localhost are always served"),
     setting("serve.token_env", Kind::Text, "IBID_TOKEN", &[],
         "Variable that holds the operator's token; whoever sends it sees the runs of all"),
     setting("serve.webhook_secret_env", Kind::Text, "IBID_WEBHOOK_SECRET", &[],

@@ -122,7 +122,8 @@ impl CoverageRow {
             Coverage::Partial => 0.5,
             Coverage::Open => 0.0,
         });
-        points.sum::<f32>() / rows.len().max(1) as f32
+        // An empty sum of floats is -0.0, which people would see.
+        points.fold(0.0, |sum, it| sum + it) / rows.len().max(1) as f32
     }
 }
 
@@ -263,5 +264,16 @@ impl Gate {
             gate: wanted,
             lowered: wanted != self,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_rows_yet_is_complete_to_nothing_and_not_to_less() {
+        let none = CoverageRow::completeness(&[]);
+        assert_eq!((none, none.is_sign_negative()), (0.0, false));
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::authority::authority;
 use super::gathered::Gathered;
 use super::unaided::choose::{TELLING_TITLE, same_work, voice};
+use super::unaided::editions::is_newer_edition;
 use super::unaided::lexicon::jaccard;
 use crate::domain::words::{content_stems, numbers, tokens};
 use crate::domain::{Conflict, Evidence, Side, Source, SourceId, SourceKind, Trust};
@@ -23,8 +24,6 @@ const HALF_LIFE: f32 = 5.0;
 const UNDATED: f32 = 0.25;
 /// Likeness from which two sentences say the same.
 const SAME: f32 = 0.5;
-/// Likeness of two titles, but for their numbers, from which they are editions of one work.
-const EDITION: f32 = 0.7;
 
 /// Gives each of `sources` its trust, as seen on the day `asked_on` (`YYYY-MM-DD`).
 pub(crate) fn tell(
@@ -282,28 +281,6 @@ fn disagreeing(sources: &[Source], conflicts: &[Conflict]) -> BTreeMap<SourceId,
     found
 }
 
-/// Whether `newer` is a later edition of `older`: one voice, titles alike but for their numbers, and a
-/// later date.
-fn is_newer_edition(newer: &Source, older: &Source) -> bool {
-    let words = |it: &Source, digits: bool| -> BTreeSet<String> {
-        let has_digits = |word: &String| word.chars().all(|c| c.is_ascii_digit());
-        let stems = content_stems(&it.title).into_iter();
-        stems.filter(|word| has_digits(word) == digits).collect()
-    };
-    let (one, other) = (words(newer, false), words(older, false));
-    let numbered = [newer, older].map(|it| words(it, true));
-    let shared = one.intersection(&other).count() as f32;
-    let alike = shared / one.union(&other).count().max(1) as f32;
-    newer.key() != older.key()
-        && voice(newer) == voice(older)
-        && one.len() >= TELLING_TITLE
-        && alike >= EDITION
-        && numbered.iter().all(|it| !it.is_empty())
-        && numbered[0] != numbered[1]
-        && newer.date > older.date
-        && older.date.is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,34 +370,5 @@ mod tests {
             &first,
             &at(4, "two.example", "Another text of a site")
         ));
-    }
-
-    #[test]
-    fn a_later_edition_replaces_an_earlier_one_and_nothing_else() {
-        let of = |nth, title: &str, date| {
-            let url = format!("https://roofs.example/{nth}");
-            source(nth, SourceKind::Web, &url, title, Some(date))
-        };
-        let old = of(
-            1,
-            "Guideline for Planted Flat Roofs, edition 2011",
-            "2011-06-01",
-        );
-        let new = of(
-            2,
-            "Guideline for Planted Flat Roofs, edition 2023",
-            "2023-11-15",
-        );
-        let other = of(
-            3,
-            "Plants that survive three dry summers, 2023",
-            "2023-12-01",
-        );
-        let again = of(4, "Guideline for Planted Flat Roofs", "2024-01-01");
-        assert!(is_newer_edition(&new, &old));
-        for it in [&old, &other, &again] {
-            assert!(!is_newer_edition(it, &new));
-        }
-        assert!(!is_newer_edition(&other, &old) && !is_newer_edition(&again, &old));
     }
 }

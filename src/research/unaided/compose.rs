@@ -11,6 +11,7 @@ use crate::research::prompts::{self, fill};
 use super::answer::{self, Leaning, Ranked};
 use super::choose::{Point, mmr, points, voices};
 use super::conflicts;
+use super::editions;
 use super::lexicon::jaccard;
 use super::plan::{sentence_case, topic};
 use super::score::{FLOOR, Scale};
@@ -99,13 +100,25 @@ pub(crate) fn compose(
     let clear = lean.as_ref().and_then(Leaning::clear);
     let mut page = Sheet::new(notes, question.method.final_report_max_length);
 
-    let answer = answer::line(scale, notes, &ranked, lean.as_ref())?;
-    let core: Vec<Ranked<'_>> = ranked
+    // What a later edition replaces is one side where sources disagree, and leads nowhere else.
+    let replaced = editions::replaced(&notes.sources, &question.text);
+    let stands = |it: &&Ranked<'_>| {
+        let mut of = it.point.evidence.iter();
+        of.any(|at| !replaced.contains(&notes.evidence[*at].source))
+    };
+    let current: Vec<Ranked<'_>> = ranked.iter().filter(stands).copied().collect();
+    let leading = if current.is_empty() {
+        &ranked
+    } else {
+        &current
+    };
+    let answer = answer::line(scale, notes, leading, lean.as_ref())?;
+    let core: Vec<Ranked<'_>> = leading
         .iter()
         .filter(|it| speaks_to_core(notes, it.point))
         .copied()
         .collect();
-    let base = if core.is_empty() { &ranked } else { &core };
+    let base = if core.is_empty() { leading } else { &core };
     let short = answer::short(base, clear, notes);
     let short_lines: Vec<Line> = short.iter().map(|it| page.say(it)).collect();
     let mut conflicts = conflicts::find(brief, notes, &all, scale.lexicon())?;
@@ -125,7 +138,7 @@ pub(crate) fn compose(
     let mut findings = Vec::new();
     let mut sections = Vec::new();
     if question.mode == Mode::Report {
-        for point in pick_findings(notes, brief.kind, &ranked, &page) {
+        for point in pick_findings(notes, brief.kind, leading, &page) {
             let line = page.say(point);
             findings.push((
                 line,

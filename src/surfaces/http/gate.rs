@@ -32,20 +32,15 @@ pub(super) fn hashed(token: &str) -> [u8; 32] {
 }
 
 impl Gate {
-    /// The hosts by which a server at `addr` is reached, and those that the operator names.
+    /// The hosts by which a server at `addr` is reached, and those that the operator names: without a port, at whichever port a
+    /// container or a proxy shows them.
     pub(super) fn hosts(addr: SocketAddr, named: &[String]) -> Vec<String> {
         let port = addr.port();
         let mut hosts = vec![addr.to_string()];
         if addr.ip().is_loopback() {
             hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|it| format!("{it}:{port}")));
         }
-        for it in named {
-            let it = it.to_ascii_lowercase();
-            if !it.rsplit(']').next().unwrap_or_default().contains(':') {
-                hosts.push(format!("{it}:{port}"));
-            }
-            hosts.push(it);
-        }
+        hosts.extend(named.iter().map(|it| it.to_ascii_lowercase()));
         hosts
     }
 
@@ -67,7 +62,8 @@ impl Gate {
         }
         let host = uri.authority().map(|it| it.as_str()).or(named);
         let host = host.map(str::to_ascii_lowercase).ok_or_else(wrong)?;
-        match self.hosts.contains(&host) {
+        let served = |it: &str| self.hosts.iter().any(|known| known == it);
+        match served(&host) || served(portless(&host)) {
             true => Ok(host),
             false => Err(wrong()),
         }
@@ -98,6 +94,14 @@ impl Gate {
             true => Ok(()),
             false => Err(foreign()),
         }
+    }
+}
+
+/// A host without its port.
+fn portless(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) => name,
+        _ => host,
     }
 }
 
@@ -288,6 +292,8 @@ mod tests {
             "[::1]:7700",
             "IBID.example",
             "ibid.example:7700",
+            // A container or a proxy may show it at another port.
+            "ibid.example:8443",
         ] {
             assert!(
                 gate().host(&with(header::HOST, host), &uri).is_ok(),
@@ -300,6 +306,8 @@ mod tests {
             "localhost:80",
             "127.0.0.1.evil.test:7700",
             "localhost:7700.evil.test",
+            "ibid.example.evil.test",
+            "ibid.example:7700:7700",
             "",
         ] {
             assert!(

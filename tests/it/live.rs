@@ -152,8 +152,12 @@ struct Pty {
 
 impl Pty {
     fn start(desk: &Desk, rows: u16, columns: u16, args: &str, more: &[(&str, &str)]) -> Pty {
-        let program = env!("CARGO_BIN_EXE_ibid");
-        let line = format!("stty rows {rows} cols {columns}; exec '{program}' {args}");
+        let line = format!("exec '{}' {args}", env!("CARGO_BIN_EXE_ibid"));
+        Pty::shell(desk, rows, columns, &line, more)
+    }
+
+    fn shell(desk: &Desk, rows: u16, columns: u16, line: &str, more: &[(&str, &str)]) -> Pty {
+        let line = format!("stty rows {rows} cols {columns}; {line}");
         let mut command = Command::new("script");
         let mut child = command
             .args(["-qefc", &line, "/dev/null"])
@@ -319,6 +323,32 @@ fn keys_steer_ask_twice_and_leave_a_run_that_is_kept() {
     assert!(after.contains("go on with: ibid resume r_"), "{after}");
     let list = desk.ibid(&["ls"]).out;
     assert!(list.contains("interrupted"), "{list}");
+}
+
+#[test]
+fn a_panic_gives_the_screen_back_and_is_read_below() {
+    let desk = Desk::new();
+    let line = format!(
+        "'{}' {}; code=$?; stty -a; exit $code",
+        env!("CARGO_BIN_EXE_ibid"),
+        waiting(&desk)
+    );
+    let more = [("IBID_PANIC_AT", "call.before_intent")];
+    let mut it = Pty::shell(&desk, 50, 120, &line, &more);
+    it.until("the screen is taken", vt100::Screen::alternate_screen);
+    it.until("the terminal tells how it is", |it| {
+        !it.alternate_screen() && it.contents().contains("icanon")
+    });
+    let shown = it.shown();
+    let (code, _) = it.end();
+    assert_eq!(code, 1, "{shown}");
+    assert!(shown.contains("IBID_PANIC_AT says so"), "{shown}");
+    // What is typed next is seen and comes in lines, as before.
+    for word in ["-icanon", "-echo ", "-isig", "-opost"] {
+        assert!(!shown.contains(word), "{word}: {shown}");
+    }
+    let list = desk.ibid(&["ls"]).out;
+    assert!(list.contains("failed"), "{list}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) fn worth_asking(text: &str, streamed: bool) -> Result<String> {
     let trimmed = text.trim();
     if !trimmed.chars().any(char::is_alphanumeric) {
         return Err(Error::new(Kind::Usage, "question is empty")
-            .hint("write what you want to find out, in quotes"));
+            .hint("write what you want to find out"));
     }
     if trimmed.len() > most {
         let long = if streamed {

@@ -88,6 +88,14 @@ pub fn money(usd: f64) -> String {
     }
 }
 
+/// `call` for one, `calls` for none or many.
+pub fn noun(n: u64, one: &str) -> String {
+    match n {
+        1 => one.to_owned(),
+        _ => format!("{one}s"),
+    }
+}
+
 /// A number with its thousands apart: `12,345`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

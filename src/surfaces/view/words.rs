@@ -88,6 +88,18 @@ pub fn money(usd: f64) -> String {
     }
 }
 
+/// Words of an error as a sentence.
+pub fn sentence(words: &str) -> String {
+    let mut chars = words.chars();
+    let mut out = chars.next().map_or_else(String::new, |it| {
+        it.to_uppercase().collect::<String>() + chars.as_str()
+    });
+    if !out.ends_with(['.', '!', '?', '…']) {
+        out.push('.');
+    }
+    out
+}
+
 /// `call` for one, `calls` for none or many.
 pub fn noun(n: u64, one: &str) -> String {
     match n {

@@ -255,7 +255,8 @@ fn bones(block: &str) -> Vec<String> {
         };
         let label = label.strip_suffix("\"]").unwrap();
         let mut rest = label;
-        while let Some(at) = rest.find(|it: char| !matches!(it, ' ' | ',') && !it.is_alphanumeric()) {
+        while let Some(at) = rest.find(|it: char| !matches!(it, ' ' | ',') && !it.is_alphanumeric())
+        {
             let number = rest[at..]
                 .strip_prefix('#')
                 .and_then(|it| it.split_once(';'));

@@ -34,7 +34,7 @@ mod webhook;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
@@ -62,6 +62,7 @@ pub use replay::{Fork, Replayed};
 pub use running::Running;
 pub use turns::Planned;
 
+use judging::Tallies;
 use keeping::Kept;
 use sitting::Sitting;
 
@@ -74,6 +75,7 @@ pub struct App {
     kept: Arc<OnceCell<Kept>>,
     at_once: Arc<Semaphore>,
     telemetry: Arc<OnceLock<Option<Arc<Telemetry>>>>,
+    tallies: Arc<Mutex<Tallies>>,
     owner: Option<Owner>,
 }
 
@@ -100,6 +102,7 @@ impl App {
             parts,
             kept: Arc::default(),
             telemetry: Arc::default(),
+            tallies: Arc::default(),
             owner: None,
         }
     }
@@ -114,6 +117,7 @@ impl App {
             kept: Arc::clone(&self.kept),
             at_once: Arc::clone(&self.at_once),
             telemetry: Arc::clone(&self.telemetry),
+            tallies: Arc::clone(&self.tallies),
             owner: Some(owner.clone()),
         }
     }

@@ -1,6 +1,6 @@
 //! Looking back at runs that have ended: judging, rating, and what all of them come to.
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
 
@@ -12,6 +12,12 @@ use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run};
 use crate::research::judge;
 use crate::seams::{Hold, LanguageModel, Mind, Store};
+
+/// What runs that have ended come to, each with the number of the last event it was made of.
+pub(super) type Tallies = BTreeMap<RunId, (u64, Tally)>;
+
+/// How many of them are kept at most; half a kilobyte each.
+const TALLIES: usize = 20_000;
 
 impl App {
     /// Judges an ended run with the judge of the settings, where there is one, and keeps what it says as an event of the
@@ -101,14 +107,44 @@ impl App {
         self.add(run, &store, &past, event, lock).await
     }
 
-    /// What all runs kept come to.
+    /// What all runs kept come to. The events of a run that has ended are read once as long as this program runs, and again
+    /// where something was added to them.
     pub async fn tally(&self) -> Result<Tally> {
+        let rows = self.runs().await?;
         let mut tally = Tally::default();
-        for row in self.runs().await? {
-            let events = self.events(&row.run_id, 0).await?;
-            tally.add(&Run::of(row.run_id, &events), &events);
+        for row in &rows {
+            let ended = row.status.ended();
+            if let Some((_, it)) = self
+                .tallied()
+                .get(&row.run_id)
+                .filter(|it| ended && it.0 == row.seq)
+            {
+                tally.add(it);
+                continue;
+            }
+            let events = match self.events(&row.run_id, 0).await {
+                Ok(it) => it,
+                // Deleted meanwhile.
+                Err(fault) if fault.kind() == Kind::NotFound => continue,
+                Err(fault) => return Err(fault),
+            };
+            let run = Run::of(row.run_id.clone(), &events);
+            let it = Tally::of(&run, &events);
+            tally.add(&it);
+            let mut known = self.tallied();
+            if run.status.ended() && known.len() < TALLIES {
+                known.insert(run.id, (run.seq, it));
+            }
+        }
+        if self.owner.is_none() {
+            let there: BTreeSet<&RunId> = rows.iter().map(|it| &it.run_id).collect();
+            self.tallied().retain(|it, _| there.contains(it));
         }
         Ok(tally)
+    }
+
+    fn tallied(&self) -> MutexGuard<'_, Tallies> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An ended run, held so that nobody else adds to its story meanwhile.

@@ -194,7 +194,10 @@ fn of_listing(found: &Found, listing: &Listing) -> Outcome {
         Listing::Nowhere(path) => return nowhere(target, path),
     };
     if is_among(target, names) {
-        return Outcome::Good(format!("listed among {} models", names.len()));
+        return Outcome::Good(match names.len() {
+            1 => "the one model listed".to_owned(),
+            n => format!("listed among {n} models"),
+        });
     }
     let near = near(&target.model, names);
     let fault = Error::new(

@@ -164,6 +164,7 @@ const OTHER_VARIABLES: &[&str] = &[
     "IBID_NO_PROMPT",
     "IBID_CRASH_AT",
     "IBID_HOLD_AT",
+    "IBID_PANIC_AT",
     "IBID_HOLD_PIPE",
     "IBID_ACCEPT",
     "IBID_MODEL_BASE_URL",

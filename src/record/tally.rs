@@ -82,45 +82,112 @@ pub struct Target {
 }
 
 impl Tally {
-    /// Takes in a run and its events.
-    pub fn add(&mut self, run: &Run, events: &[Envelope]) {
-        self.runs += 1;
-        *self.statuses.entry(word(run.status)).or_default() += 1;
+    /// What one run comes to, from its events.
+    pub fn of(run: &Run, events: &[Envelope]) -> Tally {
+        let mut it = Tally {
+            runs: 1,
+            ..Tally::default()
+        };
+        it.statuses.insert(word(run.status), 1);
         if let Some(rating) = &run.rating {
-            count(&mut self.rated_up, rating.vote == Vote::Up);
+            count(&mut it.rated_up, rating.vote == Vote::Up);
         }
-        if let Some(it) = &run.judgement {
-            self.judged += 1;
-            let scores = [it.answer.score, it.process.score, it.composite];
-            for (sum, score) in self.scores.iter_mut().zip(scores) {
-                *sum += score;
-            }
-            self.judging_usd += it.usage.usd.unwrap_or(0.0);
+        if let Some(judged) = &run.judgement {
+            it.judged = 1;
+            it.scores = [judged.answer.score, judged.process.score, judged.composite];
+            it.judging_usd = judged.usage.usd.unwrap_or(0.0);
         }
-        self.links(events);
+        it.links(events);
         if let Some(question) = &run.question {
             let asked = question.text.trim().to_lowercase();
-            let row = self.asked.entry(asked).or_default();
-            *row = (row.0 + 1, row.1 || run.report.is_some());
+            it.asked.insert(asked, (1, run.report.is_some()));
         }
         let Some(report) = &run.report else {
-            return;
+            return it;
         };
-        self.reports += 1;
-        self.usefulness(run, report);
+        it.reports = 1;
+        it.usefulness(run, report);
         let checks = report.checks;
-        add(&mut self.quotes, checks.quotes);
-        self.facts.held += checks.claims.held;
-        self.facts.total += checks.claims.total + checks.removed;
+        it.quotes = checks.quotes;
+        it.facts = Counted {
+            held: checks.claims.held,
+            total: checks.claims.total + checks.removed,
+        };
         let usage = report.usage;
-        self.calls += usage.calls();
-        self.model_calls += usage.model_calls;
-        let tokens = usage.tokens_in + usage.tokens_out;
+        it.calls = usage.calls();
+        it.model_calls = usage.model_calls;
+        it.tokens = usage.tokens_in + usage.tokens_out;
+        it.usd = usage.usd.unwrap_or(0.0);
+        it.unpriced = u32::from(usage.model_calls > 0 && usage.usd.is_none());
+        it.seconds.extend(seconds(run));
+        it.spent
+            .extend((usage.model_calls > 0).then_some(it.tokens));
+        it
+    }
+
+    /// Takes in what other runs come to.
+    pub fn add(&mut self, other: &Tally) {
+        // Whatever is counted one day must be taken in here, too.
+        let Tally {
+            runs,
+            statuses,
+            rated_up,
+            judged,
+            scores,
+            quotes,
+            facts,
+            links,
+            complete,
+            diverse,
+            coded,
+            worded,
+            asked,
+            sources,
+            calls,
+            reports,
+            model_calls,
+            tokens,
+            usd,
+            unpriced,
+            judging_usd,
+            seconds,
+            spent,
+        } = other;
+        self.runs += runs;
+        for (status, n) in statuses {
+            *self.statuses.entry(status.clone()).or_default() += n;
+        }
+        self.judged += judged;
+        for (sum, score) in self.scores.iter_mut().zip(scores) {
+            *sum += score;
+        }
+        for (sum, it) in [
+            (&mut self.rated_up, rated_up),
+            (&mut self.quotes, quotes),
+            (&mut self.facts, facts),
+            (&mut self.links, links),
+            (&mut self.complete, complete),
+            (&mut self.diverse, diverse),
+            (&mut self.coded, coded),
+            (&mut self.worded, worded),
+        ] {
+            sum.held += it.held;
+            sum.total += it.total;
+        }
+        for (question, (times, answered)) in asked {
+            let row = self.asked.entry(question.clone()).or_default();
+            *row = (row.0 + times, row.1 || *answered);
+        }
+        self.sources.extend(sources);
+        self.calls += calls;
+        self.reports += reports;
+        self.model_calls += model_calls;
         self.tokens += tokens;
-        self.usd += usage.usd.unwrap_or(0.0);
-        self.unpriced += u32::from(usage.model_calls > 0 && usage.usd.is_none());
-        self.seconds.extend(seconds(run));
-        self.spent.extend((usage.model_calls > 0).then_some(tokens));
+        self.usd += usd;
+        self.unpriced += unpriced;
+        self.judging_usd += judging_usd;
+        self.seconds.extend(seconds);
+        self.spent.extend(spent);
     }
 
     /// The addresses of the web that a run asked for, each once, and whether they answered.
@@ -294,11 +361,6 @@ impl Tally {
 fn count(it: &mut Counted, held: bool) {
     it.held += u32::from(held);
     it.total += 1;
-}
-
-fn add(sum: &mut Counted, it: Counted) {
-    sum.held += it.held;
-    sum.total += it.total;
 }
 
 fn share(it: Counted) -> Option<f64> {

@@ -48,20 +48,26 @@ impl Target {
     }
 }
 
-/// Dies here, without any clean-up, if `IBID_CRASH_AT` says so; waits here, if `IBID_HOLD_AT` does.
+/// Dies here, without any clean-up, if `IBID_CRASH_AT` says so; waits here, if `IBID_HOLD_AT` does; panics, if `IBID_PANIC_AT` does.
 ///
-/// `IBID_CRASH_AT=call.after_intent:3` aborts the process the third time that point is passed.
+/// `IBID_CRASH_AT=call.after_intent:3` aborts the process the third time that point is passed, `IBID_PANIC_AT` panics there.
 /// `IBID_HOLD_AT` names a point in the same way; there the pipe `IBID_HOLD_PIPE` is read to its end, so
 /// that who opens it to write knows that the point is reached, and who closes it lets the process go
-/// on: a test can send a signal at a moment of its choice. Both are always compiled, so that the
-/// tests work on the program that is shipped; unset, they cost two loads.
+/// on: a test can send a signal at a moment of its choice. All are always compiled, so that the
+/// tests work on the program that is shipped; unset, they cost three loads.
 pub fn crash_point(name: &'static str) {
     static CRASH: OnceLock<Option<Target>> = OnceLock::new();
     static HOLD: OnceLock<Option<Target>> = OnceLock::new();
+    static PANIC: OnceLock<Option<Target>> = OnceLock::new();
     let crash = CRASH.get_or_init(|| Target::named_by("IBID_CRASH_AT"));
     if crash.as_ref().is_some_and(|it| it.is_now(name)) {
         std::process::abort();
     }
+    let panic = PANIC.get_or_init(|| Target::named_by("IBID_PANIC_AT"));
+    assert!(
+        !panic.as_ref().is_some_and(|it| it.is_now(name)),
+        "IBID_PANIC_AT says so"
+    );
     let hold = HOLD.get_or_init(|| Target::named_by("IBID_HOLD_AT"));
     if hold.as_ref().is_some_and(|it| it.is_now(name))
         && let Some(pipe) = std::env::var_os("IBID_HOLD_PIPE")

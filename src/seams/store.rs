@@ -37,6 +37,9 @@ pub struct RunRow {
     /// Whose it is, where the program serves more than one person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
+    /// The number of its last event: what is made of its events is as they are as long as this is the same.
+    #[serde(skip)]
+    pub seq: u64,
 }
 
 /// A call to the outside: asked, and perhaps answered.

@@ -34,8 +34,9 @@ pub(crate) fn worth_asking(text: &str, streamed: bool) -> Result<String> {
     let most = Question::MAX_BYTES;
     let trimmed = text.trim();
     if !trimmed.chars().any(char::is_alphanumeric) {
-        return Err(Error::new(Kind::Usage, "question is empty")
-            .hint("write what you want to find out, in quotes"));
+        return Err(
+            Error::new(Kind::Usage, "question is empty").hint("write what you want to find out")
+        );
     }
     if trimmed.len() > most {
         let long = if streamed {

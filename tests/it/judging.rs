@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ibid::app::{App, Parts, Recording};
-use ibid::domain::{Budget, Judgement, ModelRole, RunId};
+use ibid::domain::{Budget, Judgement, ModelRole, Rating, RunId, Vote};
 use ibid::record::{Event, RunStatus};
 use ibid::seams::{LanguageModel, Mind, Models};
 use ibid::{Error, Kind};
@@ -74,6 +74,35 @@ fn a_run_is_judged_by_what_its_record_says_and_stays_what_it_was() {
             .out
             .contains(&format!("judged {composite:.2}"))
     );
+}
+
+#[tokio::test]
+async fn what_is_kept_of_ended_runs_says_what_their_events_say() {
+    let desk = Desk::new();
+    let first: RunId = asked(&desk).parse().unwrap();
+    let second: RunId = asked(&desk).parse().unwrap();
+    let place = desk.path("home/.local/share/ibid");
+    let open = async || App::open(settings(&place)).await.unwrap();
+    let fresh = async || open().await.tally().await.unwrap();
+    let app = open().await;
+    let before = app.tally().await.unwrap();
+    assert_eq!((before.runs, before.reports), (2, 2));
+    assert_eq!(app.tally().await.unwrap(), before, "asked again");
+    // Whoever adds to a run, this process or another one, it is read again.
+    let other = open().await;
+    let rating = Rating {
+        vote: Vote::Up,
+        note: None,
+    };
+    other.rate(&first, rating).await.unwrap();
+    other.judge(&second, &Budget::default()).await.unwrap();
+    let rated = app.tally().await.unwrap();
+    assert_eq!((rated.rated_up.held, rated.judged), (1, 1));
+    assert_eq!(rated, fresh().await);
+    other.remove(&first).await.unwrap();
+    let left = app.tally().await.unwrap();
+    assert_eq!((left.runs, left.rated_up.total), (1, 0));
+    assert_eq!(left, fresh().await);
 }
 
 #[test]

@@ -152,8 +152,12 @@ struct Pty {
 
 impl Pty {
     fn start(desk: &Desk, rows: u16, columns: u16, args: &str, more: &[(&str, &str)]) -> Pty {
-        let program = env!("CARGO_BIN_EXE_ibid");
-        let line = format!("stty rows {rows} cols {columns}; exec '{program}' {args}");
+        let line = format!("exec '{}' {args}", env!("CARGO_BIN_EXE_ibid"));
+        Pty::shell(desk, rows, columns, &line, more)
+    }
+
+    fn shell(desk: &Desk, rows: u16, columns: u16, line: &str, more: &[(&str, &str)]) -> Pty {
+        let line = format!("stty rows {rows} cols {columns}; {line}");
         let mut command = Command::new("script");
         let mut child = command
             .args(["-qefc", &line, "/dev/null"])
@@ -218,6 +222,14 @@ impl Pty {
 
     /// The exit code, and all that was written after the screen was given back.
     fn end(mut self) -> (i32, String) {
+        let code = self.ended();
+        let all = String::from_utf8_lossy(&self.all).into_owned();
+        let after = all.rsplit("\u{1b}[?1049l").next().unwrap().to_owned();
+        (code, after)
+    }
+
+    /// The exit code, once all is written.
+    fn ended(&mut self) -> i32 {
         let code = loop {
             while let Ok(bytes) = self.heard.try_recv() {
                 self.screen.process(&bytes);
@@ -240,9 +252,7 @@ impl Pty {
             "the screen is given back"
         );
         assert!(!self.screen.screen().hide_cursor(), "with its cursor");
-        let all = String::from_utf8_lossy(&self.all).into_owned();
-        let after = all.rsplit("\u{1b}[?1049l").next().unwrap().to_owned();
-        (code, after)
+        code
     }
 }
 
@@ -273,6 +283,10 @@ fn without_a_terminal_live_is_plain_lines() {
 
 /// The program, held at a named point until the pipe that is given is closed.
 fn held(desk: &Desk, point: &str) -> (Pty, std::fs::File) {
+    held_with(desk, point, &[])
+}
+
+fn held_with(desk: &Desk, point: &str, with: &[(&str, &str)]) -> (Pty, std::fs::File) {
     let pipe = desk.path("pipe");
     assert!(
         Command::new("mkfifo")
@@ -282,11 +296,12 @@ fn held(desk: &Desk, point: &str) -> (Pty, std::fs::File) {
             .success()
     );
     let named = pipe.to_string_lossy().into_owned();
-    let more = [
+    let mut more = vec![
         ("IBID_HOLD_AT", point),
         ("IBID_HOLD_PIPE", named.as_str()),
         ("TOKIO_WORKER_THREADS", "4"),
     ];
+    more.extend(with);
     let it = Pty::start(desk, 24, 80, &waiting(desk), &more);
     // Opening to write waits for the program, which opens to read where it is held.
     (
@@ -319,6 +334,45 @@ fn keys_steer_ask_twice_and_leave_a_run_that_is_kept() {
     assert!(after.contains("go on with: ibid resume r_"), "{after}");
     let list = desk.ibid(&["ls"]).out;
     assert!(list.contains("interrupted"), "{list}");
+}
+
+#[test]
+fn a_panic_gives_the_screen_back_and_is_read_below() {
+    let desk = Desk::new();
+    let line = format!(
+        "'{}' {}; code=$?; stty -a; exit $code",
+        env!("CARGO_BIN_EXE_ibid"),
+        waiting(&desk)
+    );
+    let more = [("IBID_PANIC_AT", "call.before_intent")];
+    let mut it = Pty::shell(&desk, 50, 120, &line, &more);
+    it.until("the screen is taken", vt100::Screen::alternate_screen);
+    it.until("the terminal tells how it is", |it| {
+        !it.alternate_screen() && it.contents().contains("icanon")
+    });
+    let shown = it.shown();
+    let (code, _) = it.end();
+    assert_eq!(code, 1, "{shown}");
+    assert!(shown.contains("IBID_PANIC_AT says so"), "{shown}");
+    // What is typed next is seen and comes in lines, as before.
+    for word in ["-icanon", "-echo ", "-isig", "-opost"] {
+        assert!(!shown.contains(word), "{word}: {shown}");
+    }
+    let list = desk.ibid(&["ls"]).out;
+    assert!(list.contains("failed"), "{list}");
+}
+
+#[test]
+fn after_a_panic_that_the_run_outlives_the_screen_is_taken_again() {
+    let desk = Desk::new();
+    let panics = ("IBID_PANIC_AT", "call.before_intent");
+    let (mut it, gate) = held_with(&desk, "completed.before_commit", &[panics]);
+    it.until("it is drawn again", shows("research panicked"));
+    assert!(it.screen.screen().alternate_screen(), "{}", it.shown());
+    drop(gate);
+    assert_eq!(it.ended(), 1, "{}", it.shown());
+    let shown = it.shown();
+    assert!(shown.contains("IBID_PANIC_AT says so"), "{shown}");
 }
 
 #[test]

@@ -144,6 +144,12 @@ async fn a_row_of_each_run_folded_from_its_events(store: &dyn Store) {
     assert_eq!(rows[1].question, "why?");
     assert_eq!(rows[1].started_at, "2026-11-21T20:17:01.120Z");
     assert_eq!(rows[1].updated_at, "2026-11-21T20:17:02.120Z");
+    // The number of the last event, by which who keeps what is made of them knows that it is still so.
+    for row in &rows {
+        let events = store.events(&row.run_id, 0).await.unwrap();
+        assert_eq!(row.seq, events.last().unwrap().seq);
+        assert_eq!(store.row(&row.run_id).await.unwrap().seq, row.seq);
+    }
 }
 
 async fn unknown_runs_apart_from_empty_ones(store: &dyn Store) {

@@ -353,9 +353,9 @@ macro_rules! store {
 
             async fn row(&self, run: &RunId) -> Result<RunRow> {
                 let seen = !self.foreign(run).await?;
-                let row: Option<String> = match seen {
-                    true => patiently!(self, db => sqlx::query_scalar(
-                        "select \"row\" from runs where id = $1",
+                let row: Option<(String, i64)> = match seen {
+                    true => patiently!(self, db => sqlx::query_as(
+                        "select \"row\", seq from runs where id = $1",
                     )
                     .bind(run.as_str())
                     .fetch_optional(db))?,
@@ -365,7 +365,7 @@ macro_rules! store {
                     return Err(Error::new(Kind::NotFound, format!("there is no run {run}"))
                         .hint("see `ibid ls` for the ids of your runs"));
                 };
-                serde_json::from_str(&row).map_err(self.damaged(format!("run {run}")))
+                row_of(&row).map_err(self.damaged(format!("run {run}")))
             }
 
             async fn runs(&self) -> Result<Vec<RunRow>> {
@@ -375,8 +375,8 @@ macro_rules! store {
             async fn latest(&self, most: u32) -> Result<Vec<RunRow>> {
                 // Ids begin with the time, so they sort by it.
                 let (user, org) = self.scope.words();
-                let rows: Vec<String> = patiently!(self, db => sqlx::query_scalar(
-                    "select \"row\" from runs where cast($1 as text) is null
+                let rows: Vec<(String, i64)> = patiently!(self, db => sqlx::query_as(
+                    "select \"row\", seq from runs where cast($1 as text) is null
                      or (owner_user = $1 and coalesce(owner_org, '') = $2) order by id desc limit $3",
                 )
                 .bind(&user)
@@ -384,7 +384,7 @@ macro_rules! store {
                 .bind(i64::from(most))
                 .fetch_all(db))?;
                 rows.iter()
-                    .map(|it| serde_json::from_str(it).map_err(self.damaged("a run".to_owned())))
+                    .map(|it| row_of(it).map_err(self.damaged("a run".to_owned())))
                     .collect()
             }
 

@@ -259,7 +259,17 @@ pub(super) fn told(run: &RunId, before: Option<RunRow>, events: &[Envelope]) -> 
         usage: fold.usage,
         judged: fold.judgement.map_or(judged, |it| Some(it.composite)),
         rating: fold.rating.map_or(rating, |it| Some(it.vote)),
+        seq: fold.seq,
     }
+}
+
+/// The line of `ibid ls` that a row of the database keeps, and the number of the last event beside it.
+pub(super) fn row_of(kept: &(String, i64)) -> serde_json::Result<RunRow> {
+    let row: RunRow = serde_json::from_str(&kept.0)?;
+    Ok(RunRow {
+        seq: u64::try_from(kept.1).unwrap_or_default(),
+        ..row
+    })
 }
 
 /// The wire word of a plain enum.

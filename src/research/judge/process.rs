@@ -110,7 +110,7 @@ fn or_none(all: &[String]) -> String {
 
 fn stopped(it: StopReason) -> &'static str {
     match it {
-        StopReason::CoverageReached => "every item is covered",
+        StopReason::CoverageReached => "enough is covered",
         StopReason::TrustReached => "the sources are trusted enough",
         StopReason::NoNewEvidence => "a round brought nothing new",
         StopReason::MaxIterations => "the rounds are used up",

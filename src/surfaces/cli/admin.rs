@@ -10,6 +10,7 @@ use crate::app::copying;
 use crate::config::Loaded;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Org, User};
+use crate::surfaces::export::markdown::counted;
 
 /// Who did it, in the audit log: whoever may run commands here.
 const OPERATOR: &str = "operator";
@@ -116,7 +117,7 @@ async fn list_users(app: &App, as_json: bool, console: Console) -> std::result::
                 words.extend(user.daily_usd.map(|it| format!("${it} a day")));
                 words.extend(user.admin.then(|| "admin".to_owned()));
                 words.extend(user.disabled.then(|| "disabled".to_owned()));
-                words.push(format!("{} tokens", prefixes.len()));
+                words.push(counted(prefixes.len() as u64, "token"));
                 words.join(" · ")
             }
         };
@@ -170,9 +171,13 @@ pub(super) fn store(action: &StoreAction, loaded: &Loaded, console: Console) -> 
         })
         .await?;
         console.tell(&format!(
-            "{} runs copied, {} were there already; {} users, {} organisations, {} tokens and {} lines of the audit log \
-             added; all counts agree",
-            copied.runs, copied.there, copied.users, copied.orgs, copied.tokens, copied.audited
+            "{} copied, there already: {}; {}, {}, {} and {} of the audit log added; all counts agree",
+            counted(copied.runs, "run"),
+            copied.there,
+            counted(copied.users, "user"),
+            counted(copied.orgs, "organisation"),
+            counted(copied.tokens, "token"),
+            counted(copied.audited, "line")
         ));
         Ok(Exit::Delivered)
     })

@@ -19,6 +19,7 @@ use crate::config::{Loaded, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::audit::{Counts, json};
 use crate::surfaces::export::escape::line;
+use crate::surfaces::export::markdown::counted;
 
 /// A text longer than this is no report.
 const MOST: u64 = 1 << 20;
@@ -112,9 +113,9 @@ fn tell(audit: &Audit, console: Console) {
             .usd
             .map_or_else(String::new, |it| format!(", ${it:.2}"));
         console.tell(&format!(
-            "decided by {}: {} calls{money}",
+            "decided by {}: {}{money}",
             line(model),
-            audit.usage.model_calls
+            counted(audit.usage.model_calls, "call")
         ));
     }
     let missing = audit

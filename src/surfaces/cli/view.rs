@@ -106,7 +106,8 @@ fn conflicts(page: &mut Sheet, it: &Report) {
             page.text("   ", &text);
         }
         if let Some(likely) = &conflict.likely {
-            page.text("   ", &page.paint.dim(&line(likely)));
+            let likely = format!("Likely reason: {}", line(likely));
+            page.text("   ", &page.paint.dim(&likely));
         }
         page.gap();
     }

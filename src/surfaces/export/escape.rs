@@ -103,6 +103,28 @@ pub fn numbered(text: &str) -> String {
     out.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
+/// `text` as the words of a label of Mermaid, between quotation marks: all but letters, digits, spaces and commas is written by its number, so
+/// that no end of the label, other node, link, Markdown, HTML or direction to who draws it can come of them, nor anything of the
+/// note that the block stands in.
+pub fn mermaid(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in plain(text).chars() {
+        match c {
+            ' ' | ',' => out.push(c),
+            c if c.is_alphanumeric() => out.push(c),
+            c => {
+                let _ = write!(out, "#{};", u32::from(c));
+            }
+        }
+    }
+    // An empty label is none.
+    if out.is_empty() {
+        out.push(' ');
+    }
+    out
+}
+
 /// Whether what comes next would stand behind the number or letter of a list.
 fn opens(before: &str) -> bool {
     !before.is_empty() && before.len() <= 9 && before.chars().all(|it| it.is_ascii_alphanumeric())
@@ -310,6 +332,22 @@ mod tests {
             ("\u{ffff}x\u{202e}", "x"),
         ] {
             assert_eq!(numbered(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_label_are_letters_and_numbers() {
+        for (text, want) in [
+            ("a \"]\nclick a", "a #34;#93; click a"),
+            ("1. <b>", "1#46; #60;b#62;"),
+            (
+                "%%{init: {}}%%",
+                "#37;#37;#123;init#58; #123;#125;#125;#37;#37;",
+            ),
+            ("über 水 end", "über 水 end"),
+            ("\u{0}", " "),
+        ] {
+            assert_eq!(mermaid(text), want, "{text}");
         }
     }
 

@@ -476,7 +476,7 @@ pub fn file_name(source: &Source) -> String {
 /// Why looking stopped, to go after "because".
 pub fn stopped(reason: StopReason) -> &'static str {
     match reason {
-        StopReason::CoverageReached => "every point is covered",
+        StopReason::CoverageReached => "enough is covered",
         StopReason::TrustReached => "what was found is trusted enough",
         StopReason::NoNewEvidence => "a whole round brought nothing new",
         StopReason::MaxIterations => "the rounds were used up",

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::document::{Block, Document, Note, Span};
 use super::escape::{numbered, plain};
+use super::html::mermaid;
 use super::passages;
 use super::references::{Name, Reference, bibtex};
 use crate::domain::Report;
@@ -28,6 +29,8 @@ pub fn quarto(it: &Document, all: &[Reference]) -> Vec<(String, Vec<u8>)> {
         it,
         cite: &|n| all.get(n).map(|it| format!("[@{}]", it.key)),
         listed: all.is_empty(),
+        // Whoever prints it would need a browser for Mermaid.
+        drawn: None,
         out,
     };
     marking.blocks(&it.blocks, "");
@@ -69,6 +72,7 @@ pub fn obsidian(report: &Report, it: &Document, all: &[Reference]) -> Vec<(Strin
         it,
         cite: &|n| names.get(n).map(|it| format!("[[Sources/{it}|{}]]", n + 1)),
         listed: true,
+        drawn: mermaid(report),
         out,
     };
     marking.blocks(&it.blocks, "");
@@ -182,6 +186,8 @@ struct Marking<'d> {
     cite: &'d dyn Fn(usize) -> Option<String>,
     /// Whether the list of sources is written here.
     listed: bool,
+    /// The Mermaid that stands under the heading of the method.
+    drawn: Option<String>,
     out: String,
 }
 
@@ -194,6 +200,9 @@ impl Marking<'_> {
                 Block::Heading { level, text } => {
                     let marks = if *level > 1 { "###" } else { "##" };
                     let _ = writeln!(self.out, "{marks} {}\n", heading(text));
+                    if let Some(drawn) = self.drawn.take_if(|_| text == "Method") {
+                        let _ = writeln!(self.out, "```mermaid\n{drawn}```\n");
+                    }
                 }
                 Block::Paragraph { spans } => {
                     let text = self.spans(spans);

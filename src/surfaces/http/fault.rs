@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Kind};
 use crate::surfaces::asked::is_field;
+use crate::surfaces::view::words::sentence;
 
 /// A refusal: `{"error": {"message", "type", "param", "code", "hint"}}` with its status.
 ///
@@ -91,9 +92,10 @@ impl Fault {
         self
     }
 
-    /// Message and hint.
+    /// Message and hint, as sentences.
     pub(super) fn told(&self) -> (String, Option<String>) {
-        (self.0.message.clone(), self.0.hint.clone())
+        let hint = self.0.hint.as_deref();
+        (sentence(&self.0.message), hint.map(sentence))
     }
 
     /// The status.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::Shell;
-use super::words::{clip, money, thousands, took};
+use super::words::{clip, money, noun, thousands, took};
 use crate::app::changes::{Named, Said};
 use crate::app::{Changes, Tally};
 use crate::domain::Counted;
@@ -214,7 +214,11 @@ impl CostsPage {
                 (
                     "Tokens",
                     thousands(it.tokens),
-                    format!("{} calls", thousands(it.model_calls)),
+                    format!(
+                        "{} {}",
+                        thousands(it.model_calls),
+                        noun(it.model_calls, "call")
+                    ),
                 ),
                 (
                     "Quotes verified",

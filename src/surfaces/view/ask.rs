@@ -3,7 +3,7 @@ use askama::Template;
 use serde_json::{Map, Value, json};
 
 use super::Shell;
-use super::words::{money, thousands};
+use super::words::{money, noun, thousands};
 use crate::surfaces::export::escape::line;
 
 /// The form as it was sent.
@@ -153,14 +153,16 @@ impl Preview {
             match (plan["estimate"]["usd"].as_f64(), calls) {
                 (_, 0) => "$0: no model is asked".to_owned(),
                 (Some(usd), n) => format!(
-                    "{} for {} model calls, {} tokens",
+                    "{} for {} model {}, {} tokens",
                     money(usd),
                     thousands(n),
+                    noun(n, "call"),
                     thousands(number("tokens").unwrap_or(0))
                 ),
                 (None, n) => format!(
-                    "not known: the price of the model is not; {} calls, {} tokens",
+                    "not known: the price of the model is not; {} {}, {} tokens",
                     thousands(n),
+                    noun(n, "call"),
                     thousands(number("tokens").unwrap_or(0))
                 ),
             },

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::Shell;
 use super::draft::Draft;
 use super::feed::{self, Group, Told};
-use super::words::{between, clip, cost, money, phase, state, thousands, took};
+use super::words::{between, clip, cost, money, phase, sentence, state, thousands, took};
 use crate::domain::{Coverage, CoverageRow, StopReason};
 use crate::record::{Envelope, Phase, Run};
 use crate::surfaces::export::escape::line;
@@ -227,7 +227,7 @@ impl State {
             fault: run
                 .error
                 .as_deref()
-                .map(|it| (line(it), run.hint.as_deref().map(line))),
+                .map(|it| (told(it), run.hint.as_deref().map(told))),
             stopped: run
                 .stop_reason
                 .filter(|_| run.report.is_some())
@@ -389,6 +389,11 @@ fn meters(run: &Run, now: Timestamp) -> Vec<Meter> {
             share: share(f64::from(satisfied), total as f64),
         },
     ]
+}
+
+/// Words of an error as a sentence of one line.
+fn told(words: &str) -> String {
+    sentence(&line(words))
 }
 
 fn way(run: &Run) -> Vec<Stop> {

@@ -239,7 +239,12 @@ impl Runs {
     }
 
     fn filtered(&self) -> bool {
-        [&self.q, &self.status, &self.model, &self.since, &self.until]
+        !self.q.is_empty() || self.narrowed()
+    }
+
+    /// Whether a filter is set besides the words, so that it is shown where filters are folded.
+    fn narrowed(&self) -> bool {
+        [&self.status, &self.model, &self.since, &self.until]
             .iter()
             .any(|it| !it.is_empty())
     }

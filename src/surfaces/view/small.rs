@@ -2,6 +2,7 @@
 use askama::Template;
 
 use super::Shell;
+use super::words::sentence;
 
 /// Signing in.
 #[derive(Template)]
@@ -45,19 +46,12 @@ impl FaultPage {
             503 => "Not just now",
             _ => "Something went wrong here",
         };
-        let mut chars = message.chars();
-        let message = chars.next().map_or_else(String::new, |it| {
-            it.to_uppercase().collect::<String>() + chars.as_str()
-        });
         FaultPage {
             shell: shell.titled(title).narrow(),
             status,
             title,
-            message: match message.ends_with(['.', '!', '?']) {
-                true => message,
-                false => message + ".",
-            },
-            hint,
+            message: sentence(message),
+            hint: hint.as_deref().map(sentence),
         }
     }
 }

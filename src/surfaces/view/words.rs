@@ -88,6 +88,26 @@ pub fn money(usd: f64) -> String {
     }
 }
 
+/// Words of an error as a sentence.
+pub fn sentence(words: &str) -> String {
+    let mut chars = words.chars();
+    let mut out = chars.next().map_or_else(String::new, |it| {
+        it.to_uppercase().collect::<String>() + chars.as_str()
+    });
+    if !out.ends_with(['.', '!', '?', '…']) {
+        out.push('.');
+    }
+    out
+}
+
+/// `call` for one, `calls` for none or many.
+pub fn noun(n: u64, one: &str) -> String {
+    match n {
+        1 => one.to_owned(),
+        _ => format!("{one}s"),
+    }
+}
+
 /// A number with its thousands apart: `12,345`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

@@ -228,9 +228,63 @@ fn notes_and_quarto_are_built_the_same_whatever_the_words_are() {
                 "{{", "`", "![[", "<%", "%%", "==", "#tag", "$", " @ref", "\\input", "::eval",
             ] {
                 let ours = body.replace("::: {#refs}", "");
+                let ours = match ours.contains("```mermaid\n") {
+                    true => drawn(&ours).1,
+                    false => ours,
+                };
                 assert!(!ours.contains(sign), "{words:?}: {sign}\n{ours}");
             }
         }
+    }
+}
+
+/// The block of Mermaid that a note holds, and the note without it.
+fn drawn(note: &str) -> (String, String) {
+    let (before, rest) = note.split_once("```mermaid\n").unwrap();
+    let (block, after) = rest.split_once("\n```\n").unwrap();
+    (block.to_owned(), format!("{before}{after}"))
+}
+
+/// The lines of a drawing without the words of its labels, which are letters, digits, spaces, commas and numbers of signs.
+fn bones(block: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for row in block.lines() {
+        let Some((head, label)) = row.split_once("[\"") else {
+            out.push(row.to_owned());
+            continue;
+        };
+        let label = label.strip_suffix("\"]").unwrap();
+        let mut rest = label;
+        while let Some(at) = rest.find(|it: char| !matches!(it, ' ' | ',') && !it.is_alphanumeric())
+        {
+            let number = rest[at..]
+                .strip_prefix('#')
+                .and_then(|it| it.split_once(';'));
+            let (number, after) = number.unwrap_or_else(|| panic!("{row}"));
+            assert!(number.parse::<u32>().is_ok(), "{row}");
+            rest = after;
+        }
+        out.push(format!("{head}[]"));
+    }
+    out
+}
+
+#[test]
+fn a_drawing_in_a_note_is_built_the_same_whatever_the_words_are() {
+    let of = |words: &str| {
+        let notes = files(Form::Obsidian, words);
+        let report = notes.iter().find(|it| !it.0.contains('/')).unwrap();
+        drawn(&report.1).0
+    };
+    let plain = bones(&of(PLAIN));
+    assert_eq!(plain[0], "flowchart LR");
+    assert!(
+        plain.iter().any(|it| it.starts_with("p0 --> s")),
+        "{plain:?}"
+    );
+    let end = "end \"] --> x\n``` click q \"javascript:x\"";
+    for words in hostile().into_iter().chain([end]) {
+        assert_eq!(bones(&of(words)), plain, "{words:?}");
     }
 }
 

@@ -242,3 +242,18 @@ fn each_fault_of_a_plan_is_told_with_its_field() {
         "no run was begun"
     );
 }
+
+#[test]
+fn a_form_that_a_plan_does_not_come_in_is_refused_before_anything_is_written() {
+    let desk = Desk::new();
+    for form in ["docx", "html", "ris", "csl.json", "obsidian"] {
+        let it = desk.ibid(&["plan", ASKED, "--folder", "docs", "-f", form]);
+        assert_eq!((it.code, it.out.as_str()), (2, ""), "{form}");
+        let told = format!("form `{form}` is one of reports, not of plans");
+        assert!(it.err.contains(&told), "{}", it.err);
+        assert!(it.err.contains("hint: write -f md"), "{}", it.err);
+    }
+    let it = desk.ibid(&["plan", ASKED, "--folder", "docs", "-o", "plan.docx"]);
+    assert_eq!(it.code, 2, "{}", it.err);
+    assert!(!desk.path("plan.docx").exists());
+}

@@ -217,12 +217,158 @@ async fn axe_finds_nothing_amiss_on_any_page() {
             "",
             "a quote opened, {scheme}, {width} wide"
         );
-        // A link that was made just now.
-        form(&served, &format!("/r/{id}/share"), &[("days", "1")], None).await;
         looked += 1;
     }
     assert!(looked >= 100, "{looked}");
     // The page of no page is answered with 404, which the browser notes.
     it.amiss.retain(|it| !it.contains("404"));
+    assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
+}
+
+/// Fills a field in, and presses what the selector finds.
+fn send(it: &mut Browser, field: &str, value: &str, button: &str) {
+    it.eval(&format!(
+        "document.querySelector({}).value = {}",
+        json!(field),
+        json!(value)
+    ));
+    it.follow(button);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_nothing_amiss_where_a_form_leads() {
+    let (Some(program), Some(axe)) = (installed(), axe()) else {
+        eprintln!("skipped: no Chromium, or no axe-core, is installed here");
+        return;
+    };
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[]);
+    let at = served.at.clone();
+    let mut it = Browser::start(&program, &at);
+    // Nothing is there yet.
+    let mut looked = 0;
+    let mut look = |it: &mut Browser, what: &str, shows: &str| {
+        let text = it.eval("document.body.textContent");
+        assert!(text.as_str().unwrap().contains(shows), "{what}: {text}");
+        assert_eq!(violations(it, &axe), "", "{what}");
+        looked += 1;
+    };
+    for (path, shows) in [
+        ("/", "No runs yet"),
+        ("/costs", "Nothing to count yet"),
+        ("/?q=zebra", "Nothing here"),
+    ] {
+        it.go(&format!("{at}{path}"));
+        look(&mut it, path, shows);
+    }
+    let id = asked(&served, ASKED).await;
+    let order = json!({"question": ASKED, "plan": "require_approval"});
+    let waits = served.post("/v1/runs", &order).await.json();
+    let waits = waits["id"].as_str().unwrap().to_owned();
+    let gone = served.post("/v1/runs", &order).await.json();
+    let gone = gone["id"].as_str().unwrap().to_owned();
+    form(&served, &format!("/r/{gone}/cancel"), &[], None).await;
+    for (scheme, width) in [("light", 1280), ("dark", 320)] {
+        it.look(scheme, width, true);
+        for (path, shows) in [
+            ("/?q=zebra&status=failed".to_owned(), "Nothing here"),
+            ("/?status=odd".to_owned(), "That cannot be done so"),
+            ("/?since=soon".to_owned(), "must be a day"),
+            (format!("/runs/delete?run={waits}"), "not ended"),
+            (format!("/runs/export?run={waits}"), "has a report"),
+            (format!("/r/{id}/quote/999"), "There is nothing here"),
+        ] {
+            it.go(&format!("{at}{path}"));
+            look(&mut it, &path, shows);
+        }
+        it.go(&format!("{at}/r/{gone}"));
+        it.until("document.querySelector('.status.stopped')");
+        look(&mut it, "cancelled", "cancelled");
+        it.go(&format!("{at}/new"));
+        send(&mut it, "textarea", "?", "button[value=start]");
+        look(&mut it, "refused", "That cannot be asked so");
+        send(&mut it, "textarea", ASKED, "button[value=plan]");
+        look(&mut it, "planned", "Nothing was spent");
+        it.go(&format!("{at}/r/{id}/share"));
+        it.follow("form[action$='/share'] button");
+        look(&mut it, "a link made", "It is shown this once");
+        it.go(&format!("{at}/r/{id}/share"));
+        it.eval("document.querySelector('[name=days] option').value = 'x'; document.querySelector('[name=days]').selectedIndex = 0");
+        it.follow("form[action$='/share'] button");
+        look(&mut it, "a link refused", "must be a whole number");
+        it.go(&format!("{at}/r/{id}/report"));
+        send(
+            &mut it,
+            "[name=note]",
+            "to the point",
+            "#rate button[value=down]",
+        );
+        look(&mut it, "rated", "You said: not good.");
+        send(&mut it, "#follow textarea", "?", "#follow button");
+        look(&mut it, "a follow-up refused", "That cannot be done so");
+        it.go(&format!("{at}/"));
+        it.follow("[formaction='/runs/delete']");
+        look(&mut it, "nothing ticked", "tick the runs that are meant");
+        it.go(&format!("{at}/doctor"));
+        it.follow("form[action='/doctor'] button");
+        look(&mut it, "doctor", "Doctor");
+    }
+    assert!(looked > 30, "{looked}");
+    // What is refused is answered with its status, which the browser notes.
+    it.amiss.retain(|it| !it.contains("a status of 4"));
+    assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
+    // Signing in.
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[("IBID_TOKEN", "correct-horse")]);
+    let mut it = Browser::start(&program, &served.at);
+    for (scheme, width) in [("light", 1280), ("dark", 320)] {
+        it.look(scheme, width, true);
+        it.go(&format!("{}/login", served.at));
+        assert_eq!(violations(&mut it, &axe), "", "login");
+        send(&mut it, "[type=password]", "wrong", "form button");
+        assert_eq!(violations(&mut it, &axe), "", "not signed in");
+        assert_eq!(
+            it.eval("document.querySelector('[type=password]') !== null"),
+            true
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_are_folded_where_it_is_narrow_and_open_where_one_is_set() {
+    let Some(program) = installed() else {
+        eprintln!("skipped: no Chromium is installed here");
+        return;
+    };
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[]);
+    asked(&served, ASKED).await;
+    let mut it = Browser::start(&program, &served.at);
+    let shown = |it: &mut Browser| {
+        it.eval("document.querySelector('select[name=status]').checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})")
+    };
+    // Without script, too.
+    for scripts in [true, false] {
+        for (width, path, seen, most) in [
+            (1280, "/", true, 300),
+            (320, "/", false, 300),
+            (320, "/?status=completed", true, 700),
+        ] {
+            it.look("light", width, scripts);
+            it.go(&format!("{}{path}", served.at));
+            assert_eq!(shown(&mut it), seen, "{path} at {width}");
+            let top = it.eval("document.querySelector('#runs').getBoundingClientRect().top");
+            let top = top.as_f64().unwrap();
+            assert!(
+                top < f64::from(most),
+                "{path} at {width}: the first run stands at {top}"
+            );
+        }
+        it.go(&format!("{}/", served.at));
+        tab_to(&mut it, ".filters summary");
+        it.press("Enter", 13);
+        it.until("document.querySelector('.filters[open]')");
+        assert_eq!(shown(&mut it), true);
+    }
     assert!(it.amiss.is_empty(), "{:#?}", it.amiss);
 }

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::both::{patiently, store};
-use super::write::{Asked, Kept, Request, Scope, Write, message_of, order_of, unword};
+use super::write::{Asked, Kept, Request, Scope, Write, message_of, order_of, row_of, unword};
 use crate::domain::{Owner, Page, PageHash, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;

@@ -218,11 +218,14 @@ impl Whole {
         self.full = None;
     }
 
-    /// Draws, taking the screen again where it was lent.
+    /// Draws, taking the screen again where it was lent or lost.
     ///
     /// # Errors
     /// Those of [`Full::enter`] and [`Full::draw`].
     pub(super) fn draw(&mut self) -> Result<()> {
+        if self.full.as_ref().is_some_and(Full::is_lost) {
+            self.full = None;
+        }
         let full = match &mut self.full {
             Some(it) => it,
             none => none.insert(Full::enter()?),

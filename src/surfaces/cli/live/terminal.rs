@@ -1,10 +1,12 @@
 //! The whole screen, taken and given back whatever happens; keys, read by a thread that ends with it.
-use std::io::{Read as _, Write as _, stderr, stdin};
+use std::io::{Write as _, stderr, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 
-use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::{Board, Key};
@@ -13,8 +15,12 @@ use crate::error::{Error, Kind, Result};
 /// Keys that wait at most; a person types slower, and a paste that overruns it loses its end.
 const KEYS: usize = 256;
 
-/// How long a read of the terminal waits, tenths of a second: then the thread looks whether it is still wanted.
-const LOOK: u8 = 1;
+/// How long keys are waited for: then the thread looks whether it is still wanted. It never waits within a read, which would last to
+/// the end of a line once a panic has given the terminal back.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// Takes the other screen of the terminal and hides the cursor; the way back.
 const TAKE: &str = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J";
@@ -56,8 +62,6 @@ impl Full {
         let known = tcgetattr(stdin()).map_err(wrong)?;
         let mut raw = known.clone();
         raw.make_raw();
-        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
-        raw.special_codes[SpecialCodeIndex::VTIME] = LOOK;
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
         if let Err(fault) = tcsetattr(stdin(), OptionalActions::Now, &raw) {
             restore();
@@ -77,11 +81,21 @@ impl Full {
         })
     }
 
-    /// Draws the board: the lines that differ from those that are shown.
+    /// Whether a panic has given the screen back meanwhile. What it says stands on the other screen, and the run may go on: not
+    /// every panic is the end of it.
+    pub(super) fn is_lost(&self) -> bool {
+        let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        before.is_none()
+    }
+
+    /// Draws the board: the lines that differ from those that are shown. Nothing where the screen is lost.
     ///
     /// # Errors
     /// `Setup` where the terminal is gone.
     pub(super) fn draw(&mut self, board: &mut Board) -> Result<()> {
+        if self.is_lost() {
+            return Ok(());
+        }
         let size = terminal_size::terminal_size_of(stderr());
         let size = size.map_or((80, 24), |it| (usize::from(it.0.0), usize::from(it.1.0)));
         if size != self.size {
@@ -144,8 +158,18 @@ fn read(send: &Sender<Key>, stop: &AtomicBool) {
     let mut held: Vec<u8> = Vec::new();
     let mut piece = [0; 256];
     while !stop.load(Ordering::SeqCst) {
-        let Ok(n) = stdin().lock().read(&mut piece) else {
-            return;
+        let terminal = stdin();
+        let mut waited = [PollFd::new(&terminal, PollFlags::IN)];
+        let n = match poll(&mut waited, Some(&LOOK)) {
+            Ok(0) => 0,
+            Ok(_) => match rustix::io::read(&terminal, &mut piece) {
+                Ok(n @ 1..) => n,
+                Err(Errno::INTR | Errno::AGAIN) => continue,
+                // The terminal is gone.
+                Ok(0) | Err(_) => return,
+            },
+            Err(Errno::INTR) => continue,
+            Err(_) => return,
         };
         held.extend_from_slice(&piece[..n]);
         // What is only half there after a tenth of a second is all there is.

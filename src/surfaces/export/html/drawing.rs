@@ -1,10 +1,13 @@
 //! How a report came about, drawn: the question, what a complete answer must say, and the works that each of that rests on.
 //!
-//! It is made of the record alone, as three columns, and says nothing that the words beside it do not say.
+//! It is made of the record alone, and says nothing that the words beside it do not say: as three columns of boxes, or as a block
+//! of Mermaid for readers that draw it themselves.
+use std::fmt::Write as _;
+
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::domain::{Claim, Coverage, CoverageRow, ItemId, Report};
-use crate::surfaces::export::escape::line;
+use crate::surfaces::export::escape::{self, line};
 
 /// Points and works drawn at most; more would be a thicket.
 const POINTS: usize = 8;
@@ -70,6 +73,89 @@ impl Node {
     }
 }
 
+/// What is drawn, before it has a shape.
+struct Graph {
+    /// What was asked.
+    question: String,
+    /// What a complete answer must say: class, words, and the works behind it, by their place from 0.
+    points: Vec<(&'static str, String, Vec<usize>)>,
+    /// The works, in the order of their numbers.
+    works: Vec<String>,
+    /// How many more works there are.
+    more: usize,
+    /// What it shows, in a sentence.
+    says: String,
+}
+
+impl Graph {
+    /// That of a report; none where there is no more to see than one thing that rests on one work.
+    fn of(it: &Report) -> Option<Graph> {
+        let rows = it.coverage.get(..it.coverage.len().min(POINTS))?;
+        let shown = it.sources.len().min(WORKS);
+        if rows.len() < 2 || shown == 0 || it.unlisted {
+            return None;
+        }
+        let mut points: Vec<(&'static str, String, Vec<usize>)> = rows
+            .iter()
+            .map(|row| {
+                let text = format!("{} {}", mark(row.state), line(&row.text));
+                let cited = works_of(of_sections(it, |item| item == row.id), shown);
+                (class(row.state), text, cited)
+            })
+            .collect();
+        let elsewhere = elsewhere(it, rows, shown);
+        let says = format!(
+            "Drawn: the question, {} points of a complete answer, and which of {} each rests on. {}The sections and the list of sources say the same.",
+            rows.len(),
+            super::counted(shown as u64, "source"),
+            match elsewhere.len() as u64 {
+                0 => String::new(),
+                n => format!(
+                    "{} cited only elsewhere in the report. ",
+                    super::counted(n, "source")
+                ),
+            },
+        );
+        if !elsewhere.is_empty() {
+            points.push(("work", ELSEWHERE.to_owned(), elsewhere));
+        }
+        let named = it.sources.iter().take(shown).enumerate();
+        Some(Graph {
+            question: line(&it.question),
+            points,
+            works: named
+                .map(|(at, source)| format!("[{}] {}", at + 1, super::named(source)))
+                .collect(),
+            more: it.sources.len() - shown,
+            says,
+        })
+    }
+}
+
+/// The same as the source of a Mermaid flow chart, for readers that draw it; none where there is no drawing.
+/// Source: <https://mermaid.js.org/syntax/flowchart.html>.
+pub fn mermaid(it: &Report) -> Option<String> {
+    let it = Graph::of(it)?;
+    let label = |text: &str, columns: usize| escape::mermaid(&wrapped(text, columns, 1).concat());
+    let mut out = format!("flowchart LR\naccDescr: {}\n", it.says);
+    let _ = writeln!(out, "q[\"{}\"]", label(&it.question, 160));
+    for (n, (_, text, _)) in it.points.iter().enumerate() {
+        let _ = writeln!(out, "q --> p{n}[\"{}\"]", label(text, 90));
+    }
+    for (n, text) in it.works.iter().enumerate() {
+        let _ = writeln!(out, "s{n}[\"{}\"]", label(text, 60));
+    }
+    for (n, (_, _, works)) in it.points.iter().enumerate() {
+        for work in works {
+            let _ = writeln!(out, "p{n} --> s{work}");
+        }
+    }
+    if it.more > 0 {
+        let _ = writeln!(out, "more[\"and {} more\"]", it.more);
+    }
+    Some(out)
+}
+
 /// The drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
@@ -84,41 +170,22 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// The drawing of a report; none where there is no more to see than one thing that rests on one work.
+    /// The drawing of a report, where there is one.
     pub fn of(it: &Report) -> Option<Drawing> {
-        let points = it.coverage.get(..it.coverage.len().min(POINTS))?;
-        let shown = it.sources.len().min(WORKS);
-        if points.len() < 2 || shown == 0 || it.unlisted {
-            return None;
-        }
-        let elsewhere = elsewhere(it, points, shown);
-        let mut asked: Vec<Node> = points
-            .iter()
-            .map(|row| {
-                let text = format!("{} {}", mark(row.state), line(&row.text));
-                node(POINT, class(row.state), &text, 2)
-            })
-            .collect();
-        if !elsewhere.is_empty() {
-            asked.push(node(POINT, "work", ELSEWHERE, 2));
-        }
-        let mut middle = column(asked);
-        let mut works: Vec<Node> = it
-            .sources
-            .iter()
-            .take(shown)
-            .enumerate()
-            .map(|(at, source)| {
-                let text = format!("[{}] {}", at + 1, super::named(source));
-                node(WORK, "work", &text, 1)
-            })
-            .collect();
-        let more = it.sources.len() - shown;
-        if more > 0 {
-            works.push(node(WORK, "rest", &format!("and {more} more"), 1));
+        let it = Graph::of(it)?;
+        let points = it.points.iter();
+        let mut middle = column(
+            points
+                .map(|(class, text, _)| node(POINT, class, text, 2))
+                .collect(),
+        );
+        let works = it.works.iter().map(|text| node(WORK, "work", text, 1));
+        let mut works: Vec<Node> = works.collect();
+        if it.more > 0 {
+            works.push(node(WORK, "rest", &format!("and {} more", it.more), 1));
         }
         let mut right = column(works);
-        let mut ask = node(QUESTION, "ask", &line(&it.question), 6);
+        let mut ask = node(QUESTION, "ask", &it.question, 6);
         let high = [bottom(&middle), bottom(&right), ask.high + 2]
             .into_iter()
             .max()
@@ -127,13 +194,8 @@ impl Drawing {
         centre(&mut middle, high);
         centre(&mut right, high);
         let mut ways: Vec<String> = middle.iter().map(|point| ask.to(point)).collect();
-        for (row, point) in points.iter().zip(&middle) {
-            let cited = works_of(of_sections(it, |item| item == row.id), shown);
-            let ends = cited.iter().filter_map(|n| right.get(n - 1));
-            ways.extend(ends.map(|work| point.to(work)));
-        }
-        if let Some(point) = middle.get(points.len()) {
-            let ends = elsewhere.iter().filter_map(|n| right.get(n - 1));
+        for ((_, _, cited), point) in it.points.iter().zip(&middle) {
+            let ends = cited.iter().filter_map(|at| right.get(*at));
             ways.extend(ends.map(|work| point.to(work)));
         }
         let nodes: Vec<Node> = std::iter::once(ask).chain(middle).chain(right).collect();
@@ -141,28 +203,17 @@ impl Drawing {
             high,
             nodes,
             ways,
-            says: format!(
-                "Drawn: the question, {} points of a complete answer, and which of {} each rests on. {}The sections and the list of sources say the same.",
-                points.len(),
-                super::counted(shown as u64, "source"),
-                match elsewhere.len() as u64 {
-                    0 => String::new(),
-                    n => format!(
-                        "{} cited only elsewhere in the report. ",
-                        super::counted(n, "source")
-                    ),
-                },
-            ),
+            says: it.says,
         })
     }
 }
 
-/// The works, of the first `shown`, that these claims cite, each once, in order.
+/// The works, of the first `shown`, that these claims cite, each once, in order: by their place from 0.
 fn works_of<'r>(claims: impl Iterator<Item = &'r Claim>, shown: usize) -> Vec<usize> {
     let mut cited: Vec<usize> = claims
         .flat_map(Claim::citations)
-        .map(|it| it.n as usize)
-        .filter(|n| (1..=shown).contains(n))
+        .filter_map(|it| (it.n as usize).checked_sub(1))
+        .filter(|at| *at < shown)
         .collect();
     cited.sort_unstable();
     cited.dedup();
@@ -182,7 +233,7 @@ fn elsewhere(it: &Report, points: &[CoverageRow], shown: usize) -> Vec<usize> {
         shown,
     );
     let mut all = works_of(it.claims(), shown);
-    all.retain(|n| !drawn.contains(n));
+    all.retain(|at| !drawn.contains(at));
     all
 }
 

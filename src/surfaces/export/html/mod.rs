@@ -17,7 +17,7 @@ use super::{Pages, escape, evidence, passages};
 use crate::domain::{Citation, Claim, ConfidenceMark, Conflict, Mode, Passage, Report, Source};
 
 pub use card::{Card, kind_of, leaf};
-pub use drawing::{Drawing, Node};
+pub use drawing::{Drawing, Node, mermaid};
 pub use parts::{
     Chip, Dispute, Entry, Figure, Found, Group, Part, Quote, Row, Sentence, SideShown, Sure, Taken,
     Topic,

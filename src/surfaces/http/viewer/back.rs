@@ -48,12 +48,16 @@ async fn examined(visitor: &Visitor, everybody: bool) -> Answer<Html> {
     if visitor.caller.owner.is_some() {
         return Err(Fault::missing("page"));
     }
-    let loaded = Arc::new(visitor.server.desk.loaded(&[])?);
+    let desk = &visitor.server.desk;
+    let mut loaded = desk.loaded(&[])?;
+    let settings = changed(&loaded);
+    // Those that the server was started with, wherever they were named.
+    loaded.settings.folders = desk.folders().to_vec();
+    let loaded = Arc::new(loaded);
     let mut found = inside(&loaded).await;
     if everybody {
         found.extend(outside(&loaded.settings).await);
     }
-    let settings = changed(&loaded);
     Ok(Html(page(&DoctorPage {
         shell: visitor.shell("Doctor").at("doctor").narrow(),
         looked: found.iter().map(looked).collect(),

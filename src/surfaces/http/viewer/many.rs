@@ -27,7 +27,9 @@ async fn chosen(visitor: &Visitor, said: &[(String, String)]) -> Answer<Vec<Mine
         }
     }
     if ids.is_empty() {
-        return Err(bad("run", "is missing: tick the runs that are meant"));
+        let none =
+            Fault::new(StatusCode::BAD_REQUEST, "invalid_value", "no run is ticked").at("run");
+        return Err(none.hint("go back and tick the runs that are meant"));
     }
     if ids.len() > MOST {
         return Err(bad("run", &format!("may be given {MOST} times at most")));

@@ -234,6 +234,7 @@ impl App {
                 finish: Arc::default(),
                 log,
                 preparing: watch::channel(None).1,
+                waits: watch::channel(None).1,
                 work,
             });
         }
@@ -293,6 +294,7 @@ impl App {
         });
         let finish = Arc::new(AtomicBool::new(false));
         let (tell, preparing) = watch::channel(None);
+        let (waiting, waits) = watch::channel(None);
         let sitting = Sitting {
             run: run.clone(),
             question,
@@ -307,6 +309,7 @@ impl App {
             chance: Arc::clone(&self.parts.chance),
             lock,
             preparing: tell,
+            waits: waiting,
             telemetry,
             ambient: self
                 .settings
@@ -322,6 +325,7 @@ impl App {
             finish,
             log,
             preparing,
+            waits,
             work,
         })
     }

@@ -7,6 +7,7 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::extract::{Mine, Params};
@@ -76,6 +77,14 @@ pub(super) fn number(name: &str, text: &str) -> Answer<u64> {
             format!("{name} must be a whole number"),
         )
         .at(name)
+    })
+}
+
+/// A whole number of a body, also where it is written with a point.
+pub(super) fn whole(it: &Value) -> Option<u64> {
+    it.as_u64().or_else(|| {
+        let it = it.as_f64().filter(|it| it.fract() == 0.0)?;
+        (0.0..1e15).contains(&it).then_some(it as u64)
     })
 }
 

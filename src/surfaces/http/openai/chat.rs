@@ -115,7 +115,7 @@ fn frame(run: &Run, kept: &Map<String, Value>, object: &str) -> Value {
         "created": seconds(run.started_at.as_deref()).unwrap_or_default(),
         "model": kept.get("model").cloned().unwrap_or_else(|| "ibid".into()),
         "system_fingerprint": concat!("ibid-", env!("CARGO_PKG_VERSION")),
-        "ibid": {"run_id": run.id},
+        "ibid": {"run_id": run.id, "unseen": kept.get("unseen")},
     })
 }
 

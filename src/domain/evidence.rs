@@ -122,7 +122,8 @@ impl CoverageRow {
             Coverage::Partial => 0.5,
             Coverage::Open => 0.0,
         });
-        points.sum::<f32>() / rows.len().max(1) as f32
+        // The sum of nothing is -0.0, which would be told so.
+        (points.sum::<f32>() + 0.0) / rows.len().max(1) as f32
     }
 }
 

@@ -51,6 +51,11 @@ impl Fault {
         )
     }
 
+    /// Whether what was asked does not fit to how things stand.
+    pub fn conflicts(&self) -> bool {
+        self.0.status == StatusCode::CONFLICT
+    }
+
     /// The form of what was asked is right; what it asks cannot be done here: a name that is not offered, days in the wrong order.
     pub fn unmeant(it: Error) -> Fault {
         let mut fault = Fault::from(it);

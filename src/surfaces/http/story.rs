@@ -37,14 +37,18 @@ pub(super) async fn events(
         Some(it) => number("Last-Event-ID", it.to_str().unwrap_or_default())?,
         None => from.after.map_or(Ok(0), |it| number("after", &it))?,
     };
+    let limit = from
+        .limit
+        .map_or(Ok(MOST as u64), |it| number("limit", &it))? as usize;
+    if !(1..=MOST).contains(&limit) {
+        let most = format!("limit must be from 1 to {MOST}");
+        return Err(Fault::new(StatusCode::BAD_REQUEST, "invalid_value", most).at("limit"));
+    }
     let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if accepted.is_some_and(|it| it.contains("application/json") && !it.contains("event-stream")) {
-        let limit = from
-            .limit
-            .map_or(Ok(MOST as u64), |it| number("limit", &it))? as usize;
         let mut events = mine.app.events(&mine.id, after).await?;
-        let more = events.len() > limit.min(MOST);
-        events.truncate(limit.min(MOST));
+        let more = events.len() > limit;
+        events.truncate(limit);
         // Each as it stands on the wire of the stream, to the last digit.
         let each: Vec<String> = events
             .iter()

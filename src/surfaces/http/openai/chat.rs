@@ -109,13 +109,17 @@ fn completion(run: &Run, kept: &Map<String, Value>, text: &str) -> Value {
 }
 
 fn frame(run: &Run, kept: &Map<String, Value>, object: &str) -> Value {
+    let mut ours = json!({"run_id": run.id});
+    if let Some(it) = kept.get("unseen") {
+        ours["unseen"] = it.clone();
+    }
     json!({
         "id": format!("chatcmpl-{}", ulid(run)),
         "object": object,
         "created": seconds(run.started_at.as_deref()).unwrap_or_default(),
         "model": kept.get("model").cloned().unwrap_or_else(|| "ibid".into()),
         "system_fingerprint": concat!("ibid-", env!("CARGO_PKG_VERSION")),
-        "ibid": {"run_id": run.id, "unseen": kept.get("unseen")},
+        "ibid": ours,
     })
 }
 

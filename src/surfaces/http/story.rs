@@ -33,10 +33,10 @@ pub(super) async fn events(
     Params(from): Params<From>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let after = match headers.get("last-event-id") {
-        Some(it) => number("Last-Event-ID", it.to_str().unwrap_or_default())?,
-        None => from.after.map_or(Ok(0), |it| number("after", &it))?,
-    };
+    let mut after = from.after.map_or(Ok(0), |it| number("after", &it))?;
+    if let Some(it) = headers.get("last-event-id") {
+        after = number("Last-Event-ID", it.to_str().unwrap_or_default())?;
+    }
     let limit = from
         .limit
         .map_or(Ok(MOST as u64), |it| number("limit", &it))? as usize;

@@ -165,6 +165,9 @@ impl From<Error> for Fault {
             .by_ref()
             .take(3)
             .find(|it| is_field(it) || *it == "webhook_url");
+        // Or they say that nobody knows it.
+        let unknown = doing.strip_prefix("there is no field `");
+        let field = unknown.and_then(|it| it.strip_suffix('`')).or(field);
         Fault(Box::new(Inner {
             status,
             code,

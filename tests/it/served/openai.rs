@@ -393,6 +393,7 @@ async fn nothing_found_is_an_answer_and_a_wrong_request_names_its_field() {
             "model",
         ),
         ("/v1/responses", json!({"input": []}), "input"),
+        ("/v1/runs", json!({"question": "why?", "bogus": 1}), "bogus"),
         (
             "/v1/responses",
             json!({"input": "why?", "reasoning": {"effort": "huge"}}),

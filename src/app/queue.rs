@@ -134,15 +134,13 @@ impl Queue {
 
     fn full(&self, state: &State, owner: &Option<String>) -> bool {
         let free = state.limits.working.saturating_sub(state.working.len());
-        let waiting = state.waiting.len() + state.promised.len();
+        // Who waits for a person waits for no turn: were they counted, plans that nobody looks at would keep all others out.
+        let for_turns = || state.waiting.iter().filter(|it| !it.rest.is_for_person());
+        let waiting = for_turns().count() + state.promised.len();
         if waiting >= state.limits.waiting + free {
             return true;
         }
-        let of_one = state
-            .waiting
-            .iter()
-            .map(|it| &it.owner)
-            .chain(&state.promised);
+        let of_one = for_turns().map(|it| &it.owner).chain(&state.promised);
         let own = of_one.filter(|it| *it == owner).count();
         own >= state.limits.waiting_each + free
     }
@@ -365,8 +363,8 @@ impl Queue {
     /// Runs that were put aside because they wait for a person.
     pub fn aside(&self) -> usize {
         let state = self.state();
-        let rests = |it: &&Waiting| matches!(it.rest, Rest::Person(..));
-        state.waiting.iter().filter(rests).count()
+        let all = state.waiting.iter();
+        all.filter(|it| it.rest.is_for_person()).count()
     }
 
     /// Gives a run its turn that was put aside.

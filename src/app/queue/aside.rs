@@ -30,6 +30,10 @@ impl Rest {
         }
     }
 
+    pub(super) fn is_for_person(self) -> bool {
+        matches!(self, Rest::Person(..))
+    }
+
     pub(super) fn is_over(self, now: Instant) -> bool {
         matches!(self, Rest::None) || self.ends().is_some_and(|it| it <= now)
     }

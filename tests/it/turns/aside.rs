@@ -42,8 +42,8 @@ fn asked() -> Question {
 fn impatient(app: &Arc<App>) -> (Arc<Queue>, JoinSet<()>) {
     let limits = Limits {
         working: 1,
-        waiting: 10,
-        waiting_each: 10,
+        waiting: 0,
+        waiting_each: 0,
         patience: Duration::ZERO,
     };
     let queue = Arc::new(Queue::new(Arc::clone(app), limits));
@@ -84,6 +84,10 @@ async fn a_run_that_waits_for_approval_is_not_sat_down_to_until_somebody_speaks(
     while queue.aside() == 0 {
         tokio::task::yield_now().await;
     }
+    assert!(
+        !queue.is_full(None),
+        "it waits for a person, not for a turn"
+    );
     for _ in 0..5 {
         assert_eq!(queue.look().await, 0);
     }

@@ -238,6 +238,7 @@ impl App {
                 finish: Arc::default(),
                 log,
                 preparing: watch::channel(None).1,
+                waits: watch::channel(None).1,
                 work,
             });
         }
@@ -297,6 +298,7 @@ impl App {
         });
         let finish = Arc::new(AtomicBool::new(false));
         let (tell, preparing) = watch::channel(None);
+        let (waiting, waits) = watch::channel(None);
         let sitting = Sitting {
             run: run.clone(),
             question,
@@ -311,6 +313,7 @@ impl App {
             chance: Arc::clone(&self.parts.chance),
             lock,
             preparing: tell,
+            waits: waiting,
             telemetry,
             ambient: self
                 .settings
@@ -326,6 +329,7 @@ impl App {
             finish,
             log,
             preparing,
+            waits,
             work,
         })
     }

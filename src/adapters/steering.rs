@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use super::journal::Journal;
 use crate::domain::{Approval, Budget, RunId, StopReason};
@@ -30,7 +32,7 @@ pub struct Bounds {
     pub idle: AtomicU64,
 }
 
-/// How long a person is waited for.
+/// How long an answer of the person is waited for, from when they were asked, over all sittings.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// How often a reply is looked for.
 const BEAT: Duration = Duration::from_millis(100);
@@ -50,6 +52,15 @@ impl Bounds {
     }
 }
 
+/// How a run waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// How many orders there were when it last looked.
+    pub heard: usize,
+    /// When it goes on without a word, if ever.
+    pub until: Option<Instant>,
+}
+
 /// The steering of one sitting of a run. Each word is journaled, so that a resumed run hears the
 /// same again.
 pub struct Helm {
@@ -67,6 +78,10 @@ pub struct Helm {
     pub bounds: Arc<Bounds>,
     /// Whether this sitting has told that the run is finishing.
     pub told: AtomicBool,
+    /// When an earlier sitting asked the person what nobody has answered yet, milliseconds since 1970.
+    pub asked: Option<u64>,
+    /// Tells that the person is waited for, while they are.
+    pub waits: watch::Sender<Option<Waits>>,
 }
 
 #[async_trait]
@@ -86,9 +101,16 @@ impl Steering for Helm {
     }
 
     async fn clarify(&self, questions: &[String]) -> Result<Vec<String>> {
+        let now = self.bounds.clock.unix_ms();
+        let waited = self.asked.map_or(0, |it| now.saturating_sub(it));
+        let left = PATIENCE.saturating_sub(Duration::from_millis(waited));
         let reply = self.idly(async {
-            let reply = tokio::time::timeout(PATIENCE, self.reply()).await;
-            Ok(reply.unwrap_or_default())
+            let until = Instant::now() + left;
+            Ok(match timeout_at(until, self.reply(until)).await {
+                Ok(reply) => reply,
+                // What was said while nobody worked on the run counts, however late.
+                Err(_) => replied(self.orders().await).unwrap_or_default(),
+            })
         });
         let at = format!("clarify: {}", questions.join(" / "));
         self.journal.decision(&at, reply).await
@@ -123,6 +145,7 @@ impl Helm {
         }
         let since = self.bounds.clock.unix_ms();
         let answer = wait.await;
+        self.waits.send_replace(None);
         let waited = self.bounds.clock.unix_ms().saturating_sub(since);
         self.bounds.idle.fetch_add(waited, Ordering::Relaxed);
         answer
@@ -132,7 +155,9 @@ impl Helm {
     /// wants a report, so the plan is gone by.
     async fn approval(&self, nth: usize) -> Approval {
         loop {
-            let mut words = self.orders().await.into_iter().filter_map(|it| match it {
+            let orders = self.orders().await;
+            let heard = orders.len();
+            let mut words = orders.into_iter().filter_map(|it| match it {
                 Order::Approve(word) => Some(word),
                 _ => None,
             });
@@ -142,23 +167,34 @@ impl Helm {
             if self.bounds.finishing() {
                 return Approval::Go;
             }
-            tokio::time::sleep(BEAT).await;
+            self.unheard(heard, None).await;
         }
     }
 
     /// The reply left for the run, as soon as there is one; nothing once somebody wants an end.
-    async fn reply(&self) -> Vec<String> {
+    async fn reply(&self, until: Instant) -> Vec<String> {
         loop {
-            for order in self.orders().await {
-                if let Order::Reply(answers) = order {
-                    return answers;
-                }
+            let orders = self.orders().await;
+            let heard = orders.len();
+            if let Some(answers) = replied(orders) {
+                return answers;
             }
             if self.bounds.finishing() {
                 return Vec::new();
             }
-            tokio::time::sleep(BEAT).await;
+            self.unheard(heard, Some(until)).await;
         }
+    }
+
+    /// Tells that none of so many orders was the word that is waited for, and rests until the next look.
+    async fn unheard(&self, heard: usize, until: Option<Instant>) {
+        let waits = Some(Waits { heard, until });
+        self.waits.send_if_modified(|it| {
+            let new = *it != waits;
+            *it = waits;
+            new
+        });
+        tokio::time::sleep(BEAT).await;
     }
 
     async fn decide(&self) -> Result<Go> {
@@ -186,6 +222,27 @@ impl Helm {
             Err(fault) => self.journal.fail(fault).await,
         }
     }
+}
+
+/// The answers among `orders`.
+fn replied(orders: Vec<Order>) -> Option<Vec<String>> {
+    orders.into_iter().find_map(|it| match it {
+        Order::Reply(answers) => Some(answers),
+        _ => None,
+    })
+}
+
+/// When `past` asked the person something that nobody has answered, milliseconds since 1970.
+pub fn asked(past: &[Envelope]) -> Option<u64> {
+    let asks = |it: &&Envelope| {
+        matches!(
+            it.event,
+            Event::ClarifyAsked { .. } | Event::ClarifyAnswered { .. }
+        )
+    };
+    let last = past.iter().rfind(asks)?;
+    let at = last.ts.parse::<jiff::Timestamp>().ok()?;
+    matches!(last.event, Event::ClarifyAsked { .. }).then(|| at.as_millisecond().max(0) as u64)
 }
 
 /// Time worked over the sittings that `past` tells of, milliseconds: from the beginning of each to

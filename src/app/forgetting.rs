@@ -8,7 +8,7 @@ use super::accounts::DAY_MS;
 use crate::error::{Error, Kind, Result};
 
 /// How often a server looks for runs to forget.
-const EVERY: Duration = Duration::from_secs(3_600);
+pub const EVERY: Duration = Duration::from_secs(3_600);
 
 /// How many runs it forgets before it lets others have their turn at the store, and how long.
 const PORTION: u64 = 20;
@@ -65,10 +65,11 @@ impl App {
     }
 }
 
-/// Forgets what is older than `days` says, now and every hour, until this is dropped; where it says nothing, nothing is forgotten.
-/// `told` hears how each time went that something was done.
+/// Forgets what is older than `days` says, now and after each `rest`, until this is dropped; where it says nothing, nothing is
+/// forgotten. `told` hears how each time went that something was done.
 pub async fn forgetting(
     app: &App,
+    rest: impl AsyncFn(),
     days: impl Fn() -> Option<u32>,
     told: impl Fn(u32, Result<u64>),
 ) {
@@ -79,6 +80,6 @@ pub async fn forgetting(
                 outcome => told(days, outcome),
             }
         }
-        sleep(EVERY).await;
+        rest().await;
     }
 }

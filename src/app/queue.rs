@@ -8,13 +8,17 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 
 use super::App;
 use crate::domain::{Owner, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, VERSION};
-use crate::seams::{Follower, RunRow, Step};
+use crate::seams::{RunRow, Step};
+
+mod aside;
+
+use aside::{LOOK_ASIDE, Rest, waits};
 
 /// How long a run that could not be worked on rests before it is tried again, at first and at most.
 const REST: Duration = Duration::from_secs(1);
@@ -23,10 +27,6 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 /// How often a run that another process works on is looked at, and one that waits here.
 const LOOK: Duration = Duration::from_millis(250);
 const LOOK_WAITING: Duration = Duration::from_secs(2);
-
-/// When a run that was put aside is looked at again where nobody here has heard of a word to it: it may have come through
-/// another process.
-const ASIDE: Duration = Duration::from_secs(300);
 
 /// How much a server takes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ struct Waiting {
     run: RunId,
     owner: Option<String>,
     tries: u32,
-    not_before: Option<Instant>,
+    rest: Rest,
     told: Told,
 }
 
@@ -134,15 +134,13 @@ impl Queue {
 
     fn full(&self, state: &State, owner: &Option<String>) -> bool {
         let free = state.limits.working.saturating_sub(state.working.len());
-        let waiting = state.waiting.len() + state.promised.len();
+        // Who waits for a person waits for no turn: were they counted, plans that nobody looks at would keep all others out.
+        let for_turns = || state.waiting.iter().filter(|it| !it.rest.is_for_person());
+        let waiting = for_turns().count() + state.promised.len();
         if waiting >= state.limits.waiting + free {
             return true;
         }
-        let of_one = state
-            .waiting
-            .iter()
-            .map(|it| &it.owner)
-            .chain(&state.promised);
+        let of_one = for_turns().map(|it| &it.owner).chain(&state.promised);
         let own = of_one.filter(|it| *it == owner).count();
         own >= state.limits.waiting_each + free
     }
@@ -179,7 +177,7 @@ impl Queue {
             run,
             owner: key,
             tries: 0,
-            not_before: None,
+            rest: Rest::None,
             told: watch::channel(None).0,
         });
         Ok(Accepted::Queued)
@@ -212,7 +210,7 @@ impl Queue {
                 run: row.run_id,
                 owner: key(row.owner.as_ref()),
                 tries: 0,
-                not_before: None,
+                rest: Rest::None,
                 told: watch::channel(None).0,
             });
         }
@@ -222,6 +220,7 @@ impl Queue {
     /// Works on what waits until this is dropped: then all stops where it is, and can be gone on with.
     pub async fn work(self: Arc<Self>) {
         let mut work = JoinSet::new();
+        let mut looks = interval(LOOK_ASIDE);
         loop {
             while let Some(next) = self.next() {
                 work.spawn(Arc::clone(&self).sit(next));
@@ -230,6 +229,12 @@ impl Queue {
             tokio::select! {
                 () = self.turn.notified() => {}
                 () = sleep_until(rested.unwrap_or_else(Instant::now)), if rested.is_some() => {}
+                _ = looks.tick() => {
+                    let here = Arc::clone(&self);
+                    work.spawn(async move {
+                        here.look().await;
+                    });
+                }
                 Some(_) = work.join_next(), if !work.is_empty() => {}
             }
         }
@@ -246,7 +251,7 @@ impl Queue {
             let own = state.working.values().filter(|it| &it.owner == owner);
             own.count()
         };
-        let ready = |it: &Waiting| it.not_before.is_none_or(|at| at <= now);
+        let ready = |it: &Waiting| it.rest.is_over(now);
         let (at, _) = state
             .waiting
             .iter()
@@ -270,7 +275,7 @@ impl Queue {
         if state.working.len() >= state.limits.working {
             return None;
         }
-        state.waiting.iter().filter_map(|it| it.not_before).min()
+        state.waiting.iter().filter_map(|it| it.rest.ends()).min()
     }
 
     /// Works on one run until it ends, or cannot be worked on.
@@ -284,20 +289,20 @@ impl Queue {
             let running = self.app.resume(&it.run).await?;
             it.told.send_replace(Some(running.durable()));
             let patience = self.state().limits.patience;
-            let waits = waits(running.follow(0), patience);
+            let waits = waits(running.waits.clone(), patience);
             tokio::select! {
-                ended = running.wait() => ended.map(Some),
+                ended = running.wait() => ended.map(|_| None),
                 // Dropping it stops it where it is: nothing was sent meanwhile.
-                () = waits => Ok(None),
+                rest = waits => Ok(Some(rest)),
             }
         };
         let fault = match outcome.await {
-            Ok(Some(_)) => {
+            Ok(None) => {
                 drop(place);
                 return self.told_of(it.run).await;
             }
             // Its place is taken from it in the same step: `place`, dropped after, finds nothing.
-            Ok(None) => return self.put_aside(it),
+            Ok(Some(rest)) => return self.put_aside(it, rest),
             Err(fault) => fault,
         };
         let lasting = match fault.kind() {
@@ -313,29 +318,60 @@ impl Queue {
         let rest = REST.saturating_mul(1 << it.tries.min(6)).min(LONGEST_REST);
         self.put(Waiting {
             tries: it.tries + 1,
-            not_before: Some(Instant::now() + rest),
+            rest: Rest::Until(Instant::now() + rest),
             ..it
         });
     }
 
     /// Has a run wait that waits for a person itself, in one step, so that no order falls between.
-    fn put_aside(&self, it: Waiting) {
+    fn put_aside(&self, it: Waiting, rest: Rest) {
         let mut state = self.state();
         let working = state.working.remove(&it.run);
         let woken = working.is_some_and(|it| it.woken);
         it.told.send_replace(None);
         state.waiting.push_back(Waiting {
             tries: 0,
-            not_before: (!woken).then(|| Instant::now() + ASIDE),
+            rest: if woken { Rest::None } else { rest },
             ..it
         });
+        drop(state);
+        self.turn.notify_one();
+    }
+
+    /// Gives runs their turn that were put aside and to which somebody has spoken since, through whatever process: how many. This
+    /// is all that they cost until then.
+    pub async fn look(&self) -> usize {
+        let aside: Vec<(RunId, usize)> = {
+            let state = self.state();
+            let rests = |it: &Waiting| match it.rest {
+                Rest::Person(heard, _) => Some((it.run.clone(), heard)),
+                _ => None,
+            };
+            state.waiting.iter().filter_map(rests).collect()
+        };
+        let mut spoken = 0;
+        for (run, heard) in aside {
+            // Where the store is away now, the next look finds the word.
+            if self.app.words(&run).await.is_ok_and(|it| it > heard) {
+                spoken += 1;
+                self.wake(&run);
+            }
+        }
+        spoken
+    }
+
+    /// Runs that were put aside because they wait for a person.
+    pub fn aside(&self) -> usize {
+        let state = self.state();
+        let all = state.waiting.iter();
+        all.filter(|it| it.rest.is_for_person()).count()
     }
 
     /// Gives a run its turn that was put aside.
     pub fn wake(&self, run: &RunId) {
         let mut state = self.state();
         for it in state.waiting.iter_mut().filter(|it| &it.run == run) {
-            it.not_before = None;
+            it.rest = Rest::None;
         }
         if let Some(it) = state.working.get_mut(run) {
             it.woken = true;
@@ -366,30 +402,6 @@ impl Queue {
         let waiting = || state.waiting.iter().find(|it| &it.run == run);
         let told = working.or_else(|| waiting().map(|it| &it.told))?;
         Some(told.subscribe())
-    }
-}
-
-/// Comes to its end when a run has waited for a person so long that its turn is better given to another.
-async fn waits(mut story: Follower, patience: Duration) {
-    let mut known: Option<Run> = None;
-    loop {
-        let waits = known
-            .as_ref()
-            .is_some_and(|it| it.awaiting_approval || it.awaiting_clarification);
-        let next = match waits {
-            true => match timeout(patience, story.next()).await {
-                Ok(next) => next,
-                Err(_) => return,
-            },
-            false => story.next().await,
-        };
-        match next {
-            Ok(Some(it)) => known
-                .get_or_insert_with(|| Run::new(it.run.clone()))
-                .apply(&it),
-            // All is told, or the store is away: whoever works on the run will say so.
-            Ok(None) | Err(_) => return std::future::pending().await,
-        }
     }
 }
 
@@ -519,6 +531,11 @@ impl App {
         }
         lock.retire();
         Ok(())
+    }
+
+    /// How many words were left for `run`.
+    async fn words(&self, run: &RunId) -> Result<usize> {
+        Ok(self.known(run).await?.orders(run).await?.len())
     }
 
     /// Whether the store answers; makes it where there is none.

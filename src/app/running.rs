@@ -6,6 +6,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 
 use crate::adapters::folder::Progress;
+use crate::adapters::steering::Waits;
 use crate::domain::RunId;
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run};
@@ -21,6 +22,8 @@ pub struct Running {
     pub(super) finish: Arc<AtomicBool>,
     pub(super) log: Arc<Log>,
     pub(super) preparing: watch::Receiver<Option<Progress>>,
+    /// That it waits for a person, while it does.
+    pub(super) waits: watch::Receiver<Option<Waits>>,
     // One task, owned: dropping the set aborts it.
     pub(super) work: JoinSet<Result<Run>>,
 }

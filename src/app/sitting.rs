@@ -17,7 +17,7 @@ use crate::adapters::folder::Progress;
 use crate::adapters::journal::{
     Journal, JournaledModel, JournaledRanker, JournaledReader, JournaledSearch,
 };
-use crate::adapters::steering::{Bounds, Helm, worked};
+use crate::adapters::steering::{Bounds, Helm, Waits, asked, worked};
 use crate::adapters::telemetry::Telemetry;
 use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
@@ -46,6 +46,8 @@ pub(super) struct Sitting {
     pub(super) lock: Box<dyn Hold>,
     /// How far the preparation is; `None` when there is none, or no more.
     pub(super) preparing: watch::Sender<Option<Progress>>,
+    /// Whether the run waits for a person.
+    pub(super) waits: watch::Sender<Option<Waits>>,
     /// Where the run is told once it has ended, if anywhere.
     pub(super) telemetry: Option<Arc<Telemetry>>,
     /// The trace that the program was started within, as `TRACEPARENT` tells.
@@ -164,6 +166,8 @@ impl Sitting {
                 budget: self.question.budget,
                 bounds: Arc::clone(&bounds),
                 told: AtomicBool::new(false),
+                asked: asked(&self.past),
+                waits: self.waits.clone(),
             }),
             clock: Arc::clone(&self.clock),
             chance: Arc::clone(&self.chance),

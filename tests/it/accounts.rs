@@ -1,14 +1,19 @@
 //! Users, organisations, tokens, budgets and the audit log, on every store.
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use ibid::Kind;
 use ibid::adapters::store::{PostgresStore, SqliteStore};
+use ibid::app::forgetting::forgetting;
 use ibid::app::{App, Parts};
 use ibid::domain::{Owner, RunId, Usage};
 use ibid::record::{Envelope, Event, Phase};
 use ibid::seams::{Accounts, FrozenClock, Org, Remembered, Store, User};
 
-use crate::stand_in::{app, app_on, parts, question};
+use tokio::sync::mpsc;
+
+use crate::stand_in::{Wall, app, app_on, parts, question};
 
 /// Runs each promise with each kind of store, fresh.
 macro_rules! on_both {
@@ -41,6 +46,7 @@ on_both!(
     the_audit_log_only_grows,
     runs_that_ended_long_ago_are_purged,
     a_server_forgets_what_ended_long_ago_and_writes_it_down,
+    a_server_that_keeps_running_forgets_each_run_when_its_days_are_over,
 );
 
 fn user(id: &str, org: Option<&str>) -> User {
@@ -333,4 +339,69 @@ async fn a_server_forgets_what_ended_long_ago_and_writes_it_down(app: App) {
         (&*it.who, &*it.what, &*it.on, &*it.outcome),
         ("server", "runs.purge", "older than 30 days", "forgot 3")
     );
+}
+
+async fn a_server_that_keeps_running_forgets_each_run_when_its_days_are_over(app: App) {
+    const DAY_MS: u64 = 24 * 3_600_000;
+    let clock = Wall::at(app.now_ms());
+    let parts = Parts {
+        clock: Arc::clone(&clock) as _,
+        ..parts(&Arc::default())
+    };
+    let app = App::with(app.settings().clone(), parts);
+    let ended = async || {
+        let running = app.start(question("cork")).await.unwrap();
+        let id = running.id.clone();
+        running.wait().await.unwrap();
+        id
+    };
+    let left = async || -> BTreeSet<RunId> {
+        let rows = app.runs().await.unwrap();
+        rows.into_iter().map(|it| it.run_id).collect()
+    };
+    let old = ended().await;
+    let waiting = app.new_id();
+    let asked = app.enqueue(waiting.clone(), question("bark"), None, None);
+    asked.await.unwrap();
+    let (rests, mut resting) = mpsc::unbounded_channel();
+    let (wake, woken) = mpsc::unbounded_channel();
+    let woken = tokio::sync::Mutex::new(woken);
+    let rest = async || {
+        rests.send(()).unwrap();
+        woken.lock().await.recv().await;
+    };
+    let keep = AtomicBool::new(true);
+    let days = || (!keep.load(Ordering::Relaxed)).then_some(30);
+    let told = Mutex::new(Vec::new());
+    let tell = |days, outcome: ibid::Result<u64>| {
+        told.lock().unwrap().push((days, outcome.unwrap()));
+    };
+    let server = forgetting(&app, rest, days, tell);
+    let story = async {
+        // The first rest begins with the server, and each hour is the end of one and the beginning of the next.
+        resting.recv().await.unwrap();
+        let mut hour = async || {
+            wake.send(()).unwrap();
+            resting.recv().await.unwrap();
+        };
+        clock.put_on(20 * DAY_MS);
+        let young = ended().await;
+        clock.put_on(11 * DAY_MS);
+        hour().await;
+        assert!(
+            left().await.contains(&old),
+            "nothing says that anything is forgotten"
+        );
+        keep.store(false, Ordering::Relaxed);
+        hour().await;
+        assert_eq!(left().await, [young, waiting.clone()].into());
+        clock.put_on(20 * DAY_MS);
+        hour().await;
+        assert_eq!(left().await, [waiting].into());
+    };
+    tokio::select! {
+        () = server => panic!("a server forgets for as long as it runs"),
+        () = story => {}
+    }
+    assert_eq!(*told.lock().unwrap(), [(30, 1), (30, 1)]);
 }

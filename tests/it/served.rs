@@ -143,6 +143,8 @@ async fn a_question_is_accepted_worked_on_and_told_event_by_event() {
     let accepted = served.post("/v1/runs", &json!({"question": ASKED})).await;
     assert_eq!(accepted.status, 202, "{}", accepted.body);
     let id = accepted.json()["id"].as_str().unwrap().to_owned();
+    let so_far = &accepted.json()["progress"]["completeness"];
+    assert_eq!(so_far.to_string(), "0.0");
     let told = served.stream(&format!("/v1/runs/{id}/events")).await;
     let numbers: Vec<u64> = told.iter().map(|it| it.1.parse().unwrap()).collect();
     assert_eq!(numbers, (1..=told.len() as u64).collect::<Vec<_>>());
@@ -165,6 +167,10 @@ async fn a_question_is_accepted_worked_on_and_told_event_by_event() {
         .await;
     assert_eq!(listed.json()["data"].as_array().unwrap().len(), 2);
     assert_eq!(listed.json()["has_more"], true);
+    let path = format!("/v1/runs/{id}/events?limit=1001");
+    assert_eq!(served.get(&path).await.json()["error"]["param"], "limit");
+    let row = &served.get("/v1/runs").await.json()["data"][0];
+    assert_eq!((&row["id"], &row["run_id"]), (&json!(id), &json!(id)));
     let run = served.get(&format!("/v1/runs/{id}")).await.json();
     assert_eq!(run["status"], "completed");
     assert_eq!(run["result"]["is_error"], false);

@@ -115,6 +115,25 @@ impl PageReader for Shelf {
     }
 }
 
+/// A clock that stands where it is put.
+pub(crate) struct Wall(pub(crate) std::sync::atomic::AtomicU64);
+
+impl Wall {
+    pub(crate) fn at(unix_ms: u64) -> Arc<Wall> {
+        Arc::new(Wall(unix_ms.into()))
+    }
+
+    pub(crate) fn put_on(&self, ms: u64) {
+        self.0.fetch_add(ms, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl ibid::seams::Clock for Wall {
+    fn unix_ms(&self) -> u64 {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
 pub(crate) fn page(url: &str, text: &str) -> Page {
     Page::new(PageDraft {
         url: url.to_owned(),

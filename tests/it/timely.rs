@@ -35,12 +35,20 @@ pub(crate) fn app<M: LanguageModel + 'static>(
     roles: &'static [ModelRole],
     step: u64,
 ) -> App {
+    let at = AtomicU64::new(1_790_000_000_000);
+    app_at(dir, model, roles, Arc::new(Hasty { at, step }))
+}
+
+/// The same by `clock`.
+pub(crate) fn app_at<M: LanguageModel + 'static>(
+    dir: &std::path::Path,
+    model: &Arc<M>,
+    roles: &'static [ModelRole],
+    clock: Arc<dyn Clock>,
+) -> App {
     let model = Arc::clone(model);
     let parts = Parts {
-        clock: Arc::new(Hasty {
-            at: AtomicU64::new(1_790_000_000_000),
-            step,
-        }),
+        clock,
         open: Arc::new(move |_, _| {
             let mut models = Models::default();
             for role in roles {

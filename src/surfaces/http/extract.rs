@@ -140,13 +140,18 @@ impl Mine {
 
     /// Leaves an order for the run, which must not have ended.
     pub(super) async fn order(&self, order: Order) -> Answer<()> {
+        let over = || {
+            let what = "the run has ended already";
+            Fault::new(StatusCode::CONFLICT, "ended", what)
+        };
         if self.row.status.ended() {
-            return Err(Fault::new(
-                StatusCode::CONFLICT,
-                "ended",
-                "the run has ended already",
-            ));
+            return Err(over());
         }
-        Ok(self.server.desk.order(&self.id, order).await?)
+        match self.server.desk.order(&self.id, order).await {
+            Ok(()) => Ok(()),
+            // It ended since it was looked up.
+            Err(_) if self.app.row(&self.id).await?.status.ended() => Err(over()),
+            Err(fault) => Err(fault.into()),
+        }
     }
 }

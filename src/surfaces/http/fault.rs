@@ -52,6 +52,11 @@ impl Fault {
         )
     }
 
+    /// Whether what was asked does not fit to how things stand.
+    pub fn conflicts(&self) -> bool {
+        self.0.status == StatusCode::CONFLICT
+    }
+
     /// The form of what was asked is right; what it asks cannot be done here: a name that is not offered, days in the wrong order.
     pub fn unmeant(it: Error) -> Fault {
         let mut fault = Fault::from(it);
@@ -162,6 +167,9 @@ impl From<Error> for Fault {
             .by_ref()
             .take(3)
             .find(|it| is_field(it) || *it == "webhook_url");
+        // Or they say that nobody knows it.
+        let unknown = doing.strip_prefix("there is no field `");
+        let field = unknown.and_then(|it| it.strip_suffix('`')).or(field);
         Fault(Box::new(Inner {
             status,
             code,

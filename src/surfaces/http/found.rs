@@ -159,11 +159,10 @@ pub(super) async fn preview(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Json<Value>> {
     let value = body(bytes)?;
-    if !matches!(
-        value.get("webhook_url"),
-        None | Some(Value::Null | Value::String(_))
-    ) {
-        return Err(bad("webhook_url", "must be a text"));
+    match value.get("webhook_url") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(url)) => server.desk.app.may_deliver(url).map_err(Fault::unmeant)?,
+        Some(_) => return Err(bad("webhook_url", "must be a text")),
     }
     let asked = Asked::parse(&value, &["webhook_url"])?;
     let question = super::runs::meant(&server, &caller, &asked).await?;

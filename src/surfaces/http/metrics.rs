@@ -321,3 +321,83 @@ pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Answer<Respons
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], out).into_response())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every name that `/metrics` may tell, as Prometheus keeps it.
+    fn told() -> BTreeSet<String> {
+        let Metrics {
+            registry,
+            requests,
+            request_seconds,
+            runs,
+            run_seconds,
+            run_usd,
+            searches,
+            reads,
+            models,
+            tokens,
+            quotes,
+            claims,
+            model_seconds,
+            search_seconds,
+            waiting: _,
+            working: _,
+            since_ms: _,
+        } = Metrics::new(0);
+        let none = Labels::new();
+        for it in [
+            requests, runs, searches, reads, models, tokens, quotes, claims,
+        ] {
+            it.get_or_create(&none).inc();
+        }
+        for it in [request_seconds, run_seconds, model_seconds, search_seconds] {
+            it.get_or_create(&none).observe(1.0);
+        }
+        run_usd.get_or_create(&none).inc_by(1.0);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let samples = text.lines().filter(|it| !it.starts_with('#'));
+        samples
+            .filter_map(|it| it.split(['{', ' ']).next())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn named(text: &str) -> BTreeSet<String> {
+        let word = |c: char| c.is_ascii_lowercase() || c == '_';
+        text.split(|c| !word(c))
+            .filter(|it| it.starts_with("ibid_"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn the_dashboard_draws_nothing_that_is_not_told() {
+        let drawn = named(include_str!("../../../deploy/grafana.json"));
+        assert!(drawn.len() > 5);
+        let lost: Vec<_> = drawn.difference(&told()).cloned().collect();
+        assert!(lost.is_empty(), "{lost:?}");
+    }
+
+    #[test]
+    fn every_count_is_described_and_no_other() {
+        let text = include_str!("../../../docs/telemetry.md");
+        let rows = text.lines().filter(|it| it.starts_with("| `ibid_"));
+        let described = rows.flat_map(|it| named(it.split('|').nth(1).unwrap()));
+        // Of a histogram the one name that its three end in.
+        let family = |it: &String| {
+            let of = ["_bucket", "_sum", "_count"];
+            of.iter()
+                .find_map(|end| it.strip_suffix(end))
+                .unwrap_or(it)
+                .to_owned()
+        };
+        let told: BTreeSet<String> = told().iter().map(family).collect();
+        assert_eq!(described.collect::<BTreeSet<_>>(), told);
+    }
+}

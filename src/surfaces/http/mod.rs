@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::app::forgetting::forgetting;
+use crate::app::forgetting::{EVERY, forgetting};
 use crate::app::queue::{Afterwards, Queue};
 use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
@@ -214,7 +214,8 @@ impl Listening {
         let desk = &server.desk;
         // Settings that change count from the next time on; what cannot be read forgets nothing.
         let days = || desk.loaded(&[]).ok()?.settings.serve.keep_days;
-        let forget = forgetting(&desk.app, days, |days, outcome| {
+        let rest = async || tokio::time::sleep(EVERY).await;
+        let forget = forgetting(&desk.app, rest, days, |days, outcome| {
             forgotten(&server, days, outcome)
         });
         let answer = listen::answer(listener, router, connections, until, stop);

@@ -96,14 +96,20 @@ fn operation(it: &Route) -> Value {
         .split('/')
         .filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'))
     {
-        parameters.push(
-            json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
-        );
+        let schema = match name {
+            // Other names in this place are routes of their own.
+            "file" => json!({"enum": files()}),
+            _ => json!({"type": "string"}),
+        };
+        parameters.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
     }
+    let events = it.path == "/v1/runs/{id}/events";
     for name in it.query {
-        parameters.push(json!({"name": name, "in": "query", "required": false, "schema": schema(&format!("query_{name}"))}));
+        // Events are counted, and told in larger lists.
+        let of = if events { "_event" } else { "" };
+        parameters.push(json!({"name": name, "in": "query", "required": false, "schema": schema(&format!("query_{name}{of}"))}));
     }
-    if it.path == "/v1/runs/{id}/events" {
+    if events {
         parameters.push(json!({"name": "Last-Event-ID", "in": "header", "required": false, "schema": schema("query_after_event")}));
     }
     let mut responses = serde_json::Map::new();
@@ -149,6 +155,14 @@ fn operation(it: &Route) -> Value {
         });
     }
     out
+}
+
+/// The report in each of its forms, as a caller names it.
+fn files() -> Vec<String> {
+    let built = Form::ALL.iter().filter(|it| it.is_built());
+    built
+        .map(|it| format!("report.{}", it.about().name))
+        .collect()
 }
 
 fn content(it: &Route, name: &str) -> Value {
@@ -208,6 +222,28 @@ mod tests {
         there.sort();
         described.sort();
         assert_eq!(there, described);
+    }
+
+    #[test]
+    fn events_are_counted_and_reports_named_by_their_forms() {
+        let document = described();
+        let parameters = |path: &str| document["paths"][path]["get"]["parameters"].clone();
+        let of = |all: &Value, name: &str| {
+            let all = all.as_array().unwrap();
+            all.iter().find(|it| it["name"] == name).unwrap()["schema"].clone()
+        };
+        let events = parameters("/v1/runs/{id}/events");
+        assert_eq!(of(&events, "after"), schema("query_after_event"));
+        assert_eq!(of(&events, "limit"), schema("query_limit_event"));
+        let runs = parameters("/v1/runs");
+        assert_eq!(of(&runs, "after"), schema("query_after"));
+        let file = of(&parameters("/v1/runs/{id}/{file}"), "file");
+        assert!(
+            file["enum"]
+                .as_array()
+                .unwrap()
+                .contains(&json!("report.md"))
+        );
     }
 
     #[test]

@@ -351,7 +351,14 @@ pub(super) async fn list(
         limit: limit as usize,
         ..Wanted::default()
     };
-    let (data, more) = listed(&server, &caller, &wanted).await?;
+    let (rows, more) = listed(&server, &caller, &wanted).await?;
+    // Named as in the run itself, too.
+    let named = |it: &RunRow| {
+        let mut row = json!(it);
+        row["id"] = json!(it.run_id);
+        row
+    };
+    let data: Vec<Value> = rows.iter().map(named).collect();
     Ok(Json(
         json!({"object": "list", "data": data, "has_more": more}),
     ))

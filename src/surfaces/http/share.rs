@@ -13,6 +13,7 @@ use super::Server;
 use super::extract::{Mine, Place};
 use super::fault::{Answer, Fault};
 use super::runs::{bad, body};
+use super::story::whole;
 use crate::app::sharing::lasts;
 use crate::domain::{RunId, Share};
 use crate::error::{Error, Kind};
@@ -75,8 +76,7 @@ pub(super) async fn create(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> 
     }
     let days = match value.get("days") {
         None | Some(Value::Null) => Share::DAYS,
-        Some(it) => it
-            .as_u64()
+        Some(it) => whole(it)
             .and_then(|it| u32::try_from(it).ok())
             .ok_or_else(|| bad("days", "must be a whole number"))?,
     };

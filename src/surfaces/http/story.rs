@@ -7,6 +7,7 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::extract::{Mine, Params};
@@ -32,18 +33,22 @@ pub(super) async fn events(
     Params(from): Params<From>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let after = match headers.get("last-event-id") {
-        Some(it) => number("Last-Event-ID", it.to_str().unwrap_or_default())?,
-        None => from.after.map_or(Ok(0), |it| number("after", &it))?,
-    };
+    let mut after = from.after.map_or(Ok(0), |it| number("after", &it))?;
+    if let Some(it) = headers.get("last-event-id") {
+        after = number("Last-Event-ID", it.to_str().unwrap_or_default())?;
+    }
+    let limit = from
+        .limit
+        .map_or(Ok(MOST as u64), |it| number("limit", &it))? as usize;
+    if !(1..=MOST).contains(&limit) {
+        let most = format!("limit must be from 1 to {MOST}");
+        return Err(Fault::new(StatusCode::BAD_REQUEST, "invalid_value", most).at("limit"));
+    }
     let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if accepted.is_some_and(|it| it.contains("application/json") && !it.contains("event-stream")) {
-        let limit = from
-            .limit
-            .map_or(Ok(MOST as u64), |it| number("limit", &it))? as usize;
         let mut events = mine.app.events(&mine.id, after).await?;
-        let more = events.len() > limit.min(MOST);
-        events.truncate(limit.min(MOST));
+        let more = events.len() > limit;
+        events.truncate(limit);
         // Each as it stands on the wire of the stream, to the last digit.
         let each: Vec<String> = events
             .iter()
@@ -76,6 +81,14 @@ pub(super) fn number(name: &str, text: &str) -> Answer<u64> {
             format!("{name} must be a whole number"),
         )
         .at(name)
+    })
+}
+
+/// A whole number of a body, also where it is written with a point.
+pub(super) fn whole(it: &Value) -> Option<u64> {
+    it.as_u64().or_else(|| {
+        let it = it.as_f64().filter(|it| it.fract() == 0.0)?;
+        (0.0..1e15).contains(&it).then_some(it as u64)
     })
 }
 

@@ -31,12 +31,12 @@ const HOSTS: [(&str, &str, &str); 9] = [
     (
         "goose",
         "~/.config/goose/config.yaml",
-        "extensions:\n  ibid:\n    type: stdio\n    cmd: ibid\n    args: [mcp]\n    timeout: 300\n    enabled: true",
+        "extensions:\n  ibid:\n    name: ibid\n    type: stdio\n    cmd: ibid\n    args: [mcp]\n    timeout: 300\n    enabled: true",
     ),
     (
         "librechat",
         "librechat.yaml, with `ibid serve` running",
-        "mcpServers:\n  ibid:\n    type: streamable-http\n    url: http://127.0.0.1:7700/mcp\n    timeout: 60000",
+        "# Addresses of one's own network are refused there unless they are named.\nmcpSettings:\n  allowedAddresses: [\"127.0.0.1:7700\"]\nmcpServers:\n  ibid:\n    type: streamable-http\n    url: http://127.0.0.1:7700/mcp\n    timeout: 60000",
     ),
     (
         "openwebui",

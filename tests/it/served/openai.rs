@@ -22,7 +22,13 @@ async fn a_response_is_waited_for_and_its_marks_are_where_they_say() {
     let it = served
         .post(
             "/v1/responses",
-            &json!({"model": "ibid", "input": ASKED, "metadata": {"project": "roofs"}, "include": ["ibid.coverage"]}),
+            &json!({
+                "model": "ibid",
+                "input": ASKED,
+                "metadata": {"project": "roofs"},
+                "tools": [{"type": "web_search"}, {"type": "file_search"}],
+                "include": ["ibid.coverage"],
+            }),
         )
         .await;
     assert_eq!(it.status, 200, "{}", it.body);
@@ -64,6 +70,178 @@ async fn a_response_is_waited_for_and_its_marks_are_where_they_say() {
     assert_eq!(next["status"], "completed", "{next}");
     let text = next["output"].as_array().unwrap().last().unwrap()["content"][0]["text"].clone();
     assert!(text.as_str().unwrap().chars().count() <= 140, "{text}");
+}
+
+/// The fields of a response that must be there, those that may be null after the bar.
+const FIELDS: &str = "id object created_at status model output tools tool_choice truncation parallel_tool_calls text top_p \
+presence_penalty frequency_penalty top_logprobs temperature store background service_tier metadata | completed_at \
+incomplete_details previous_response_id instructions error reasoning usage max_output_tokens max_tool_calls \
+safety_identifier prompt_cache_key";
+
+/// Holds a response to what Open Responses knows: its fields, and no items or marks but these.
+fn is_plain(it: &Value) {
+    let (must, may) = FIELDS.split_once('|').unwrap();
+    for name in must.split_whitespace() {
+        assert!(!it[name].is_null(), "{name} in {it}");
+    }
+    for name in may.split_whitespace() {
+        assert!(it.get(name).is_some(), "{name} in {it}");
+    }
+    for item in it["output"].as_array().unwrap() {
+        is_plain_item(item);
+    }
+}
+
+fn is_plain_item(item: &Value) {
+    let fields = item.as_object().unwrap();
+    assert!(fields.values().all(|it| !it.is_null()), "{item}");
+    let parts = |name: &str| item[name].as_array().cloned().unwrap_or_default();
+    match item["type"].as_str().unwrap() {
+        "reasoning" => {
+            for it in parts("summary") {
+                assert_eq!(it["type"], "summary_text");
+            }
+        }
+        "message" => {
+            let marks = parts("content");
+            let marks = marks.iter().flat_map(|it| it["annotations"].as_array());
+            for it in marks.flatten() {
+                assert_eq!(it["type"], "url_citation");
+                assert!(it["url"].is_string() && it["title"].is_string(), "{it}");
+            }
+        }
+        other => panic!("an item of type {other}"),
+    }
+}
+
+#[tokio::test]
+async fn who_names_no_tool_is_told_nothing_but_what_open_responses_knows() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[]);
+    let asked =
+        json!({"model": "ibid", "input": [{"type": "message", "role": "user", "content": ASKED}]});
+    let whole = served.post("/v1/responses", &asked).await.json();
+    assert_eq!(whole["status"], "completed", "{whole}");
+    is_plain(&whole);
+    let thought = &whole["output"][0]["summary"];
+    let thought: Vec<&str> = thought
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["text"].as_str().unwrap())
+        .collect();
+    assert!(thought[0].starts_with("To be answered:"), "{thought:?}");
+    assert!(
+        thought.iter().any(|it| it.starts_with("Searched local: ")),
+        "{thought:?}"
+    );
+    assert!(
+        thought.iter().any(|it| it.starts_with("Read ")),
+        "{thought:?}"
+    );
+    let mut streaming = asked;
+    streaming["stream"] = true.into();
+    let told = messages(&served.post("/v1/responses", &streaming).await.body);
+    let known = [
+        "response.created",
+        "response.queued",
+        "response.in_progress",
+        "response.completed",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.output_text.annotation.added",
+    ];
+    // What is open, by its place in the output: every item is closed before the next begins.
+    let mut open = None;
+    let mut closed = Vec::new();
+    for (name, _, data) in &told[..told.len() - 1] {
+        assert!(known.contains(&name.as_str()), "{name}");
+        let it: Value = serde_json::from_str(data).unwrap();
+        if it["response"].is_object() {
+            is_plain(&it["response"]);
+        }
+        if it["item"].is_object() {
+            is_plain_item(&it["item"]);
+        }
+        match name.as_str() {
+            "response.output_item.added" => {
+                assert_eq!(open.replace(it["output_index"].clone()), None);
+            }
+            "response.output_item.done" => {
+                assert_eq!(open.take(), Some(it["output_index"].clone()));
+                closed.push(it["item"].clone());
+            }
+            "response.completed" => assert_eq!(it["response"]["output"], json!(closed)),
+            _ if it["output_index"].is_number() => {
+                assert_eq!(open.as_ref(), Some(&it["output_index"]));
+            }
+            _ => {}
+        }
+    }
+    assert!(closed.len() >= 2, "{closed:?}");
+}
+
+#[tokio::test]
+async fn pictures_are_not_looked_at_and_tools_of_the_callers_own_are_not_called() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[]);
+    let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
+    let content = json!([{"type": "input_text", "text": ASKED}, picture]);
+    let it = served
+        .post(
+            "/v1/responses",
+            &json!({"input": [{"role": "user", "content": content}]}),
+        )
+        .await
+        .json();
+    assert_eq!(it["status"], "completed", "{it}");
+    assert_eq!(it["metadata"]["ibid.unseen"], "1 image", "{it}");
+    let content = json!([{"type": "text", "text": ASKED}, {"type": "image_url", "image_url": {"url": "https://example.test/a.png"}}]);
+    let it = served
+        .post(
+            "/v1/chat/completions",
+            &json!({"messages": [{"role": "user", "content": content}]}),
+        )
+        .await
+        .json();
+    assert_eq!(it["ibid"]["unseen"], "1 image", "{it}");
+    let alone = json!({"input": [{"role": "user", "content": [picture]}]});
+    let it = served.post("/v1/responses", &alone).await;
+    assert_eq!(
+        (it.status, &it.json()["error"]["param"]),
+        (400, &json!("input"))
+    );
+    let tools = json!([{"type": "function", "name": "weather", "parameters": {"type": "object"}}]);
+    let it = served
+        .post(
+            "/v1/responses",
+            &json!({"input": ASKED, "tools": tools, "tool_choice": "auto"}),
+        )
+        .await
+        .json();
+    assert_eq!(
+        (&it["status"], &it["tools"]),
+        (&json!("completed"), &json!([])),
+        "{it}"
+    );
+    is_plain(&it);
+    for choice in [
+        json!("required"),
+        json!({"type": "function", "name": "weather"}),
+    ] {
+        let asked = json!({"input": ASKED, "tools": tools, "tool_choice": choice});
+        let it = served.post("/v1/responses", &asked).await;
+        assert_eq!(it.status, 400, "{choice}: {}", it.body);
+        assert_eq!(it.json()["error"]["param"], "tool_choice");
+    }
 }
 
 #[tokio::test]
@@ -215,6 +393,7 @@ async fn nothing_found_is_an_answer_and_a_wrong_request_names_its_field() {
             "model",
         ),
         ("/v1/responses", json!({"input": []}), "input"),
+        ("/v1/runs", json!({"question": "why?", "bogus": 1}), "bogus"),
         (
             "/v1/responses",
             json!({"input": "why?", "reasoning": {"effort": "huge"}}),
@@ -224,6 +403,11 @@ async fn nothing_found_is_an_answer_and_a_wrong_request_names_its_field() {
             "/v1/responses",
             json!({"input": "why?", "tools": [{"type": "mcp", "server_url": "http://10.0.0.1"}]}),
             "tools",
+        ),
+        (
+            "/v1/responses",
+            json!({"input": [{"role": "user", "content": [{"type": "input_text", "text": "why?"}, {"type": "input_file"}]}]}),
+            "input",
         ),
         (
             "/v1/chat/completions",

@@ -47,6 +47,9 @@ pub struct PostgresStore {
     fence: Option<(RunId, u64)>,
     access: Access,
     writers: Arc<Writers>,
+    /// Sessions that see all rows, and no owner is ever given.
+    seeing_all: PgPool,
+    /// Sessions that are told whose rows they see each time they are used.
     readers: PgPool,
 }
 
@@ -75,7 +78,8 @@ impl PostgresStore {
         Ok(PostgresStore {
             scope: Scope::default(),
             fence: None,
-            readers: access.readers(),
+            seeing_all: access.readers(true),
+            readers: access.readers(false),
             access,
             writers: Arc::new(Writers {
                 requests,
@@ -145,16 +149,21 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// A session that sees what this store may see.
+    /// A session that sees what this store may see. Whose rows those are is said anew each time for an owner; who sees all has
+    /// sessions apart, and is spared the question.
     async fn session(&self) -> sqlx::Result<PoolConnection<Postgres>> {
+        match self.scope.0 {
+            None => self.seeing_all.acquire().await,
+            Some(_) => self.desk().await,
+        }
+    }
+
+    /// A session for small writes that no run waits for. Its first words find out whether the connection is alive, before
+    /// anything is written over it.
+    async fn desk(&self) -> sqlx::Result<PoolConnection<Postgres>> {
         let mut session = self.readers.acquire().await?;
         write::narrow(&mut session, &self.scope, true).await?;
         Ok(session)
-    }
-
-    /// A session for small writes that no run waits for.
-    async fn desk(&self) -> sqlx::Result<PoolConnection<Postgres>> {
-        self.session().await
     }
 
     fn unwritten(&self, it: &sqlx::Error) -> Error {

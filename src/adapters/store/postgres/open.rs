@@ -5,7 +5,9 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 
+use super::super::write::Scope;
 use super::fault::{Patience, fault};
+use super::write::narrow;
 use crate::error::{Error, Kind, Result};
 
 /// What raises the schema from each version to the next; the first starts from nothing.
@@ -94,15 +96,24 @@ impl Access {
         Ok(db)
     }
 
-    /// Sessions for who reads; each opens when first needed.
-    pub(super) fn readers(&self) -> PgPool {
+    /// Sessions for who reads; each opens when first needed. Those of `everybody` see all rows from their beginning to their
+    /// end; the others see none until somebody says whose, each time they are used.
+    pub(super) fn readers(&self, everybody: bool) -> PgPool {
         let role = self.role;
         PgPoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(10))
-            // The first words of each use say whose rows are in sight: a dead connection is noticed there.
+            // Whoever reads asks again where the connection turns out to be dead.
             .test_before_acquire(false)
-            .after_connect(move |db, _| Box::pin(async move { take_on(db, role).await }))
+            .after_connect(move |db, _| {
+                Box::pin(async move {
+                    take_on(db, role).await?;
+                    match everybody {
+                        true => narrow(db, &Scope::default(), true).await,
+                        false => Ok(()),
+                    }
+                })
+            })
             .connect_lazy_with(self.options.clone())
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::fault::{Answer, Fault};
 use super::super::runs::bad;
+use super::super::story::whole;
 use super::offered;
 use crate::domain::Mode;
 use crate::surfaces::asked::{Asked, DIALOGUE};
@@ -17,9 +18,18 @@ pub(super) struct Read {
 /// Most characters of one turn that are kept of a conversation.
 const TURN: usize = 4_000;
 
+/// What is told to whoever reads the question where pictures came with it.
+const UNSEEN: &str = "The user sent images with the question, which nobody here can see. Nothing may be said of what they show.";
+
+/// What was said: role and text of each turn, and how many images came along, which are not looked at.
+struct Said {
+    turns: Vec<(String, String)>,
+    images: usize,
+}
+
 /// Reads the conversation: the last thing the user said is the question, all before is the dialogue.
-fn conversation(field: &str, turns: Vec<(String, String)>) -> Answer<(String, Vec<Value>)> {
-    let mut turns = turns;
+fn conversation(field: &str, said: Said) -> Answer<(String, Vec<Value>)> {
+    let Said { mut turns, images } = said;
     let Some(last) = turns
         .iter()
         .rposition(|it| it.0 == "user" && !it.1.trim().is_empty())
@@ -42,59 +52,75 @@ fn conversation(field: &str, turns: Vec<(String, String)>) -> Answer<(String, Ve
         });
     let mut said: Vec<Value> = said.collect();
     // The latest turns say most of what is meant now.
-    let skip = said.len().saturating_sub(50);
+    let skip = said.len().saturating_sub(50 - usize::from(images > 0));
     said.drain(..skip);
+    if images > 0 {
+        said.push(json!({"system": UNSEEN}));
+    }
     Ok((question, said))
 }
 
-/// The text of a message: a string, or parts that have one.
-fn text(content: &Value, field: &str) -> Answer<String> {
+/// The text of a message, a string or parts that have one, and how many of its parts are images.
+fn text(content: &Value, field: &str) -> Answer<(String, usize)> {
     let parts = match content {
-        Value::String(it) => return Ok(it.clone()),
-        Value::Null => return Ok(String::new()),
+        Value::String(it) => return Ok((it.clone(), 0)),
+        Value::Null => return Ok((String::new(), 0)),
         Value::Array(parts) => parts,
         _ => return Err(bad(field, "has content that is neither text nor parts")),
     };
-    let mut out = Vec::new();
+    let (mut out, mut images) = (Vec::new(), 0);
     for part in parts {
         match (part["type"].as_str(), part["text"].as_str()) {
             (Some("input_text" | "output_text" | "text"), Some(it)) => out.push(it),
-            (Some("input_image" | "image_url" | "input_file" | "input_audio"), _) => {
+            (Some("input_image" | "image_url"), _) => images += 1,
+            (Some("input_file" | "file" | "input_audio" | "input_video"), _) => {
                 return Err(bad(
                     field,
-                    "has parts other than text; put documents into a folder that is served",
+                    "has parts other than text and images; put documents into a folder that is served",
                 ));
             }
             _ => {}
         }
     }
-    Ok(out.join("\n"))
+    Ok((out.join("\n"), images))
 }
 
-fn role_and_text(row: &Value, field: &str) -> Answer<Option<(String, String)>> {
-    // Items that are no messages (calls, reasoning) say nothing of the question.
-    if row.get("type").is_some_and(|it| it != "message") {
-        return Ok(None);
-    }
-    let role = row["role"].as_str().unwrap_or("user").to_owned();
-    if !["user", "assistant", "system", "developer", "tool"].contains(&role.as_str()) {
-        return Err(bad(field, "has a message of an unknown role"));
-    }
-    Ok(Some((role, text(&row["content"], field)?)))
-}
-
-fn messages(rows: &Value, field: &str) -> Answer<Vec<(String, String)>> {
+fn messages(rows: &Value, field: &str) -> Answer<Said> {
     let rows = match rows {
-        Value::String(it) => return Ok(vec![("user".to_owned(), it.clone())]),
+        Value::String(it) => {
+            let turns = vec![("user".to_owned(), it.clone())];
+            return Ok(Said { turns, images: 0 });
+        }
         Value::Array(rows) if !rows.is_empty() => rows,
         _ => return Err(bad(field, "must be a text or a list of messages")),
     };
-    let each = rows.iter().map(|it| role_and_text(it, field));
-    Ok(each
-        .collect::<Answer<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect())
+    let mut said = Said {
+        turns: Vec::new(),
+        images: 0,
+    };
+    for row in rows {
+        // Items that are no messages (calls, reasoning) say nothing of the question.
+        if row.get("type").is_some_and(|it| it != "message") {
+            continue;
+        }
+        let role = row["role"].as_str().unwrap_or("user").to_owned();
+        if !["user", "assistant", "system", "developer", "tool"].contains(&role.as_str()) {
+            return Err(bad(field, "has a message of an unknown role"));
+        }
+        let (text, images) = text(&row["content"], field)?;
+        said.turns.push((role, text));
+        said.images += images;
+    }
+    Ok(said)
+}
+
+/// How many images came along, as it is told in the answer.
+fn unseen(said: &Said) -> Value {
+    match said.images {
+        0 => Value::Null,
+        1 => "1 image".into(),
+        n => format!("{n} images").into(),
+    }
 }
 
 /// The effort that OpenAI's word for it means.
@@ -109,8 +135,9 @@ fn effort(word: &Value, field: &str) -> Answer<Option<&'static str>> {
     }
 }
 
-/// What of the tools is meant for us: domains and folders. Others are the client's own, and are left alone.
-fn tools(value: &Value, own: &mut Map<String, Value>) -> Answer<()> {
+/// What of the tools is meant for us: domains and folders. Others are the client's own, and are left alone. Whether one of
+/// those that are OpenAI's is named.
+fn tools(value: &Value, own: &mut Map<String, Value>) -> Answer<bool> {
     let mut folders = Vec::new();
     let (mut web, mut local) = (false, false);
     for tool in value.as_array().into_iter().flatten() {
@@ -145,7 +172,24 @@ fn tools(value: &Value, own: &mut Map<String, Value>) -> Answer<()> {
     if local && !web {
         own.insert("only_local".to_owned(), true.into());
     }
-    Ok(())
+    Ok(web || local)
+}
+
+/// Refuses a call of the client's own tools that must be made: none is ever made here, and a client would wait for it.
+fn uncalled(choice: &Value, tools: &Value) -> Answer<()> {
+    let kind = |it: &Value| it["type"].as_str().map(str::to_owned);
+    let own = |it: &Value| kind(it).is_some_and(|it| ["function", "custom"].contains(&&*it));
+    let mut named = tools.as_array().into_iter().flatten().peekable();
+    let only_own = named.peek().is_some() && named.all(own);
+    match choice {
+        Value::String(it) if it == "required" && only_own => {}
+        it if own(it) => {}
+        _ => return Ok(()),
+    }
+    Err(bad(
+        "tool_choice",
+        "asks for a call of a tool of yours; nothing here calls those: leave it out, or say auto",
+    ))
 }
 
 fn object<'v>(value: &'v Value, field: &str) -> Answer<&'v Map<String, Value>> {
@@ -217,12 +261,6 @@ fn named(own: &mut Map<String, Value>, model: &Value) -> Answer<&'static str> {
     Ok(it.id)
 }
 
-/// A whole number that is written with a point.
-fn whole(it: &Value) -> Option<u64> {
-    let it = it.as_f64().filter(|it| it.fract() == 0.0)?;
-    (0.0..1e15).contains(&it).then_some(it as u64)
-}
-
 /// A field that is a text where it is there.
 fn word<'v>(it: &'v Map<String, Value>, field: &str) -> Answer<Option<&'v str>> {
     match it.get(field) {
@@ -246,11 +284,13 @@ pub(super) fn responses(value: &Value) -> Answer<Read> {
     let it = object(value, "the request")?;
     let get = |name: &str| it.get(name).unwrap_or(&Value::Null);
     let mut own = Map::new();
-    let mut turns = messages(get("input"), "input")?;
+    let mut said = messages(get("input"), "input")?;
     if let Some(instructions) = word(it, "instructions")? {
-        turns.insert(0, ("system".to_owned(), instructions.to_owned()));
+        let first = ("system".to_owned(), instructions.to_owned());
+        said.turns.insert(0, first);
     }
-    let (question, said) = conversation("input", turns)?;
+    let unseen = unseen(&said);
+    let (question, said) = conversation("input", said)?;
     own.insert("question".to_owned(), question.into());
     if !said.is_empty() {
         own.insert(DIALOGUE.to_owned(), said.into());
@@ -261,7 +301,8 @@ pub(super) fn responses(value: &Value) -> Answer<Read> {
     if let Some(it) = effort(&get("reasoning")["effort"], "reasoning.effort")? {
         own.insert("effort".to_owned(), it.into());
     }
-    tools(get("tools"), &mut own)?;
+    let hosted = tools(get("tools"), &mut own)?;
+    uncalled(get("tool_choice"), get("tools"))?;
     match get("max_tool_calls") {
         Value::Null => {}
         calls => {
@@ -296,8 +337,11 @@ pub(super) fn responses(value: &Value) -> Answer<Read> {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
+    let of_calls = |it: &&str| it.contains("_search_call.");
     let kept = json!({
         "api": "responses",
+        "calls": hosted || include.iter().any(of_calls),
+        "unseen": unseen,
         "background": background,
         "stream": stream,
         "store": get("store").as_bool().unwrap_or(true),
@@ -321,7 +365,10 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
     let Value::Array(_) = get("messages") else {
         return Err(bad("messages", "must be a list of messages"));
     };
-    let (question, said) = conversation("messages", messages(get("messages"), "messages")?)?;
+    let said = messages(get("messages"), "messages")?;
+    let unseen = unseen(&said);
+    let (question, said) = conversation("messages", said)?;
+    uncalled(get("tool_choice"), get("tools"))?;
     own.insert("question".to_owned(), question.into());
     if !said.is_empty() {
         own.insert(DIALOGUE.to_owned(), said.into());
@@ -385,13 +432,14 @@ pub(super) fn chat(value: &Value) -> Answer<Read> {
     }
     let most = |field: &str| match get(field) {
         Value::Null => Ok(Value::Null),
-        it => match it.as_u64().or_else(|| whole(it)) {
+        it => match whole(it) {
             Some(n) => Ok(n.into()),
             None => Err(bad(field, "must be a whole number")),
         },
     };
     let kept = json!({
         "api": "chat",
+        "unseen": unseen,
         "stream": flag(get("stream"), "stream")?,
         "include_usage": get("stream_options")["include_usage"].as_bool().unwrap_or(false),
         "max_annotations": most("max_annotations")?,

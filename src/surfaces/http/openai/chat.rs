@@ -21,7 +21,6 @@ use super::cites::{self, source};
 use super::stream::{pieces, ulid};
 use super::{FOREVER, asked, seconds};
 use crate::domain::{Report, SourceKind};
-use crate::error::Kind;
 use crate::record::{Envelope, Event, Run, RunStatus};
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::cited::cited;
@@ -79,11 +78,9 @@ pub(in crate::surfaces::http) async fn create(
     match cites::text(&run) {
         Some(text) => Ok(Json(completion(&run, &kept, &text)).into_response()),
         None => Err(Fault::new(
-            // OpenAI's clients ask again after 409 and 5xx: that would be another run, for another price.
-            match run.failure {
-                Some(Kind::Transient) => StatusCode::SERVICE_UNAVAILABLE,
-                _ => StatusCode::UNPROCESSABLE_ENTITY,
-            },
+            // OpenAI's clients ask again after 409 and 5xx: that would be another run, for another price. What could not be
+            // reached was asked again by the run itself, and is no fault of this server.
+            StatusCode::UNPROCESSABLE_ENTITY,
             "run_failed",
             run.error
                 .unwrap_or_else(|| "the run ended without a report".to_owned()),
@@ -109,13 +106,17 @@ fn completion(run: &Run, kept: &Map<String, Value>, text: &str) -> Value {
 }
 
 fn frame(run: &Run, kept: &Map<String, Value>, object: &str) -> Value {
+    let mut ours = json!({"run_id": run.id});
+    if let Some(it) = kept.get("unseen") {
+        ours["unseen"] = it.clone();
+    }
     json!({
         "id": format!("chatcmpl-{}", ulid(run)),
         "object": object,
         "created": seconds(run.started_at.as_deref()).unwrap_or_default(),
         "model": kept.get("model").cloned().unwrap_or_else(|| "ibid".into()),
         "system_fingerprint": concat!("ibid-", env!("CARGO_PKG_VERSION")),
-        "ibid": {"run_id": run.id},
+        "ibid": ours,
     })
 }
 

@@ -28,23 +28,35 @@ pub(super) fn text(run: &Run) -> Option<String> {
             .question
             .as_ref()
             .is_some_and(|it| it.mode == crate::domain::Mode::Answer);
-        let why = fault(run, Subtype::NoAnswer).filter(|_| !answer);
-        why.map_or(NONE.to_owned(), |it| format!("{NONE} {}.", it.chain()))
+        // What would help is told; that nothing was found is said already.
+        let fault = fault(run, Subtype::NoAnswer).filter(|_| !answer);
+        let hint = fault.and_then(|it| it.help().map(sentence));
+        hint.map_or(NONE.to_owned(), |it| format!("{NONE} {it}"))
     })
 }
 
-/// The marks of a report as annotations of the Responses API, in the order of the text.
-pub(super) fn annotations(report: &Report) -> Vec<Value> {
+/// A hint as a sentence of its own.
+fn sentence(hint: &str) -> String {
+    let mut all = hint.chars();
+    let first = all.next().into_iter().flat_map(char::to_uppercase);
+    let end = if hint.ends_with('.') { "" } else { "." };
+    first.chain(all).collect::<String>() + end
+}
+
+/// The marks of a report as annotations of the Responses API, in the order of the text. Documents of a folder are files where
+/// the caller knows `files`; else they are addresses as all others, the one form there is in Open Responses.
+pub(super) fn annotations(report: &Report, files: bool) -> Vec<Value> {
     let (_, marks) = cited(report);
     marks
         .iter()
-        .filter_map(|it| annotation(report, it))
+        .filter_map(|it| annotation(report, it, files))
         .collect()
 }
 
-fn annotation(report: &Report, mark: &Mark) -> Option<Value> {
+fn annotation(report: &Report, mark: &Mark, files: bool) -> Option<Value> {
     let source = source(report, mark.n)?;
-    Some(match target(&source.url) {
+    let url = target(&source.url).or_else(|| (!files).then(|| source.url.clone()));
+    Some(match url {
         Some(url) => json!({
             "type": "url_citation",
             "start_index": mark.start,

@@ -113,10 +113,11 @@ pub(in crate::surfaces::http) async fn show(
 /// `POST /v1/responses/{id}/cancel`.
 pub(in crate::surfaces::http) async fn cancel(mine: Mine) -> Answer<Json<Value>> {
     // OpenAI's API answers a second cancel, or one that comes too late, with the response as it is.
-    if mine.ended().is_err() {
-        mine.order(Order::Cancel).await?;
+    match mine.order(Order::Cancel).await {
         // What the order comes to is told by the run itself.
-        mine.server.desk.wait(&mine.id, SOON).await?;
+        Ok(()) => mine.server.desk.wait(&mine.id, SOON).await?,
+        Err(fault) if fault.conflicts() => {}
+        Err(fault) => return Err(fault),
     }
     Ok(Json(response(&mine.server, &mine.id).await?))
 }

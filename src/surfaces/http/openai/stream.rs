@@ -2,7 +2,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{cites, seconds};
-use crate::domain::StopReason;
+use crate::domain::{Source, StopReason};
 use crate::record::{Envelope, Event, Run, RunStatus};
 
 /// Characters of one piece of text.
@@ -14,9 +14,23 @@ pub(super) struct Fold {
     /// What the caller sent besides the question.
     kept: Map<String, Value>,
     output: Vec<Value>,
+    /// What is thought of just now, the last item of the output while it is open.
+    thought: Option<Thought>,
     sequence: u64,
     completed_at: Option<i64>,
     begun: bool,
+}
+
+/// A reasoning item that more may be added to.
+struct Thought {
+    id: String,
+    parts: Vec<Value>,
+}
+
+impl Thought {
+    fn item(&self, status: &str) -> Value {
+        json!({"type": "reasoning", "id": self.id, "summary": self.parts, "content": [], "status": status})
+    }
 }
 
 impl Fold {
@@ -26,6 +40,7 @@ impl Fold {
             run,
             kept: Map::new(),
             output: Vec::new(),
+            thought: None,
             sequence: 0,
             completed_at: None,
             begun: false,
@@ -54,14 +69,9 @@ impl Fold {
             }
             Event::PlanProposed { .. } => self.plan(&mut out),
             Event::SearchCompleted { engine, query, .. } => {
-                // The name of every folder among the engines.
-                let local = engine == "local";
-                self.search(&mut out, it.seq, query, local);
+                self.search(&mut out, it.seq, engine, query);
             }
-            Event::ReadCompleted { source, .. } if source.url.starts_with("http") => {
-                let action = json!({"type": "open_page", "url": source.url});
-                self.call(&mut out, it.seq, action);
-            }
+            Event::ReadCompleted { source, .. } => self.read(&mut out, it.seq, source),
             Event::RunCompleted { .. } | Event::RunFailed { .. } | Event::RunCancelled {} => {
                 self.completed_at = seconds(Some(&it.ts));
                 self.end(&mut out);
@@ -91,41 +101,49 @@ impl Fold {
         let items = self.run.plan.iter().flat_map(|it| it.items());
         let lines: Vec<String> = items.map(|it| format!("- {}", it.asks)).collect();
         let text = format!("To be answered:\n{}", lines.join("\n"));
-        let (id, index) = (self.id("rs", 1), self.output.len());
-        let item = json!({"type": "reasoning", "id": id, "summary": [], "content": [], "encrypted_content": null, "status": "in_progress"});
-        self.tell(
-            out,
-            "response.output_item.added",
-            json!({"output_index": index, "item": item}),
-        );
-        let at = || json!({"item_id": id, "output_index": index, "summary_index": 0});
-        let with = |name: &str, value: Value| {
-            let mut it = at();
-            it[name] = value;
-            it
+        self.think(out, &text);
+    }
+
+    /// One more part of what is thought of.
+    fn think(&mut self, out: &mut Vec<Value>, text: &str) {
+        let index = self.output.len();
+        let mut thought = match self.thought.take() {
+            Some(it) => it,
+            None => {
+                let it = Thought {
+                    id: self.id("rs", index as u64 + 1),
+                    parts: Vec::new(),
+                };
+                let item = it.item("in_progress");
+                self.tell(
+                    out,
+                    "response.output_item.added",
+                    json!({"output_index": index, "item": item}),
+                );
+                it
+            }
         };
         let part = |text: &str| json!({"type": "summary_text", "text": text});
-        self.tell(
-            out,
-            "response.reasoning_summary_part.added",
-            with("part", part("")),
-        );
-        self.tell(
-            out,
-            "response.reasoning_summary_text.delta",
-            with("delta", text.as_str().into()),
-        );
-        self.tell(
-            out,
-            "response.reasoning_summary_text.done",
-            with("text", text.as_str().into()),
-        );
-        self.tell(
-            out,
-            "response.reasoning_summary_part.done",
-            with("part", part(&text)),
-        );
-        let item = json!({"type": "reasoning", "id": id, "summary": [part(&text)], "content": [], "encrypted_content": null, "status": "completed"});
+        for (kind, field, value) in [
+            ("part.added", "part", part("")),
+            ("text.delta", "delta", text.into()),
+            ("text.done", "text", text.into()),
+            ("part.done", "part", part(text)),
+        ] {
+            let mut it = json!({"item_id": thought.id, "output_index": index, "summary_index": thought.parts.len()});
+            it[field] = value;
+            self.tell(out, &format!("response.reasoning_summary_{kind}"), it);
+        }
+        thought.parts.push(part(text));
+        self.thought = Some(thought);
+    }
+
+    /// Closes what is thought of, before another item begins.
+    fn settle(&mut self, out: &mut Vec<Value>) {
+        let Some(thought) = self.thought.take() else {
+            return;
+        };
+        let (index, item) = (self.output.len(), thought.item("completed"));
         self.output.push(item.clone());
         self.tell(
             out,
@@ -134,13 +152,31 @@ impl Fold {
         );
     }
 
-    fn search(&mut self, out: &mut Vec<Value>, seq: u64, query: &str, local: bool) {
-        if !local {
-            let action = json!({"type": "search", "query": query, "queries": [query]});
-            return self.call(out, seq, action);
+    /// Whether the caller knows items for calls: Open Responses has none, so only who names such a tool is told of them so.
+    fn calls(&self) -> bool {
+        self.kept.get("calls") == Some(&json!(true))
+    }
+
+    fn search(&mut self, out: &mut Vec<Value>, seq: u64, engine: &str, query: &str) {
+        if !self.calls() {
+            return self.think(out, &format!("Searched {engine}: {query}"));
         }
-        let item = json!({"queries": [query], "results": null});
-        self.item(out, "file_search_call", &self.id("fs", seq), item);
+        // The name of every folder among the engines.
+        if engine == "local" {
+            let item = json!({"queries": [query], "results": null});
+            return self.item(out, "file_search_call", &self.id("fs", seq), item);
+        }
+        let action = json!({"type": "search", "query": query, "queries": [query]});
+        self.call(out, seq, action);
+    }
+
+    fn read(&mut self, out: &mut Vec<Value>, seq: u64, source: &Source) {
+        if !self.calls() {
+            self.think(out, &format!("Read {}", source.title));
+        } else if source.url.starts_with("http") {
+            let action = json!({"type": "open_page", "url": source.url});
+            self.call(out, seq, action);
+        }
     }
 
     fn call(&mut self, out: &mut Vec<Value>, seq: u64, action: Value) {
@@ -154,6 +190,7 @@ impl Fold {
 
     /// An item for a call that has come back.
     fn item(&mut self, out: &mut Vec<Value>, kind: &str, id: &str, fields: Value) {
+        self.settle(out);
         let index = self.output.len();
         let with = |status: &str| {
             let mut it = json!({"type": kind, "id": id, "status": status});
@@ -180,6 +217,7 @@ impl Fold {
     }
 
     fn end(&mut self, out: &mut Vec<Value>) {
+        self.settle(out);
         if let Some(text) = cites::text(&self.run) {
             self.message(out, &text);
             return self.whole(out, "response.completed");
@@ -192,7 +230,7 @@ impl Fold {
             .run
             .report
             .as_deref()
-            .map_or_else(Vec::new, cites::annotations);
+            .map_or_else(Vec::new, |it| cites::annotations(it, self.calls()));
         let (id, index) = (self.id("msg", 1), self.output.len());
         let message = |status: &str, content: Value| json!({"type": "message", "id": id, "status": status, "role": "assistant", "content": content});
         let part = |text: &str, annotations: &[Value]| json!({"type": "output_text", "text": text, "annotations": annotations, "logprobs": []});
@@ -310,6 +348,7 @@ impl Fold {
     /// The items told so far, with those of ours that the caller has asked for: strict clients know no others.
     fn items(&self) -> Vec<Value> {
         let mut items = self.output.clone();
+        items.extend(self.thought.iter().map(|it| it.item("in_progress")));
         let wanted = |name: &str| {
             let include = self.kept.get("include").and_then(Value::as_array);
             include.is_some_and(|it| it.iter().any(|it| it == name))
@@ -337,6 +376,9 @@ impl Fold {
     fn metadata(&self) -> Value {
         let own = self.kept.get("metadata").and_then(Value::as_object);
         let mut out = own.cloned().unwrap_or_default();
+        if let Some(it) = self.kept.get("unseen") {
+            out.insert("ibid.unseen".to_owned(), it.clone());
+        }
         let Some(report) = self.run.report.as_deref() else {
             return out.into();
         };

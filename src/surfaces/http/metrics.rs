@@ -89,10 +89,14 @@ impl Metrics {
             ("fetch_requests", "Pages by outcome", &reads),
             (
                 "llm_requests",
-                "Answers of language models by role and model",
+                "Calls of language models by provider, role, model and outcome",
                 &models,
             ),
-            ("llm_tokens", "Tokens by role, model and direction", &tokens),
+            (
+                "llm_tokens",
+                "Tokens by role, model, direction and whether the provider had them in its cache",
+                &tokens,
+            ),
             (
                 "quotes",
                 "Quotes in reports by whether they stand in their page",
@@ -215,6 +219,17 @@ impl Metrics {
         }
     }
 
+    fn called(&self, role: &str, model: &str, outcome: &str) {
+        let by = [
+            ("provider", provider(model)),
+            ("role", role),
+            ("model", model),
+            ("outcome", outcome),
+        ];
+        let by = by.map(|(name, it)| (name, it.to_owned())).to_vec();
+        self.models.get_or_create(&by).inc();
+    }
+
     fn counted(&self, it: &Event) {
         let outcome = |it: &str| ("outcome", it.to_owned());
         match it {
@@ -250,25 +265,40 @@ impl Metrics {
                 model,
                 r#in,
                 out,
+                cached,
                 ms,
                 ..
             } => {
                 let by = || vec![("role", role.word().to_owned()), ("model", model.clone())];
-                self.models.get_or_create(&by()).inc();
+                self.called(role.word(), model, "ok");
                 if let Some(ms) = ms {
                     self.model_seconds
                         .get_or_create(&by())
                         .observe(*ms as f64 / 1000.0);
                 }
-                for (direction, n) in [("in", r#in), ("out", out)] {
+                let cached = cached.unwrap_or(0);
+                let fresh = r#in.unwrap_or(0).saturating_sub(cached);
+                for (direction, cache, n) in [
+                    ("in", "miss", fresh),
+                    ("in", "hit", cached),
+                    ("out", "none", out.unwrap_or(0)),
+                ] {
                     let mut by = by();
                     by.push(("direction", direction.to_owned()));
-                    self.tokens.get_or_create(&by).inc_by(n.unwrap_or(0));
+                    by.push(("cache", cache.to_owned()));
+                    self.tokens.get_or_create(&by).inc_by(n);
                 }
             }
+            // Which of a role's models failed is told nowhere: all of them did.
+            Event::StepUnaided { role, .. } => self.called(role.word(), "none", "failed"),
             _ => {}
         }
     }
+}
+
+/// The provider that the id of a model begins with.
+fn provider(model: &str) -> &str {
+    model.split_once([':', '/']).map_or("none", |it| it.0)
 }
 
 /// All that is counted, as OpenMetrics text.

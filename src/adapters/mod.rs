@@ -15,5 +15,6 @@ pub mod steering;
 pub mod store;
 pub mod system;
 pub mod telemetry;
+mod tls;
 mod veil;
 pub mod web;

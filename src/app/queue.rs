@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 
@@ -28,6 +28,9 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(250);
 const LOOK_WAITING: Duration = Duration::from_secs(2);
 
+/// How many runs begin at once, of however many are worked on.
+const BEGIN: usize = 4;
+
 /// How much a server takes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -47,6 +50,8 @@ pub struct Queue {
     state: Mutex<State>,
     /// Somebody waits, or there is room again.
     turn: Notify,
+    /// Runs that begin at once: who asks and who listens is answered in between.
+    begin: Semaphore,
     afterwards: Option<Afterwards>,
 }
 
@@ -100,6 +105,7 @@ impl Queue {
                 promised: Vec::new(),
             }),
             turn: Notify::new(),
+            begin: Semaphore::new(BEGIN),
             afterwards: None,
         }
     }
@@ -286,7 +292,9 @@ impl Queue {
             run: &run,
         };
         let outcome = async {
+            let begins = self.begin.acquire().await;
             let running = self.app.resume(&it.run).await?;
+            drop(begins);
             it.told.send_replace(Some(running.durable()));
             let patience = self.state().limits.patience;
             let waits = waits(running.waits.clone(), patience);

@@ -1,6 +1,5 @@
 //! Language models over HTTP.
 use std::error::Error as _;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,6 +11,7 @@ use super::fault::{ModelFault, cut};
 use super::providers::{Auth, Target};
 use super::request::{ModelSettings, Schemas};
 use super::retry_after::Headers;
+use crate::adapters::tls;
 use crate::adapters::veil::Veil;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Completion, Egress, LanguageModel, Prompt, Sink, host_of, is_local};
@@ -303,22 +303,24 @@ type Answer<T> = std::result::Result<T, ModelFault>;
 /// # Errors
 /// `Setup` when the system's certificates cannot be read.
 pub(in crate::adapters) fn client(base_url: &str, name: &str, connect: Duration) -> Result<Client> {
-    install_tls();
+    let amiss = || Error::new(Kind::Setup, format!("preparing HTTPS for {name}"));
     let mut client = Client::builder()
         .user_agent(concat!("ibid/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
         .connect_timeout(connect);
-    if base_url.starts_with("http://") {
+    client = match base_url.starts_with("http://") {
         // Without encryption no certificates are needed, and a small container may have none.
-        client = client.tls_certs_only([]);
-    }
+        true => {
+            tls::provider();
+            client.tls_certs_only([])
+        }
+        false => client.tls_backend_preconfigured(tls::config().map_err(|it| amiss().because(it))?),
+    };
     // What is on this machine is not behind a proxy.
     if is_local(base_url) {
         client = client.no_proxy();
     }
-    client
-        .build()
-        .map_err(|it| Error::new(Kind::Setup, format!("preparing HTTPS for {name}")).because(it))
+    client.build().map_err(|it| amiss().because(it))
 }
 
 /// The whole body, at most `most` bytes.
@@ -332,15 +334,6 @@ pub(in crate::adapters) async fn whole(response: Response, most: usize) -> Answe
         }
     }
     Ok(body)
-}
-
-/// Installs ring once as the process's provider of cryptography.
-pub(in crate::adapters) fn install_tls() {
-    static DONE: OnceLock<()> = OnceLock::new();
-    DONE.get_or_init(|| {
-        // An error says that one is installed already, which is as good.
-        let _already = rustls::crypto::ring::default_provider().install_default();
-    });
 }
 
 pub(in crate::adapters) fn headers(response: &Response) -> Headers {

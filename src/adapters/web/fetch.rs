@@ -20,7 +20,8 @@ pub use super::outcome::{Bounds, Fetched, Unfetched, Validators};
 use super::robots::{Robots, TOKEN};
 use super::unpack::{ACCEPTED, Unpacking};
 use crate::adapters::model::ModelFault;
-use crate::adapters::model::http::{headers, install_tls};
+use crate::adapters::model::http::headers;
+use crate::adapters::tls;
 use crate::record::FailReason;
 use crate::seams::{Egress, host_of};
 
@@ -441,8 +442,10 @@ impl Fetcher {
         if let Some((_, client)) = clients.iter().find(|it| it.0 == key) {
             return Ok(client.clone());
         }
-        install_tls();
+        let secured = tls::config()
+            .map_err(|it| Unfetched::new(FailReason::Broken, format!("preparing HTTPS: {it}")))?;
         let built = Client::builder()
+            .tls_backend_preconfigured(secured)
             .user_agent(&self.agent)
             .redirect(redirect::Policy::none())
             .referer(false)

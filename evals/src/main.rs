@@ -17,6 +17,7 @@ mod extract;
 mod fit;
 mod injection;
 mod libraries;
+mod linear;
 mod load;
 mod meaning;
 mod memory;
@@ -50,6 +51,7 @@ const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.
   attribution   claims against sources
   conflicts     documents that answer one question differently
   documents     every file through the readers
+  linear        documents written to be slow to read, from 64 kB to 8 MB
   extract       main-content extraction against gold pages, beside other extractors
   dates         publication dates of pages against gold dates, beside htmldate
   retrieve      ranking on judged collections, beside BM25 and its libraries
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Some("conflicts") => conflicts::run(rest),
         Some("dates") => dates::run(rest).map_err(Into::into),
         Some("documents") => documents::run(rest).map_err(Into::into),
+        Some("linear") => linear::run(rest),
         Some("extract") => extract::run(rest).map_err(Into::into),
         Some("fit") => fit::run(rest).map_err(Into::into),
         Some("injection") => injection::run(rest),

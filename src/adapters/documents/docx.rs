@@ -1,5 +1,7 @@
 //! Word documents: headings, lists and tables of `word/document.xml`, title and author of
 //! `docProps/core.xml`.
+use std::collections::HashMap;
+
 use super::archive::Archive;
 use super::xml::{Piece, walk};
 use super::{Trouble, dates, prose};
@@ -17,11 +19,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
     })?;
     let styles = match archive.read("word/styles.xml") {
         Ok(Some(styles)) => heading_styles(&styles).unwrap_or_default(),
-        _ => Vec::new(),
+        _ => HashMap::new(),
     };
     let mut draft = PageDraft::default();
     let mut body = Body {
-        styles: &styles,
+        styles,
         ..Body::default()
     };
     // What was read before the damage is kept.
@@ -73,8 +75,12 @@ pub(super) fn core_properties(core: &[u8], draft: &mut PageDraft) {
 }
 
 /// Style ids and the heading level each stands for: by outline level, or by the name `heading 2`.
-fn heading_styles(styles: &[u8]) -> Result<Vec<(String, u8)>, Trouble> {
-    let mut found = Vec::new();
+fn heading_styles(styles: &[u8]) -> Result<HashMap<String, u8>, Trouble> {
+    let mut found = HashMap::new();
+    // What is said first of a style holds.
+    let mut keep = |id: &String, level: u8| {
+        found.entry(id.clone()).or_insert(level);
+    };
     let mut id = String::new();
     walk(styles, &mut |piece| {
         let Piece::Start(tag, attr) = piece else {
@@ -88,15 +94,15 @@ fn heading_styles(styles: &[u8]) -> Result<Vec<(String, u8)>, Trouble> {
                     Some(level) => level.trim().parse().ok(),
                     None => (name == "title").then_some(1),
                 };
-                found.extend(level.map(|it: u8| (id.clone(), it.clamp(1, 6))));
+                if let Some(level) = level {
+                    keep(&id, u8::clamp(level, 1, 6));
+                }
             }
             "outlineLvl" => {
                 let level = attr("val").and_then(|it| it.parse::<u8>().ok());
-                found.extend(
-                    level
-                        .filter(|it| *it < 9)
-                        .map(|it| (id.clone(), (it + 1).min(6))),
-                );
+                if let Some(level) = level.filter(|it| *it < 9) {
+                    keep(&id, (level + 1).min(6));
+                }
             }
             _ => {}
         }
@@ -105,8 +111,9 @@ fn heading_styles(styles: &[u8]) -> Result<Vec<(String, u8)>, Trouble> {
 }
 
 #[derive(Default)]
-struct Body<'a> {
-    styles: &'a [(String, u8)],
+struct Body {
+    /// The heading level of each style that has one.
+    styles: HashMap<String, u8>,
     out: Vec<Block>,
     text: String,
     heading: Option<u8>,
@@ -119,7 +126,7 @@ struct Body<'a> {
     tables: u32,
 }
 
-impl Body<'_> {
+impl Body {
     fn take(&mut self, piece: Piece<'_>) {
         match piece {
             Piece::Start(tag, attr) => self.start(tag, attr),
@@ -140,7 +147,7 @@ impl Body<'_> {
             }
             "pStyle" => {
                 let id = attr("val").unwrap_or_default();
-                let level = self.styles.iter().find(|it| it.0 == id).map(|it| it.1);
+                let level = self.styles.get(&id).copied();
                 let named = id.to_lowercase();
                 let by_name = named.strip_prefix("heading").and_then(|it| it.parse().ok());
                 self.heading = level.or(by_name).or((named == "title").then_some(1));
@@ -165,7 +172,7 @@ impl Body<'_> {
             "del" | "moveFrom" | "instrText" | "Fallback" => self.unseen += 1,
             "vanish" if attr("val").is_none_or(|it| it != "0" && it != "false") => {
                 // The run's words follow its properties; they are dropped at the run's end.
-                self.unseen += 1_000;
+                self.unseen = self.unseen.saturating_add(1_000);
             }
             "tbl" => self.tables += 1,
             "tr" if self.tables == 1 => self.row = Some(Vec::new()),

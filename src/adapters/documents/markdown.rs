@@ -313,10 +313,31 @@ fn is_definition(bare: &str) -> bool {
 fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let chars: Vec<char> = text.chars().collect();
+    let brackets = Brackets::of(&chars);
+    let [mut round, mut square, mut angle] = [Next::of(')'), Next::of(']'), Next::of('>')];
+    // Where the words of open links end, and where what follows their targets begins.
+    let mut links: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     while at < chars.len() {
+        while links.pop_if(|it| it.0 < at).is_some() {}
+        if let Some((_, behind)) = links.pop_if(|it| it.0 == at) {
+            at = behind;
+            continue;
+        }
         let c = chars[at];
         let next = chars.get(at + 1).copied().unwrap_or(' ');
+        let mut link = |open: usize| {
+            let close = brackets.close(open)?;
+            let shut = match chars.get(close + 1) {
+                Some('(') => &mut round,
+                Some('[') => &mut square,
+                _ => return None,
+            };
+            let end = shut.within(&chars, close + 1, TARGET)?;
+            // What stands in a link ends in it.
+            let inside = links.last().is_none_or(|it| end < it.0);
+            inside.then_some((close, end + 1))
+        };
         match c {
             '\\' if next.is_ascii_punctuation() => {
                 out.push(next);
@@ -324,29 +345,25 @@ fn inline(text: &str) -> String {
                 continue;
             }
             '!' if next == '[' => {
-                if let Some((_, end)) = link(&chars, at + 1) {
-                    at = end;
+                if let Some((_, behind)) = link(at + 1) {
+                    at = behind;
                     continue;
                 }
                 out.push(c);
             }
             '[' if next == '^' => {
-                if let Some(end) = find(&chars, at, ']', 40) {
+                if let Some(end) = square.within(&chars, at, NOTE) {
                     at = end + 1;
                     continue;
                 }
                 out.push(c);
             }
-            '[' => {
-                if let Some((words, end)) = link(&chars, at) {
-                    out.push_str(&inline(&words));
-                    at = end;
-                    continue;
-                }
-                out.push(c);
-            }
+            '[' => match link(at) {
+                Some(found) => links.push(found),
+                None => out.push(c),
+            },
             '<' if next.is_ascii_alphabetic() || next == '/' => {
-                if let Some(end) = find(&chars, at, '>', 400) {
+                if let Some(end) = angle.within(&chars, at, TAG) {
                     let tag: String = chars[at + 1..end].iter().collect();
                     if tag.starts_with("http") || tag.contains('@') {
                         out.push_str(&tag);
@@ -384,33 +401,84 @@ fn inline(text: &str) -> String {
     folded
 }
 
-fn find(chars: &[char], from: usize, what: char, within: usize) -> Option<usize> {
-    chars[from..]
-        .iter()
-        .take(within)
-        .position(|it| *it == what)
-        .map(|it| from + it)
+/// Characters within which the words of a link, its target, a footnote's mark and a tag end.
+const WORDS: usize = 2_000;
+const TARGET: usize = 2_000;
+const NOTE: usize = 40;
+const TAG: usize = 400;
+
+/// Which bracket closes which, found in one pass.
+struct Brackets(Vec<u32>);
+
+impl Brackets {
+    fn of(chars: &[char]) -> Brackets {
+        let mut open = Vec::new();
+        let mut closes = Vec::new();
+        for (at, c) in chars.iter().enumerate() {
+            match c {
+                '[' => {
+                    // Only text with brackets needs a table.
+                    closes.resize(chars.len(), 0);
+                    open.push(at);
+                }
+                ']' => {
+                    if let Some(from) = open.pop() {
+                        closes[from] = at as u32;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Brackets(closes)
+    }
+
+    /// Where the bracket at `open` is closed, if that is near.
+    fn close(&self, open: usize) -> Option<usize> {
+        let close = *self.0.get(open)? as usize;
+        (close > open && close - open < WORDS).then_some(close)
+    }
 }
 
-/// The words of `[words](target)` or `[words][name]` that begins at `at`, and where it ends.
-fn link(chars: &[char], at: usize) -> Option<(String, usize)> {
-    let mut depth = 0;
-    let close = chars[at..].iter().take(2_000).position(|c| {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    })? + at;
-    let words: String = chars[at + 1..close].iter().collect();
-    let shut = match chars.get(close + 1) {
-        Some('(') => ')',
-        Some('[') => ']',
-        _ => return None,
-    };
-    let end = find(chars, close + 1, shut, 2_000)?;
-    Some((words, end + 1))
+/// The next place of one character. What was searched is remembered, so that no part of the text is searched for each link.
+struct Next {
+    what: char,
+    /// There is none from the first place up to the second; the last says whether one is there.
+    known: Option<(usize, usize, bool)>,
+}
+
+impl Next {
+    fn of(what: char) -> Next {
+        Next { what, known: None }
+    }
+
+    /// The first at `from` or behind it, if it is one of the next `most` characters.
+    fn within(&mut self, chars: &[char], from: usize, most: usize) -> Option<usize> {
+        let end = chars.len().min(from + most);
+        let search = |from: usize, to: usize| {
+            let part = chars.get(from..to).unwrap_or_default();
+            let found = part.iter().position(|it| *it == self.what);
+            (found.map_or(to.max(from), |it| from + it), found.is_some())
+        };
+        let anew = |first: usize, from: usize| {
+            let (to, found) = search(from, end);
+            (first, to, found)
+        };
+        let known = match self.known {
+            Some((first, to, found)) if (first..=to).contains(&from) => match found {
+                true => (first, to, true),
+                false => anew(first, to),
+            },
+            Some((first, to, found)) if from < first && first <= end => match search(from, first) {
+                (nearer, true) => (from, nearer, true),
+                _ if found || to >= end => (from, to, found),
+                _ => anew(from, to),
+            },
+            _ => anew(from, from),
+        };
+        self.known = Some(known);
+        let (_, to, found) = known;
+        (found && to < end).then_some(to)
+    }
 }
 
 #[cfg(test)]
@@ -463,5 +531,15 @@ mod tests {
     fn deeply_nested_brackets_do_not_take_long() {
         let text = "[".repeat(100_000);
         assert!(read(&text).blocks.is_empty());
+    }
+
+    #[test]
+    fn the_words_of_links_in_links_are_kept_once() {
+        let of = |text: &str| inline(text);
+        assert_eq!(of("a [b [c](d) e](f) g"), "a b c e g");
+        assert_eq!(of("[![logo](l.png) Home](/) now"), "Home now");
+        assert_eq!(of("[a][1], [b] and [c](d"), "a, [b] and [c](d");
+        assert_eq!(of("x[^1] y [^n"), "x y [^n");
+        assert_eq!(of(r"\[not a link\](x)"), "[not a link](x)");
     }
 }

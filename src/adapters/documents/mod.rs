@@ -340,6 +340,12 @@ fn one(
     Ok(draft)
 }
 
+/// At most the first `most` bytes of a text.
+fn cut(mut text: String, most: usize) -> String {
+    text.truncate(text.floor_char_boundary(most));
+    text
+}
+
 /// Fills what the document itself did not say: title and language.
 fn finish(draft: &mut PageDraft, name: &str) {
     draft.blocks.retain(|it| !it.text.trim().is_empty());
@@ -361,13 +367,7 @@ fn finish(draft: &mut PageDraft, name: &str) {
             .or_else(stem)
             .unwrap_or_default();
     }
-    if draft.title.len() > 500 {
-        let mut end = 500;
-        while !draft.title.is_char_boundary(end) {
-            end -= 1;
-        }
-        draft.title.truncate(end);
-    }
+    draft.title = cut(std::mem::take(&mut draft.title), 500);
     if draft.lang.is_none() {
         draft.lang = language::of(draft.blocks.iter().map(|it| it.text.as_str()));
     }

@@ -296,9 +296,9 @@ fn join_pages(all: &mut Vec<Block>, page: Vec<Block>) {
                         .ends_with(|c: char| c.is_lowercase() || c == ',' || c == '-')
                     && first.text.starts_with(char::is_lowercase) =>
             {
-                match last.text.strip_suffix('-') {
-                    Some(stem) => last.text = stem.to_owned(),
-                    None => last.text.push(' '),
+                match last.text.ends_with('-') {
+                    true => drop(last.text.pop()),
+                    false => last.text.push(' '),
                 }
                 last.text.push_str(&first.text);
             }

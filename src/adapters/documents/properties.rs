@@ -26,24 +26,37 @@ pub(super) fn of_dictionary(text: &str, draft: &mut PageDraft) -> bool {
     packet
 }
 
+/// Elements of an XMP packet whose words are taken.
+const SAID: [&str; 3] = ["title", "creator", "CreateDate"];
+
 /// Takes what the XMP packet says and the dictionary did not.
 pub(super) fn of_packet(packet: &[u8], draft: &mut PageDraft) {
-    let mut open: Vec<String> = Vec::new();
+    // Of each open element which of these it is, and how many of each are open.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut within = [0_usize; SAID.len()];
     let mut authors: Vec<String> = Vec::new();
     let had_author = draft.author.is_some();
     // A packet that is damaged further down still says what it said above.
     let _ = walk(packet, &mut |piece| match piece {
-        Piece::Start(tag, _) => open.push(tag.to_owned()),
+        Piece::Start(tag, _) => {
+            let said = SAID.iter().position(|it| *it == tag);
+            open.push(said);
+            if let Some(nth) = said {
+                within[nth] += 1;
+            }
+        }
         Piece::End(_) => {
-            open.pop();
+            if let Some(nth) = open.pop().flatten() {
+                within[nth] -= 1;
+            }
         }
         Piece::Text(text) => {
-            let within = |name: &str| open.iter().any(|it| it == name);
-            if within("title") {
+            let [title, creator, created] = within.map(|it| it > 0);
+            if title {
                 keep_title(text, draft);
-            } else if within("creator") && authors.len() < 20 {
+            } else if creator && authors.len() < 20 {
                 authors.extend(folded(text).filter(|it| is_author(it)));
-            } else if within("CreateDate") {
+            } else if created {
                 keep_date(dates::normalise(text.trim()), draft);
             }
         }

@@ -55,10 +55,8 @@ fn table_row(out: &mut String, text: &str, first: bool) {
 }
 
 fn code(out: &mut String, text: &str) {
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
+    let longest = text.split(|it| it != '`').map(str::len).max();
+    let fence = "`".repeat(longest.map_or(3, |it| (it + 1).max(3)));
     out.push_str(&fence);
     out.push('\n');
     out.push_str(text);

@@ -64,7 +64,9 @@ pub(in crate::adapters) fn walk(
 
 fn start(tag: &BytesStart<'_>, each: &mut dyn FnMut(Piece<'_>)) {
     let attr = |name: &str| {
+        // Which of two attributes of one name comes first is told without comparing each with all others.
         tag.attributes()
+            .with_checks(false)
             .flatten()
             .find(|it| it.key.local_name().as_ref() == name)
             .and_then(|it| {

@@ -117,6 +117,8 @@ pub(super) fn blocks(source: &str) -> (Vec<Block>, Vec<Definition>) {
 
 /// A link that has begun.
 struct Open {
+    /// Whether it was written as `<a href="…">`.
+    is_html: bool,
     start: usize,
     kind: LinkType,
     address: String,
@@ -198,6 +200,7 @@ impl Walk<'_> {
                 id,
                 ..
             } => self.links.push(Open {
+                is_html: false,
                 start: self.len(),
                 kind: link_type,
                 address: dest_url.to_string(),
@@ -279,7 +282,13 @@ impl Walk<'_> {
             };
             let range = start.min(self.len())..self.len();
             let block = self.current();
-            let linked = block.links.iter().any(|it| it.range.start >= range.start);
+            // Links stand in the order of their ends.
+            let mut near = block
+                .links
+                .iter()
+                .rev()
+                .take_while(|it| it.range.end >= range.start);
+            let linked = near.any(|it| it.range.start >= range.start);
             if !linked
                 && glued(&block.text[..range.start])
                 && let Some(labels) = numbers(&block.text[range.clone()])
@@ -287,8 +296,13 @@ impl Walk<'_> {
                 self.link(range, labels.into_iter().map(To::Guess).collect());
             }
         } else if lower.starts_with("a ") {
+            // One cannot stand in another: browsers end the first where the second begins.
+            if self.links.last().is_some_and(|it| it.is_html) {
+                self.close_link();
+            }
             let address = attribute(tag, "href").unwrap_or_default().to_owned();
             self.links.push(Open {
+                is_html: true,
                 start: self.len(),
                 kind: LinkType::Inline,
                 address,

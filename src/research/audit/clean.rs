@@ -29,8 +29,11 @@ impl Clean {
     pub(super) fn of(block: &Block, range: Range<usize>, marks: &[Mark]) -> Clean {
         let mut out = Clean::default();
         let mut at = range.start;
-        let inside = |it: &&Mark| it.range.start >= range.start && it.range.end <= range.end;
-        for mark in marks.iter().filter(inside) {
+        let first = marks.partition_point(|it| it.range.start < range.start);
+        let begun = marks[first..]
+            .iter()
+            .take_while(|it| it.range.start <= range.end);
+        for mark in begun.filter(|it| it.range.end <= range.end) {
             if mark.range.start > at {
                 out.take(block, at..mark.range.start);
             }

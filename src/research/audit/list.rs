@@ -213,7 +213,8 @@ fn take(marked: &Marked, found: &mut Vec<Entry>) {
                 if it.label.is_some() || it.address.is_some() {
                     found.push(it);
                 } else if let Some(last) = found.last_mut() {
-                    last.text = format!("{} {}", last.text, it.text);
+                    last.text.push(' ');
+                    last.text.push_str(&it.text);
                 }
             }
         }
@@ -230,7 +231,8 @@ fn note(marked: &Marked, name: &str, found: &mut Vec<Entry>) {
     {
         Some(had) => {
             had.address = had.address.take().or(it.address);
-            had.text = format!("{} {}", had.text, it.text);
+            had.text.push(' ');
+            had.text.push_str(&it.text);
         }
         None => {
             it.label = Some(name);
@@ -244,11 +246,20 @@ fn entry(marked: &Marked, range: Range<usize>) -> Entry {
     let whole = &block.text[range.clone()];
     let text = whole.split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = leading(whole);
-    let inside = |it: &Range<usize>| it.start >= range.start && it.end <= range.end;
-    let linked = block
+    // Both stand in the order of their ends.
+    let links = block
         .links
+        .partition_point(|it| it.range.end < range.start);
+    let linked = block.links[links..]
         .iter()
-        .find(|it| inside(&it.range) && it.to.iter().any(|to| matches!(to, To::Address(_))));
+        .take_while(|it| it.range.end <= range.end)
+        .filter(|it| it.range.start >= range.start)
+        .find(|it| it.to.iter().any(|to| matches!(to, To::Address(_))));
+    let emphasis = block.emphasis.partition_point(|it| it.end < range.start);
+    let emphasis = block.emphasis[emphasis..]
+        .iter()
+        .take_while(|it| it.end <= range.end)
+        .find(|it| it.start >= range.start);
     let words = linked.map(|it| block.text[it.range.clone()].trim());
     Entry {
         label: lead
@@ -257,10 +268,7 @@ fn entry(marked: &Marked, range: Range<usize>) -> Entry {
             .or_else(|| words.and_then(label)),
         address: address(marked, &range),
         path: path(&text),
-        title: block
-            .emphasis
-            .iter()
-            .find(|it| inside(it))
+        title: emphasis
             .map(|it| block.text[it.clone()].to_owned())
             .or_else(|| words.filter(|it| it.contains(' ')).map(str::to_owned))
             .or_else(|| title(&whole[lead.map_or(0, |it| it.1)..]))

@@ -256,11 +256,19 @@ fn bare_address(text: &str, at: usize, until: usize) -> Option<Mark> {
     }
     let stops = |it: char| it.is_whitespace() || "<>\"”»】|`".contains(it) || it.is_control();
     let mut address = &rest[..rest.find(stops).unwrap_or(rest.len())];
+    let count = |c: char| address.matches(c).count();
+    let mut round = count(')').saturating_sub(count('('));
+    let mut square = count(']').saturating_sub(count('['));
     while let Some(last) = address.chars().next_back() {
-        let count = |c: char| address.matches(c).count();
         let loose = match last {
-            ')' => count(')') > count('('),
-            ']' => count(']') > count('['),
+            ')' if round > 0 => {
+                round -= 1;
+                true
+            }
+            ']' if square > 0 => {
+                square -= 1;
+                true
+            }
             _ => ".,;:!?'’*_".contains(last),
         };
         if !loose {

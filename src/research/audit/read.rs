@@ -138,6 +138,8 @@ struct Reading {
     addresses: BTreeMap<String, usize>,
     /// Footnotes that give the words of a source which stands beside them.
     notes: BTreeSet<usize>,
+    /// The sources of the last claim.
+    of_last: BTreeSet<usize>,
     out: Cited,
 }
 
@@ -150,6 +152,7 @@ impl Reading {
             labels: BTreeMap::new(),
             addresses: BTreeMap::new(),
             notes: BTreeSet::new(),
+            of_last: BTreeSet::new(),
             out: Cited::default(),
         };
         for entry in entries {
@@ -236,9 +239,10 @@ impl Reading {
     /// What citations point to, each once; without footnotes that only quote what stands beside them.
     fn sources<'a>(&mut self, to: impl Iterator<Item = &'a To>, line: usize) -> Vec<usize> {
         let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
         for it in to {
             if let Some(nth) = self.source(it, line)
-                && !found.contains(&nth)
+                && seen.insert(nth)
             {
                 self.out.sources[nth].cited = true;
                 found.push(nth);
@@ -259,17 +263,18 @@ impl Reading {
         }
         match self.out.claims.last_mut() {
             Some(last) if last.line == line && last.text == text => {
-                for it in sources {
-                    if !last.sources.contains(&it) {
-                        last.sources.push(it);
-                    }
-                }
+                let of_last = &mut self.of_last;
+                let more = sources.into_iter().filter(|it| of_last.insert(*it));
+                last.sources.extend(more);
             }
-            _ => self.out.claims.push(Stated {
-                line,
-                text: text.to_owned(),
-                sources,
-            }),
+            _ => {
+                self.of_last = sources.iter().copied().collect();
+                self.out.claims.push(Stated {
+                    line,
+                    text: text.to_owned(),
+                    sources,
+                });
+            }
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) fn fold(text: &str) -> String {
 }
 
 /// White space, and the marks that have no width and only hide words from a search.
-fn is_space(c: char) -> bool {
+pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{a0}' | '\u{feff}' | '\0')
 }
 
@@ -356,7 +356,7 @@ impl Walk<'_> {
         let said = self.text.trim_end();
         if said.len() < 80 || said.ends_with(['.', '!', '?', ':', '”', '"', ')']) {
             self.flush();
-        } else {
+        } else if !self.text.ends_with(' ') {
             self.text.push(' ');
         }
     }

@@ -2,14 +2,11 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-use html5ever::buffer_queue::BufferQueue;
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{
-    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
-use html5ever::{Attribute, ExpandedName, LocalName, QualName, TokenizerResult};
+use html5ever::{Attribute, ExpandedName, LocalName, QualName};
 
 use super::tokens;
 
@@ -72,15 +69,17 @@ impl Dom {
     /// Parses a page. Never fails: HTML has no errors, only recoveries.
     pub(super) fn parse(text: &str) -> Dom {
         let bounded = Bounded::new();
-        if text.contains('\0') {
-            return Dom::stream(text, bounded);
-        }
         tokens::feed(text, &bounded);
         Dom::built(&bounded)
     }
 
-    /// Parses with html5ever's own tokenizer.
+    /// Parses with html5ever's own tokenizer, for tests to compare.
+    #[cfg(test)]
     fn stream(text: &str, bounded: Bounded) -> Dom {
+        use html5ever::TokenizerResult;
+        use html5ever::buffer_queue::BufferQueue;
+        use html5ever::tokenizer::{Tokenizer, TokenizerOpts};
+
         let tokenizer = Tokenizer::new(bounded, TokenizerOpts::default());
         let queue = BufferQueue::default();
         queue.push_back(StrTendril::from_slice(text));
@@ -171,13 +170,32 @@ impl Dom {
 
     /// All text below `id`, whitespace folded.
     pub(super) fn text(&self, id: NodeId) -> String {
-        let mut out = String::new();
+        self.text_within(id, usize::MAX)
+    }
+
+    /// The text below `id`, whitespace folded: all of it if it is of at most `most` bytes, else its beginning, which is longer
+    /// than that. For who looks at many elements, each of which may hold the others.
+    pub(super) fn text_within(&self, id: NodeId, most: usize) -> String {
+        let (mut out, mut gap) = (String::new(), false);
         for it in self.descendants(id) {
-            if let Data::Text(text) = self.data(it) {
-                out.push_str(text);
+            let Data::Text(text) = self.data(it) else {
+                continue;
+            };
+            for (nth, word) in text.split(super::blocks::is_space).enumerate() {
+                gap |= nth > 0;
+                if word.is_empty() {
+                    continue;
+                }
+                if std::mem::take(&mut gap) && !out.is_empty() {
+                    out.push(' ');
+                }
+                out.push_str(word);
+                if out.len() > most {
+                    return out;
+                }
             }
         }
-        super::blocks::fold(&out)
+        out
     }
 }
 
@@ -361,7 +379,9 @@ impl TreeSink for Sink {
     fn add_attrs_if_missing(&self, target: &Handle, attrs: Vec<Attribute>) {
         if let Data::Element(_, had) = &mut self.nodes.borrow_mut()[target.id.index()].data {
             for it in attrs {
-                if !had.iter().any(|old| old.name == it.name) {
+                // Every further `<body …>` may add some.
+                let more = had.len() < tokens::MAX_ATTRIBUTES || tokens::is_read(&it.name.local);
+                if more && !had.iter().any(|old| old.name == it.name) {
                     had.push(it);
                 }
             }
@@ -411,11 +431,12 @@ impl Bounded {
     }
 
     fn admits(&self, tag: &Tag) -> bool {
-        // Raw text cannot nest, and without its start tag it would be read as words.
+        // Raw text cannot nest, and without its start tag it would be read as words. In SVG and MathML these names are
+        // elements like others.
         let raw = matches!(
             &*tag.name,
             "script" | "style" | "textarea" | "title" | "iframe" | "noscript" | "xmp"
-        );
+        ) && !self.adjusted_current_node_present_but_not_in_html_namespace();
         if raw || self.probes.get() > MAX_PROBES {
             return raw;
         }

@@ -13,6 +13,7 @@ use super::dom::{Dom, NodeId};
 use super::furniture;
 use super::landmarks::{self, Landmarks, MAX_LABEL, Sums, is_prose};
 use super::metadata::{ARTICLE, FORUM, Metadata};
+use super::quoted;
 use crate::domain::BlockKind;
 
 /// Numbers that describe one block.
@@ -189,8 +190,7 @@ impl Page {
             let inside = flat.iter().filter(|it| it.hints & hint != 0);
             inside.map(|it| it.words).sum()
         };
-        let starts: Vec<&str> = meta.descriptions.iter().map(|it| head(it)).collect();
-        let quoted: Vec<bool> = flat.iter().map(|it| is_quoted(it, meta, &starts)).collect();
+        let quoted = quoted::find(flat, &meta.descriptions);
         let lower: Vec<String> = flat
             .iter()
             .map(|it| match it.words <= MAX_LABEL {
@@ -263,6 +263,7 @@ impl Page {
                 meta.is_a(&["website", "organization", "business", "service"]),
             ],
         };
+        let hashes = patterns(dom, flat);
         let mut patterns: HashMap<u64, usize> = HashMap::new();
         let mut texts: HashMap<&str, usize> = HashMap::new();
         let mut head = 0;
@@ -278,7 +279,7 @@ impl Page {
                 above = dom.parent(id);
             }
             let new = patterns.len();
-            let pattern = *patterns.entry(pattern_hash(dom, block)).or_insert(new);
+            let pattern = *patterns.entry(hashes[at]).or_insert(new);
             page.patterns.resize(patterns.len(), Sums::default());
             page.patterns[pattern].add(block);
             page.pattern_of.push(pattern);
@@ -305,25 +306,34 @@ fn sums(flat: &[Flat], of: impl Fn(&Flat) -> u32) -> Vec<u32> {
     sums
 }
 
-/// A hash of the tags and first classes of a block's element and its three nearest ancestors:
-/// the items of a list or a grid share it.
-pub(super) fn pattern_hash(dom: &Dom, block: &Flat) -> u64 {
-    // FNV-1a: the same on every machine and in every run.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut mix = |text: &str| {
-        for byte in text.bytes().chain(std::iter::once(0)) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+/// For each block a hash of the tags and first classes of its element and that one's three nearest ancestors: the items of a
+/// list or a grid share it.
+pub(super) fn patterns(dom: &Dom, flat: &[Flat]) -> Vec<u64> {
+    // Blocks share their ancestors, so each element is looked at once.
+    let mut known: Vec<Option<u64>> = vec![None; dom.len()];
+    let mut own = |id: NodeId| {
+        *known[id.index()].get_or_insert_with(|| {
+            let class = dom.attr(id, "class").unwrap_or_default();
+            let first = class.split_ascii_whitespace().next().unwrap_or_default();
+            [dom.name(id), first].iter().fold(FNV, |hash, it| {
+                let bytes = it.bytes().chain(std::iter::once(0));
+                bytes.fold(hash, |hash, byte| mix(hash, u64::from(byte)))
+            })
+        })
     };
-    let mut at = Some(block.node);
-    for _ in 0..4 {
-        let Some(id) = at else { break };
-        mix(dom.name(id));
-        let class = dom.attr(id, "class").unwrap_or_default();
-        mix(class.split_ascii_whitespace().next().unwrap_or_default());
-        at = dom.parent(id);
-    }
-    hash
+    flat.iter()
+        .map(|block| {
+            let up = std::iter::successors(Some(block.node), |it| dom.parent(*it));
+            up.take(4).fold(FNV, |hash, id| mix(hash, own(id)))
+        })
+        .collect()
+}
+
+/// The beginning of FNV-1a, which is the same on every machine and in every run.
+const FNV: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn mix(hash: u64, more: u64) -> u64 {
+    (hash ^ more).wrapping_mul(0x0100_0000_01b3)
 }
 
 fn place(put: &mut Put, page: &Page, flat: &[Flat], at: usize) {
@@ -414,24 +424,6 @@ fn pattern(put: &mut Put, page: &Page, at: usize) {
     put.log(sums.words / sums.blocks.max(1));
     put.ratio(sums.linked, sums.words);
     put.log(page.texts[page.text_of[at]]);
-}
-
-/// The first 48 characters.
-fn head(text: &str) -> &str {
-    let end = text.char_indices().nth(48);
-    end.map_or(text, |(at, _)| &text[..at])
-}
-
-/// Whether the page's description quotes the block, or the block begins as the description does.
-fn is_quoted(block: &Flat, meta: &Metadata, starts: &[&str]) -> bool {
-    if block.words < 4 || block.linked * 2 > block.words {
-        return false;
-    }
-    let begun = head(&block.text);
-    meta.descriptions
-        .iter()
-        .zip(starts)
-        .any(|(it, start)| it.contains(begun) || (start.len() > 24 && block.text.contains(start)))
 }
 
 /// What the page's own address says of its kind: shop, talk, overview, handbook, article.

@@ -7,6 +7,10 @@ use super::dom::{Data, Dom, NodeId};
 /// JSON-LD scripts longer than this are not parsed.
 const MAX_JSON: usize = 2_000_000;
 
+/// Bytes of the text of an element that is looked at for a title, an author or a date: none of these is longer, and such
+/// elements may stand in each other.
+pub(super) const MOST: usize = 2_000;
+
 /// Parts of the types of pages that hold one text.
 pub(super) const ARTICLE: &[&str] = &["article", "posting", "report", "recipe"];
 
@@ -67,7 +71,8 @@ pub(super) fn read(dom: &Dom) -> Metadata {
             }
             b"title" if found.title.is_none() => {
                 let inside_svg = dom.parent(id).is_some_and(|it| dom.name(it) == "svg");
-                found.title = Some(dom.text(id)).filter(|it| !it.is_empty() && !inside_svg);
+                found.title =
+                    Some(dom.text_within(id, MOST)).filter(|it| !it.is_empty() && !inside_svg);
             }
             b"meta" => found.meta(dom, id),
             b"link" if dom.attr(id, "rel") == Some("canonical") => {
@@ -90,15 +95,16 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 }
             }
             b"h1" if found.h1.is_none() => {
-                found.h1 = Some(dom.text(id)).filter(|it| !it.is_empty() && it.len() < 300);
+                found.h1 = Some(dom.text_within(id, MOST)).filter(|it| !it.is_empty() && it.len() < 300);
             }
             b"a" if found.byline.is_none() && dom.attr(id, "rel") == Some("author") => {
-                found.byline = Some(dom.text(id)).filter(|it| !it.is_empty() && it.len() < 80);
+                found.byline =
+                    Some(dom.text_within(id, MOST)).filter(|it| !it.is_empty() && it.len() < 80);
             }
             _ => {}
         }
         if found.byline.is_none() && is_byline(dom, id) {
-            found.byline = byline(&dom.text(id));
+            found.byline = byline(&dom.text_within(id, MOST));
         }
     }
     found.settle(meta)
@@ -322,7 +328,8 @@ impl Found {
             .title
             .take()
             .or(self.h1)
-            .map(|it| without_site(&it, meta.site.as_deref()));
+            .map(|it| without_site(&it, meta.site.as_deref()))
+            .map(|it| super::super::cut(it, MOST));
         meta.author = self.ld_author.or(self.author).or(self.byline);
         meta.dates.json_ld = self.ld_date;
         meta.dates.meta = self.date;

@@ -9,6 +9,7 @@ mod keep;
 mod landmarks;
 mod metadata;
 mod published;
+mod quoted;
 mod references;
 mod together;
 mod tokens;

@@ -11,7 +11,7 @@ use super::super::dates::{self, Order};
 use super::blocks::Flat;
 use super::chrome;
 use super::dom::{Dom, NodeId};
-use super::metadata::Metadata;
+use super::metadata::{MOST, Metadata};
 use crate::domain::BlockKind;
 
 /// A longer block is a paragraph: a date in it is what the text tells of.
@@ -67,7 +67,7 @@ fn microdata(dom: &Dom, order: Order) -> Option<String> {
         let said = ["content", "datetime", "title"]
             .iter()
             .find_map(|it| dom.attr(id, it));
-        let text = || dates::normalise_in(&dom.text(id), order);
+        let text = || dates::normalise_in(&dom.text_within(id, MOST), order);
         let found = said
             .and_then(|it| dates::normalise_in(it, order))
             .or_else(text);
@@ -90,6 +90,13 @@ struct Dated {
 fn dateline(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Option<(String, &'static str)> {
     let title = title_at(flat, meta);
     let order = meta.dates.order;
+    let mut worths = Worths {
+        dom,
+        flat,
+        title,
+        of_block: HashMap::new(),
+        stale: HashMap::new(),
+    };
     let mut all: Vec<Dated> = Vec::new();
     for (at, block) in flat.iter().enumerate() {
         if block.kind == BlockKind::Code || !block.text.contains(|it: char| it.is_ascii_digit()) {
@@ -102,7 +109,7 @@ fn dateline(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Option<(String, &'stat
             true => continue,
         };
         if let Some(date) = dates::normalise_in(said, order).filter(|it| of_the_web(it)) {
-            let worth = worth(dom, flat, at, title) - i32::from(block.words > 12) * 2;
+            let worth = worths.of_block(at) - i32::from(block.words > 12) * 2;
             all.push(Dated {
                 date,
                 source: "text",
@@ -122,12 +129,12 @@ fn dateline(dom: &Dom, flat: &[Flat], meta: &Metadata) -> Option<(String, &'stat
             continue;
         }
         let said = dom.attr(id, "datetime").and_then(dates::normalise);
-        let text = || Some(dom.text(id)).filter(|it| time || it.len() < MAX_NAMED);
+        let text = || Some(dom.text_within(id, MOST)).filter(|it| time || it.len() < MAX_NAMED);
         let date = said.or_else(|| dates::normalise_in(&text()?, order));
         let mut around = std::iter::successors(Some(id), |it| dom.parent(*it)).take(6);
         let stood = around.find_map(|it| blocks.get(&it).copied());
         if let (Some(date), Some(at)) = (date, stood) {
-            let worth = 3 + worth(dom, flat, at, title) - 4 * i32::from(is_stale(dom, id));
+            let worth = 3 + worths.of_block(at) - 4 * i32::from(worths.is_stale(id));
             all.push(Dated {
                 date,
                 source: if time { "time" } else { "text" },
@@ -166,37 +173,69 @@ fn of_the_web(date: &str) -> bool {
     date >= "1995"
 }
 
-/// How much like a dateline's its place is.
-fn worth(dom: &Dom, flat: &[Flat], at: usize, title: Option<usize>) -> i32 {
-    let block = &flat[at];
-    // A dateline above the title stands right above it.
-    let near = title.map_or(99, |title| match at.checked_sub(title) {
-        Some(below) => below,
-        None => 2 * (title - at),
-    });
-    let mut worth = match near {
-        0..=2 => 6,
-        3..=6 => 5,
-        7..=15 => 3,
-        16..=40 => 1,
-        _ => 0,
-    };
-    let lower = block.text.to_lowercase();
-    let labelled = LABELS.iter().any(|it| lower.contains(it));
-    worth += 3 * i32::from(labelled || block.near & chrome::META != 0);
-    let stale = STALE.iter().any(|it| lower.contains(it));
-    worth -= 4 * i32::from(!labelled && (stale || is_stale(dom, block.node)));
-    let elsewhere = chrome::COMMENTS
-        | chrome::RELATED
-        | chrome::SIDEBAR
-        | chrome::FOOTER
-        | chrome::NAV
-        | chrome::ASIDE
-        | chrome::ADVERT;
-    // What holds the title too says nothing against a block.
-    let shared = title.map_or(0, |it| flat[it].hints);
-    worth -= 6 * i32::from(block.hints & !shared & elsewhere != 0);
-    worth - 2 * i32::from(block.near & chrome::CARD != 0)
+/// How much like a dateline's the places of dates are. Many dates may stand in one block or one element, so each is looked
+/// through once.
+struct Worths<'a> {
+    dom: &'a Dom,
+    flat: &'a [Flat],
+    title: Option<usize>,
+    of_block: HashMap<usize, i32>,
+    stale: HashMap<NodeId, bool>,
+}
+
+impl Worths<'_> {
+    /// How much like a dateline's the place of a date in block `at` is.
+    fn of_block(&mut self, at: usize) -> i32 {
+        if let Some(known) = self.of_block.get(&at) {
+            return *known;
+        }
+        let worth = self.worth(at);
+        self.of_block.insert(at, worth);
+        worth
+    }
+
+    fn worth(&mut self, at: usize) -> i32 {
+        let block = &self.flat[at];
+        let title = self.title;
+        // A dateline above the title stands right above it.
+        let near = title.map_or(99, |title| match at.checked_sub(title) {
+            Some(below) => below,
+            None => 2 * (title - at),
+        });
+        let mut worth = match near {
+            0..=2 => 6,
+            3..=6 => 5,
+            7..=15 => 3,
+            16..=40 => 1,
+            _ => 0,
+        };
+        let lower = block.text.to_lowercase();
+        let labelled = LABELS.iter().any(|it| lower.contains(it));
+        worth += 3 * i32::from(labelled || block.near & chrome::META != 0);
+        let stale = STALE.iter().any(|it| lower.contains(it));
+        worth -= 4 * i32::from(!labelled && (stale || self.is_stale(block.node)));
+        let elsewhere = chrome::COMMENTS
+            | chrome::RELATED
+            | chrome::SIDEBAR
+            | chrome::FOOTER
+            | chrome::NAV
+            | chrome::ASIDE
+            | chrome::ADVERT;
+        // What holds the title too says nothing against a block.
+        let shared = title.map_or(0, |it| self.flat[it].hints);
+        worth -= 6 * i32::from(block.hints & !shared & elsewhere != 0);
+        worth - 2 * i32::from(block.near & chrome::CARD != 0)
+    }
+
+    /// Whether the element's class says that it holds the date of a change.
+    fn is_stale(&mut self, id: NodeId) -> bool {
+        let dom = self.dom;
+        *self.stale.entry(id).or_insert_with(|| {
+            let class = dom.attr(id, "class").unwrap_or_default();
+            ["updated", "modified"].iter().any(|it| class.contains(it))
+                && !class.contains("published")
+        })
+    }
 }
 
 /// What stands before a date of publication, in the languages of [`dates`].
@@ -228,11 +267,6 @@ const STALE: &[&str] = &[
     "aggiornato",
     "geändert",
 ];
-
-fn is_stale(dom: &Dom, id: NodeId) -> bool {
-    let class = dom.attr(id, "class").unwrap_or_default();
-    ["updated", "modified"].iter().any(|it| class.contains(it)) && !class.contains("published")
-}
 
 /// The block that is the page's title: of those that stand in the title whole the longest, a heading
 /// before others.

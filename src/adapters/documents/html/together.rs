@@ -21,7 +21,7 @@ const CONTAINER: usize = 3;
 pub(super) fn lean(dom: &Dom, flat: &[Flat], chances: &[f32]) -> Vec<f32> {
     let weights: Vec<f32> = flat.iter().map(|it| (it.words as f32).sqrt()).collect();
     let mut odds: Vec<f32> = chances.iter().map(|it| log_odds(*it)).collect();
-    let patterns = flat.iter().map(|it| features::pattern_hash(dom, it));
+    let patterns = features::patterns(dom, flat).into_iter();
     towards(&mut odds, &weights, patterns, TO_PATTERN);
     let containers = flat.iter().map(|it| container(dom, it.node));
     towards(&mut odds, &weights, containers, TO_CONTAINER);

@@ -17,7 +17,7 @@ use super::references;
 
 /// Sends all tokens of a page to `sink`, and the end.
 ///
-/// A page with `\0` in it must go to html5ever's own tokenizer: each state treats it differently.
+/// `\0` is dropped from text and is U+FFFD in raw text, names and values, as the standard's states have it.
 pub(super) fn feed(page: &str, sink: &impl TokenSink) {
     let page = page.strip_prefix('\u{feff}').unwrap_or(page);
     let plain: String;
@@ -33,6 +33,7 @@ pub(super) fn feed(page: &str, sink: &impl TokenSink) {
         at: 0,
         sink,
         names: Names::default(),
+        has_nul: text.contains('\0'),
     };
     while tokens.at < text.len() {
         tokens.step();
@@ -49,6 +50,55 @@ struct Tokens<'a, S> {
     at: usize,
     sink: &'a S,
     names: Names,
+    /// Whether the page has `\0` in it, which nearly none has.
+    has_nul: bool,
+}
+
+/// Attributes of one tag beyond this many are dropped, unless a reader looks at them. Only tags whose quotes are broken
+/// have more: the words of their values are then names of attributes.
+pub(super) const MAX_ATTRIBUTES: usize = 256;
+
+/// Whether the tree builder or a reader of the tree looks at attributes of this name.
+pub(super) fn is_read(name: &str) -> bool {
+    matches!(
+        name.as_bytes(),
+        b"aria-hidden"
+            | b"class"
+            | b"color"
+            | b"content"
+            | b"datetime"
+            | b"encoding"
+            | b"face"
+            | b"hidden"
+            | b"href"
+            | b"id"
+            | b"itemprop"
+            | b"lang"
+            | b"name"
+            | b"open"
+            | b"property"
+            | b"rel"
+            | b"role"
+            | b"size"
+            | b"style"
+            | b"tabindex"
+            | b"title"
+            | b"type"
+            | b"xml:lang"
+    )
+}
+
+/// What kind of text stands where, by which its references and `\0` are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    /// Text between tags.
+    Data,
+    /// The same, where no reference can stand: a lone `<`, and CDATA sections.
+    Verbatim,
+    /// The inside of `title` and `textarea`.
+    Rcdata,
+    /// The inside of `script`, `style` and their like.
+    Raw,
 }
 
 /// What ends a tag's or an attribute's name.
@@ -74,22 +124,41 @@ impl<S: TokenSink> Tokens<'_, S> {
         found.map_or(self.text.len(), |it| from + it)
     }
 
+    /// The name of a tag or an attribute.
+    fn name(&mut self, from: usize, to: usize) -> LocalName {
+        let name = &self.text[from..to];
+        if self.has_nul && name.contains('\0') {
+            return self.names.get(&name.replace('\0', "\u{fffd}"));
+        }
+        self.names.get(name)
+    }
+
     fn view(&self, from: usize, to: usize) -> StrTendril {
         self.shared.subtendril(from as u32, (to - from) as u32)
     }
 
     /// Sends the text up to `to`.
-    fn say(&mut self, to: usize, decode: bool) {
+    fn say(&mut self, to: usize, kind: Text) {
         let from = std::mem::replace(&mut self.at, to);
         let run = &self.text[from..to];
         if run.is_empty() {
             return;
         }
-        let said = if decode && run.contains('&') {
+        let decoded = matches!(kind, Text::Data | Text::Rcdata) && run.contains('&');
+        let mut said = if decoded {
             references::decode(run, references::Place::Text)
         } else {
             self.view(from, to)
         };
+        if self.has_nul && said.contains('\0') {
+            said = match kind {
+                Text::Data | Text::Verbatim => said.replace('\0', "").into(),
+                Text::Rcdata | Text::Raw => said.replace('\0', "\u{fffd}").into(),
+            };
+            if said.is_empty() {
+                return;
+            }
+        }
         // Text never changes the state.
         let _ = self.sink.process_token(Token::CharacterTokens(said), 1);
     }
@@ -97,18 +166,18 @@ impl<S: TokenSink> Tokens<'_, S> {
     /// The data state, and the tag open state.
     fn step(&mut self) {
         let open = self.find(self.at, '<');
-        self.say(open, true);
+        self.say(open, Text::Data);
         match (self.byte(open + 1), self.byte(open + 2)) {
             _ if open == self.text.len() => {}
             (Some(b'/'), Some(it)) if it.is_ascii_alphabetic() => {
                 self.tag(TagKind::EndTag, open + 2);
             }
-            (Some(b'/'), None) => self.say(open + 2, false),
+            (Some(b'/'), None) => self.say(open + 2, Text::Verbatim),
             (Some(b'/'), _) => self.skip_past(open + 2),
             (Some(it), _) if it.is_ascii_alphabetic() => self.tag(TagKind::StartTag, open + 1),
             (Some(b'!'), _) => self.declaration(open),
             (Some(b'?'), _) => self.skip_past(open + 1),
-            _ => self.say(open + 1, false),
+            _ => self.say(open + 1, Text::Verbatim),
         }
     }
 
@@ -136,7 +205,8 @@ impl<S: TokenSink> Tokens<'_, S> {
         {
             self.at = open + "<![CDATA[".len();
             let end = self.text[self.at..].find("]]>");
-            self.say(end.map_or(self.text.len(), |it| self.at + it), false);
+            let end = end.map_or(self.text.len(), |it| self.at + it);
+            self.say(end, Text::Verbatim);
             self.at = (self.at + 3).min(self.text.len());
         } else {
             self.skip_past(open + 2);
@@ -166,12 +236,16 @@ impl<S: TokenSink> Tokens<'_, S> {
                     RawKind::ScriptData | RawKind::ScriptDataEscaped(_) => script_end(text),
                     RawKind::Rcdata | RawKind::Rawtext => raw_end(text, &name),
                 };
-                self.say(self.at + end, kind == RawKind::Rcdata);
+                let text = match kind {
+                    RawKind::Rcdata => Text::Rcdata,
+                    _ => Text::Raw,
+                };
+                self.say(self.at + end, text);
                 if self.at < self.text.len() {
                     self.tag(TagKind::EndTag, self.at + 2);
                 }
             }
-            TokenSinkResult::Plaintext => self.say(self.text.len(), false),
+            TokenSinkResult::Plaintext => self.say(self.text.len(), Text::Raw),
             TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {
                 // html5ever stops here, and drops a byte order mark wherever it goes on.
                 let mark = self.text[self.at..].starts_with('\u{feff}');
@@ -185,7 +259,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         let end = self.seek(from, |it| is_space(it) || matches!(it, b'/' | b'>'));
         let mut tag = Tag {
             kind,
-            name: self.names.get(&self.text[from..end]),
+            name: self.name(from, end),
             self_closing: false,
             attrs: Vec::new(),
             had_duplicate_attributes: false,
@@ -211,7 +285,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         let end = self.seek(from + 1, |it| {
             is_space(it) || matches!(it, b'/' | b'>' | b'=')
         });
-        let name = self.names.get(&self.text[from..end]);
+        let name = self.name(from, end);
         let mut at = self.seek(end, |it| !is_space(it));
         let mut value = StrTendril::new();
         if self.byte(at) == Some(b'=') {
@@ -227,8 +301,14 @@ impl<S: TokenSink> Tokens<'_, S> {
             } else {
                 self.view(start, stop)
             };
+            if self.has_nul && value.contains('\0') {
+                value = value.replace('\0', "\u{fffd}").into();
+            }
             // The closing quote, if there was an opening one.
             at = (stop + (start - at)).min(self.text.len());
+        }
+        if tag.attrs.len() >= MAX_ATTRIBUTES && !is_read(&name) {
+            return at;
         }
         if tag.attrs.iter().any(|it| it.name.local == name) {
             tag.had_duplicate_attributes = true;

@@ -99,7 +99,7 @@ fn is_shut_for_good(dom: &Dom, id: NodeId) -> bool {
     let summary = dom.children(id).find(|it| dom.name(*it) == "summary");
     dom.attr(id, "open").is_none()
         && summary.is_some_and(|it| {
-            dom.text(it).is_empty() && dom.children(it).all(|it| dom.name(it).is_empty())
+            dom.text_within(it, 0).is_empty() && dom.children(it).all(|it| dom.name(it).is_empty())
         })
 }
 

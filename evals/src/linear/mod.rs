@@ -1,0 +1,170 @@
+//! Whether reading a document takes twice as long for one of twice the size, whatever is in it.
+//!
+//! `evals linear [--only TEXT] [--to KB] [--ibid PATH]`
+pub(crate) mod families;
+mod reading;
+
+use std::time::Instant;
+
+use ibid::adapters::documents::Limits;
+
+use self::families::{Family, all};
+use crate::program::{binary, flag, number};
+use crate::{Fault, Outcome, peers};
+
+/// The smallest size, bytes; each further one is twice the last.
+const FIRST: usize = 64 << 10;
+/// The largest size, kB, unless said otherwise.
+const LAST: usize = 8 << 10;
+/// How much longer twice as much may take.
+const GROWTH: f64 = 2.3;
+/// Seconds that one MB may take.
+const SECONDS: f64 = 2.0;
+/// Seconds below which a time says more of the machine than of the reader.
+const TELLING: f64 = 0.01;
+/// Times that a growth is fitted to, those of the largest sizes.
+const FITTED: usize = 4;
+/// How often a document is read, unless it takes long.
+const RUNS: usize = 3;
+/// Seconds from which once is enough.
+const LONG: f64 = 0.5;
+
+/// What came of one family.
+struct Row {
+    family: Family,
+    /// Bytes and seconds, the smallest first.
+    times: Vec<(usize, f64)>,
+    /// What was read of the largest.
+    read: String,
+}
+
+impl Row {
+    /// How much longer twice as much takes, fitted to the largest sizes; none where all is too fast to tell.
+    fn growth(&self) -> Option<f64> {
+        let telling = self.times.iter().filter(|it| it.1 >= TELLING);
+        let points: Vec<(f64, f64)> = telling
+            .map(|it| ((it.0 as f64).log2(), it.1.log2()))
+            .collect();
+        let points = &points[points.len().saturating_sub(FITTED)..];
+        if points.len() < 3 {
+            return None;
+        }
+        let count = points.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+        let (x, y) = (mean(|it| it.0), mean(|it| it.1));
+        let both: f64 = points.iter().map(|it| (it.0 - x) * (it.1 - y)).sum();
+        let own: f64 = points.iter().map(|it| (it.0 - x).powi(2)).sum();
+        Some((both / own).exp2())
+    }
+
+    /// Seconds that one MB of the largest takes.
+    fn per_mb(&self) -> f64 {
+        let last = self.times.last().copied().unwrap_or((1, 0.0));
+        last.1 / (last.0 as f64 / f64::from(1 << 20))
+    }
+
+    /// Which bounds are not kept.
+    fn faults(&self) -> Vec<&'static str> {
+        let grows = self.growth().is_some_and(|it| it > GROWTH);
+        let slow = self.per_mb() > SECONDS && self.times.last().is_some_and(|it| it.1 > LONG);
+        let faults = [(grows, "GROWS"), (slow, "SLOW")];
+        faults.iter().filter(|it| it.0).map(|it| it.1).collect()
+    }
+}
+
+/// Reads documents of every family and size, and prints how long each took.
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let only = flag(args, "--only").unwrap_or_default();
+    let last = number(args, "--to", LAST)? << 10;
+    let mut families: Vec<Family> = all();
+    families.retain(|it| it.name.contains(only));
+    let mut limits = Limits::default();
+    match binary(args) {
+        Ok(child) => limits.child = child,
+        Err(fault) => {
+            println!("PDFs, Word documents and books are left out: {fault}");
+            families.retain(|it| !it.form.is_confined());
+        }
+    }
+    if families.is_empty() {
+        return Err(format!("no family has `{only}` in its name").into());
+    }
+    head(last);
+    let mut broken = 0;
+    for family in &families {
+        let row = measured(*family, last, &limits);
+        broken += usize::from(!row.faults().is_empty());
+        print(&row, last);
+    }
+    match broken {
+        0 => Ok(()),
+        _ => Err(Fault::from(format!(
+            "{broken} of {} families are not read in linear time",
+            families.len()
+        ))),
+    }
+}
+
+fn sizes(last: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(FIRST), |it| Some(it * 2)).take_while(move |it| *it <= last)
+}
+
+fn measured(family: Family, last: usize, limits: &Limits) -> Row {
+    let mut row = Row {
+        family,
+        times: Vec::new(),
+        read: String::new(),
+    };
+    for size in sizes(last) {
+        let document = (family.make)(size);
+        let mut least = f64::INFINITY;
+        for _ in 0..RUNS {
+            let begun = Instant::now();
+            let before = peers::processor_seconds(begun);
+            row.read = reading::read(family.form, &document, limits);
+            // Of what a child does the clock tells, else the processor, which does not count its other work.
+            let took = match family.form.is_confined() {
+                true => begun.elapsed().as_secs_f64(),
+                false => peers::processor_seconds(begun) - before,
+            };
+            least = least.min(took);
+            if least > LONG {
+                break;
+            }
+        }
+        row.times.push((size, least));
+        // The next would take far longer than it may.
+        let megabytes = size as f64 / f64::from(1 << 20);
+        if least > LONG && least > 3.0 * SECONDS * megabytes {
+            break;
+        }
+    }
+    row
+}
+
+fn head(last: usize) {
+    let sizes: Vec<String> = sizes(last).map(|it| format!("{} kB", it >> 10)).collect();
+    println!(
+        "| family | {} | growth | s/MB | bounds | what was read of the largest |",
+        sizes.join(" | ")
+    );
+    println!("|{}", " --- |".repeat(sizes.len() + 5));
+}
+
+fn print(row: &Row, last: usize) {
+    let mut times: Vec<String> = row.times.iter().map(|it| format!("{:.3}", it.1)).collect();
+    times.resize(sizes(last).count(), "—".to_owned());
+    let growth = row.growth();
+    println!(
+        "| {} | {} | {} | {:.2} | {} | {} |",
+        row.family.name,
+        times.join(" | "),
+        growth.map_or_else(|| "—".to_owned(), |it| format!("{it:.2}")),
+        row.per_mb(),
+        match row.faults().as_slice() {
+            [] => "kept".to_owned(),
+            faults => faults.join(" "),
+        },
+        row.read,
+    );
+}

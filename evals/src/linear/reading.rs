@@ -1,0 +1,33 @@
+//! The path that a document takes: bytes, text, tree, main text, sentences, page; and that of a text that is checked.
+use ibid::adapters::documents::{Limits, Origin, decoded, markdown, read_bytes};
+use ibid::app::audit;
+use ibid::domain::Page;
+
+use super::families::Form;
+
+/// Reads a document as a fetched one is read, and says what came of it.
+pub(crate) fn read(form: Form, bytes: &[u8], limits: &Limits) -> String {
+    if form == Form::Check {
+        let cited = audit::read(&decoded(bytes));
+        return format!(
+            "{} claims, {} sources",
+            cited.claims.len(),
+            cited.sources.len()
+        );
+    }
+    let (name, content_type) = form.origin();
+    let origin = Origin {
+        name: name.to_owned(),
+        content_type: content_type.map(str::to_owned),
+    };
+    match read_bytes(bytes, &origin, limits) {
+        Ok(draft) => {
+            let shown = markdown(&draft).len();
+            let blocks = draft.blocks.len();
+            let page = Page::new(draft);
+            let sentences = page.sentences().len();
+            format!("{blocks} blocks, {sentences} sentences, {shown} bytes")
+        }
+        Err(fault) => fault.to_string().chars().take(80).collect(),
+    }
+}

@@ -244,18 +244,14 @@ fn answered(home: &Home) -> Result<BTreeMap<String, (String, String)>, Fault> {
         .collect())
 }
 
-/// The final object without what differs from run to run: the run's name and what the clock says.
+/// The final object without what differs from run to run: the run's two names and what the clock says.
 fn comparable(mut object: Value) -> Value {
-    let run = object["run_id"].as_str().unwrap_or_default().to_owned();
+    let names = ["run_id", "trace_id"].map(|it| object[it].as_str().unwrap_or_default().to_owned());
     if let Some(fields) = object.as_object_mut() {
         fields.remove("duration_ms");
     }
-    let text = object.to_string();
-    let unnamed = if run.is_empty() {
-        text
-    } else {
-        text.replace(&run, "RUN")
-    };
+    let names = names.iter().filter(|it| !it.is_empty());
+    let unnamed = names.fold(object.to_string(), |text, it| text.replace(it, "RUN"));
     serde_json::from_str(&unnamed).unwrap_or(object)
 }
 
@@ -295,4 +291,24 @@ fn next(state: &mut u64) -> u32 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     ((z ^ (z >> 31)) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::comparable;
+
+    #[test]
+    fn two_runs_that_differ_in_name_and_time_alone_are_the_same() {
+        let run = |id: &str, trace: &str, took: u32, title: &str| {
+            comparable(json!({
+                "run_id": id, "trace_id": trace, "duration_ms": took,
+                "title": title, "next": format!("ibid show {id}"),
+            }))
+        };
+        let one = run("r_01A", "0198-a", 7, "Rain");
+        assert_eq!(one, run("r_01B", "0198-b", 9, "Rain"));
+        assert_ne!(one, run("r_01B", "0198-b", 9, "Snow"));
+    }
 }

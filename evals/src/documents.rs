@@ -16,7 +16,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--child" => limits.child = args.next().map(PathBuf::from).unwrap_or_default(),
+            "--child" => {
+                limits.child = args
+                    .next()
+                    .map(PathBuf::from)
+                    .ok_or("--child wants the program that reads PDFs")?;
+            }
             "--list" => list = true,
             dir => dirs.push(PathBuf::from(dir)),
         }
@@ -24,6 +29,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut files = Vec::new();
     for dir in &dirs {
         collect(dir, &mut files)?;
+    }
+    if files.is_empty() {
+        return Err(match dirs.is_empty() {
+            true => "documents wants the folders to read: evals documents DIR…".to_owned(),
+            false => "no file in the folders named".to_owned(),
+        });
     }
     files.sort();
     let mut tally: BTreeMap<String, u32> = BTreeMap::new();

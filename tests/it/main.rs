@@ -32,6 +32,7 @@ mod finding;
 mod folder;
 mod guard;
 mod judging;
+mod linear;
 mod live;
 mod meaning;
 mod memory;

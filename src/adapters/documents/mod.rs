@@ -181,7 +181,12 @@ pub fn read_file(
         };
         let format = format::detect(&bytes, &origin);
         if format == Format::Json {
-            return rows::read_json(&bytes, path);
+            let mut all = Vec::new();
+            rows::read_json(&bytes, path, &mut |it| {
+                all.push(it);
+                ControlFlow::Continue(())
+            })?;
+            return Ok(all);
         }
         one(&bytes, format, &origin, limits).map(|it| vec![Ok(it)])
     });
@@ -224,16 +229,20 @@ pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<Page
         let path = Path::new(name);
         let mut first = None;
         let mut more = false;
-        let mut take = |it: std::result::Result<PageDraft, Trouble>| match it {
-            Ok(draft) if first.is_none() => first = Some(draft),
-            Ok(_) => more = true,
-            Err(_) => {}
+        let mut take = |it: std::result::Result<PageDraft, Trouble>| {
+            match it {
+                Ok(draft) if first.is_none() => first = Some(draft),
+                Ok(_) => more = true,
+                Err(_) => {}
+            }
+            // A file of many rows is not read further than this needs.
+            match more {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         };
         if format == Format::Json {
-            rows::read_json(bytes, path)
-                .map_err(failed)?
-                .into_iter()
-                .for_each(&mut take);
+            rows::read_json(bytes, path, &mut take).map_err(failed)?;
         } else {
             rows::split_lines(bytes, path, &mut take);
         }

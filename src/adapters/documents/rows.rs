@@ -83,11 +83,11 @@ fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
     }
 }
 
-/// The rows of JSONL bytes in memory.
-pub(super) fn split_lines(bytes: &[u8], path: &Path, take: &mut dyn FnMut(Row)) {
+/// The rows of JSONL bytes in memory, until `take` breaks off.
+pub(super) fn split_lines(bytes: &[u8], path: &Path, take: &mut dyn FnMut(Row) -> ControlFlow<()>) {
     for (number, line) in (1_u64..).zip(bytes.split(|it| *it == b'\n')) {
-        if !line.trim_ascii().is_empty() {
-            take(row(line, path, number));
+        if !line.trim_ascii().is_empty() && take(row(line, path, number)).is_break() {
+            return;
         }
     }
 }
@@ -103,34 +103,49 @@ fn row(line: &[u8], path: &Path, number: u64) -> Row {
     object(&value, path, number)
 }
 
-/// A JSON file: one object, or an array of them.
-pub(super) fn read_json(bytes: &[u8], path: &Path) -> Result<Vec<Row>, Trouble> {
+/// The rows of a JSON file, which is one object or an array of them, until `take` breaks off.
+pub(super) fn read_json(
+    bytes: &[u8],
+    path: &Path,
+    take: &mut dyn FnMut(Row) -> ControlFlow<()>,
+) -> Result<(), Trouble> {
     let (text, _) = charset::decode(bytes, None);
     match serde_json::from_str::<Value>(&text) {
-        Ok(Value::Array(all)) => Ok((1_u64..)
-            .zip(&all)
-            .map(|(number, it)| object(it, path, number))
-            .collect()),
+        Ok(Value::Array(all)) => {
+            for (number, it) in (1_u64..).zip(&all) {
+                if take(object(it, path, number)).is_break() {
+                    break;
+                }
+            }
+        }
         Ok(one) => {
             let mut draft = object(&one, path, 0)?;
             if draft.doc_id.as_deref().is_some_and(|it| it.ends_with("#0")) {
                 draft.doc_id = None;
             }
-            Ok(vec![Ok(draft)])
+            let _ = take(Ok(draft));
         }
         // Some `.json` files are JSONL in truth.
         Err(cause) => {
-            let mut rows = Vec::new();
-            split_lines(bytes, path, &mut |it| rows.push(it));
-            if rows.len() > 1 && rows.iter().any(Result::is_ok) {
-                return Ok(rows);
+            let (mut rows, mut sound) = (0, false);
+            split_lines(bytes, path, &mut |it| {
+                rows += 1;
+                sound |= it.is_ok();
+                match rows > 1 && sound {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+            if rows < 2 || !sound {
+                return Err(Trouble::new(
+                    FailReason::Broken,
+                    format!("not valid JSON: {cause}"),
+                ));
             }
-            Err(Trouble::new(
-                FailReason::Broken,
-                format!("not valid JSON: {cause}"),
-            ))
+            split_lines(bytes, path, take);
         }
     }
+    Ok(())
 }
 
 const TEXT: &[&str] = &[

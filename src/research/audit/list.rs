@@ -247,9 +247,7 @@ fn entry(marked: &Marked, range: Range<usize>) -> Entry {
     let text = whole.split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = leading(whole);
     // Both stand in the order of their ends.
-    let links = block
-        .links
-        .partition_point(|it| it.range.end < range.start);
+    let links = block.links.partition_point(|it| it.range.end < range.start);
     let linked = block.links[links..]
         .iter()
         .take_while(|it| it.range.end <= range.end)

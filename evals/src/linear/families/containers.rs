@@ -71,62 +71,121 @@ fn docx(text: &[u8]) -> Vec<u8> {
 /// A Word document with styles.
 fn styled(size: usize) -> Vec<u8> {
     let styles = grown(size / 2, "<w:styles>", "</w:styles>", |nth, out| {
-        _ = write!(out, "<w:style w:styleId=\"s{nth}\"><w:name w:val=\"heading 2\"/></w:style>");
+        _ = write!(
+            out,
+            "<w:style w:styleId=\"s{nth}\"><w:name w:val=\"heading 2\"/></w:style>"
+        );
     });
     let text = grown(size / 2, HEAD, TAIL, |nth, out| {
-        _ = write!(out, "<w:p><w:pPr><w:pStyle w:val=\"s{nth}\"/></w:pPr><w:r><w:t>words</w:t></w:r></w:p>");
+        _ = write!(
+            out,
+            "<w:p><w:pPr><w:pStyle w:val=\"s{nth}\"/></w:pPr><w:r><w:t>words</w:t></w:r></w:p>"
+        );
     });
-    zip(&[("word/document.xml", &text, false), ("word/styles.xml", &styles, false)])
+    zip(&[
+        ("word/document.xml", &text, false),
+        ("word/styles.xml", &styles, false),
+    ])
 }
 
 pub(super) const DOCX: &[Rule] = &[
     ("docx: paragraphs", |size| {
-        docx(&repeated(size, HEAD, "<w:p><w:r><w:t>Some words of it.</w:t></w:r></w:p>", TAIL))
+        docx(&repeated(
+            size,
+            HEAD,
+            "<w:p><w:r><w:t>Some words of it.</w:t></w:r></w:p>",
+            TAIL,
+        ))
     }),
     ("docx: runs of one paragraph", |size| {
-        docx(&repeated(size, &format!("{HEAD}<w:p>"), "<w:r><w:t>a </w:t></w:r>", &format!("</w:p>{TAIL}")))
+        docx(&repeated(
+            size,
+            &format!("{HEAD}<w:p>"),
+            "<w:r><w:t>a </w:t></w:r>",
+            &format!("</w:p>{TAIL}"),
+        ))
     }),
     ("docx: styles of paragraphs", styled),
     ("docx: attributes of one tag", |size| {
-        docx(&grown(size, &format!("{HEAD}<w:p><w:pStyle "), &format!("/></w:p>{TAIL}"), |nth, out| {
-            _ = write!(out, "a{nth}=\"1\" ");
-        }))
+        docx(&grown(
+            size,
+            &format!("{HEAD}<w:p><w:pStyle "),
+            &format!("/></w:p>{TAIL}"),
+            |nth, out| {
+                _ = write!(out, "a{nth}=\"1\" ");
+            },
+        ))
     }),
     ("docx: tables in tables", |size| {
-        docx(&nested(size, HEAD, "<w:tbl><w:tr><w:tc><w:p>", "", "</w:p></w:tc></w:tr></w:tbl>", TAIL))
+        docx(&nested(
+            size,
+            HEAD,
+            "<w:tbl><w:tr><w:tc><w:p>",
+            "",
+            "</w:p></w:tc></w:tr></w:tbl>",
+            TAIL,
+        ))
     }),
     ("docx: tall table", |size| {
         let row = "<w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr>";
-        docx(&repeated(size, &format!("{HEAD}<w:tbl>"), row, &format!("</w:tbl>{TAIL}")))
+        docx(&repeated(
+            size,
+            &format!("{HEAD}<w:tbl>"),
+            row,
+            &format!("</w:tbl>{TAIL}"),
+        ))
     }),
     ("docx: wide table", |size| {
         let cell = "<w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc>";
-        docx(&repeated(size, &format!("{HEAD}<w:tbl><w:tr>"), cell, &format!("</w:tr></w:tbl>{TAIL}")))
+        docx(&repeated(
+            size,
+            &format!("{HEAD}<w:tbl><w:tr>"),
+            cell,
+            &format!("</w:tr></w:tbl>{TAIL}"),
+        ))
     }),
-    ("docx: deleted in deleted", |size| docx(&repeated(size, HEAD, "<w:del><w:instrText>", TAIL))),
+    ("docx: deleted in deleted", |size| {
+        docx(&repeated(size, HEAD, "<w:del><w:instrText>", TAIL))
+    }),
     ("docx: entities", |size| {
-        docx(&repeated(size, &format!("{HEAD}<w:p><w:r><w:t>"), "&lt;&#65;", &format!("</w:t></w:r></w:p>{TAIL}")))
+        docx(&repeated(
+            size,
+            &format!("{HEAD}<w:p><w:r><w:t>"),
+            "&lt;&#65;",
+            &format!("</w:t></w:r></w:p>{TAIL}"),
+        ))
     }),
     ("docx: packed a thousand to one", |size| {
         let text = repeated(size, &format!("{HEAD}<w:p><w:r><w:t>"), "        ", "");
         zip(&[("word/document.xml", &text, true)])
     }),
     ("docx: many entries", |size| {
-        let names: Vec<String> = (0..(size / 100).min(15_000)).map(|it| format!("word/media/{it}")).collect();
+        let names: Vec<String> = (0..(size / 100).min(15_000))
+            .map(|it| format!("word/media/{it}"))
+            .collect();
         let text = [HEAD, TAIL].concat();
-        let mut entries: Vec<Entry<'_>> = names.iter().map(|it| (it.as_str(), &b""[..], false)).collect();
+        let mut entries: Vec<Entry<'_>> = names
+            .iter()
+            .map(|it| (it.as_str(), &b""[..], false))
+            .collect();
         entries.push(("word/document.xml", text.as_bytes(), false));
         zip(&entries)
     }),
     ("docx: ends of directories", |size| {
         let text = [HEAD, TAIL].concat();
         let ends = b"PK\x05\x06\0\0\0\0\x01\0\x01\0\x2e\0\0\0\0\0\0\0\0\0".repeat(size / 22);
-        zip(&[("word/document.xml", text.as_bytes(), false), ("word/x", &ends, false)])
+        zip(&[
+            ("word/document.xml", text.as_bytes(), false),
+            ("word/x", &ends, false),
+        ])
     }),
     ("docx: ends of large directories", |size| {
         let text = [HEAD, TAIL].concat();
         let ends = b"PK\x06\x06PK\x06\x07PK\x05\x06".repeat(size / 12);
-        zip(&[("word/document.xml", text.as_bytes(), false), ("word/x", &ends, false)])
+        zip(&[
+            ("word/document.xml", text.as_bytes(), false),
+            ("word/x", &ends, false),
+        ])
     }),
     ("docx: a long name", |size| {
         let name = format!("word/{}", "../a/".repeat((size / 5).min(12_000)));
@@ -137,7 +196,8 @@ pub(super) const DOCX: &[Rule] = &[
 
 /// A book of these chapters.
 fn epub(chapters: &[Vec<u8>], more_of_spine: &str) -> Vec<u8> {
-    let container = b"<container><rootfiles><rootfile full-path=\"p.opf\"/></rootfiles></container>";
+    let container =
+        b"<container><rootfiles><rootfile full-path=\"p.opf\"/></rootfiles></container>";
     let mut package = "<package><manifest>".to_owned();
     for nth in 0..chapters.len() {
         _ = write!(package, "<item id=\"c{nth}\" href=\"c{nth}.xhtml\"/>");
@@ -148,7 +208,9 @@ fn epub(chapters: &[Vec<u8>], more_of_spine: &str) -> Vec<u8> {
     }
     package.push_str(more_of_spine);
     package.push_str("</spine></package>");
-    let names: Vec<String> = (0..chapters.len()).map(|it| format!("c{it}.xhtml")).collect();
+    let names: Vec<String> = (0..chapters.len())
+        .map(|it| format!("c{it}.xhtml"))
+        .collect();
     let mut entries: Vec<Entry<'_>> = vec![
         ("mimetype", b"application/epub+zip", false),
         ("META-INF/container.xml", container, false),
@@ -160,24 +222,42 @@ fn epub(chapters: &[Vec<u8>], more_of_spine: &str) -> Vec<u8> {
     zip(&entries)
 }
 
-const CHAPTER: &str = "<html><body><p>The river rose by two inches in that year, and the cellar stayed dry.</p>";
+const CHAPTER: &str =
+    "<html><body><p>The river rose by two inches in that year, and the cellar stayed dry.</p>";
 
 pub(super) const EPUB: &[Rule] = &[
     ("epub: one long chapter", |size| {
-        epub(&[repeated(size, CHAPTER, "<p>Some words of it.</p>", "</body></html>")], "")
+        epub(
+            &[repeated(
+                size,
+                CHAPTER,
+                "<p>Some words of it.</p>",
+                "</body></html>",
+            )],
+            "",
+        )
     }),
     ("epub: chapters", |size| {
-        epub(&vec![CHAPTER.as_bytes().to_vec(); (size / 300).min(15_000)], "")
+        epub(
+            &vec![CHAPTER.as_bytes().to_vec(); (size / 300).min(15_000)],
+            "",
+        )
     }),
     ("epub: one chapter many times", |size| {
-        epub(&[CHAPTER.as_bytes().to_vec()], &"<itemref idref=\"c0\"/>".repeat(size / 22))
+        epub(
+            &[CHAPTER.as_bytes().to_vec()],
+            &"<itemref idref=\"c0\"/>".repeat(size / 22),
+        )
     }),
     ("epub: attributes of one tag", |size| {
-        epub(&[grown(size, CHAPTER, ">word</p>", |nth, out| {
-            if nth == 0 {
-                out.push_str("<p ");
-            }
-            _ = write!(out, "a{nth} ");
-        })], "")
+        epub(
+            &[grown(size, CHAPTER, ">word</p>", |nth, out| {
+                if nth == 0 {
+                    out.push_str("<p ");
+                }
+                _ = write!(out, "a{nth} ");
+            })],
+            "",
+        )
     }),
 ];

@@ -47,10 +47,7 @@ impl Form {
             Form::Text => ("https://page.example/a.txt", Some("text/plain")),
             Form::Jats => ("https://page.example/a.xml", Some("application/xml")),
             Form::Json => ("https://page.example/a.json", Some("application/json")),
-            Form::Lines => (
-                "https://page.example/a.jsonl",
-                Some("application/x-ndjson"),
-            ),
+            Form::Lines => ("https://page.example/a.jsonl", Some("application/x-ndjson")),
             Form::Pdf => ("https://page.example/a.pdf", Some("application/pdf")),
             Form::Docx => ("https://page.example/a.docx", None),
             Form::Epub => ("https://page.example/a.epub", None),
@@ -126,5 +123,8 @@ fn nested(size: usize, head: &str, open: &str, inside: &str, close: &str, tail: 
 
 /// A sentence that is another one each time.
 fn sentence(nth: usize) -> String {
-    format!("The river rose by {nth} inches in the year {}. ", 1900 + nth % 120)
+    format!(
+        "The river rose by {nth} inches in the year {}. ",
+        1900 + nth % 120
+    )
 }

@@ -20,7 +20,10 @@ fn pdf(objects: &[String]) -> Vec<u8> {
 }
 
 fn stream(inside: &str) -> String {
-    format!("<< /Length {} >>\nstream\n{inside}\nendstream", inside.len())
+    format!(
+        "<< /Length {} >>\nstream\n{inside}\nendstream",
+        inside.len()
+    )
 }
 
 const FONT: &str = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
@@ -49,7 +52,9 @@ fn one_page(content: &str, more: Vec<String>) -> Vec<u8> {
 }
 
 pub(super) const FAMILIES: &[Rule] = &[
-    ("pdf: objects", |size| one_page(WORDS, vec!["<< /A 1 /B [1 2 3] >>".to_owned(); size / 65])),
+    ("pdf: objects", |size| {
+        one_page(WORDS, vec!["<< /A 1 /B [1 2 3] >>".to_owned(); size / 65])
+    }),
     ("pdf: pages", |size| {
         let count = size / 250;
         let kids: String = (0..count).fold(String::new(), |mut all, nth| {
@@ -89,26 +94,48 @@ pub(super) const FAMILIES: &[Rule] = &[
             stream(WORDS),
         ])
     }),
-    ("pdf: a long content stream", |size| one_page(&WORDS.repeat(size / WORDS.len()), Vec::new())),
-    ("pdf: one long line", |size| {
-        one_page(&format!("BT /F1 1 Tf 1 700 Td ({}) Tj ET", "word ".repeat(size / 5)), Vec::new())
+    ("pdf: a long content stream", |size| {
+        one_page(&WORDS.repeat(size / WORDS.len()), Vec::new())
     }),
-    ("pdf: a huge array", |size| one_page(WORDS, vec![format!("[{}]", "1 0 R ".repeat(size / 6))])),
-    ("pdf: arrays in arrays", |size| one_page(WORDS, vec![format!("{}{}", "[".repeat(size / 2), "]".repeat(size / 2))])),
+    ("pdf: one long line", |size| {
+        one_page(
+            &format!("BT /F1 1 Tf 1 700 Td ({}) Tj ET", "word ".repeat(size / 5)),
+            Vec::new(),
+        )
+    }),
+    ("pdf: a huge array", |size| {
+        one_page(WORDS, vec![format!("[{}]", "1 0 R ".repeat(size / 6))])
+    }),
+    ("pdf: arrays in arrays", |size| {
+        one_page(
+            WORDS,
+            vec![format!("{}{}", "[".repeat(size / 2), "]".repeat(size / 2))],
+        )
+    }),
     ("pdf: a chain of filters", |size| {
         let filters = "/ASCIIHexDecode ".repeat(size / 16);
-        one_page(WORDS, vec![format!("<< /Length 2 /Filter [{filters}] >>\nstream\n41\nendstream")])
+        one_page(
+            WORDS,
+            vec![format!(
+                "<< /Length 2 /Filter [{filters}] >>\nstream\n41\nendstream"
+            )],
+        )
     }),
     ("pdf: tables that point at each other", |size| {
         let mut out = String::from_utf8_lossy(&one_page(WORDS, Vec::new())).into_owned();
         while out.len() < size {
             let at = out.rfind("xref\n0").unwrap_or_default();
-            _ = write!(out, "trailer\n<< /Size 6 /Root 1 0 R /Prev {at} >>\nstartxref\n{at}\n%%EOF\n");
+            _ = write!(
+                out,
+                "trailer\n<< /Size 6 /Root 1 0 R /Prev {at} >>\nstartxref\n{at}\n%%EOF\n"
+            );
         }
         out.into_bytes()
     }),
     ("pdf: no table", |size| {
-        let whole = String::from_utf8_lossy(&one_page(WORDS, vec!["<< /A 1 >>".to_owned(); size / 50])).into_owned();
+        let whole =
+            String::from_utf8_lossy(&one_page(WORDS, vec!["<< /A 1 >>".to_owned(); size / 50]))
+                .into_owned();
         let at = whole.rfind("xref\n0").unwrap_or_default();
         whole.as_bytes()[..at].to_vec()
     }),

@@ -95,7 +95,8 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 }
             }
             b"h1" if found.h1.is_none() => {
-                found.h1 = Some(dom.text_within(id, MOST)).filter(|it| !it.is_empty() && it.len() < 300);
+                found.h1 =
+                    Some(dom.text_within(id, MOST)).filter(|it| !it.is_empty() && it.len() < 300);
             }
             b"a" if found.byline.is_none() && dom.attr(id, "rel") == Some("author") => {
                 found.byline =

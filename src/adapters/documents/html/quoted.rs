@@ -73,9 +73,7 @@ fn take_found<'a>(
         if at > 0 {
             let (gone, come) = (bytes[at - 1], bytes[at + length - 1]);
             rolled = rolled.wrapping_sub((u64::from(gone) + 1).wrapping_mul(leaving));
-            rolled = rolled
-                .wrapping_mul(BASE)
-                .wrapping_add(u64::from(come) + 1);
+            rolled = rolled.wrapping_mul(BASE).wrapping_add(u64::from(come) + 1);
         }
         if taken[slot(rolled)]
             && let Some(here) = text.get(at..at + length)

@@ -125,6 +125,15 @@ pub(super) const FAMILIES: &[Rule] = &[
             };
         })
     }),
+    ("html: formatting beside many attributes", |size| {
+        let attributes: String = (0..100).map(|it| format!("a{it} ")).collect();
+        grown(size, TEXT, "", |nth, out| {
+            _ = match nth < 60 {
+                true => write!(out, "<b {attributes} q{nth}>"),
+                false => write!(out, "<b></b>"),
+            };
+        })
+    }),
     ("html: formatting opened again in each paragraph", |size| {
         grown(size, TEXT, "", |nth, out| {
             _ = write!(out, "<p><b a={nth}>word</p>")

@@ -8,6 +8,7 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, ExpandedName, LocalName, QualName};
 
+use super::formatting::Formatting;
 use super::tokens;
 
 /// Start tags deeper than this are dropped and their words go to the element above.
@@ -211,6 +212,7 @@ struct Sink {
     nodes: RefCell<Vec<Node>>,
     /// Depth of the element built last.
     depth: Cell<u16>,
+    formatting: Formatting,
 }
 
 impl Sink {
@@ -324,6 +326,7 @@ impl TreeSink for Sink {
     }
 
     fn create_element(&self, name: QualName, attrs: Vec<Attribute>, _: ElementFlags) -> Handle {
+        let attrs = self.formatting.restored(attrs);
         let id = self.add(Data::Element(name.local.clone(), attrs));
         Handle { id, name }
     }
@@ -451,18 +454,21 @@ impl Bounded {
 impl TokenSink for Bounded {
     type Handle = Handle;
 
-    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+    fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<Handle> {
         if self.inner.sink.nodes.borrow().len() > MAX_NODES && token != Token::EOFToken {
             self.dropped.set(true);
             return TokenSinkResult::Continue;
         }
-        match &token {
+        match &mut token {
             Token::TagToken(tag) => {
                 if !self.admits(tag) {
                     self.dropped.set(true);
                     return TokenSinkResult::Continue;
                 }
                 let start = tag.kind == TagKind::StartTag;
+                if start {
+                    self.inner.sink.formatting.shorten(tag);
+                }
                 let result = self.inner.process_token(token, line);
                 if start {
                     if self.inner.sink.depth.get() >= MAX_DEPTH {

@@ -3,6 +3,7 @@ mod blocks;
 mod chrome;
 mod dom;
 mod features;
+mod formatting;
 mod formula;
 mod furniture;
 mod keep;

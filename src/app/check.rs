@@ -12,7 +12,7 @@ use crate::adapters::documents::{Limits, Origin, Taken, read_bytes, read_file};
 use crate::adapters::folder::{Filter, Folder, Found};
 use crate::adapters::model::Limiters;
 use crate::adapters::web::fetch::{Fetched, Unfetched};
-use crate::domain::{ModelRole, Page, PageHash};
+use crate::domain::{ModelRole, Page, PageHash, Witness};
 use crate::error::Result;
 use crate::research::audit::{
     Audit, Cited, Reference, Sought, by_model, by_words, host_of, key, read,
@@ -146,17 +146,20 @@ impl App {
         let Some(store) = self.store_if_any().await? else {
             return Ok(found);
         };
-        let mut known: BTreeMap<String, PageHash> = BTreeMap::new();
+        let mut known: BTreeMap<String, Vec<PageHash>> = BTreeMap::new();
         for (hash, url) in store.addresses().await? {
-            known.entry(common(&url)).or_insert(hash);
+            known.entry(common(&url)).or_default().push(hash);
         }
         for it in cited.sources.iter().filter(|it| it.cited) {
             for address in it.address.iter().chain(&it.path) {
                 let address = common(address);
-                if let Some(hash) = known.get(&address)
-                    && let Some(page) = self.page(hash).await?
-                {
-                    found.insert(address, page);
+                let named = known.get(&address).into_iter().flatten();
+                for hash in named.take(PAGES) {
+                    let page = self.page(hash).await?;
+                    if let Some(page) = page.filter(|page| is_of(page, &address, it)) {
+                        found.insert(address, page);
+                        break;
+                    }
                 }
             }
         }
@@ -170,13 +173,22 @@ fn page_of(
     limits: &Limits,
 ) -> std::result::Result<Page, String> {
     let fetched = answer.map_err(|it| it.why)?;
-    let origin = Origin {
-        name: fetched.url,
-        content_type: fetched.content_type,
-    };
+    let origin = Origin::fetched(fetched.url, fetched.content_type);
     read_bytes(&fetched.bytes, &origin, limits)
         .map(Page::new)
         .map_err(|fault| fault.chain())
+}
+
+/// Whether it is known that `page` stands at `address`: a page of the web was fetched there, a file was read there. What an
+/// earlier version stored, and what a file says of its address, is nobody's word but the page's.
+fn is_of(page: &Page, address: &str, cited: &Reference) -> bool {
+    let named = |file: &String| cited.path.iter().any(|it| common(it) == *file);
+    match page.witness {
+        Witness::Fetcher | Witness::Engine => true,
+        // The text that cites the stated address says itself which file it was read from.
+        Witness::Folder => address.starts_with("file:") || page.file.as_ref().is_some_and(named),
+        Witness::Unknown => false,
+    }
 }
 
 /// What ways to write one address have in common; a path is what its `file:` URL is.

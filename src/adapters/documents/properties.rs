@@ -1,11 +1,11 @@
 //! What a PDF says of itself: title, author and date, where they are more than what a program left there.
 use super::xml::{Piece, walk};
-use super::{dates, prose};
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{ParsedDocument, dates, prose};
+use crate::domain::{Block, BlockKind};
 
 /// Takes what the document information dictionary says, as `pdfinfo -isodates` prints it. Says
 /// whether there is an XMP packet too.
-pub(super) fn of_dictionary(text: &str, draft: &mut PageDraft) -> bool {
+pub(super) fn of_dictionary(text: &str, draft: &mut ParsedDocument) -> bool {
     let mut packet = false;
     let mut created = None;
     let mut changed = None;
@@ -27,7 +27,7 @@ pub(super) fn of_dictionary(text: &str, draft: &mut PageDraft) -> bool {
 }
 
 /// Takes what the XMP packet says and the dictionary did not.
-pub(super) fn of_packet(packet: &[u8], draft: &mut PageDraft) {
+pub(super) fn of_packet(packet: &[u8], draft: &mut ParsedDocument) {
     let mut open: Vec<String> = Vec::new();
     let mut authors: Vec<String> = Vec::new();
     let had_author = draft.author.is_some();
@@ -53,19 +53,19 @@ pub(super) fn of_packet(packet: &[u8], draft: &mut PageDraft) {
     }
 }
 
-fn keep_title(said: &str, draft: &mut PageDraft) {
+fn keep_title(said: &str, draft: &mut ParsedDocument) {
     if draft.title.is_empty() {
         draft.title = folded(said).filter(|it| is_title(it)).unwrap_or_default();
     }
 }
 
-fn keep_author(said: &str, draft: &mut PageDraft) {
+fn keep_author(said: &str, draft: &mut ParsedDocument) {
     if draft.author.is_none() {
         draft.author = folded(said).filter(|it| is_author(it));
     }
 }
 
-fn keep_date(date: Option<String>, draft: &mut PageDraft) {
+fn keep_date(date: Option<String>, draft: &mut ParsedDocument) {
     if draft.date.is_none() {
         draft.date = date;
         draft.date_source = draft.date.as_ref().map(|_| "file".to_owned());
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_dictionary_speaks_first_and_the_packet_fills_in() {
-        let mut draft = PageDraft::default();
+        let mut draft = ParsedDocument::default();
         let info = "Title:           Microsoft Word - x.doc\nAuthor:          user\nCreationDate:    2022-09-20T00:00:00Z\nMetadata Stream: yes\n";
         assert!(of_dictionary(info, &mut draft));
         assert_eq!(

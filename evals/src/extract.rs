@@ -97,10 +97,8 @@ pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, Origin)>,
         false => read(&dir.join(html))?,
     };
     let name = text(row, "url").filter(|it| it.contains("://"));
-    let origin = Origin {
-        name: name.unwrap_or("https://page.example/").to_owned(),
-        content_type: Some("text/html".to_owned()),
-    };
+    let name = name.unwrap_or("https://page.example/");
+    let origin = Origin::fetched(name, Some("text/html".to_owned()));
     Ok(Some((bytes, origin)))
 }
 

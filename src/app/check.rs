@@ -12,7 +12,7 @@ use crate::adapters::documents::{Limits, Origin, Taken, read_bytes, read_file};
 use crate::adapters::folder::{Filter, Folder, Found};
 use crate::adapters::model::Limiters;
 use crate::adapters::web::fetch::{Fetched, Unfetched};
-use crate::domain::{ModelRole, Page, PageHash};
+use crate::domain::{ModelRole, Page, PageHash, Witness};
 use crate::error::Result;
 use crate::research::audit::{
     Audit, Cited, Reference, Sought, by_model, by_words, host_of, key, read,
@@ -146,17 +146,20 @@ impl App {
         let Some(store) = self.store_if_any().await? else {
             return Ok(found);
         };
-        let mut known: BTreeMap<String, PageHash> = BTreeMap::new();
+        let mut known: BTreeMap<String, Vec<PageHash>> = BTreeMap::new();
         for (hash, url) in store.addresses().await? {
-            known.entry(common(&url)).or_insert(hash);
+            known.entry(common(&url)).or_default().push(hash);
         }
         for it in cited.sources.iter().filter(|it| it.cited) {
             for address in it.address.iter().chain(&it.path) {
                 let address = common(address);
-                if let Some(hash) = known.get(&address)
-                    && let Some(page) = self.page(hash).await?
-                {
-                    found.insert(address, page);
+                let named = known.get(&address).into_iter().flatten();
+                for hash in named.take(PAGES) {
+                    let page = self.page(hash).await?;
+                    if let Some(page) = page.filter(|page| is_of(page, &address, it)) {
+                        found.insert(address, page);
+                        break;
+                    }
                 }
             }
         }
@@ -170,13 +173,24 @@ fn page_of(
     limits: &Limits,
 ) -> std::result::Result<Page, String> {
     let fetched = answer.map_err(|it| it.why)?;
-    let origin = Origin {
-        name: fetched.url,
-        content_type: fetched.content_type,
-    };
+    let origin = Origin::fetched(fetched.url, fetched.content_type);
     read_bytes(&fetched.bytes, &origin, limits)
         .map(Page::new)
         .map_err(|fault| fault.chain())
+}
+
+/// Whether it is known that `page` stands at `address`: a page of the web was fetched there, a file was read there. What an
+/// earlier version stored, and what a file says of its address, is nobody's word but the page's.
+fn is_of(page: &Page, address: &str, cited: &Reference) -> bool {
+    // Of a file with several documents, the path names all.
+    let whole = |file: &str| file.split('#').next().unwrap_or_default().to_owned();
+    let named = |file: &String| cited.path.iter().any(|it| common(it) == whole(file));
+    match page.witness {
+        Witness::Fetcher | Witness::Engine => true,
+        // The text that cites the stated address says itself which file it was read from.
+        Witness::Folder => address.starts_with("file:") || page.file.as_ref().is_some_and(named),
+        Witness::Unknown => false,
+    }
 }
 
 /// What ways to write one address have in common; a path is what its `file:` URL is.
@@ -217,7 +231,7 @@ impl Desk {
         }
         let mut why = None;
         for place in it.path.iter().chain(&it.address) {
-            match self.file(place) {
+            match self.file(place, it.address.as_deref()) {
                 Some(Ok(pages)) => return Ok(Sought::Pages(pages)),
                 Some(Err(reason)) => why = why.or(Some(reason)),
                 None => {}
@@ -256,8 +270,12 @@ impl Desk {
         }
     }
 
-    /// The documents of the file at `place`; `None` for what is no file.
-    fn file(&self, place: &str) -> Option<std::result::Result<Vec<Page>, String>> {
+    /// The documents of the file at `place`, those at the address that is cited where some are; `None` for what is no file.
+    fn file(
+        &self,
+        place: &str,
+        cited: Option<&str>,
+    ) -> Option<std::result::Result<Vec<Page>, String>> {
         let base = Url::from_directory_path(&self.base).ok()?;
         let path = base.join(place).ok()?.to_file_path().ok()?;
         let Ok(path) = path.canonicalize() else {
@@ -277,15 +295,24 @@ impl Desk {
         if !path.is_file() {
             return Some(Err("this is not a file".to_owned()));
         }
-        Some(self.documents(&path))
+        Some(self.documents(&path, cited.and_then(key)))
     }
 
-    fn documents(&self, path: &Path) -> std::result::Result<Vec<Page>, String> {
+    fn documents(
+        &self,
+        path: &Path,
+        cited: Option<String>,
+    ) -> std::result::Result<Vec<Page>, String> {
         let mut pages = Vec::new();
+        let mut others = Vec::new();
         let mut why = None;
         let read = read_file(path, &self.limits, &mut |taken| {
             match taken {
-                Taken::Draft(draft) => pages.push(Page::new(draft)),
+                Taken::Draft(draft) if cited.is_none() || key(&draft.url) == cited => {
+                    pages.push(Page::new(draft));
+                }
+                Taken::Draft(draft) if others.len() < DOCUMENTS => others.push(Page::new(draft)),
+                Taken::Draft(_) => {}
                 Taken::Fault(fault) => why = Some(fault.message),
             }
             if pages.len() < DOCUMENTS {
@@ -294,6 +321,7 @@ impl Desk {
                 std::ops::ControlFlow::Break(())
             }
         });
+        let pages = if pages.is_empty() { others } else { pages };
         match (read, pages.is_empty()) {
             (Err(fault), _) => Err(fault.chain()),
             (Ok(()), false) => Ok(pages),

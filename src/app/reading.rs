@@ -130,10 +130,7 @@ pub async fn read_url(settings: &Settings, url: &str) -> Result<Reading> {
             ));
         }
     };
-    let origin = Origin {
-        name: fetched.url,
-        content_type: fetched.content_type,
-    };
+    let origin = Origin::fetched(fetched.url, fetched.content_type);
     Ok(
         match documents::read_bytes(&fetched.bytes, &origin, &limits(settings)) {
             Ok(draft) => Reading {

@@ -1,12 +1,13 @@
 //! One question after another, and the person's own plan.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::App;
 use super::models;
 use crate::adapters::journal::{Journal, known_of};
+use crate::domain::work::registrable_domain;
 use crate::domain::{
-    Brief, Follows, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source, Topic, Turn,
-    Usage,
+    Brief, Follows, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source, SourceKind,
+    Topic, Turn, Usage, Witness,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run};
@@ -238,7 +239,49 @@ async fn read_before(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
         copy_of: None,
         ..it
     });
-    Ok(sources.take(PAGES).collect())
+    let asked = asked_for(&events);
+    let mut vouched = Vec::new();
+    for it in sources.take(PAGES) {
+        if is_vouched(store, &it, asked.get(&it.page)).await? {
+            vouched.push(it);
+        }
+    }
+    Ok(vouched)
+}
+
+/// Whether it is known who served the page of `source`. One that an earlier version wrote, which believed some pages what they
+/// said of their address, counts only if it has the site that was `asked` for.
+async fn is_vouched(store: &dyn Store, source: &Source, asked: Option<&String>) -> Result<bool> {
+    if source.kind == SourceKind::Local {
+        return Ok(true);
+    }
+    let Some(page) = store.page(&source.page).await? else {
+        return Ok(true);
+    };
+    let site = registrable_domain(&page.url);
+    let same = |it: &String| *it == page.url || site.is_some() && registrable_domain(it) == site;
+    Ok(page.witness != Witness::Unknown || asked.is_some_and(same))
+}
+
+/// The address that was asked for, by the page that came: pages are told to have come in the order in which they were asked for.
+fn asked_for(events: &[Envelope]) -> BTreeMap<PageHash, String> {
+    let mut waiting: VecDeque<&String> = VecDeque::new();
+    let mut asked = BTreeMap::new();
+    for it in events {
+        match &it.event {
+            Event::ReadStarted { url } => waiting.push_back(url),
+            Event::ReadFailed { .. } => {
+                waiting.pop_front();
+            }
+            Event::ReadCompleted { source, .. } => {
+                if let Some(url) = waiting.pop_front() {
+                    asked.insert(source.page.clone(), url.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    asked
 }
 
 fn read_in(events: &[Envelope]) -> impl Iterator<Item = Source> {

@@ -1,5 +1,5 @@
 //! What the guard of the open web would say, without asking anybody.
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use crate::adapters::web::address::Cidr;
 use crate::adapters::web::fetch::{Bounds, Fetcher, SystemNames};
 use crate::adapters::web::guard::{Blocked, Guard, Target};
 use crate::adapters::web::manners::{Courtesy, Manners};
+pub use crate::adapters::web::own::OwnSocket;
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
 
@@ -25,6 +26,13 @@ pub fn guard(settings: &Settings) -> Result<Guard> {
     };
     let blocks: Result<Vec<Cidr>> = settings.allow_net.iter().map(read).collect();
     Ok(Guard::allowing(blocks?))
+}
+
+/// Has no fetch of this process lead to `addr`, where it listens, nor to the names by which it is reached, until what comes
+/// back is dropped.
+#[must_use]
+pub fn listens_at(addr: SocketAddr, names: &[String]) -> OwnSocket {
+    OwnSocket::note(addr, names)
 }
 
 /// What we call ourselves, with how to reach whoever runs this, where they say so.

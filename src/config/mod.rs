@@ -117,6 +117,12 @@ pub struct Serve {
     pub keep_days: Option<u32>,
     /// Connections open at once.
     pub connections: usize,
+    /// Of these, from one address and of nobody who has shown who they are.
+    pub connections_per_address: usize,
+    /// Addresses that the bound by address is not for, as written.
+    pub proxies: Vec<String>,
+    /// The longest that the body of a request may take to come.
+    pub body_within: Duration,
     /// Largest request body, bytes.
     pub max_body_bytes: usize,
 }
@@ -136,6 +142,9 @@ impl Serve {
             patience: Duration::from_secs(count("serve.patience_seconds") as u64),
             keep_days: values.whole("serve.keep_days").map(|it| it as u32),
             connections: count("serve.connections"),
+            connections_per_address: count("serve.connections_per_address"),
+            proxies: values.list("serve.proxies").to_vec(),
+            body_within: Duration::from_secs(count("serve.body_seconds") as u64),
             max_body_bytes: count("serve.max_body_bytes"),
         }
     }

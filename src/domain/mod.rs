@@ -29,7 +29,7 @@ pub use evidence::{
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
 pub use owner::Owner;
-pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
+pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, Witness};
 pub use plan::{
     Complexity, Endpoint, Expansion, Item, Plan, Query, SearchTask, SectionPlan, Variation,
     Vertical, WritingPlan,

@@ -164,13 +164,49 @@ impl Block {
     }
 }
 
+/// Who vouches that a page is what stands at its address.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Witness {
+    /// Nobody that is known: pages written by versions that took a page's own word for its address.
+    #[default]
+    Unknown,
+    /// Our own fetcher, or a reader that the operator configured and that was asked for this address.
+    Fetcher,
+    /// The search engine whose words these are.
+    Engine,
+    /// The disk: a file of a folder that a person named. An address of the web is the file's own word.
+    Folder,
+}
+
+impl Witness {
+    fn is_unknown(&self) -> bool {
+        *self == Witness::Unknown
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Witness::Unknown => "",
+            Witness::Fetcher => "witness:fetcher",
+            Witness::Engine => "witness:engine",
+            Witness::Folder => "witness:folder",
+        }
+    }
+}
+
 /// What a reader made of a document, before it becomes a [`Page`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageDraft {
-    /// Where it is: the address that it gives as its own, else where it was read.
+    /// Where it is: what was fetched, where it was fetched from; a local file, the address that it states, else the file.
     pub url: String,
     /// Where it was read, as `file://`, if `url` is another address.
     pub file: Option<String>,
+    /// Who vouches for `url`.
+    #[serde(default)]
+    pub witness: Witness,
+    /// The address that a fetched page gives as its own, if it is another: a remark, counted for nothing.
+    #[serde(default)]
+    pub stated_url: Option<String>,
     /// The document's own id in its collection.
     pub doc_id: Option<String>,
     /// What it is called; a reader that finds no title gives the first heading or the file name.
@@ -210,11 +246,17 @@ pub struct Sentence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     hash: PageHash,
-    /// Where it is: the address that it gives as its own, else where it was read.
+    /// Where it is: what was fetched, where it was fetched from; a local file, the address that it states, else the file.
     pub url: String,
     /// Where it was read, as `file://`, if `url` is another address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// Who vouches for `url`.
+    #[serde(default, skip_serializing_if = "Witness::is_unknown")]
+    pub witness: Witness,
+    /// The address that a fetched page gives as its own, if it is another: a remark, counted for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated_url: Option<String>,
     /// The document's own id in its collection.
     pub doc_id: Option<String>,
     /// What it is called.
@@ -271,6 +313,8 @@ impl Page {
             hash: PageHash::of(&[]),
             url: draft.url,
             file: draft.file,
+            witness: draft.witness,
+            stated_url: draft.stated_url,
             doc_id: draft.doc_id,
             title: draft.title,
             author: draft.author,
@@ -297,6 +341,10 @@ impl Page {
         ];
         // Two files that give one address are two pages.
         parts.extend(self.file.as_deref());
+        // Pages of earlier versions keep the name that they were given.
+        if !self.witness.is_unknown() {
+            parts.push(self.witness.word());
+        }
         PageHash::of(&parts)
     }
 

@@ -1,4 +1,5 @@
 //! One work, however many addresses it has: ids of the scholarly record, and addresses written one way.
+use psl::Psl as _;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -75,8 +76,11 @@ impl Work {
                     work.arxiv = arxiv(id.trim_end_matches(".pdf"));
                 }
             }
-            // Publishers put the DOI into the path.
-            _ => work.doi = path.find("10.").and_then(|at| doi_in_path(&path[at..])),
+            // Publishers put the DOI into the path. Of anybody else it would be a stranger's word for being that work.
+            _ if is_publisher(host) => {
+                work.doi = path.find("10.").and_then(|at| doi_in_path(&path[at..]));
+            }
+            _ => {}
         }
         if work
             .doi
@@ -164,6 +168,60 @@ impl Work {
             || self.kinds.iter().any(named)
             || (self.doi.is_none() && self.pmid.is_none() && self.arxiv.is_some())
     }
+}
+
+/// Registrable domains of publishers and archives whose addresses hold the DOI of the work that stands there.
+#[rustfmt::skip]
+const PUBLISHERS: &[&str] = &[
+    "acm.org", "acs.org", "ahajournals.org", "aip.org", "aps.org", "annualreviews.org", "apa.org", "asce.org",
+    "ascopubs.org", "asm.org", "asme.org", "atsjournals.org", "bioone.org", "biorxiv.org", "brill.com", "cell.com",
+    "degruyter.com", "degruyterbrill.com", "emerald.com", "epa.gov", "europepmc.org", "frontiersin.org", "ieee.org",
+    "informs.org", "iop.org", "jamanetwork.com", "karger.com", "liebertpub.com", "medrxiv.org", "mitpressjournals.org",
+    "mit.edu", "mdpi.com", "nejm.org", "oup.com", "peerj.com", "physiology.org", "plos.org", "pnas.org", "royalsocietypublishing.org",
+    "rsc.org", "sagepub.com", "science.org", "sciencemag.org", "semanticscholar.org", "siam.org", "springer.com",
+    "springernature.com", "tandfonline.com", "thelancet.com", "thieme.com", "thieme-connect.com", "thieme-connect.de",
+    "wiley.com", "worldscientific.com", "zenodo.org",
+];
+
+fn is_publisher(host: &str) -> bool {
+    registrable_of(host).is_some_and(|it| PUBLISHERS.contains(&it.as_str()))
+}
+
+/// The registrable domain of an http(s) URL: `www.bbc.co.uk` is `bbc.co.uk`. An IP address stands for itself.
+pub fn registrable_domain(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    let host = url.host_str()?;
+    // An address has no name to register.
+    if !matches!(url.host(), Some(url::Host::Domain(_))) {
+        return Some(host.to_owned());
+    }
+    Some(registrable_of(host).unwrap_or_else(|| host.to_owned()))
+}
+
+fn registrable_of(host: &str) -> Option<String> {
+    let domain = psl::List.domain(host.as_bytes())?;
+    std::str::from_utf8(domain.as_bytes())
+        .ok()
+        .map(str::to_owned)
+}
+
+/// Whether the name that a page gives to its site is one that the host of `url` bears out: its letters hold those of the
+/// name that is registered, or the other way round (`BBC News` on `bbc.co.uk`, `Verge` on `theverge.com`).
+pub fn host_of_site(url: &str, site: &str) -> bool {
+    let letters = |it: &str| -> String {
+        let kept = it.chars().filter(|it| it.is_alphanumeric());
+        kept.flat_map(char::to_lowercase).collect()
+    };
+    let Some(domain) = registrable_domain(url) else {
+        return false;
+    };
+    let own = letters(domain.split('.').next().unwrap_or_default());
+    let site = letters(site);
+    // Two letters are in every name.
+    own.len() > 2 && (site.contains(&own) || site.len() > 3 && own.contains(&site))
 }
 
 /// A DOI as it stands in `text`, in lower case and without a resolver; `None` where none stands.
@@ -355,11 +413,38 @@ mod tests {
             ["doi:10.48550/arxiv.2301.01234", "arxiv:2301.01234"]
         );
         assert_eq!(
-            of("https://onlinelibrary.example/doi/10.1002/abc.123/full"),
+            of("https://onlinelibrary.wiley.com/doi/10.1002/abc.123/full"),
             ["doi:10.1002/abc.123"]
         );
         assert!(of("https://example.org/10.0/x").is_empty());
+        assert!(of("https://evil.example/10.1038/nature12373").is_empty());
+        assert!(of("https://wiley.com.evil.example/doi/10.1002/abc.123").is_empty());
         assert!(of("no address").is_empty());
+    }
+
+    #[test]
+    fn a_site_is_called_what_its_host_bears_out() {
+        assert!(host_of_site("https://www.bbc.co.uk/news", "BBC News"));
+        assert!(host_of_site("https://www.theverge.com/1", "The Verge"));
+        assert!(!host_of_site("https://nature.evil.example/1", "Nature"));
+        assert!(!host_of_site("http://127.0.0.1:80/1", "Nature 127"));
+        assert!(!host_of_site(
+            "https://evil.example/1",
+            "World Health Organization"
+        ));
+    }
+
+    #[test]
+    fn domains_are_registrable_ones() {
+        assert_eq!(
+            registrable_domain("https://www.bbc.co.uk/news"),
+            Some("bbc.co.uk".to_owned())
+        );
+        assert_eq!(registrable_domain("file:///tmp/a.html"), None);
+        assert_eq!(
+            registrable_domain("http://192.0.2.7/a"),
+            Some("192.0.2.7".to_owned())
+        );
     }
 
     #[test]

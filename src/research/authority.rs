@@ -6,6 +6,9 @@ use crate::domain::{Source, SourceKind, Work};
 const NAMED: f32 = 0.05;
 const NAMED_MOST: usize = 3;
 
+/// Authority of a page of which nobody knows who served it.
+const UNWITNESSED: f32 = 0.3;
+
 /// Authority of a work that nobody has reviewed.
 const PREPRINT: f32 = 0.6;
 
@@ -15,6 +18,8 @@ const PREPRINT: f32 = 0.6;
 pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
         SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT,
+        // A page that an engine of the whole web found among papers, and that no catalogue knows.
+        SourceKind::Scholar if source.work.key().is_none() && source.work.venue.is_none() => 0.5,
         SourceKind::Pubmed => 0.88 + of_work(&source.work),
         SourceKind::Scholar => 0.83 + of_work(&source.work),
         SourceKind::News => 0.6,
@@ -23,6 +28,11 @@ pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     of_kind
         .max(of_host(source).unwrap_or(0.0))
         .min(ceiling(source))
+        .min(if source.domain.is_empty() {
+            UNWITNESSED
+        } else {
+            1.0
+        })
         + NAMED * named.min(NAMED_MOST) as f32
 }
 
@@ -58,9 +68,12 @@ const TALK: &[&str] = &[
     "wiki",
 ];
 
+/// The labels of the host that served it; none for a file, whatever address it states, and where nobody knows who served it.
 fn labels(source: &Source) -> Vec<String> {
+    let served = source.kind != SourceKind::Local && !source.domain.is_empty();
     url::Url::parse(&source.url)
         .ok()
+        .filter(|_| served)
         .filter(|it| it.scheme().starts_with("http"))
         .and_then(|it| it.host_str().map(str::to_owned))
         .map(|it| it.split('.').map(str::to_owned).collect())

@@ -3,11 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use psl::Psl as _;
 
 use crate::domain::words::{is_stop, tokens};
+pub(crate) use crate::domain::work::registrable_domain;
 use crate::domain::{
     Brief, Hit, Notes, Page, PageHash, Question, Source, SourceId, SourceKind, Usage, Vertical,
+    Witness,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
@@ -207,7 +208,12 @@ pub(crate) async fn read_as(
             Ok(page) => {
                 let id = SourceId::new(notes.sources.len() as u32 + 1);
                 let kind = SourceKind::from(hit.vertical);
-                let mut source = Source::of(id, kind, &page, voice(&hit, &page)).found_as(&hit);
+                let voice = voice(&hit, &page);
+                let mut source = Source::of(id, kind, &page, voice).found_as(&hit);
+                if source.domain.is_empty() {
+                    // What was asked for is all that is known of where it was fetched.
+                    source.url.clone_from(&hit.url);
+                }
                 let doubted = source
                     .work
                     .retracted
@@ -306,13 +312,28 @@ fn about_retraction(question: &Question) -> bool {
     .any(|it| words.contains(it))
 }
 
-/// Who speaks in a page: a scholarly work for itself, wherever it is kept; else its site.
+/// Who speaks in a page: a scholarly work for itself, wherever it is kept; else the site that served it. Empty where nobody
+/// knows who did.
+///
+/// A document of a folder that states a site is one voice with the others that state it, so that what it says of itself can
+/// make voices fewer and never more.
 fn voice(hit: &Hit, page: &Page) -> Option<String> {
     let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
-    hit.work
-        .key()
-        .filter(|_| scholarly)
-        .or_else(|| registrable_domain(&page.url))
+    if let Some(key) = hit.work.key().filter(|_| scholarly) {
+        return Some(key);
+    }
+    let told = registrable_domain(&page.url);
+    match page.witness {
+        Witness::Fetcher | Witness::Engine | Witness::Folder => told,
+        Witness::Unknown if hit.vertical == Vertical::Local || page.url == hit.url => told,
+        // Written by an earlier version, which believed some pages: it stands where it was asked for, or nowhere.
+        Witness::Unknown => {
+            let full = hit.work.full_text.iter().map(String::as_str);
+            let mut asked = full.chain([hit.url.as_str()]).map(registrable_domain);
+            let vouched = told.is_some() && asked.any(|it| it == told);
+            Some(told.filter(|_| vouched).unwrap_or_default())
+        }
+    }
 }
 
 fn pages_left(question: &Question, usage: &Usage) -> usize {
@@ -336,23 +357,6 @@ pub(crate) fn reason_of(fault: &Error) -> FailReason {
         Kind::Usage | Kind::Setup => FailReason::Unsupported,
         Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
     }
-}
-
-/// The registrable domain of an http(s) URL: `www.bbc.co.uk` is `bbc.co.uk`.
-pub(crate) fn registrable_domain(url: &str) -> Option<String> {
-    let url = url::Url::parse(url).ok()?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return None;
-    }
-    let host = url.host_str()?;
-    // An address has no name to register.
-    if !matches!(url.host(), Some(url::Host::Domain(_))) {
-        return Some(host.to_owned());
-    }
-    let domain = psl::List
-        .domain(host.as_bytes())
-        .and_then(|it| std::str::from_utf8(it.as_bytes()).ok().map(str::to_owned));
-    Some(domain.unwrap_or_else(|| host.to_owned()))
 }
 
 /// The smallest hashes of a text's shingles: a fixed-size likeness of it (Broder 1997).
@@ -406,18 +410,5 @@ mod tests {
         let other = "Bridges sway when many people walk in step, as the Millennium Bridge showed when it opened in June 2000.".repeat(3);
         assert!(likeness(&sketch(&one), &sketch(&near)) >= SAME_TEXT);
         assert!(likeness(&sketch(&one), &sketch(&other)) < 0.2);
-    }
-
-    #[test]
-    fn domains_are_registrable_ones() {
-        assert_eq!(
-            registrable_domain("https://www.bbc.co.uk/news"),
-            Some("bbc.co.uk".to_owned())
-        );
-        assert_eq!(registrable_domain("file:///tmp/a.html"), None);
-        assert_eq!(
-            registrable_domain("http://192.0.2.7/a"),
-            Some("192.0.2.7".to_owned())
-        );
     }
 }

@@ -148,12 +148,14 @@ const STANDING: &[&str] = &[
     "service",
 ];
 
-/// Who wrote it: nobody named, one, or several; with a title or a body behind the name; in a collection
-/// that asks for authors' affiliations.
+/// Who wrote it, as the record of a catalogue or an engine says: nobody named, one, or several; with a title or a body behind the
+/// name; in a collection that asks for authors' affiliations. The author that a page names itself is shown and earns nothing.
 fn expertise(source: &Source) -> f32 {
-    let Some(author) = source.author.as_deref().filter(|it| !it.trim().is_empty()) else {
+    let author = source.work.authors.join("; ");
+    let author = author.trim_matches([' ', ';']);
+    if author.is_empty() {
         return 0.3;
-    };
+    }
     let several =
         author.contains([';', '&']) || author.contains(" and ") || author.matches(',').count() > 1;
     let standing = tokens(author)
@@ -218,7 +220,8 @@ fn named(sources: &[Source], gathered: &Gathered) -> BTreeMap<SourceId, BTreeSet
 
 /// Whether two sources are two works by two voices: the same text at two addresses is one work.
 fn independent(one: &Source, other: &Source) -> bool {
-    voice(one) != voice(other) && !same_work(one, other)
+    let known = !voice(one).is_empty() && !voice(other).is_empty();
+    known && voice(one) != voice(other) && !same_work(one, other)
 }
 
 /// For each source the independent voices with a sentence that says the same as one of its own.
@@ -336,12 +339,15 @@ mod tests {
     fn a_named_author_with_a_body_behind_counts_more_than_nobody() {
         let by = |author: Option<&str>| {
             let mut it = source(1, SourceKind::Web, "https://roofs.example/1", "Roofs", None);
-            it.author = author.map(str::to_owned);
+            it.work.authors = author.map(str::to_owned).into_iter().collect();
             expertise(&it)
         };
         assert!(by(Some("Technical Committee 12")) > by(Some("Ines Vartanian")));
         assert!(by(Some("Ines Vartanian")) > by(None));
         assert_eq!(by(Some(" ")), by(None));
+        let mut own = source(1, SourceKind::Web, "https://roofs.example/1", "Roofs", None);
+        own.author = Some("Dr. A. Body, World Health Organization".to_owned());
+        assert_eq!(expertise(&own), by(None), "a page's own word");
     }
 
     #[test]

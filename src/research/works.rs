@@ -1,7 +1,7 @@
 //! One work, one source: addresses, ids and titles that mean the same.
 use std::collections::BTreeMap;
 
-use crate::domain::work::canonical;
+use crate::domain::work::{canonical, registrable_domain};
 use crate::domain::{Hit, SourceKind, Vertical, Work};
 
 /// Words that a title must have to tell a work from others.
@@ -94,13 +94,18 @@ pub(crate) fn merge(known: &mut Hit, other: Hit) {
         return;
     }
     known.work.learn(&other.work);
+    known.date = known.date.take().or(other.date);
+    // The words of another site are not those at this address; what a catalogue has of the work are.
+    let scholarly = matches!(other.vertical, Vertical::Scholar | Vertical::Pubmed);
+    if !scholarly && registrable_domain(&known.url) != registrable_domain(&other.url) {
+        return;
+    }
     if known.snippet.len() < other.snippet.len() {
         known.snippet = other.snippet;
     }
     if known.text.as_ref().map_or(0, |it| it.len()) < other.text.as_ref().map_or(0, |it| it.len()) {
         known.text = other.text;
     }
-    known.date = known.date.take().or(other.date);
 }
 
 #[cfg(test)]

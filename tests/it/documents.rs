@@ -537,11 +537,7 @@ fn odd_bytes_are_read_or_refused_but_never_crash() {
         for name in [
             "a.html", "a.md", "a.txt", "a.jsonl", "a.json", "a.docx", "a.epub",
         ] {
-            let origin = Origin {
-                name: name.to_owned(),
-                content_type: None,
-            };
-            let _ = read_bytes(&bytes, &origin, &limits());
+            let _ = read_bytes(&bytes, &Origin::file(name), &limits());
         }
     }
 }
@@ -557,10 +553,8 @@ fn a_missing_file_is_a_fault() {
 fn what_it_is_told_by_its_bytes_before_its_name() {
     let draft = one("report.html", &pdf(&["Really a PDF."]));
     assert_eq!(text(&draft), "Really a PDF.");
-    let origin = Origin {
-        name: "https://a.example/page".to_owned(),
-        content_type: Some("text/html; charset=windows-1251".to_owned()),
-    };
+    let html = "text/html; charset=windows-1251".to_owned();
+    let origin = Origin::fetched("https://a.example/page", Some(html));
     let draft = read_bytes(
         b"<p>\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0 words</p>",
         &origin,

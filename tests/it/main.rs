@@ -20,6 +20,7 @@ mod crash;
 mod crash_program;
 mod dependencies;
 mod diff;
+mod disguises;
 mod doctor;
 mod documents;
 mod domain;

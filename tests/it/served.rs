@@ -12,6 +12,7 @@ mod found;
 mod mcp;
 mod openai;
 mod people;
+mod strangers;
 
 /// The program serving, until this is dropped.
 pub(crate) struct Served {

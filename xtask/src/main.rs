@@ -2,15 +2,27 @@
 //!
 //! `cargo xtask test [ARGS…]` brings the tools that tests need, then runs all tests. `ARGS` go to the
 //! test runner. It prints what it does before it does it, and goes on without a tool it cannot bring.
+//!
+//! `cargo xtask advisories PATH` writes `xtask/advisories.tsv` anew from a checkout of the RustSec database at `PATH`.
+//!
+//! `cargo xtask sbom [FILE]` writes what the program is made of, as CycloneDX, to `FILE` or to standard output.
 #![allow(
     clippy::print_stderr,
     reason = "a chore says what it does, on the terminal of the person who runs it"
 )]
+#[path = "../../tests/it/dependencies/advisories.rs"]
+#[allow(
+    dead_code,
+    reason = "a test holds the tree to the list, chores write it"
+)]
+mod advisories;
+mod sbom;
 #[path = "../../tests/it/postgres/server.rs"]
 #[allow(dead_code, reason = "tests restart it, chores do not")]
 mod server;
 
 use std::env;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -45,12 +57,48 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-const USAGE: &str = "usage: cargo xtask test [ARGUMENTS OF THE TEST RUNNER…]";
+const USAGE: &str = "usage: cargo xtask test [ARGUMENTS OF THE TEST RUNNER…]
+       cargo xtask advisories PATH
+       cargo xtask sbom [FILE]";
+
+/// Where the list of advisories lies.
+const ADVISORIES: &str = "xtask/advisories.tsv";
+
+/// What Cargo is asked for the tree of this platform, whose manifests are certain to be here, as the lock file has it.
+fn metadata() -> Result<serde_json::Value, String> {
+    let said = |command: &mut Command| -> Result<Vec<u8>, String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let output = command.output().map_err(|it| format!("{name}: {it}"))?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    };
+    let about = said(Command::new("rustc").arg("-vV"))?;
+    let about = String::from_utf8_lossy(&about).into_owned();
+    let host = about.lines().find_map(|it| it.strip_prefix("host: "));
+    let host = host.ok_or("rustc does not say for which platform it is")?;
+    let tree = said(
+        cargo()
+            .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+            .args(["--filter-platform", host])
+            .current_dir(root()),
+    )?;
+    serde_json::from_slice(&tree).map_err(|it| it.to_string())
+}
 
 fn main() -> ExitCode {
     let mut args = env::args().skip(1);
     match args.next().as_deref() {
         Some("test") => test(&args.collect::<Vec<_>>()),
+        Some("advisories") => match args.next() {
+            Some(path) => told(write_advisories(Path::new(&path))),
+            None => {
+                eprintln!("{USAGE}");
+                ExitCode::from(2)
+            }
+        },
+        Some("sbom") => told(write_sbom(args.next().as_deref())),
         Some("help" | "--help" | "-h") => {
             eprintln!("{USAGE}");
             ExitCode::SUCCESS
@@ -60,6 +108,45 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Says what went wrong, if anything did.
+fn told(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own)
+}
+
+fn write_advisories(checkout: &Path) -> Result<(), String> {
+    let all = advisories::gathered(checkout)?;
+    let place = root().join(ADVISORIES);
+    std::fs::write(&place, advisories::written(&all))
+        .map_err(|it| format!("{ADVISORIES}: {it}"))?;
+    eprintln!("xtask: {} advisories in {ADVISORIES}", all.len());
+    Ok(())
+}
+
+fn write_sbom(place: Option<&str>) -> Result<(), String> {
+    let metadata = metadata()?;
+    let lock = std::fs::read_to_string(root().join("Cargo.lock"));
+    let lock = lock.map_err(|it| format!("Cargo.lock: {it}"))?;
+    let bill = sbom::bill(&metadata, &lock, "ibid")?;
+    let text = format!("{bill:#}\n");
+    let written = match place {
+        Some(place) => std::fs::write(place, text),
+        None => std::io::stdout().write_all(text.as_bytes()),
+    };
+    written.map_err(|it| format!("writing the bill of materials: {it}"))
 }
 
 fn test(args: &[String]) -> ExitCode {

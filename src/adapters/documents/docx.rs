@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::archive::Archive;
 use super::xml::{Piece, walk};
-use super::{Trouble, dates, prose};
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{ParsedDocument, Trouble, dates, prose};
+use crate::domain::{Block, BlockKind};
 use crate::record::FailReason;
 
 /// Reads a `.docx`.
-pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8]) -> Result<ParsedDocument, Trouble> {
     let mut archive = Archive::open(bytes)?;
     let main = archive.read("word/document.xml")?.ok_or_else(|| {
         Trouble::new(
@@ -21,7 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
         Ok(Some(styles)) => heading_styles(&styles).unwrap_or_default(),
         _ => HashMap::new(),
     };
-    let mut draft = PageDraft::default();
+    let mut draft = ParsedDocument::default();
     let mut body = Body {
         styles,
         ..Body::default()
@@ -41,7 +41,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
 }
 
 /// Title, creator and creation date, as office containers and EPUB packages give them.
-pub(super) fn core_properties(core: &[u8], draft: &mut PageDraft) {
+pub(super) fn core_properties(core: &[u8], draft: &mut ParsedDocument) {
     let mut name = String::new();
     let _ = walk(core, &mut |piece| match piece {
         Piece::Start(tag, _) => tag.clone_into(&mut name),

@@ -3,12 +3,11 @@ use std::collections::BTreeMap;
 
 use super::archive::Archive;
 use super::xml::{Piece, walk};
-use super::{Trouble, charset, docx, html};
-use crate::domain::PageDraft;
+use super::{ParsedDocument, Trouble, charset, docx, html};
 use crate::record::FailReason;
 
 /// Reads an `.epub`.
-pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8]) -> Result<ParsedDocument, Trouble> {
     let mut archive = Archive::open(bytes)?;
     let missing = |what: &str| {
         Trouble::new(
@@ -35,7 +34,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
     })?;
     let root = root.ok_or_else(|| missing("package"))?;
     let package = archive.read(&root)?.ok_or_else(|| missing(&root))?;
-    let mut draft = PageDraft::default();
+    let mut draft = ParsedDocument::default();
     docx::core_properties(&package, &mut draft);
     let folder = root.rsplit_once('/').map_or("", |it| it.0);
     for href in spine(&package)? {

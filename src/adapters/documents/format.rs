@@ -59,16 +59,14 @@ pub(super) fn detect(bytes: &[u8], origin: &Origin) -> Format {
         return found;
     }
     // A page that a server calls HTML may well begin with an `article`.
-    let html = origin
-        .content_type
-        .as_deref()
-        .is_some_and(|it| it.contains("html"));
+    let html = origin.content_type().is_some_and(|it| it.contains("html"));
     if !html && super::jats::is_one(bytes) {
         return Format::Jats;
     }
-    let name = origin.name.split(['?', '#']).next().unwrap_or_default();
+    let name = origin.name();
+    let name = name.split(['?', '#']).next().unwrap_or_default();
     let named = Format::of_name(Path::new(name));
-    let typed = origin.content_type.as_deref().and_then(by_type);
+    let typed = origin.content_type().and_then(by_type);
     // `text/plain` is what servers say when they do not know better.
     let found = match typed {
         Some(Format::Text) if named != Format::Unknown => named,

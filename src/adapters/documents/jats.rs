@@ -3,8 +3,8 @@
 //! References, notes, acknowledgements and reviews are no words of the paper and are left out, and so are the numbers by which
 //! a text refers to its references. Nothing that the document type declares is expanded.
 use super::xml::{Piece, walk};
-use super::{Trouble, dates, prose};
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{ParsedDocument, Trouble, dates, prose};
+use crate::domain::{Block, BlockKind};
 use crate::record::FailReason;
 
 /// What lies deeper is left out. No paper has half of it.
@@ -98,7 +98,7 @@ pub(super) fn is_one(head: &[u8]) -> bool {
 }
 
 /// Reads a paper; of several in one file the first.
-pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8]) -> Result<ParsedDocument, Trouble> {
     let mut paper = Paper::default();
     let walked = walk(bytes, &mut |piece| match piece {
         Piece::Start(name, attr) => paper.start(name, attr),
@@ -134,12 +134,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<PageDraft, Trouble> {
     let id = id
         .iter()
         .find_map(|(kind, it)| Some(format!("{kind}:{}", it.as_ref()?)));
-    draft.doc_id = id;
-    draft.url = match (doi, pmcid, pmid) {
-        (Some(it), _, _) => format!("https://doi.org/{it}"),
-        (_, Some(it), _) => format!("https://pmc.ncbi.nlm.nih.gov/articles/{it}/"),
-        (_, _, Some(it)) => format!("https://pubmed.ncbi.nlm.nih.gov/{it}/"),
-        _ => String::new(),
+    draft.stated_id = id;
+    draft.stated_url = match (doi, pmcid, pmid) {
+        (Some(it), _, _) => Some(format!("https://doi.org/{it}")),
+        (_, Some(it), _) => Some(format!("https://pmc.ncbi.nlm.nih.gov/articles/{it}/")),
+        (_, _, Some(it)) => Some(format!("https://pubmed.ncbi.nlm.nih.gov/{it}/")),
+        _ => None,
     };
     if !paper.authors.is_empty() {
         draft.author = Some(paper.authors.join(", "));
@@ -167,7 +167,7 @@ struct Ids {
 /// What has been read so far.
 #[derive(Default)]
 struct Paper {
-    draft: PageDraft,
+    draft: ParsedDocument,
     out: Vec<Block>,
     title: String,
     authors: Vec<String>,

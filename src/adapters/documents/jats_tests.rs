@@ -30,8 +30,11 @@ fn a_paper_has_its_words_in_order_and_nothing_else() {
     assert_eq!(draft.author.as_deref(), Some("Ann Oak, Bo Elm"));
     assert_eq!(draft.date.as_deref(), Some("2023-03-05"));
     assert_eq!(draft.site.as_deref(), Some("Journal of Bark"));
-    assert_eq!(draft.doc_id.as_deref(), Some("doi:10.1000/cork.1"));
-    assert_eq!(draft.url, "https://doi.org/10.1000/cork.1");
+    assert_eq!(draft.stated_id.as_deref(), Some("doi:10.1000/cork.1"));
+    assert_eq!(
+        draft.stated_url.as_deref(),
+        Some("https://doi.org/10.1000/cork.1")
+    );
     assert_eq!(draft.lang.as_deref(), Some("en"));
     let told = |it: &Block| format!("{:?}{} {}", it.kind, it.level, it.text);
     let seen: Vec<String> = draft.blocks.iter().map(told).collect();

@@ -1,10 +1,10 @@
 //! Markdown to blocks: front matter, headings, lists, tables, code; inline marks taken off.
-use super::{address, dates, prose};
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{ParsedDocument, address, dates, prose};
+use crate::domain::{Block, BlockKind};
 
 /// Reads a Markdown text.
-pub(super) fn read(text: &str) -> PageDraft {
-    let mut draft = PageDraft::default();
+pub(super) fn read(text: &str) -> ParsedDocument {
+    let mut draft = ParsedDocument::default();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let body = front_matter(text, &mut draft);
     let mut reader = Reader::default();
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> PageDraft {
 
 /// Takes `title`, `date`, `author`, `url`, `lang`, `site` and `source` from a `---` or `+++` block at the top and
 /// gives what follows it.
-fn front_matter<'a>(text: &'a str, draft: &mut PageDraft) -> &'a str {
+fn front_matter<'a>(text: &'a str, draft: &mut ParsedDocument) -> &'a str {
     let fence = match text.lines().next().map(str::trim_end) {
         Some("---") => "---",
         Some("+++") => "+++",
@@ -53,7 +53,7 @@ fn is_field(line: &str) -> bool {
         || bare.contains('=')
 }
 
-fn read_fields(fields: &str, draft: &mut PageDraft) {
+fn read_fields(fields: &str, draft: &mut ParsedDocument) {
     let mut key = String::new();
     for line in fields.lines() {
         let bare = line.trim();
@@ -76,7 +76,7 @@ fn read_fields(fields: &str, draft: &mut PageDraft) {
     }
 }
 
-fn keep_field(key: &str, value: &str, draft: &mut PageDraft) {
+fn keep_field(key: &str, value: &str, draft: &mut ParsedDocument) {
     let value = value.trim().trim_start_matches('[').trim_end_matches(']');
     let value = value.trim_matches(|c| c == '"' || c == '\'').trim();
     if value.is_empty() || matches!(value, "|" | ">" | ">-" | "null" | "~") {
@@ -100,12 +100,12 @@ fn keep_field(key: &str, value: &str, draft: &mut PageDraft) {
         }
         "lang" | "language" => draft.lang = value.get(..2).map(str::to_lowercase),
         "url" | "canonical" | "canonical_url" | "source_url" | "link" | "permalink"
-            if draft.url.is_empty() =>
+            if draft.stated_url.is_none() =>
         {
-            draft.url = address::claimed(value).unwrap_or_default();
+            draft.stated_url = address::claimed(value);
         }
-        "source" | "site" if value.contains("://") && draft.url.is_empty() => {
-            draft.url = address::claimed(value).unwrap_or_default();
+        "source" | "site" if value.contains("://") && draft.stated_url.is_none() => {
+            draft.stated_url = address::claimed(value);
         }
         "source" | "site" if value.contains("://") => {}
         "site" | "source" | "publisher" | "publication" => draft.site = owned(),

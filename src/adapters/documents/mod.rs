@@ -18,6 +18,7 @@ mod jats;
 mod language;
 mod markdown;
 mod office;
+mod parsed;
 mod pdf;
 mod properties;
 mod prose;
@@ -35,6 +36,8 @@ use std::path::{Path, PathBuf};
 pub(in crate::adapters) use aside::aside;
 pub use format::Format;
 pub(in crate::adapters) use html::links;
+pub use parsed::Origin;
+pub(in crate::adapters) use parsed::ParsedDocument;
 pub use render::{markdown, row};
 pub use trial::{PdfReader, try_pdf};
 pub use unread::Unread;
@@ -114,15 +117,6 @@ pub struct Fault {
     pub message: String,
 }
 
-/// Where bytes came from.
-#[derive(Debug, Clone, Default)]
-pub struct Origin {
-    /// URL or path; empty for standard input.
-    pub name: String,
-    /// The content type a server gave, with or without a charset.
-    pub content_type: Option<String>,
-}
-
 /// Why a reader gave up, before it is known which file it was.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::adapters) struct Trouble {
@@ -165,24 +159,21 @@ pub fn read_file(
             reason: it.reason,
         })
     };
+    let origin = Origin::file(full);
     if rows::is_lines(path) {
         rows::read_lines(path, limits, &mut |place, taken| {
             each(match taken {
-                Ok(draft) => Taken::Draft(draft),
+                Ok(parsed) => Taken::Draft(parsed.placed(&origin)),
                 Err(it) => fault(place, it),
             })
         });
         return Ok(());
     }
     let found = load(path, limits).and_then(|bytes| {
-        let origin = Origin {
-            name: full.to_string_lossy().into_owned(),
-            content_type: None,
-        };
         let format = format::detect(&bytes, &origin);
         if format == Format::Json {
             let mut all = Vec::new();
-            rows::read_json(&bytes, path, &mut |it| {
+            rows::read_json(&bytes, &mut |it| {
                 all.push(it);
                 ControlFlow::Continue(())
             })?;
@@ -194,7 +185,7 @@ pub fn read_file(
         Ok(all) => {
             for (nth, taken) in all.into_iter().enumerate() {
                 let taken = match taken {
-                    Ok(draft) => Taken::Draft(draft),
+                    Ok(parsed) => Taken::Draft(parsed.placed(&origin)),
                     Err(it) => fault(Some(format!("item {}", nth + 1)), it),
                 };
                 if each(taken).is_break() {
@@ -215,7 +206,8 @@ pub fn read_file(
 /// [`Kind::Malformed`] when there are no words in it or nobody here can read it; the message names
 /// the origin.
 pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<PageDraft> {
-    let name = match origin.name.as_str() {
+    let name = origin.name();
+    let name = match &*name {
         "" => "standard input",
         name => name,
     };
@@ -226,10 +218,9 @@ pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<Page
     }
     let format = format::detect(bytes, origin);
     if matches!(format, Format::Json | Format::Lines) {
-        let path = Path::new(name);
         let mut first = None;
         let mut more = false;
-        let mut take = |it: std::result::Result<PageDraft, Trouble>| {
+        let mut take = |it: std::result::Result<ParsedDocument, Trouble>| {
             match it {
                 Ok(draft) if first.is_none() => first = Some(draft),
                 Ok(_) => more = true,
@@ -242,9 +233,9 @@ pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<Page
             }
         };
         if format == Format::Json {
-            rows::read_json(bytes, path, &mut take).map_err(failed)?;
+            rows::read_json(bytes, &mut take).map_err(failed)?;
         } else {
-            rows::split_lines(bytes, path, &mut take);
+            rows::split_lines(bytes, &mut take);
         }
         let mut draft = first
             .ok_or_else(|| failed(Trouble::new(FailReason::Empty, "no row in it has a text")))?;
@@ -253,9 +244,10 @@ pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<Page
                 .warnings
                 .push("several documents: only the first was read".to_owned());
         }
-        return Ok(draft);
+        return Ok(draft.placed(origin));
     }
-    one(bytes, format, origin, limits).map_err(failed)
+    let parsed = one(bytes, format, origin, limits).map_err(failed)?;
+    Ok(parsed.placed(origin))
 }
 
 fn too_large(limits: &Limits) -> Trouble {
@@ -305,23 +297,23 @@ fn one(
     format: Format,
     origin: &Origin,
     limits: &Limits,
-) -> std::result::Result<PageDraft, Trouble> {
-    let here = address::of_name(&origin.name);
+) -> std::result::Result<ParsedDocument, Trouble> {
+    let here = origin.address();
     let mut draft = match format {
         Format::Html => {
-            let (text, note) = charset::decode_html(bytes, origin.content_type.as_deref());
+            let (text, note) = charset::decode_html(bytes, origin.content_type());
             let mut draft = html::read(&text, &here);
             draft.warnings.extend(note);
             draft
         }
         Format::Markdown | Format::Text => {
-            let (text, note) = charset::decode(bytes, origin.content_type.as_deref());
+            let (text, note) = charset::decode(bytes, origin.content_type());
             let mut draft = if format == Format::Markdown {
                 markdown::read(&text)
             } else {
-                PageDraft {
+                ParsedDocument {
                     blocks: prose::blocks(&text),
-                    ..PageDraft::default()
+                    ..ParsedDocument::default()
                 }
             };
             draft.warnings.extend(note);
@@ -335,14 +327,7 @@ fn one(
             return Err(not_read());
         }
     };
-    // What was fetched from an address was found there, whatever it says of itself.
-    let local = here.is_empty() || here.starts_with("file://");
-    if draft.url.is_empty() || !local {
-        draft.url = here;
-    } else if !here.is_empty() {
-        draft.file = Some(here);
-    }
-    finish(&mut draft, &origin.name);
+    finish(&mut draft, &origin.name());
     if draft.blocks.is_empty() {
         return Err(Trouble::new(FailReason::Empty, "there are no words in it"));
     }
@@ -356,7 +341,7 @@ fn cut(mut text: String, most: usize) -> String {
 }
 
 /// Fills what the document itself did not say: title and language.
-fn finish(draft: &mut PageDraft, name: &str) {
+fn finish(draft: &mut ParsedDocument, name: &str) {
     draft.blocks.retain(|it| !it.text.trim().is_empty());
     if draft.title.trim().is_empty() {
         let heading = draft.blocks.iter().find(|it| it.kind == BlockKind::Heading);

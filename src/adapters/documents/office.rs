@@ -2,12 +2,11 @@
 //! container of a few kilobytes can hold gigabytes.
 use super::child::Task;
 use super::confined::{ask, deadline};
-use super::{Limits, Trouble};
-use crate::domain::PageDraft;
+use super::{Limits, ParsedDocument, Trouble};
 use crate::record::FailReason;
 
 /// Has a child read a container.
-pub(super) fn read(task: Task, bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(task: Task, bytes: &[u8], limits: &Limits) -> Result<ParsedDocument, Trouble> {
     // What is no container at all needs no process to say so.
     if !bytes.starts_with(b"PK") {
         return Err(Trouble::new(
@@ -17,7 +16,7 @@ pub(super) fn read(task: Task, bytes: &[u8], limits: &Limits) -> Result<PageDraf
     }
     let said = ask(task, bytes, limits, deadline(limits))?;
     said.verdict("container")?;
-    serde_json::from_slice::<Result<PageDraft, Trouble>>(&said.text).unwrap_or_else(|_| {
+    serde_json::from_slice::<Result<ParsedDocument, Trouble>>(&said.text).unwrap_or_else(|_| {
         Err(Trouble::new(
             FailReason::TooLarge,
             "its text is larger than a document may be",

@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::child::Task;
 use super::confined::{MAX_OUTPUT, ask, deadline};
 use super::properties::{self, is_title};
-use super::{Limits, Trouble, dates, prose};
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{Limits, ParsedDocument, Trouble, dates, prose};
+use crate::domain::{Block, BlockKind};
 use crate::record::FailReason;
 
 /// Reads a PDF.
-pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> {
+pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<ParsedDocument, Trouble> {
     let until = deadline(limits);
     let said = ask(Task::Pdf, bytes, limits, until)?;
     said.verdict("PDF")?;
     let text = String::from_utf8_lossy(&said.text);
-    let mut draft = PageDraft::default();
+    let mut draft = ParsedDocument::default();
     let embedded = text.starts_with("{\"title\"");
     let mut pages = if embedded {
         from_json(&text, &mut draft)
@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<PageDraft, Trouble> 
 
 /// What the document says of itself, which its text alone does not tell: its dictionary first, then
 /// its XMP packet. That this fails is no reason to lose the words.
-fn about(bytes: &[u8], limits: &Limits, until: Instant, draft: &mut PageDraft) {
+fn about(bytes: &[u8], limits: &Limits, until: Instant, draft: &mut ParsedDocument) {
     let Ok(said) = ask(Task::PdfProperties, bytes, limits, until) else {
         return;
     };
@@ -68,7 +68,7 @@ fn about(bytes: &[u8], limits: &Limits, until: Instant, draft: &mut PageDraft) {
 
 type Pages = Vec<(u32, Vec<Block>)>;
 
-fn from_json(text: &str, draft: &mut PageDraft) -> Pages {
+fn from_json(text: &str, draft: &mut ParsedDocument) -> Pages {
     let mut pages = Pages::new();
     for line in text.lines() {
         let Ok(value) = serde_json::from_str::<Value>(line) else {

@@ -1,11 +1,11 @@
 //! What a PDF says of itself: title, author and date, where they are more than what a program left there.
 use super::xml::{Piece, walk};
-use super::{dates, prose};
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{ParsedDocument, dates, prose};
+use crate::domain::{Block, BlockKind};
 
 /// Takes what the document information dictionary says, as `pdfinfo -isodates` prints it. Says
 /// whether there is an XMP packet too.
-pub(super) fn of_dictionary(text: &str, draft: &mut PageDraft) -> bool {
+pub(super) fn of_dictionary(text: &str, draft: &mut ParsedDocument) -> bool {
     let mut packet = false;
     let mut created = None;
     let mut changed = None;
@@ -30,7 +30,7 @@ pub(super) fn of_dictionary(text: &str, draft: &mut PageDraft) -> bool {
 const SAID: [&str; 3] = ["title", "creator", "CreateDate"];
 
 /// Takes what the XMP packet says and the dictionary did not.
-pub(super) fn of_packet(packet: &[u8], draft: &mut PageDraft) {
+pub(super) fn of_packet(packet: &[u8], draft: &mut ParsedDocument) {
     // Of each open element which of these it is, and how many of each are open.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut within = [0_usize; SAID.len()];
@@ -66,19 +66,19 @@ pub(super) fn of_packet(packet: &[u8], draft: &mut PageDraft) {
     }
 }
 
-fn keep_title(said: &str, draft: &mut PageDraft) {
+fn keep_title(said: &str, draft: &mut ParsedDocument) {
     if draft.title.is_empty() {
         draft.title = folded(said).filter(|it| is_title(it)).unwrap_or_default();
     }
 }
 
-fn keep_author(said: &str, draft: &mut PageDraft) {
+fn keep_author(said: &str, draft: &mut ParsedDocument) {
     if draft.author.is_none() {
         draft.author = folded(said).filter(|it| is_author(it));
     }
 }
 
-fn keep_date(date: Option<String>, draft: &mut PageDraft) {
+fn keep_date(date: Option<String>, draft: &mut ParsedDocument) {
     if draft.date.is_none() {
         draft.date = date;
         draft.date_source = draft.date.as_ref().map(|_| "file".to_owned());
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_dictionary_speaks_first_and_the_packet_fills_in() {
-        let mut draft = PageDraft::default();
+        let mut draft = ParsedDocument::default();
         let info = "Title:           Microsoft Word - x.doc\nAuthor:          user\nCreationDate:    2022-09-20T00:00:00Z\nMetadata Stream: yes\n";
         assert!(of_dictionary(info, &mut draft));
         assert_eq!(

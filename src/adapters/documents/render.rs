@@ -84,11 +84,11 @@ fn guarded(out: &mut String, text: &str) {
 }
 
 /// One row of `ibid read --jsonl`. `text` is the main text alone, blocks joined by newlines;
-/// `words` counts its words; `path` is as it was given.
+/// `words` counts its words; `path` is as it was given; `stated_url` is there where a fetched page gives another address as its own.
 pub fn row(draft: &PageDraft, path: &Path) -> Value {
     let blocks: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
     let text = blocks.join("\n");
-    json!({
+    let mut row = json!({
         "path": path.to_string_lossy(),
         "url": draft.url,
         "title": draft.title,
@@ -99,5 +99,9 @@ pub fn row(draft: &PageDraft, path: &Path) -> Value {
         "markdown": markdown(draft),
         "text": text,
         "warnings": draft.warnings,
-    })
+    });
+    if let Some(stated) = &draft.stated_url {
+        row["stated_url"] = stated.as_str().into();
+    }
+    row
 }

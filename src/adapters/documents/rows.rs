@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{Limits, Trouble, charset, dates, finish, prose};
-use crate::domain::PageDraft;
+use super::{Limits, ParsedDocument, Trouble, address, charset, dates, finish, prose};
 use crate::record::FailReason;
 
 /// Whether the name is that of a file with one JSON object a line.
@@ -15,7 +14,7 @@ pub(super) fn is_lines(path: &Path) -> bool {
     super::Format::of_name(path) == super::Format::Lines
 }
 
-type Row = Result<PageDraft, Trouble>;
+type Row = Result<ParsedDocument, Trouble>;
 
 /// Streams a JSONL file; each row comes with its place, `line 7`.
 pub(super) fn read_lines(
@@ -56,7 +55,7 @@ pub(super) fn read_lines(
                 flow
             }
             Ok(_) if line.trim_ascii().is_empty() => continue,
-            Ok(_) => each(place(), row(&line, path, number)),
+            Ok(_) => each(place(), row(&line, number)),
             Err(it) => {
                 let _ = each(place(), Err(super::unreadable(&it)));
                 return;
@@ -84,15 +83,15 @@ fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
 }
 
 /// The rows of JSONL bytes in memory, until `take` breaks off.
-pub(super) fn split_lines(bytes: &[u8], path: &Path, take: &mut dyn FnMut(Row) -> ControlFlow<()>) {
+pub(super) fn split_lines(bytes: &[u8], take: &mut dyn FnMut(Row) -> ControlFlow<()>) {
     for (number, line) in (1_u64..).zip(bytes.split(|it| *it == b'\n')) {
-        if !line.trim_ascii().is_empty() && take(row(line, path, number)).is_break() {
+        if !line.trim_ascii().is_empty() && take(row(line, number)).is_break() {
             return;
         }
     }
 }
 
-fn row(line: &[u8], path: &Path, number: u64) -> Row {
+fn row(line: &[u8], number: u64) -> Row {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let value = match std::str::from_utf8(line) {
         Ok(text) => serde_json::from_str(text),
@@ -100,35 +99,30 @@ fn row(line: &[u8], path: &Path, number: u64) -> Row {
     };
     let value: Value =
         value.map_err(|it| Trouble::new(FailReason::Broken, format!("not valid JSON: {it}")))?;
-    object(&value, path, number)
+    object(&value, Some(number))
 }
 
 /// The rows of a JSON file, which is one object or an array of them, until `take` breaks off.
 pub(super) fn read_json(
     bytes: &[u8],
-    path: &Path,
     take: &mut dyn FnMut(Row) -> ControlFlow<()>,
 ) -> Result<(), Trouble> {
     let (text, _) = charset::decode(bytes, None);
     match serde_json::from_str::<Value>(&text) {
         Ok(Value::Array(all)) => {
             for (number, it) in (1_u64..).zip(&all) {
-                if take(object(it, path, number)).is_break() {
+                if take(object(it, Some(number))).is_break() {
                     break;
                 }
             }
         }
         Ok(one) => {
-            let mut draft = object(&one, path, 0)?;
-            if draft.doc_id.as_deref().is_some_and(|it| it.ends_with("#0")) {
-                draft.doc_id = None;
-            }
-            let _ = take(Ok(draft));
+            let _ = take(Ok(object(&one, None)?));
         }
         // Some `.json` files are JSONL in truth.
         Err(cause) => {
             let (mut rows, mut sound) = (0, false);
-            split_lines(bytes, path, &mut |it| {
+            split_lines(bytes, &mut |it| {
                 rows += 1;
                 sound |= it.is_ok();
                 match rows > 1 && sound {
@@ -142,7 +136,7 @@ pub(super) fn read_json(
                     format!("not valid JSON: {cause}"),
                 ));
             }
-            split_lines(bytes, path, take);
+            split_lines(bytes, take);
         }
     }
     Ok(())
@@ -161,7 +155,8 @@ const DATE: &[&str] = &[
     "datePublished",
 ];
 
-fn object(value: &Value, path: &Path, number: u64) -> Row {
+/// What an object says. Where it stands is for whoever opened the file or fetched it to say.
+fn object(value: &Value, row: Option<u64>) -> Row {
     let Value::Object(fields) = value else {
         return Err(Trouble::new(FailReason::Broken, "not a JSON object"));
     };
@@ -178,22 +173,12 @@ fn object(value: &Value, path: &Path, number: u64) -> Row {
         return Err(Trouble::new(reason, said));
     };
     let first = |names: &[&str]| names.iter().find_map(|it| written(fields.get(*it)?));
-    let name = path
-        .file_name()
-        .map(|it| it.to_string_lossy())
-        .unwrap_or_default();
     let date = date(fields);
-    let id = first(&["id", "_id", "doc_id", "docid"]).unwrap_or_else(|| format!("{name}#{number}"));
-    let url = first(&["url", "link"]).unwrap_or_else(|| {
-        let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut url = super::address::of_name(&full.to_string_lossy());
-        url.push_str(&format!("#{number}"));
-        url
-    });
-    let mut draft = PageDraft {
-        url,
-        file: None,
-        doc_id: Some(id),
+    let mut draft = ParsedDocument {
+        row,
+        // As it is written there, so that a collection's own addresses are found again; only what can be a page's.
+        stated_url: first(&["url", "link"]).filter(|it| address::claimed(it).is_some()),
+        stated_id: first(&["id", "_id", "doc_id", "docid"]),
         title: first(&["title", "headline", "name"]).unwrap_or_default(),
         author: first(&["author", "authors", "byline"]),
         date_source: date.as_ref().map(|_| "row".to_owned()),
@@ -212,7 +197,7 @@ fn object(value: &Value, path: &Path, number: u64) -> Row {
     if draft.title.is_empty() {
         draft.title = lead(&draft.blocks[0].text);
     }
-    finish(&mut draft, &name);
+    finish(&mut draft, "");
     Ok(draft)
 }
 

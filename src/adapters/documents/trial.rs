@@ -38,10 +38,7 @@ const WORD: &str = "Legible";
 /// # Errors
 /// What came of it instead of its words.
 pub fn try_pdf(limits: &Limits) -> Result<()> {
-    let origin = Origin {
-        name: "a trial.pdf".to_owned(),
-        content_type: None,
-    };
+    let origin = Origin::file("a trial.pdf");
     let draft = read_bytes(&sample(), &origin, limits)?;
     if draft.blocks.iter().any(|it| it.text.contains(WORD)) {
         return Ok(());

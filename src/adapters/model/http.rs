@@ -57,6 +57,8 @@ pub struct HttpModel {
     client: Client,
     deadlines: Deadlines,
     egress: Egress,
+    /// What neither answers nor faults must say: a server may quote the key that it does not like.
+    veil: Veil,
 }
 
 impl HttpModel {
@@ -65,6 +67,11 @@ impl HttpModel {
     /// # Errors
     /// `Setup` when the system's certificates cannot be read.
     pub fn open(target: Target, deadlines: Deadlines) -> Result<HttpModel> {
+        let mut veil = Veil::default();
+        veil.hide_password(&target.base_url);
+        if let Some(key) = &target.key {
+            veil.hide(key.expose());
+        }
         Ok(HttpModel {
             name: target.name(),
             settings: target.provider.settings(&target.model),
@@ -72,6 +79,7 @@ impl HttpModel {
             target,
             deadlines,
             egress: Egress::default(),
+            veil,
         })
     }
 
@@ -133,13 +141,7 @@ impl HttpModel {
         let headers = headers(&response);
         // What cannot be read of a refusal does not make it less of one.
         let body = whole(response, LARGEST_REFUSAL).await.unwrap_or_default();
-        // A server may quote the key that it does not like.
-        let mut veil = Veil::default();
-        veil.hide_password(&self.target.base_url);
-        if let Some(key) = &self.target.key {
-            veil.hide(key.expose());
-        }
-        let body = veil.over(body);
+        let body = self.veil.over(body);
         Err(ModelFault::of_answer(status, &headers, &body))
     }
 
@@ -159,6 +161,7 @@ impl HttpModel {
         let body = whole(response, LARGEST).await?;
         self.egress
             .received(&host_of(&self.target.base_url), body.len());
+        let body = self.veil.over(body);
         let dialect = self.target.provider.dialect;
         dialect.parse(status, &headers, &body, self.answer_tool(prompt))
     }
@@ -175,6 +178,8 @@ impl HttpModel {
             .dialect
             .stream(self.answer_tool(prompt));
         let mut pieces = response.bytes_stream();
+        // As they come over the line, and as words: a model may say a key letter by letter.
+        let (mut line, mut words) = (self.veil.over_pieces(), self.veil.over_pieces());
         let mut taken = 0;
         let mut told = String::new();
         let answer = loop {
@@ -187,9 +192,13 @@ impl HttpModel {
                 wait.map_err(|_| ModelFault::transient("the answer fell silent before its end"))?
             };
             let piece = match next {
-                None => break stream.finish()?,
+                None => {
+                    let _heard_with_the_answer = stream.feed(&line.end())?;
+                    break stream.finish()?;
+                }
                 // A server may drop the line right behind the last mark.
                 Some(Err(fault)) => {
+                    let _heard_with_the_answer = stream.feed(&line.end())?;
                     break stream.finish().map_err(|known| match known.kind {
                         Kind::Transient => ModelFault::transient(format!(
                             "{}: {}",
@@ -205,13 +214,20 @@ impl HttpModel {
             if taken > LARGEST {
                 return Err(too_large(LARGEST));
             }
-            let fresh = stream.feed(&piece)?;
+            let fresh = words.push(stream.feed(&line.push(&piece))?.as_bytes());
+            let fresh = String::from_utf8_lossy(&fresh);
             if !fresh.is_empty() {
                 sink(&fresh);
                 told.push_str(&fresh);
             }
         };
-        // What could have been the beginning of a tag was held back, and an answer through a tool comes as a whole.
+        let answer = Completion {
+            text: self.veil.over_text(&answer.text),
+            reasoning: answer.reasoning.map(|it| self.veil.over_text(&it)),
+            refusal: answer.refusal.map(|it| self.veil.over_text(&it)),
+            ..answer
+        };
+        // What could have been the beginning of a tag or of a key was held back, and an answer through a tool comes as a whole.
         match answer.text.strip_prefix(&told) {
             Some(rest) if !rest.is_empty() => sink(rest),
             _ => {}
@@ -221,10 +237,7 @@ impl HttpModel {
 
     /// The fault as an error that says what to do.
     fn error(&self, mut fault: ModelFault) -> Error {
-        // A server may quote the key that it does not like.
-        if let Some(key) = self.target.key.as_ref().filter(|it| it.expose().len() > 3) {
-            fault.message = fault.message.replace(key.expose(), "…");
-        }
+        fault.message = self.veil.over_text(&fault.message);
         let name = self.target.provider.name;
         let hint = self.hint(&fault);
         let error = Error::new(

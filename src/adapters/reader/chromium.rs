@@ -175,10 +175,8 @@ impl Chromium {
             let why = "the browser did not reach it, or where its scripts led";
             return Err(fault(FailReason::Broken, why));
         }
-        let origin = Origin {
-            name: target.to_string(),
-            content_type: Some("text/html; charset=utf-8".to_owned()),
-        };
+        let html = "text/html; charset=utf-8".to_owned();
+        let origin = Origin::fetched(target.as_str(), Some(html));
         let limits = self.limits.clone();
         let read = aside(move || read_bytes(&dom, &origin, &limits));
         let mut draft = read

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapters::web::cache::{WebCache, What};
-use crate::domain::PageDraft;
 use crate::domain::work::canonical;
+use crate::domain::{PageDraft, Witness};
 
 /// Pages that were read before, by reader and canonical address.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +28,9 @@ impl Drafts {
     pub(super) async fn get(&self, reader: &str, url: &str) -> Option<PageDraft> {
         let cache = self.cache.as_ref().filter(|_| !self.fresh)?;
         let kept = cache.get::<()>(What::Draft, &key(reader, url)).await?;
-        let draft = serde_json::from_slice(&kept.body).ok();
-        draft.filter(|_| kept.age <= self.age)
+        let draft: Option<PageDraft> = serde_json::from_slice(&kept.body).ok();
+        // One of an earlier version may have its address from the page itself.
+        draft.filter(|it| kept.age <= self.age && it.witness == Witness::Fetcher)
     }
 
     /// Keeps what `reader` made of `url`.

@@ -53,10 +53,7 @@ pub(super) async fn drafted(
 ) -> Result<(PageDraft, Fetched)> {
     let limits = limits.clone();
     let read = aside(move || {
-        let origin = Origin {
-            name: fetched.url.clone(),
-            content_type: fetched.content_type.clone(),
-        };
+        let origin = Origin::fetched(fetched.url.clone(), fetched.content_type.clone());
         (read_bytes(&fetched.bytes, &origin, &limits), fetched)
     });
     let (draft, fetched) = read

@@ -2,7 +2,7 @@
 use async_trait::async_trait;
 
 use super::{is_outside, unread};
-use crate::domain::{Block, BlockKind, Hit, Page, PageDraft};
+use crate::domain::{Block, BlockKind, Hit, Page, PageDraft, Witness};
 use crate::error::Result;
 use crate::record::FailReason;
 use crate::seams::PageReader;
@@ -59,6 +59,7 @@ fn page_of(hit: &Hit, text: &str) -> Page {
         date: hit.date.clone(),
         date_source: hit.date.as_ref().map(|_| hit.provider.clone()),
         site: hit.work.venue.clone(),
+        witness: Witness::Engine,
         blocks: std::iter::once(heading).chain(blocks).collect(),
         warnings: vec![format!(
             "the words are those that {} gave, not read at the address",

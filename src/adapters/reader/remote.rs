@@ -2,7 +2,7 @@
 //!
 //! No server is sent where we would not go ourselves: the guard judges the address and those of its name, and robots.txt is
 //! heeded. A server looks names up by itself and follows redirects by itself; where it says that it ended at an address that the
-//! guard refuses, its answer is thrown away.
+//! guard refuses, its answer is thrown away. What it reads counts as of the address that it was asked for.
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -196,19 +196,16 @@ impl Remote {
             let refused = refused(status);
             return Err(fault(refused.reason, &refused.why));
         }
-        let mut ended = target.to_string();
-        if let Some(told) = scraped.url.filter(|it| *it != ended) {
+        // Where it says that it ended cannot be verified, so the page stays one of the address that was asked for.
+        if let Some(told) = scraped.url.filter(|it| *it != target.as_str()) {
             let judged = self.gate.guard().target(&told);
-            let judged = judged.map_err(|it| {
+            judged.map_err(|it| {
                 let why = format!("it ended at {}: {}", it.at.word(), it.why);
                 fault(FailReason::BlockedAddress, &why)
             })?;
-            ended = judged.url().to_string();
         }
-        let origin = Origin {
-            name: ended,
-            content_type: Some("text/markdown; charset=utf-8".to_owned()),
-        };
+        let markdown = "text/markdown; charset=utf-8".to_owned();
+        let origin = Origin::fetched(target.as_str(), Some(markdown));
         let limits = self.limits.clone();
         let bytes = scraped.markdown.into_bytes();
         let read = aside(move || read_bytes(&bytes, &origin, &limits));

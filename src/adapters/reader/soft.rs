@@ -386,10 +386,8 @@ mod tests {
                     continue;
                 };
                 let url = row["url"].as_str().unwrap_or("https://example.org/a/page");
-                let origin = crate::adapters::documents::Origin {
-                    name: url.to_owned(),
-                    content_type: Some("text/html".to_owned()),
-                };
+                let kind = Some("text/html".to_owned());
+                let origin = crate::adapters::documents::Origin::fetched(url, kind);
                 pages += 1;
                 let limits = crate::adapters::documents::Limits::default();
                 let Ok(draft) = crate::adapters::documents::read_bytes(&html, &origin, &limits)

@@ -185,10 +185,7 @@ fn of_wikipedia(
     }
     // A page itself goes through the reader of pages.
     answer::text(status, headers, body)?;
-    let origin = Origin {
-        name: url.to_owned(),
-        content_type: headers.get("content-type").map(str::to_owned),
-    };
+    let origin = Origin::fetched(url, headers.get("content-type").map(str::to_owned));
     let page = documents::read_bytes(body, &origin, &Limits::default());
     let page = page.map_err(|it| ModelFault::malformed(cut(&it.chain(), 300)))?;
     let mut hit = Hit::new("wikipedia", url, &page.title, "");

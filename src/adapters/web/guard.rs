@@ -5,6 +5,7 @@ use psl::Psl as _;
 use url::{Host, Url};
 
 use super::address::{Cidr, closed};
+use super::own::{is_own, is_own_name};
 
 /// Ports of the web.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
@@ -226,6 +227,9 @@ impl Guard {
         let odd_port = !PORTS.contains(&port);
         // What the operator allows may have any name and any port; its addresses decide.
         let inside = !self.allow.is_empty() && (local.is_some() || odd_port);
+        if PORTS.contains(&port) && is_own_name(name) {
+            return blocked(Step::Host, "it is a name of this server itself");
+        }
         let well_formed = well_formed(name);
         match (well_formed, local) {
             (Some(why), _) => blocked(Step::Host, why),
@@ -240,7 +244,7 @@ impl Guard {
     fn address(&self, it: IpAddr, port: u16) -> Result<(), Blocked> {
         let own =
             |own: &SocketAddr| own.port() == port && own.ip().to_canonical() == it.to_canonical();
-        if self.own.iter().any(own) {
+        if self.own.iter().any(own) || is_own(it, port) {
             return blocked(Step::Address, format!("{it} is where this program listens"));
         }
         if self.allows(it) {

@@ -6,6 +6,7 @@ pub mod guard;
 pub mod kept;
 pub mod manners;
 pub(in crate::adapters) mod outcome;
+pub mod own;
 pub mod robots;
 mod unpack;
 

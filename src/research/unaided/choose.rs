@@ -232,6 +232,8 @@ pub(crate) fn voices<'a>(
         .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))
         .filter_map(|it| notes.sources.iter().find(|first| same_work(first, it)))
         .map(voice)
+        // A page of which nobody knows who served it speaks for nobody.
+        .filter(|it| !it.is_empty())
         .collect()
 }
 

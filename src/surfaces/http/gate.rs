@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Server;
 use super::fault::{Answer, Fault};
+use super::peers::Peer;
 use super::viewer;
 use crate::surfaces::desk::Caller;
 
@@ -155,6 +156,11 @@ pub(super) async fn pass(
             let traced = head.headers.get("traceparent");
             let traced = traced.and_then(|it| it.to_str().ok());
             caller.traceparent = traced.filter(|it| it.len() <= 64).map(str::to_owned);
+            if let (Came::Itself | Came::Session, Some(peer)) =
+                (came, head.extensions.get::<Arc<Peer>>())
+            {
+                peer.known();
+            }
             head.extensions.insert(caller.clone());
             head.extensions.insert(came);
             let mut response = next.run(Request::from_parts(head, body)).await;

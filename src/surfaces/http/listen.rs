@@ -4,13 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
+
+use super::peers::{Peer, Peers};
 
 /// How long the head of a request may take to come; also how long an idle connection is kept.
 const HEAD: Duration = Duration::from_secs(15);
@@ -55,11 +60,12 @@ pub(super) fn at(addresses: &[SocketAddr]) -> std::io::Result<TcpListener> {
     Err(fault)
 }
 
-/// Answers on `listener` until `until` is done, with at most `most` connections open.
+/// Answers on `listener` until `until` is done, with at most `most` connections open, of which strangers make room for
+/// newcomers.
 pub(super) async fn answer(
     listener: TcpListener,
     router: Router,
-    most: usize,
+    (most, peers): (usize, Arc<Peers>),
     until: impl Future<Output = ()>,
     stop: watch::Sender<bool>,
 ) {
@@ -67,25 +73,30 @@ pub(super) async fn answer(
     let graceful = GracefulShutdown::new();
     let mut open = JoinSet::new();
     let mut until = std::pin::pin!(until);
+    // The one that has come and has no place yet. Those behind it wait in the system's queue, and cost us nothing.
+    let mut next: Option<(TcpStream, Peer)> = None;
     loop {
-        let arrival = async {
-            // A place first: who finds none waits in the system's queue, and costs us nothing.
-            let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            let (stream, _) = listener.accept().await.ok()?;
-            Some((stream, place))
-        };
         tokio::select! {
             () = &mut until => break,
-            arrived = arrival => match arrived {
-                Some((stream, place)) => {
-                    // A socket that cannot be bounded is not served.
-                    if bounded(&stream).is_ok() {
-                        open.spawn(one(stream, router.clone(), place, graceful.watcher()));
+            arrived = listener.accept(), if next.is_none() => match arrived {
+                Ok((stream, address)) => {
+                    // A socket that cannot be bounded is not served; nor one too many of an address.
+                    let Some(peer) = peers.enter(address.ip()).filter(|_| bounded(&stream).is_ok()) else {
+                        continue;
+                    };
+                    if places.available_permits() == 0 {
+                        peers.make_room(&peer);
                     }
+                    next = Some((stream, peer));
                 }
                 // Out of descriptors, most likely; connections that end make room.
-                None => tokio::time::sleep(Duration::from_millis(20)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             },
+            place = Arc::clone(&places).acquire_owned(), if next.is_some() => {
+                if let (Ok(place), Some((stream, peer))) = (place, next.take()) {
+                    open.spawn(one(stream, router.clone(), place, peer, graceful.watcher()));
+                }
+            }
             Some(_) = open.join_next(), if !open.is_empty() => {}
         }
     }
@@ -111,15 +122,26 @@ async fn one(
     stream: TcpStream,
     router: Router,
     place: OwnedSemaphorePermit,
+    peer: Peer,
     graceful: hyper_util::server::graceful::Watcher,
 ) {
+    let peer = Arc::new(peer);
+    let (own, inner) = (Arc::clone(&peer), TowerToHyperService::new(router));
+    // Whoever lets a request in says with it that the connection is no stranger's.
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(&own));
+        inner.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     // How a connection ends is its client's affair.
-    let _ = graceful.watch(connection).await;
+    tokio::select! {
+        _ = graceful.watch(connection) => {}
+        () = peer.leave() => {}
+    }
     drop(place);
 }

@@ -11,6 +11,7 @@ mod metrics;
 mod openai;
 mod openapi;
 mod pages;
+mod peers;
 mod runs;
 mod share;
 mod story;
@@ -22,17 +23,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use futures_util::{StreamExt as _, stream};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::App;
 use crate::app::forgetting::{EVERY, forgetting};
 use crate::app::queue::{Afterwards, Queue};
+use crate::app::web::{OwnSocket, listens_at};
 use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
 use crate::record::Run;
@@ -45,6 +49,7 @@ pub use fault::Fault;
 use gate::Gate;
 use metrics::Metrics;
 use openai::{chat, responses};
+use peers::Peers;
 pub use telling::Telling;
 use viewer::{Glances, Holder, Sessions};
 
@@ -107,6 +112,9 @@ pub struct Listening {
     server: Arc<Server>,
     stop: watch::Sender<bool>,
     connections: usize,
+    peers: Arc<Peers>,
+    /// Keeps what is fetched here from leading to this very server.
+    own: OwnSocket,
 }
 
 impl Listening {
@@ -157,6 +165,8 @@ impl Listening {
             .map_err(|it| Error::new(Kind::Internal, "asking for the own address").because(it))?;
         let (stop, stopping) = watch::channel(false);
         let connections = serve.connections;
+        let peers = Peers::new(serve.connections_per_address, &serve.proxies)?;
+        let own = listens_at(addr, &serve.hosts);
         let hosts = Gate::hosts(addr, &serve.hosts);
         let metrics = Arc::new(Metrics::new(app.now_ms()));
         let then = afterwards(Arc::clone(&app), Arc::clone(&metrics), telling.clone());
@@ -182,6 +192,8 @@ impl Listening {
             server,
             stop,
             connections,
+            peers,
+            own,
         })
     }
 
@@ -207,6 +219,8 @@ impl Listening {
             server,
             stop,
             connections,
+            peers,
+            own: _own,
         } = self;
         let work = Arc::clone(&server.desk.queue).work();
         let router = router(Arc::clone(&server));
@@ -218,7 +232,7 @@ impl Listening {
         let forget = forgetting(&desk.app, rest, days, |days, outcome| {
             forgotten(&server, days, outcome)
         });
-        let answer = listen::answer(listener, router, connections, until, stop);
+        let answer = listen::answer(listener, router, (connections, peers), until, stop);
         tokio::select! {
             () = work => {}
             () = metrics::told(&server) => {}
@@ -329,17 +343,71 @@ fn router(server: Arc<Server>) -> Router {
         .with_state(server)
 }
 
+/// Takes the whole body in within the time that it has, so that no handler waits for somebody who sends slowly. One
+/// that is too large is left to the handler, which refuses it without reading on.
+async fn received(server: &Server, request: Request) -> Answer<Request> {
+    let serve = &server.desk.app.settings().serve;
+    if request.body().is_end_stream() {
+        return Ok(request);
+    }
+    let (head, body) = request.into_parts();
+    let mut rest = body.into_data_stream();
+    let mut had: Vec<u8> = Vec::new();
+    let taken = tokio::time::timeout(serve.body_within, async {
+        while let Some(piece) = rest.next().await {
+            had.extend_from_slice(&piece?);
+            if had.len() > serve.max_body_bytes {
+                break;
+            }
+        }
+        Ok::<(), axum::Error>(())
+    });
+    match taken.await {
+        Ok(Ok(())) if had.len() > serve.max_body_bytes => {
+            let had = stream::once(std::future::ready(Ok(Bytes::from(had))));
+            Ok(Request::from_parts(
+                head,
+                Body::from_stream(had.chain(rest)),
+            ))
+        }
+        Ok(Ok(())) => Ok(Request::from_parts(head, Body::from(had))),
+        Ok(Err(_)) => Err(Fault::new(
+            StatusCode::BAD_REQUEST,
+            "broken_body",
+            "the body broke off",
+        )),
+        Err(_) => Err(Fault::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "slow_body",
+            "the body took too long to come",
+        )
+        .hint("the operator bounds it with `serve.body_seconds`")),
+    }
+}
+
 /// Bounds the time until an answer begins, and says of every answer that nobody may keep or guess at it.
-async fn timely(request: Request, next: Next) -> Response {
+async fn timely(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let request = match received(&server, request).await {
+        Ok(request) => request,
+        Err(fault) => {
+            // What has not come yet is not waited for.
+            let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+            return headed((close, fault).into_response());
+        }
+    };
     // Who asks OpenAI's APIs without a stream waits for the whole run.
     let whole = ["/v1/responses", "/v1/chat/completions"].contains(&request.uri().path());
     let answer = match whole {
         true => Ok(next.run(request).await),
         false => tokio::time::timeout(PATIENCE, next.run(request)).await,
     };
-    let mut response = answer.unwrap_or_else(|_| {
+    headed(answer.unwrap_or_else(|_| {
         Fault::new(StatusCode::GATEWAY_TIMEOUT, "timeout", "this took too long").into_response()
-    });
+    }))
+}
+
+/// An answer with the headers that every one has.
+fn headed(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

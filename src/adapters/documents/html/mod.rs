@@ -16,8 +16,8 @@ mod together;
 mod tokens;
 mod visible;
 
-use super::address;
-use crate::domain::{Block, BlockKind, PageDraft};
+use super::{ParsedDocument, address};
+use crate::domain::{Block, BlockKind};
 
 /// A link or a cell of a page as its source has it, for readers of pages whose form is known.
 pub(in crate::adapters) struct Link {
@@ -45,23 +45,21 @@ pub(in crate::adapters) fn links(text: &str, most: usize) -> Vec<Link> {
         .collect()
 }
 
-/// Reads a decoded page that was found at `address`, which may be empty. The draft's `url` is the
-/// address that the page gives as its own, or empty.
-pub(super) fn read(text: &str, address: &str) -> PageDraft {
+/// Reads a decoded page that was found at `address`, which may be empty.
+pub(super) fn read(text: &str, address: &str) -> ParsedDocument {
     let (dom, meta, flat) = parts(text);
     let kept = keep::choose(keep::trees(), &dom, &flat, &meta);
     let date = published::find(&dom, &flat, &meta, address);
-    let mut draft = PageDraft {
-        url: [&meta.canonical, &meta.address]
+    let mut draft = ParsedDocument {
+        stated_url: [&meta.canonical, &meta.address]
             .into_iter()
             .flatten()
-            .find_map(|it| address::claimed(it))
-            .unwrap_or_default(),
+            .find_map(|it| address::claimed(it)),
         author: meta.author,
         site: meta.site,
         lang: meta.lang,
         title: meta.title.unwrap_or_default(),
-        ..PageDraft::default()
+        ..ParsedDocument::default()
     };
     if let Some((date, source)) = date {
         draft.date = Some(date);

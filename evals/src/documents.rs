@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ibid::adapters::documents::{Limits, Taken, read_file};
+use ibid::adapters::documents::{Limits, Parser, Taken, read_file};
 
 /// Runs `evals documents --child IBID [--list] DIR`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--child" => limits.child = args.next().map(PathBuf::from).unwrap_or_default(),
+            "--child" => limits.parser = args.next().map(Parser::of_program),
             "--list" => list = true,
             dir => dirs.push(PathBuf::from(dir)),
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ibid::adapters::documents::{
-    Fault, Limits, Origin, Taken, markdown, read_bytes, read_file, row,
+    Fault, Limits, Origin, Parser, Taken, markdown, read_bytes, read_file, row,
 };
 use ibid::domain::{BlockKind, PageDraft};
 use ibid::record::FailReason;
@@ -14,7 +14,7 @@ use crate::memory::zipped;
 
 fn limits() -> Limits {
     Limits {
-        child: PathBuf::from(env!("CARGO_BIN_EXE_ibid")),
+        parser: Some(Parser::of_program(env!("CARGO_BIN_EXE_ibid"))),
         ..Limits::default()
     }
 }

@@ -1,6 +1,11 @@
-//! Files to clean text: one reader a format, and the child process for those that may be hostile.
+//! Files to clean text: one reader a format, and the child processes for what may be hostile.
 //!
-//! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document from memory.
+//! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document of a person's own from memory, and
+//! [`read_fetched`] reads what a stranger sent: always in a confined child, for one owner, until nobody waits for it any more.
+//!
+//! A person's own HTML, Markdown, text, JATS and JSON are parsed in this process: whoever names a file has chosen it, these
+//! parsers take time in proportion to its size, which is bounded, and a process costs more than such a file. PDFs, Word documents and books
+//! are parsed in a child wherever they come from.
 //! Formats: HTML, Markdown, plain text, JATS, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
 //! is told by its first bytes, then by its content type, then by its name.
 mod address;
@@ -8,7 +13,6 @@ mod archive;
 mod aside;
 mod charset;
 pub mod child;
-mod confined;
 pub(in crate::adapters) mod dates;
 mod docx;
 mod epub;
@@ -17,16 +21,23 @@ mod html;
 mod jats;
 mod language;
 mod markdown;
-mod office;
+mod parse;
 mod pdf;
+mod pool;
+mod process;
+mod programs;
 mod properties;
 mod prose;
 mod render;
 mod rows;
+mod sandbox;
 mod trial;
 mod unread;
+mod wire;
 pub(in crate::adapters) mod xml;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
 use std::ops::ControlFlow;
@@ -35,11 +46,13 @@ use std::path::{Path, PathBuf};
 pub(in crate::adapters) use aside::aside;
 pub use format::Format;
 pub(in crate::adapters) use html::links;
+pub use pool::Parser;
 pub use render::{markdown, row};
-pub use trial::{PdfReader, try_pdf};
+pub use sandbox::{Confinement, Escapes};
+pub use trial::{PdfReader, try_pdf, try_sandbox};
 pub use unread::Unread;
 
-use crate::domain::{BlockKind, PageDraft};
+use crate::domain::PageDraft;
 use crate::record::FailReason;
 use crate::{Error, Kind, Result};
 
@@ -72,13 +85,23 @@ const HEAD: u64 = 4096;
 pub struct Limits {
     /// Bytes of one document: a file, or one line of a JSONL file. 32 MiB.
     pub max_bytes: u64,
-    /// Wall-clock seconds for one PDF or office container. 20.
+    /// Wall-clock seconds for one document that a child parses. 20.
     pub pdf_seconds: u64,
-    /// Address space of the child that reads one, in bytes. 512 MiB.
+    /// Address space of the child, in bytes. 512 MiB.
     pub pdf_memory_bytes: u64,
-    /// The program that runs [`child::child_main`] when called with `__document` first: the
-    /// running program itself, unless a test says otherwise.
-    pub child: PathBuf,
+    /// Who parses what may be hostile, and for whom; `None` where this program cannot be started as the child (see [`Parser`]).
+    pub parser: Option<Parser>,
+    /// The search path on which `pdftotext` and `pdfinfo` are looked for: that of this process.
+    pub path: OsString,
+}
+
+impl Limits {
+    /// Gets a child ready, where none is: a document is being fetched that it will parse.
+    pub(crate) fn warm(&self) {
+        if let Some(parser) = &self.parser {
+            parser.warm(self);
+        }
+    }
 }
 
 impl Default for Limits {
@@ -87,7 +110,8 @@ impl Default for Limits {
             max_bytes: 32 << 20,
             pdf_seconds: 20,
             pdf_memory_bytes: 512 << 20,
-            child: std::env::current_exe().unwrap_or_default(),
+            parser: Parser::of_this_process(),
+            path: std::env::var_os("PATH").unwrap_or_default(),
         }
     }
 }
@@ -126,7 +150,7 @@ pub struct Origin {
 /// Why a reader gave up, before it is known which file it was.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::adapters) struct Trouble {
-    reason: FailReason,
+    pub(in crate::adapters) reason: FailReason,
     pub(in crate::adapters) message: String,
 }
 
@@ -183,7 +207,7 @@ pub fn read_file(
         if format == Format::Json {
             return rows::read_json(&bytes, path);
         }
-        one(&bytes, format, &origin, limits).map(|it| vec![Ok(it)])
+        one(bytes.into(), format, &origin, limits).map(|it| vec![Ok(it)])
     });
     match found {
         Ok(all) => {
@@ -204,49 +228,66 @@ pub fn read_file(
     Ok(())
 }
 
-/// Reads one document from memory.
+/// Reads one document of a person's own from memory. What a stranger sent is for [`read_fetched`].
 ///
 /// # Errors
 /// [`Kind::Malformed`] when there are no words in it or nobody here can read it; the message names
 /// the origin.
 pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<PageDraft> {
+    let read = || {
+        bounded(bytes, limits)?;
+        let format = format::detect(bytes, origin);
+        one(bytes.into(), format, origin, limits)
+    };
+    read().map_err(|it| failed(origin, &it))
+}
+
+/// Reads one document that was fetched, whatever it is, in a child process that has no files, no network and nobody else's
+/// documents. Dropped, it ends the child that is at work on it. A program that cannot be the child (see [`Parser`]) parses on a
+/// thread of its own.
+///
+/// # Errors
+/// As [`read_bytes`].
+pub async fn read_fetched(bytes: Vec<u8>, origin: Origin, limits: &Limits) -> Result<PageDraft> {
+    let read = fetched(bytes, origin.clone(), limits).await;
+    read.map_err(|it| failed(&origin, &it))
+}
+
+/// As [`read_fetched`], with the trouble as it is.
+pub(in crate::adapters) async fn fetched(
+    bytes: Vec<u8>,
+    origin: Origin,
+    limits: &Limits,
+) -> std::result::Result<PageDraft, Trouble> {
+    bounded(&bytes, limits)?;
+    if let Some(parser) = &limits.parser {
+        return parser.parse(bytes, origin, limits).await;
+    }
+    let limits = limits.clone();
+    let read = aside(move || {
+        let format = format::detect(&bytes, &origin);
+        one(bytes.into(), format, &origin, &limits)
+    });
+    let gave_up = |_| Err(Trouble::new(FailReason::Broken, "its reader gave up"));
+    read.await.unwrap_or_else(gave_up)
+}
+
+fn failed(origin: &Origin, trouble: &Trouble) -> Error {
     let name = match origin.name.as_str() {
         "" => "standard input",
         name => name,
     };
-    let failed =
-        |it: Trouble| Error::new(Kind::Malformed, format!("reading {name}: {}", it.message));
-    if bytes.len() as u64 > limits.max_bytes {
-        return Err(failed(too_large(limits)));
+    Error::new(
+        Kind::Malformed,
+        format!("reading {name}: {}", trouble.message),
+    )
+}
+
+fn bounded(bytes: &[u8], limits: &Limits) -> std::result::Result<(), Trouble> {
+    match bytes.len() as u64 > limits.max_bytes {
+        true => Err(too_large(limits)),
+        false => Ok(()),
     }
-    let format = format::detect(bytes, origin);
-    if matches!(format, Format::Json | Format::Lines) {
-        let path = Path::new(name);
-        let mut first = None;
-        let mut more = false;
-        let mut take = |it: std::result::Result<PageDraft, Trouble>| match it {
-            Ok(draft) if first.is_none() => first = Some(draft),
-            Ok(_) => more = true,
-            Err(_) => {}
-        };
-        if format == Format::Json {
-            rows::read_json(bytes, path)
-                .map_err(failed)?
-                .into_iter()
-                .for_each(&mut take);
-        } else {
-            rows::split_lines(bytes, path, &mut take);
-        }
-        let mut draft = first
-            .ok_or_else(|| failed(Trouble::new(FailReason::Empty, "no row in it has a text")))?;
-        if more {
-            draft
-                .warnings
-                .push("several documents: only the first was read".to_owned());
-        }
-        return Ok(draft);
-    }
-    one(bytes, format, origin, limits).map_err(failed)
 }
 
 fn too_large(limits: &Limits) -> Trouble {
@@ -290,85 +331,24 @@ fn unreadable(cause: &std::io::Error) -> Trouble {
     Trouble::new(reason, format!("cannot be read: {cause}"))
 }
 
-/// One document of a known format.
+/// One document of a known format: in a child where its parsers may be brought down by it, else here.
 fn one(
-    bytes: &[u8],
+    bytes: Cow<'_, [u8]>,
     format: Format,
     origin: &Origin,
     limits: &Limits,
 ) -> std::result::Result<PageDraft, Trouble> {
-    let here = address::of_name(&origin.name);
-    let mut draft = match format {
-        Format::Html => {
-            let (text, note) = charset::decode_html(bytes, origin.content_type.as_deref());
-            let mut draft = html::read(&text, &here);
-            draft.warnings.extend(note);
-            draft
-        }
-        Format::Markdown | Format::Text => {
-            let (text, note) = charset::decode(bytes, origin.content_type.as_deref());
-            let mut draft = if format == Format::Markdown {
-                markdown::read(&text)
-            } else {
-                PageDraft {
-                    blocks: prose::blocks(&text),
-                    ..PageDraft::default()
-                }
-            };
-            draft.warnings.extend(note);
-            draft
-        }
-        Format::Jats => jats::read(bytes)?,
-        Format::Pdf => pdf::read(bytes, limits)?,
-        Format::Docx => office::read(child::Task::Docx, bytes, limits)?,
-        Format::Epub => office::read(child::Task::Epub, bytes, limits)?,
-        Format::Json | Format::Lines | Format::Unknown => {
-            return Err(not_read());
-        }
-    };
-    // What was fetched from an address was found there, whatever it says of itself.
-    let local = here.is_empty() || here.starts_with("file://");
-    if draft.url.is_empty() || !local {
-        draft.url = here;
-    } else if !here.is_empty() {
-        draft.file = Some(here);
+    if matches!(format, Format::Pdf | Format::Docx | Format::Epub) {
+        let Some(parser) = &limits.parser else {
+            let why = "it is read in a child process, which this program cannot start";
+            return Err(Trouble::new(FailReason::Unsupported, why));
+        };
+        return parser.parse_blocking(bytes.into_owned(), origin.clone(), limits);
     }
-    finish(&mut draft, &origin.name);
-    if draft.blocks.is_empty() {
-        return Err(Trouble::new(FailReason::Empty, "there are no words in it"));
+    let mut draft = parse::document(&bytes, format, origin)?;
+    // A row of a person's own collection says where it is from.
+    if !matches!(format, Format::Json | Format::Lines) {
+        parse::settle(&mut draft, origin);
     }
     Ok(draft)
-}
-
-/// Fills what the document itself did not say: title and language.
-fn finish(draft: &mut PageDraft, name: &str) {
-    draft.blocks.retain(|it| !it.text.trim().is_empty());
-    if draft.title.trim().is_empty() {
-        let heading = draft.blocks.iter().find(|it| it.kind == BlockKind::Heading);
-        let stem = || {
-            let last = name
-                .trim_end_matches('/')
-                .rsplit(['/', '\\'])
-                .next()
-                .unwrap_or_default();
-            let last = last.split(['?', '#']).next().unwrap_or_default();
-            Path::new(last)
-                .file_stem()
-                .map(|it| it.to_string_lossy().into_owned())
-        };
-        draft.title = heading
-            .map(|it| it.text.clone())
-            .or_else(stem)
-            .unwrap_or_default();
-    }
-    if draft.title.len() > 500 {
-        let mut end = 500;
-        while !draft.title.is_char_boundary(end) {
-            end -= 1;
-        }
-        draft.title.truncate(end);
-    }
-    if draft.lang.is_none() {
-        draft.lang = language::of(draft.blocks.iter().map(|it| it.text.as_str()));
-    }
 }

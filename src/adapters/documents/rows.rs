@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{Limits, Trouble, charset, dates, finish, prose};
+use super::parse::finish;
+use super::{Limits, Trouble, charset, dates, prose};
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 

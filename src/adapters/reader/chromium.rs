@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 use super::{Drafts, addresses, is_outside, soft, unread};
-use crate::adapters::documents::{Limits, Origin, aside, read_bytes};
+use crate::adapters::documents::{self, Limits, Origin};
 use crate::adapters::web::fetch::{Fetcher, Unfetched};
 use crate::domain::{Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
@@ -179,12 +179,9 @@ impl Chromium {
             name: target.to_string(),
             content_type: Some("text/html; charset=utf-8".to_owned()),
         };
-        let limits = self.limits.clone();
-        let read = aside(move || read_bytes(&dom, &origin, &limits));
-        let mut draft = read
-            .await
-            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?
-            .map_err(|it| fault(FailReason::Empty, &it.chain()))?;
+        let place = origin.name.clone();
+        let read = documents::fetched(dom, origin, &self.limits).await;
+        let mut draft = read.map_err(|it| unparsed(url, &place, &it))?;
         draft
             .warnings
             .push("read after its scripts had run".to_owned());

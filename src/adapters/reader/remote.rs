@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
-use crate::adapters::documents::{Limits, Origin, aside, dates, read_bytes};
+use crate::adapters::documents::{self, Limits, Origin, dates};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Headers, ModelFault};
 use crate::adapters::service::{Access, Pace, Service};
@@ -209,13 +209,9 @@ impl Remote {
             name: ended,
             content_type: Some("text/markdown; charset=utf-8".to_owned()),
         };
-        let limits = self.limits.clone();
-        let bytes = scraped.markdown.into_bytes();
-        let read = aside(move || read_bytes(&bytes, &origin, &limits));
-        let mut draft = read
-            .await
-            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?
-            .map_err(|it| fault(FailReason::Empty, &it.chain()))?;
+        let (bytes, place) = (scraped.markdown.into_bytes(), origin.name.clone());
+        let read = documents::fetched(bytes, origin, &self.limits).await;
+        let mut draft = read.map_err(|it| unparsed(url, &place, &it))?;
         if let Some(title) = scraped.title {
             draft.title = title;
         }

@@ -13,7 +13,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::child::program;
-use super::process::{ChildHandle, Failure, ParserProcess, unstarted};
+use super::process::{ChildHandle, Failure, ParserProcess, SLOW, unstarted};
 use super::sandbox::{Confinement, Escapes};
 use super::wire::{ParseReply, ParseRequest};
 use super::{Format, Limits, Origin, Trouble, format, parse, programs};
@@ -527,12 +527,14 @@ impl JobContext<'_> {
         let (until, control) = (self.until, self.control);
         let mut asked = Err(Failure::Ended(None));
         for _ in 0..2 {
+            let begun = Instant::now();
             let process = self.ready()?;
             control.attach(&process.handle());
             asked = process.ask(request, bytes, until);
             control.detach();
-            let foreign = matches!(&asked, Err(failure) if failure.is_foreign());
-            if !foreign || control.is_cancelled() {
+            // One that had worked for long may have come to the limit of its time, and would again.
+            let again = matches!(&asked, Err(failure) if failure.is_kill()) && begun.elapsed() < SLOW;
+            if !again || control.is_cancelled() {
                 break;
             }
         }

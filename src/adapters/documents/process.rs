@@ -17,7 +17,7 @@ use super::{Limits, Trouble};
 use crate::record::FailReason;
 
 /// A document that takes longer is worked on with the lowest priority from then on, and its process is not used again.
-const SLOW: Duration = Duration::from_secs(1);
+pub(super) const SLOW: Duration = Duration::from_secs(1);
 /// Priority of what is slow.
 const LOWEST: i32 = 19;
 /// Documents and seconds after which a process is replaced, so that nothing adds up.
@@ -125,14 +125,15 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Whether somebody else ended it: the same document may be read by another process.
-    pub(super) fn is_foreign(&self) -> bool {
+    /// Whether it was killed, which no document can do to it: the system or a person did, or the limit of its time.
+    pub(super) fn is_kill(&self) -> bool {
         let killed = |it: &ExitStatus| it.signal() == Some(Signal::KILL.as_raw());
         matches!(self, Failure::Ended(Some(status)) if killed(status))
     }
 
     pub(super) fn trouble(&self, limits: &Limits) -> Trouble {
         const XCPU: i32 = Signal::XCPU.as_raw();
+        const KILL: i32 = Signal::KILL.as_raw();
         match self {
             Failure::Late => Trouble::new(
                 FailReason::Timeout,
@@ -143,9 +144,9 @@ impl Failure {
                 let signal = status.and_then(|it| it.signal());
                 let code = status.and_then(|it| it.code());
                 match (signal, code) {
-                    (Some(XCPU), _) => Trouble::new(
+                    (Some(XCPU | KILL), _) => Trouble::new(
                         FailReason::Timeout,
-                        "reading it took too much processor time",
+                        "reading it took too much processor time, or its reader was killed",
                     ),
                     (_, Some(code)) if code == i32::from(UNCONFINED) => Trouble::new(
                         FailReason::Unsupported,

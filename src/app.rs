@@ -180,7 +180,8 @@ impl App {
     /// # Errors
     /// Those of [`App::start`].
     pub async fn hold(&self, question: Question) -> Result<Doors> {
-        self.doors(&self.frozen(question)?, self.owner.as_ref()).await
+        self.doors(&self.frozen(question)?, self.owner.as_ref())
+            .await
     }
 
     /// Writes down that `run` was asked `question`, and begins to work on it.

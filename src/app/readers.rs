@@ -252,6 +252,7 @@ mod tests {
         let open = |words: &[&str]| {
             open(
                 &settings(words, &[]),
+                Limits::default(),
                 Arc::default(),
                 &Paces::default(),
                 None,

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::web::fetcher;
-pub use crate::adapters::documents::{Confinement, Escapes, PdfReader};
 use crate::adapters::documents::{self, Limits, Origin, Taken, Unread};
+pub use crate::adapters::documents::{Confinement, Escapes, PdfReader};
 use crate::adapters::folder::files_below;
 use crate::config::Settings;
 use crate::domain::Owner;

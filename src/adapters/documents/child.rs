@@ -126,7 +126,8 @@ fn probe(walls: &str) -> ExitCode {
 fn serve() -> ExitCode {
     let socket = std::io::stdin().as_fd().try_clone_to_owned();
     let socket = socket.map(UnixStream::from);
-    let Ok((mut socket, other)) = socket.and_then(|it| it.try_clone().map(|twin| (it, twin))) else {
+    let Ok((mut socket, other)) = socket.and_then(|it| it.try_clone().map(|twin| (it, twin)))
+    else {
         return ExitCode::from(UNCONFINED);
     };
     let confinement = sandbox::lock_down();
@@ -159,7 +160,11 @@ fn end_with(socket: &UnixStream) {
     loop {
         let mut wait = [PollFd::new(socket, PollFlags::empty())];
         match poll(&mut wait, None) {
-            Ok(_) if wait[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => {
+            Ok(_)
+                if wait[0]
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR) =>
+            {
                 std::process::exit(0)
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}

@@ -266,7 +266,7 @@ pub(in crate::adapters) async fn fetched(
     let limits = limits.clone();
     let read = aside(move || {
         let format = format::detect(&bytes, &origin);
-        one(bytes.into(), format, &origin, &limits)
+        parse::admitted(one(bytes.into(), format, &origin, &limits), &origin)
     });
     let gave_up = |_| Err(Trouble::new(FailReason::Broken, "its reader gave up"));
     read.await.unwrap_or_else(gave_up)

@@ -61,11 +61,7 @@ fn container(bytes: &[u8]) -> Result<&[u8], Trouble> {
 }
 
 /// The first document of several in one.
-fn first_row(
-    bytes: &[u8],
-    format: Format,
-    origin: &Origin,
-) -> Result<PageDraft, Trouble> {
+fn first_row(bytes: &[u8], format: Format, origin: &Origin) -> Result<PageDraft, Trouble> {
     let path = Path::new(match origin.name.as_str() {
         "" => "standard input",
         name => name,
@@ -174,10 +170,14 @@ pub(super) fn admitted(
     for said in [&mut draft.author, &mut draft.site].into_iter().flatten() {
         cut(said, 4_000);
     }
-    let is_day = |it: &String| it.len() <= 10 && it.bytes().all(|c| c.is_ascii_digit() || c == b'-');
+    let is_day =
+        |it: &String| it.len() <= 10 && it.bytes().all(|c| c.is_ascii_digit() || c == b'-');
     draft.date = draft.date.filter(is_day);
-    let is_name = |it: &String| it.len() <= 60 && it.chars().all(|c| c.is_ascii_graphic() || c == ' ');
-    draft.date_source = draft.date_source.filter(|it| draft.date.is_some() && is_name(it));
+    let is_name =
+        |it: &String| it.len() <= 60 && it.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+    draft.date_source = draft
+        .date_source
+        .filter(|it| draft.date.is_some() && is_name(it));
     draft.lang = draft
         .lang
         .filter(|it| it.len() <= 3 && it.bytes().all(|c| c.is_ascii_lowercase()));

@@ -13,7 +13,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::child::program;
-use super::process::{ChildHandle, Failure, ParserProcess, SLOW, unstarted};
+use super::process::{JobControl, ParserProcess, SLOW, unstarted};
 use super::sandbox::{Confinement, Escapes};
 use super::wire::{ParseReply, ParseRequest};
 use super::{Format, Limits, Origin, Trouble, format, parse, programs};
@@ -83,52 +83,6 @@ enum JobKind {
 impl std::fmt::Debug for Job {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(to, "Job of {:?}", self.owner)
-    }
-}
-
-/// Where a job stands, so that whoever no longer waits for it can end the process that works on it.
-#[derive(Debug, Default)]
-pub(super) struct JobControl(Mutex<JobState>);
-
-#[derive(Debug, Default)]
-enum JobState {
-    #[default]
-    Apart,
-    With(Arc<ChildHandle>),
-    Cancelled,
-}
-
-impl JobControl {
-    fn job_state(&self) -> MutexGuard<'_, JobState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says that `child` works on it now. One that nobody waits for any more is ended at once.
-    pub(super) fn attach(&self, child: &Arc<ChildHandle>) {
-        let mut state = self.job_state();
-        match *state {
-            JobState::Cancelled => child.kill(),
-            _ => *state = JobState::With(Arc::clone(child)),
-        }
-    }
-
-    /// Says that no child works on it any more; after this none is ended for it.
-    pub(super) fn detach(&self) {
-        let mut state = self.job_state();
-        if matches!(*state, JobState::With(_)) {
-            *state = JobState::Apart;
-        }
-    }
-
-    fn cancel(&self) {
-        let before = std::mem::replace(&mut *self.job_state(), JobState::Cancelled);
-        if let JobState::With(child) = before {
-            child.kill();
-        }
-    }
-
-    fn is_cancelled(&self) -> bool {
-        matches!(*self.job_state(), JobState::Cancelled)
     }
 }
 
@@ -355,7 +309,11 @@ impl ParsePool {
             return;
         };
         let owner = Arc::clone(&job.owner);
-        if state.keepers.get(&number).is_some_and(|it| it.send(job).is_ok()) {
+        if state
+            .keepers
+            .get(&number)
+            .is_some_and(|it| it.send(job).is_ok())
+        {
             *state.busy.entry(owner).or_default() += 1;
         } else {
             state.keepers.remove(&number);
@@ -459,7 +417,7 @@ fn work(job: Job, program: &Path, process: &mut Option<ParserProcess>) {
         } => {
             let parsed = context.parse(&bytes, &origin);
             control.detach();
-            tell(parse::admitted(parsed, &origin));
+            tell(parsed);
         }
     }
 }
@@ -489,7 +447,10 @@ impl JobContext<'_> {
                     dictionary: pieces.dictionary.len(),
                     cut: pieces.cut,
                 };
-                self.ask(&request, &[&pieces.text, &pieces.dictionary, &pieces.packet])?
+                self.ask(
+                    &request,
+                    &[&pieces.text, &pieces.dictionary, &pieces.packet],
+                )?
             }
             format => {
                 let request = ParseRequest::Parse {
@@ -501,7 +462,7 @@ impl JobContext<'_> {
             }
         };
         match reply {
-            ParseReply::Parsed(parsed) => parsed,
+            ParseReply::Parsed(parsed) => parse::admitted(parsed, origin),
             ParseReply::Ready(_) | ParseReply::Probed(_) => Err(given_up()),
         }
     }
@@ -525,20 +486,21 @@ impl JobContext<'_> {
     /// Asks the process; another one where somebody ended the first from outside.
     fn ask(&mut self, request: &ParseRequest, bytes: &[&[u8]]) -> Result<ParseReply, Trouble> {
         let (until, control) = (self.until, self.control);
-        let mut asked = Err(Failure::Ended(None));
-        for _ in 0..2 {
+        let mut first = true;
+        loop {
             let begun = Instant::now();
             let process = self.ready()?;
             control.attach(&process.handle());
-            asked = process.ask(request, bytes, until);
+            let asked = process.ask(request, bytes, until);
             control.detach();
             // One that had worked for long may have come to the limit of its time, and would again.
-            let again = matches!(&asked, Err(failure) if failure.is_kill()) && begun.elapsed() < SLOW;
-            if !again || control.is_cancelled() {
-                break;
+            let killed = matches!(&asked, Err(failure) if failure.is_kill());
+            let again = first && killed && begun.elapsed() < SLOW && !control.is_cancelled();
+            if !again {
+                return asked.map_err(|it| it.trouble(self.limits));
             }
+            first = false;
         }
-        asked.map_err(|it| it.trouble(self.limits))
     }
 
     fn confinement(&self) -> Option<Confinement> {

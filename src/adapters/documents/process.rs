@@ -16,10 +16,10 @@ use super::wire::{MAX_REPLY, ParseReply, ParseRequest, receive, send};
 use super::{Limits, Trouble};
 use crate::record::FailReason;
 
-/// A document that takes longer is worked on with the lowest priority from then on, and its process is not used again.
+/// A document that takes longer is worked on with a lower priority from then on, and its process is not used again.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
-/// Priority of what is slow.
-const LOWEST: i32 = 19;
+/// Priority of what is slow: others go first, three times of four.
+const GIVING_WAY: i32 = 10;
 /// Documents and seconds after which a process is replaced, so that nothing adds up.
 const DOCUMENTS: u32 = 500;
 const BUSY: Duration = Duration::from_secs(60);
@@ -81,8 +81,55 @@ impl ChildHandle {
     /// Lets everything else go first.
     fn give_way(&self) {
         if self.child().status.is_none() {
-            let _ = setpriority_process(Some(self.pid), LOWEST);
+            let _ = setpriority_process(Some(self.pid), GIVING_WAY);
         }
+    }
+}
+
+/// Where a job stands, so that whoever no longer waits for it can end the process that works on it.
+#[derive(Debug, Default)]
+pub(super) struct JobControl(Mutex<JobState>);
+
+#[derive(Debug, Default)]
+enum JobState {
+    #[default]
+    Apart,
+    With(Arc<ChildHandle>),
+    Cancelled,
+}
+
+impl JobControl {
+    fn job_state(&self) -> MutexGuard<'_, JobState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that `child` works on it now. One that nobody waits for any more is ended at once.
+    pub(super) fn attach(&self, child: &Arc<ChildHandle>) {
+        let mut state = self.job_state();
+        match *state {
+            JobState::Cancelled => child.kill(),
+            _ => *state = JobState::With(Arc::clone(child)),
+        }
+    }
+
+    /// Says that no child works on it any more; after this none is ended for it.
+    pub(super) fn detach(&self) {
+        let mut state = self.job_state();
+        if matches!(*state, JobState::With(_)) {
+            *state = JobState::Apart;
+        }
+    }
+
+    /// Says that nobody waits for it any more, and ends the child that works on it.
+    pub(super) fn cancel(&self) {
+        let before = std::mem::replace(&mut *self.job_state(), JobState::Cancelled);
+        if let JobState::With(child) = before {
+            child.kill();
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        matches!(*self.job_state(), JobState::Cancelled)
     }
 }
 
@@ -326,13 +373,18 @@ impl Timed<'_> {
         match left.is_zero() {
             true => Err(std::io::ErrorKind::TimedOut.into()),
             // Zero would mean for ever.
-            false => Ok(next.saturating_duration_since(now).max(Duration::from_millis(1))),
+            false => Ok(next
+                .saturating_duration_since(now)
+                .max(Duration::from_millis(1))),
         }
     }
 
     fn again(cause: &std::io::Error) -> bool {
         use std::io::ErrorKind;
-        matches!(cause.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+        matches!(
+            cause.kind(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+        )
     }
 }
 

@@ -10,8 +10,7 @@ use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 
 use super::child::Task;
 use super::pdf::{self, MAX_TEXT};
-use super::pool::JobControl;
-use super::process::{ChildHandle, command, unstarted};
+use super::process::{ChildHandle, JobControl, command, unstarted};
 use super::{Limits, Trouble};
 use crate::record::FailReason;
 

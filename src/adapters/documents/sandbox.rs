@@ -96,8 +96,7 @@ pub(super) fn escapes() -> Escapes {
     use std::os::unix::net::UnixDatagram;
     use std::time::Duration;
     // A refused connection was sent; only what the kernel forbids counts as held.
-    let forbidden =
-        |it: &std::io::Error| matches!(it.kind(), std::io::ErrorKind::PermissionDenied);
+    let forbidden = |it: &std::io::Error| matches!(it.kind(), std::io::ErrorKind::PermissionDenied);
     let loopback = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
     let tcp = TcpStream::connect_timeout(&loopback, Duration::from_millis(200));
     let tcp = tcp.map_or_else(|it| !forbidden(&it), |_| true);
@@ -106,7 +105,10 @@ pub(super) fn escapes() -> Escapes {
     if write {
         let _ = std::fs::remove_file(&made);
     }
-    let program = match std::process::Command::new("/bin/sh").args(["-c", ":"]).spawn() {
+    let program = match std::process::Command::new("/bin/sh")
+        .args(["-c", ":"])
+        .spawn()
+    {
         Ok(mut child) => {
             let _ = child.wait();
             true
@@ -183,7 +185,9 @@ mod linux {
             if let Some(program) = program {
                 // A library beside the program, as in `/somewhere/bin` and `/somewhere/lib`, is found by the system's own
                 // directories alone: what stands below a home is not opened for it.
-                let whole = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+                let whole = program
+                    .canonicalize()
+                    .unwrap_or_else(|_| program.to_owned());
                 let places = SYSTEM.iter().map(PathBuf::from).chain([whole]);
                 for place in places {
                     if let Ok(open) = PathFd::new(&place) {
@@ -205,9 +209,13 @@ mod linux {
         let status = restrict().ok()?;
         match (status.ruleset, status.landlock) {
             (RulesetStatus::NotEnforced, _) => None,
-            (_, LandlockStatus::Available { effective_abi, kernel_abi }) => {
-                Some(kernel_abi.unwrap_or(effective_abi as i32))
-            }
+            (
+                _,
+                LandlockStatus::Available {
+                    effective_abi,
+                    kernel_abi,
+                },
+            ) => Some(kernel_abi.unwrap_or(effective_abi as i32)),
             _ => None,
         }
     }
@@ -289,7 +297,10 @@ mod linux {
             let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
             let threads = when(0, SeccompCmpOp::MaskedEq(thread), libc::CLONE_THREAD)?;
             rules.insert(libc::SYS_clone, threads);
-            rules.insert(libc::SYS_prctl, when(0, SeccompCmpOp::Eq, libc::PR_SET_NAME)?);
+            rules.insert(
+                libc::SYS_prctl,
+                when(0, SeccompCmpOp::Eq, libc::PR_SET_NAME)?,
+            );
             install(rules, errno(libc::EPERM), SeccompAction::Allow)
         };
         filter().is_some()

@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::{Drafts, addresses, is_outside, soft, unread};
+use super::{Drafts, addresses, is_outside, soft, unparsed, unread};
 use crate::adapters::documents::{self, Limits, Origin};
 use crate::adapters::web::fetch::{Fetcher, Unfetched};
 use crate::domain::{Hit, Page, PageDraft};

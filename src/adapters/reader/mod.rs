@@ -73,7 +73,11 @@ fn unparsed(url: &str, place: &str, trouble: &Trouble) -> Error {
         FailReason::Timeout => FailReason::Timeout,
         _ => FailReason::Empty,
     };
-    unread(url, reason, &format!("reading {place}: {}", trouble.message))
+    unread(
+        url,
+        reason,
+        &format!("reading {place}: {}", trouble.message),
+    )
 }
 
 /// Whether a hit is of the web.

@@ -10,7 +10,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
+use super::{
+    Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unparsed, unread,
+};
 use crate::adapters::documents::{self, Limits, Origin, dates};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Headers, ModelFault};

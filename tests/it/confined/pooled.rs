@@ -20,7 +20,11 @@ fn page(nth: usize) -> Vec<u8> {
 /// A page of many words, on which a parser works for long.
 fn long_page() -> Vec<u8> {
     let row = "<p>The <a href=\"/dam\">dam</a> was raised in <b>two</b> stages, and the second was paid for by the towns.</p>";
-    format!("<html><body><main>{}</main></body></html>", row.repeat(20_000)).into_bytes()
+    format!(
+        "<html><body><main>{}</main></body></html>",
+        row.repeat(20_000)
+    )
+    .into_bytes()
 }
 
 fn fetched(url: &str, content_type: &str) -> Origin {
@@ -92,7 +96,13 @@ fn doctor_says_what_holds_a_document_that_takes_its_parser_over() {
 
 #[tokio::test]
 async fn what_a_child_makes_of_a_page_is_what_this_process_would() {
-    let (child, here) = (limits(), Limits { parser: None, ..limits() });
+    let (child, here) = (
+        limits(),
+        Limits {
+            parser: None,
+            ..limits()
+        },
+    );
     let cases: Vec<(Origin, Vec<u8>)> = vec![
         (html(), page(1)),
         (
@@ -154,7 +164,11 @@ async fn a_child_that_was_taken_over_cannot_forge_what_it_does_not_know() {
     });
     let frame = |value: &Value| {
         let text = value.to_string();
-        [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text.as_bytes()].concat()
+        [
+            &u32::try_from(text.len()).unwrap().to_le_bytes()[..],
+            text.as_bytes(),
+        ]
+        .concat()
     };
     let ready = serde_json::json!({"Ready": {"landlock": 7, "seccomp": true}});
     let answers = |reply: &Value| {
@@ -166,14 +180,35 @@ async fn a_child_that_was_taken_over_cannot_forge_what_it_does_not_know() {
     let parsed = answers(&serde_json::json!({"Parsed": {"Ok": draft}}));
     let draft = read_fetched(page(1), html(), &parsed).await.unwrap();
     assert_eq!(draft.url, "https://dams.example/page");
-    assert_eq!((draft.file, draft.doc_id, draft.date, draft.date_source, draft.lang), (None, None, None, None, None));
+    assert_eq!(
+        (
+            draft.file,
+            draft.doc_id,
+            draft.date,
+            draft.date_source,
+            draft.lang
+        ),
+        (None, None, None, None, None)
+    );
     assert!(draft.title.len() <= 500 && draft.warnings.len() <= 20);
     assert!(draft.warnings.iter().all(|it| it.len() <= 400));
-    let blamed = answers(&serde_json::json!({"Parsed": {"Err": {"reason": "robots", "message": "no\u{1b}[31m".repeat(500)}}}));
-    let fault = read_fetched(page(1), html(), &blamed).await.unwrap_err().chain();
+    let blamed = answers(
+        &serde_json::json!({"Parsed": {"Err": {"reason": "robots", "message": "no\u{1b}[31m".repeat(500)}}}),
+    );
+    let fault = read_fetched(page(1), html(), &blamed)
+        .await
+        .unwrap_err()
+        .chain();
     assert!(fault.len() < 600 && !fault.contains('\u{1b}'), "{fault}");
-    for garbage in [serde_json::json!({"Ready": {"landlock": null, "seccomp": false}}), serde_json::json!([])] {
-        assert!(read_fetched(page(1), html(), &answers(&garbage)).await.is_err());
+    for garbage in [
+        serde_json::json!({"Ready": {"landlock": null, "seccomp": false}}),
+        serde_json::json!([]),
+    ] {
+        assert!(
+            read_fetched(page(1), html(), &answers(&garbage))
+                .await
+                .is_err()
+        );
     }
 }
 
@@ -233,7 +268,10 @@ fn parsers() -> Vec<u32> {
 #[tokio::test(flavor = "multi_thread")]
 async fn killing_parsers_at_random_loses_no_more_than_the_document_that_each_was_at() {
     let limits = limits();
-    let (ended, killed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (ended, killed) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let killer = std::thread::spawn({
         let (ended, killed) = (Arc::clone(&ended), Arc::clone(&killed));
         move || {
@@ -250,10 +288,18 @@ async fn killing_parsers_at_random_loses_no_more_than_the_document_that_each_was
     // Until enough were killed while documents came and went.
     while killed.load(Ordering::Relaxed) < 15 {
         let pages = (0..20).map(|nth| read_fetched(page(nth), html(), &limits));
-        for (nth, found) in futures_util::future::join_all(pages).await.into_iter().enumerate() {
+        for (nth, found) in futures_util::future::join_all(pages)
+            .await
+            .into_iter()
+            .enumerate()
+        {
             match found {
                 Ok(draft) => {
-                    assert_eq!(draft.title, format!("Page {nth}"), "nobody gets another's page");
+                    assert_eq!(
+                        draft.title,
+                        format!("Page {nth}"),
+                        "nobody gets another's page"
+                    );
                     read += 1;
                 }
                 Err(fault) => {
@@ -278,28 +324,40 @@ async fn slow_pages_and_bombs_of_one_owner_leave_room_for_another() {
         pdf_seconds: 60,
         ..Limits::default()
     };
-    let attributes: String = (0..60_000).map(|nth| format!(" a{nth}=\"{nth}\"")).collect();
+    let attributes: String = (0..60_000)
+        .map(|nth| format!(" a{nth}=\"{nth}\""))
+        .collect();
     let bomb = format!("<html><body><p{attributes}>The dam was built in 1931.</p></body></html>");
     let (greedy, modest) = (of("greedy"), of("modest"));
     let done = Arc::new(AtomicUsize::new(0));
     let slow: Vec<_> = (0..24)
         .map(|nth| {
             let (limits, done) = (greedy.clone(), Arc::clone(&done));
-            let bytes = if nth < 4 { bomb.clone().into_bytes() } else { long_page() };
+            let bytes = if nth < 4 {
+                bomb.clone().into_bytes()
+            } else {
+                long_page()
+            };
             tokio::spawn(async move {
                 let _ = read_fetched(bytes, html(), &limits).await;
                 done.fetch_add(1, Ordering::SeqCst);
             })
         })
         .collect();
-    until("nothing of the first owner was begun", || (parsers().len() >= 2).then_some(())).await;
+    until("nothing of the first owner was begun", || {
+        (parsers().len() >= 2).then_some(())
+    })
+    .await;
     for nth in 0..20 {
         let draft = read_fetched(page(nth), html(), &modest).await.unwrap();
         assert_eq!(draft.title, format!("Page {nth}"));
     }
     let done = done.load(Ordering::SeqCst);
     assert!(done < 24, "the slow pages were not slow");
-    assert!(done <= 16, "20 small pages waited for {done} slow ones of another");
+    assert!(
+        done <= 16,
+        "20 small pages waited for {done} slow ones of another"
+    );
     drop(greedy);
     slow.iter().for_each(tokio::task::JoinHandle::abort);
     // What was aborted, waiting or begun, takes no place any more: the first owner reads at once.
@@ -320,25 +378,42 @@ async fn a_process_never_parses_for_two_owners() {
         read_fetched(page(2), html(), &limits).await.unwrap();
         let now = parsers();
         assert!(now.len() <= 2, "at most two places: {now:?}");
-        seen.extend(now.iter().filter(|it| !seen.contains(it)).copied().collect::<Vec<_>>());
+        seen.extend(
+            now.iter()
+                .filter(|it| !seen.contains(it))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
     }
     assert!(seen.len() >= 3, "each owner has had a process: {seen:?}");
     drop(parser);
-    until("processes outlive their pool", || parsers().is_empty().then_some(())).await;
+    until("processes outlive their pool", || {
+        parsers().is_empty().then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_parser_without_a_program_says_so_and_text_is_read_all_the_same() {
-    let here = Limits { parser: None, ..Limits::default() };
+    let here = Limits {
+        parser: None,
+        ..Limits::default()
+    };
     assert!(read_fetched(page(1), html(), &here).await.is_ok());
     let docx = zipped(&[("word/document.xml", b"<w:document/>")]);
-    let origin = fetched("https://dams.example/a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document");
+    let origin = fetched(
+        "https://dams.example/a.docx",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    );
     let fault = read_fetched(docx, origin, &here).await.unwrap_err().chain();
     assert!(fault.contains("child process"), "{fault}");
     let gone = Limits {
         parser: Some(Parser::of_program("/nonexistent/ibid")),
         ..Limits::default()
     };
-    let fault = read_fetched(page(1), html(), &gone).await.unwrap_err().chain();
+    let fault = read_fetched(page(1), html(), &gone)
+        .await
+        .unwrap_err()
+        .chain();
     assert!(fault.contains("cannot be started"), "{fault}");
 }

@@ -250,6 +250,58 @@ async fn a_document_that_nobody_waits_for_any_more_is_not_parsed_on() {
     until("it burns on", || (!alive(&pid)).then_some(())).await;
 }
 
+/// A page of the size that pages of the web have.
+fn usual_page() -> Vec<u8> {
+    let row = "<p>The <a href=\"/dam\">dam</a> was raised in <b>two</b> stages, and the second was paid for by the towns.</p>";
+    format!(
+        "<html><head><title>Dams</title></head><body><main>{}</main></body></html>",
+        row.repeat(600)
+    )
+    .into_bytes()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[allow(clippy::print_stderr, reason = "a measurement says what it saw")]
+async fn parsing_a_page_in_a_child_takes_little_longer_than_in_this_process() {
+    let (child, here) = (
+        limits(),
+        Limits {
+            parser: None,
+            ..limits()
+        },
+    );
+    let (mut best, mut all) = ([Duration::MAX; 2], [Duration::MAX; 2]);
+    // The best of some rounds, for others work on this machine meanwhile.
+    for _ in 0..5 {
+        for (nth, limits) in [&child, &here].into_iter().enumerate() {
+            let begun = Instant::now();
+            read_fetched(usual_page(), html(), limits).await.unwrap();
+            best[nth] = best[nth].min(begun.elapsed());
+            let begun = Instant::now();
+            let pages = (0..100).map(|_| read_fetched(usual_page(), html(), limits));
+            let read = futures_util::future::join_all(pages).await;
+            assert!(read.iter().all(Result::is_ok));
+            all[nth] = all[nth].min(begun.elapsed());
+        }
+    }
+    let memory: Vec<String> = parsers()
+        .iter()
+        .filter_map(|it| {
+            let status = std::fs::read_to_string(format!("/proc/{it}/status")).ok()?;
+            let line = status.lines().find(|it| it.starts_with("RssAnon:"))?;
+            Some(line.to_owned())
+        })
+        .collect();
+    eprintln!(
+        "one page {best:?}, 100 pages at once {all:?} (child, here); memory of the children {memory:?}"
+    );
+    let bearable = |it: [Duration; 2]| it[0] < it[1] * 2 + Duration::from_millis(20);
+    assert!(
+        bearable(best) && bearable(all),
+        "one page {best:?}, 100 at once {all:?} (child, here)"
+    );
+}
+
 /// The processes that this one has started to parse.
 fn parsers() -> Vec<u32> {
     let own = std::process::id();

@@ -169,7 +169,7 @@ impl App {
                 .hint("ask something, as in `ibid \"what is cork?\"`"));
         }
         let mut question = self.frozen(question)?;
-        let doors = self.doors(&question).await?;
+        let doors = self.doors(&question, owner.as_ref()).await?;
         question.resembles = self.resembled(&question, owner.as_ref()).await?;
         self.accept(owner, run, question, doors, None).await
     }
@@ -180,7 +180,8 @@ impl App {
     /// # Errors
     /// Those of [`App::start`].
     pub async fn hold(&self, question: Question) -> Result<Doors> {
-        self.doors(&self.frozen(question)?).await
+        self.doors(&self.frozen(question)?, self.owner.as_ref())
+            .await
     }
 
     /// Writes down that `run` was asked `question`, and begins to work on it.
@@ -242,8 +243,8 @@ impl App {
                 work,
             });
         }
-        let question = created(run, &past)?;
-        let doors = self.doors(&question).await?;
+        let (question, owner) = created(run, &past)?;
+        let doors = self.doors(&question, owner.as_ref()).await?;
         let work = Work {
             run: run.clone(),
             question,
@@ -358,8 +359,8 @@ impl App {
         Ok(question)
     }
 
-    async fn doors(&self, question: &Question) -> Result<Doors> {
-        let doors = (self.parts.open)(&self.settings, question).await?;
+    async fn doors(&self, question: &Question, owner: Option<&Owner>) -> Result<Doors> {
+        let doors = (self.parts.open)(&self.settings, question, owner).await?;
         if doors.search.is_empty() {
             return Err(nowhere());
         }
@@ -548,12 +549,14 @@ fn nowhere() -> Error {
         .hint("name a folder of documents with `--folder DIR`")
 }
 
-/// The question that a run's first event accepted.
-fn created(run: &RunId, past: &[Envelope]) -> Result<Question> {
+/// The question that a run's first event accepted, and whose the run is.
+fn created(run: &RunId, past: &[Envelope]) -> Result<(Question, Option<Owner>)> {
     match past.first().map(|it| &it.event) {
         Some(Event::RunCreated {
-            question, version, ..
-        }) if *version <= VERSION => Ok(question.clone()),
+            question,
+            version,
+            owner,
+        }) if *version <= VERSION => Ok((question.clone(), owner.clone())),
         Some(Event::RunCreated { version, .. }) => Err(Error::new(
             Kind::Setup,
             format!("run {run} was begun with events of version {version}, newer than {VERSION}"),
@@ -569,11 +572,17 @@ fn created(run: &RunId, past: &[Envelope]) -> Result<Question> {
 #[cfg(test)]
 mod tests;
 
-/// Runs this process as the confined reader of a hostile file, where `args` say that it is one.
+/// Runs this process as the confined parser of documents, where `args` say that it is one. Otherwise it says that this program
+/// can be started so, and strangers' documents are parsed in such children from then on.
 ///
-/// Only the program itself starts its own copy so; everything else about it is in
-/// [`crate::adapters::documents::child`].
+/// Call it first of all in `main`, with the arguments of the process, and exit with its code where there is one. A program that does not
+/// has strangers' HTML, Markdown, JSON and text parsed in its own process, and reads no PDFs, Word documents and books:
+/// see [`Parser`](crate::adapters::documents::Parser).
 pub fn confined(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
-    use crate::adapters::documents::child;
-    (args.get(1)? == child::COMMAND).then(|| child::child_main(&args[2..]))
+    use crate::adapters::documents::{Parser, child};
+    if args.get(1).is_some_and(|it| it == child::COMMAND) {
+        return Some(child::child_main(&args[2..]));
+    }
+    Parser::declare();
+    None
 }

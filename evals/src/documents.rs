@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ibid::adapters::documents::{Limits, Taken, read_file};
+use ibid::adapters::documents::{Limits, Parser, Taken, read_file};
 
 /// Runs `evals documents --child IBID [--list] DIR`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -17,10 +17,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--child" => {
-                limits.child = args
+                let program = args
                     .next()
-                    .map(PathBuf::from)
                     .ok_or("--child wants the program that reads PDFs")?;
+                limits.parser = Some(Parser::of_program(program));
             }
             "--list" => list = true,
             dir => dirs.push(PathBuf::from(dir)),

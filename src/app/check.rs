@@ -8,7 +8,7 @@ use url::Url;
 
 use super::parts::Heard;
 use super::{App, folders, models, reading, web};
-use crate::adapters::documents::{Limits, Origin, Taken, read_bytes, read_file};
+use crate::adapters::documents::{Limits, Origin, Taken, read_fetched, read_file};
 use crate::adapters::folder::{Filter, Folder, Found};
 use crate::adapters::model::Limiters;
 use crate::adapters::web::fetch::{Fetched, Unfetched};
@@ -60,7 +60,7 @@ impl App {
         let desk = Desk {
             base: base.to_owned(),
             roots: roots(base, folders),
-            limits: reading::limits(&self.settings),
+            limits: reading::limits_of(&self.settings, self.owner.as_ref()),
             folders: opened,
             stored,
         };
@@ -98,9 +98,8 @@ impl App {
         let mut came = BTreeMap::new();
         let mut answers = stream::iter(fetching).buffer_unordered(AT_ONCE);
         while let Some((key, answer)) = answers.next().await {
-            let limits = reading::limits(&self.settings);
-            let read = folders::off_thread(move || Ok(page_of(answer, &limits))).await?;
-            came.insert(key, read);
+            let limits = reading::limits_of(&self.settings, self.owner.as_ref());
+            came.insert(key, page_of(answer, &limits).await);
         }
         for (it, found) in cited.sources.iter().zip(sought) {
             let came = it
@@ -168,15 +167,14 @@ impl App {
 }
 
 /// The page of what was fetched, or why there is none.
-fn page_of(
+async fn page_of(
     answer: std::result::Result<Fetched, Unfetched>,
     limits: &Limits,
 ) -> std::result::Result<Page, String> {
     let fetched = answer.map_err(|it| it.why)?;
     let origin = Origin::fetched(fetched.url, fetched.content_type);
-    read_bytes(&fetched.bytes, &origin, limits)
-        .map(Page::new)
-        .map_err(|fault| fault.chain())
+    let read = read_fetched(fetched.bytes, origin, limits).await;
+    read.map(Page::new).map_err(|fault| fault.chain())
 }
 
 /// Whether it is known that `page` stands at `address`: a page of the web was fetched there, a file was read there. What an

@@ -22,7 +22,8 @@ impl App {
         let (egress, paces) = (Egress::default(), Paces::default());
         let cache = readers::cache(&self.settings).await?;
         let manners = Arc::default();
-        let readers = readers::open(&self.settings, manners, &paces, cache, &egress)?;
+        let limits = reading::limits_of(&self.settings, self.owner.as_ref());
+        let readers = readers::open(&self.settings, limits, manners, &paces, cache, &egress)?;
         let models = self.summarizer(task, &egress)?;
         let log = self.unheard().await?;
         research::errand(&readers, &models, &log, task, url).await
@@ -34,7 +35,8 @@ impl App {
     /// As [`errand`](App::errand); `NotFound` for a file that is not there.
     pub async fn errand_of_file(&self, path: &Path, task: &Question) -> Result<Vec<Errand>> {
         let mut drafts = Vec::new();
-        documents::read_file(path, &reading::limits(&self.settings), &mut |taken| {
+        let limits = reading::limits_of(&self.settings, self.owner.as_ref());
+        documents::read_file(path, &limits, &mut |taken| {
             drafts.push(taken);
             ControlFlow::Continue(())
         })?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::meaning;
 use super::parts::{Doors, Heard};
+use crate::adapters::documents::Limits;
 use crate::adapters::folder::{Filter, Folder, FolderOptions, Found, Progress, Refreshed};
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
@@ -22,7 +23,17 @@ pub(super) async fn open(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Result<Vec<Arc<Folder>>> {
     let limits = super::reading::limits(settings);
-    let options = FolderOptions::new(settings.globs.clone(), limits);
+    open_within(settings, &limits, paths, embedder).await
+}
+
+/// The same, whose documents are parsed within `limits`.
+async fn open_within(
+    settings: &Settings,
+    limits: &Limits,
+    paths: &[PathBuf],
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Result<Vec<Arc<Folder>>> {
+    let options = FolderOptions::new(settings.globs.clone(), limits.clone());
     let cache_dir = settings.cache_dir.clone();
     let paths = paths.to_vec();
     let opened: Vec<Folder> = off_thread(move || {
@@ -55,6 +66,7 @@ impl Shelves {
     pub(super) async fn open(
         &self,
         settings: &Settings,
+        limits: &Limits,
         paths: &[PathBuf],
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Result<Vec<Arc<Folder>>> {
@@ -66,7 +78,7 @@ impl Shelves {
                 Some(it) => it,
                 None => {
                     let one = std::slice::from_ref(path);
-                    let opened = open(settings, one, embedder.clone()).await?;
+                    let opened = open_within(settings, limits, one, embedder.clone()).await?;
                     let Some(it) = opened.into_iter().next() else {
                         continue;
                     };

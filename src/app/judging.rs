@@ -37,7 +37,7 @@ impl App {
         // Without a model nothing is opened, for nobody is asked.
         let doors = match asked.models.is_empty() {
             true => None,
-            false => Some((self.parts.open)(&self.settings, &asked).await?),
+            false => Some((self.parts.open)(&self.settings, &asked, self.owner.as_ref()).await?),
         };
         let mind = doors.as_ref().and_then(|it| it.models.of(ModelRole::Judge));
         let (report_fault, mut faults) = mpsc::channel(1);

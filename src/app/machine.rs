@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
-use super::{engines, folders, meaning, models, readers};
+use super::{engines, folders, meaning, models, readers, reading};
+use crate::adapters::documents::Limits;
 use crate::adapters::model::Limiters;
 use crate::adapters::plans::KeptPlans;
 use crate::adapters::service::Paces;
@@ -27,11 +28,15 @@ impl Parts {
         Parts {
             clock: system::clock(),
             chance: system::chance(),
-            open: Arc::new(move |settings, question| {
+            open: Arc::new(move |settings, question, owner| {
                 let (limiters, paces) = (Arc::clone(&limiters), Arc::clone(&paces));
                 let (manners, shelves) = (Arc::clone(&manners), Arc::clone(&shelves));
                 Box::pin(async move {
-                    open(settings, question, limiters, &paces, manners, &shelves).await
+                    let limits = reading::limits_of(settings, owner);
+                    open(
+                        settings, question, limits, limiters, &paces, manners, &shelves,
+                    )
+                    .await
                 })
             }),
             research: Arc::new(|world, log, run, question| {
@@ -46,6 +51,7 @@ impl Parts {
 async fn open(
     settings: &Settings,
     question: &Question,
+    limits: Limits,
     limiters: Arc<Limiters>,
     paces: &Paces,
     manners: Arc<Manners>,
@@ -61,7 +67,7 @@ async fn open(
         false => readers::cache(settings).await?,
     };
     let outside = engines::open(settings, &question.engines, paces, cache.as_ref(), &egress)?;
-    let opened = shelves.open(settings, &paths, embedder).await?;
+    let opened = shelves.open(settings, &limits, &paths, embedder).await?;
     let (mut models, spent_before) = models::open(
         settings,
         &question.models,
@@ -84,7 +90,7 @@ async fn open(
     };
     if !outside.is_empty() {
         doors.search.extend(outside);
-        let readers = readers::open(settings, manners, paces, cache, &egress)?;
+        let readers = readers::open(settings, limits, manners, paces, cache, &egress)?;
         doors.readers.extend(readers);
     }
     Ok(doors)

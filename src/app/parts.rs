@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use crate::adapters::folder::Progress;
 use crate::config::Settings;
-use crate::domain::{Brief, Plan, Question, Report, RunId, Usage};
+use crate::domain::{Brief, Owner, Plan, Question, Report, RunId, Usage};
 use crate::error::Result;
 use crate::record::Event;
 use crate::seams::{
@@ -22,9 +22,12 @@ pub type Research = Arc<
 /// The brief and plan of a question, without any call.
 pub type Planning = Arc<dyn Fn(&Question) -> Result<(Brief, Plan)> + Send + Sync>;
 
-/// Opens the doors that a question needs; wrong names are told here, before a run begins.
-pub type Opening =
-    Arc<dyn for<'a> Fn(&'a Settings, &'a Question) -> BoxFuture<'a, Result<Doors>> + Send + Sync>;
+/// Opens the doors that a question needs, for the owner of its run; wrong names are told here, before a run begins.
+pub type Opening = Arc<
+    dyn for<'a> Fn(&'a Settings, &'a Question, Option<&'a Owner>) -> BoxFuture<'a, Result<Doors>>
+        + Send
+        + Sync,
+>;
 
 /// The doors of one run, not yet journaled.
 pub struct Doors {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{container, reading, web};
+use crate::adapters::documents::Limits;
 use crate::adapters::reader::{
     Chromium, Drafts, Embedded, Given, Kept, OpenText, Remote, Row, SERVERS,
 };
@@ -40,6 +41,7 @@ pub(super) async fn cache(settings: &Settings) -> Result<Option<Arc<WebCache>>> 
 /// `Usage` for a word that names none, and for a browser that nobody comes before; `Setup` for a server without address or key.
 pub(super) fn open(
     settings: &Settings,
+    limits: Limits,
     manners: Arc<Manners>,
     paces: &Paces,
     cache: Option<Arc<WebCache>>,
@@ -49,7 +51,6 @@ pub(super) fn open(
         .noted(egress.clone())
         .remembering(cache.clone());
     let fetcher = Arc::new(fetcher);
-    let limits = reading::limits(settings);
     let drafts = Drafts::new(cache.clone(), settings.web.page_cache, settings.web.fresh);
     let age = settings.web.page_cache;
     let keeping = || {
@@ -251,6 +252,7 @@ mod tests {
         let open = |words: &[&str]| {
             open(
                 &settings(words, &[]),
+                Limits::default(),
                 Arc::default(),
                 &Paces::default(),
                 None,

@@ -5,10 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::web::fetcher;
-pub use crate::adapters::documents::PdfReader;
 use crate::adapters::documents::{self, Limits, Origin, Taken, Unread};
+pub use crate::adapters::documents::{Confinement, Escapes, PdfReader};
 use crate::adapters::folder::files_below;
 use crate::config::Settings;
+use crate::domain::Owner;
 use crate::error::Result;
 
 /// One document read, or what stood in the way.
@@ -39,6 +40,15 @@ impl Reading {
             fault: Some(message),
         }
     }
+}
+
+/// What one document of `owner` may cost, and who parses it: documents of one owner take no place from those of another.
+pub(super) fn limits_of(settings: &Settings, owner: Option<&Owner>) -> Limits {
+    let mut limits = limits(settings);
+    if let Some(owner) = owner {
+        limits.parser = limits.parser.map(|it| it.for_owner(&owner.user));
+    }
+    limits
 }
 
 /// What one document may cost.
@@ -120,7 +130,10 @@ pub fn read_bytes(settings: &Settings, bytes: &[u8]) -> Reading {
 /// # Errors
 /// `Usage` for a wrong `allow_net`; what is wrong with the page is in the [`Reading`].
 pub async fn read_url(settings: &Settings, url: &str) -> Result<Reading> {
-    let fetched = fetcher(settings)?.fetch(url).await;
+    let fetcher = fetcher(settings)?;
+    let limits = limits(settings);
+    limits.warm();
+    let fetched = fetcher.fetch(url).await;
     let fetched = match fetched {
         Ok(it) => it,
         Err(it) => {
@@ -132,7 +145,7 @@ pub async fn read_url(settings: &Settings, url: &str) -> Result<Reading> {
     };
     let origin = Origin::fetched(fetched.url, fetched.content_type);
     Ok(
-        match documents::read_bytes(&fetched.bytes, &origin, &limits(settings)) {
+        match documents::read_fetched(fetched.bytes, origin, &limits).await {
             Ok(draft) => Reading {
                 row: documents::row(&draft, Path::new(url)),
                 fault: None,
@@ -140,6 +153,14 @@ pub async fn read_url(settings: &Settings, url: &str) -> Result<Reading> {
             Err(fault) => Reading::failed(Path::new(url), fault.chain()),
         },
     )
+}
+
+/// What the children that parse documents have taken from themselves, and what one of them could do all the same.
+///
+/// # Errors
+/// `Setup` where none can be started.
+pub fn try_sandbox(settings: &Settings) -> Result<(Confinement, Escapes)> {
+    documents::try_sandbox(&limits(settings))
 }
 
 /// Who reads PDFs as things stand now.

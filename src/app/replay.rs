@@ -140,7 +140,7 @@ impl App {
         question
             .models
             .retain(|role, spec| ours.get(role) == Some(spec));
-        let live = (self.parts.open)(&self.settings, &question).await?;
+        let live = (self.parts.open)(&self.settings, &question, self.owner.as_ref()).await?;
         let doors = joined(recording, &question.folders, live, &tape);
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());
         let running = self

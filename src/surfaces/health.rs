@@ -83,6 +83,7 @@ pub async fn inside(loaded: &Loaded) -> Vec<Finding> {
     }
     found.extend(folders(loaded));
     found.push(pdf(settings));
+    found.push(sandbox(settings));
     found
 }
 
@@ -233,6 +234,41 @@ fn pdf(settings: &Settings) -> Finding {
             },
         ),
     }
+}
+
+/// What holds a document that takes its parser over, found out by having a parser try to get out.
+fn sandbox(settings: &Settings) -> Finding {
+    const NAME: &str = "document sandbox";
+    let (confinement, escapes) = match reading::try_sandbox(settings) {
+        Ok(it) => it,
+        Err(fault) => return of_error(NAME, &fault, "install ibid anew"),
+    };
+    let landlock = confinement.landlock.map(|it| format!("Landlock ABI {it}"));
+    let seccomp = confinement.seccomp.then(|| "seccomp".to_owned());
+    let walls: Vec<String> = landlock.into_iter().chain(seccomp).collect();
+    let told = match walls.is_empty() {
+        true => "none but limits on time, memory and files".to_owned(),
+        false => walls.join(", "),
+    };
+    let can: Vec<&str> = [
+        (escapes.read, "read files"),
+        (escapes.write, "write files"),
+        (escapes.network, "reach the network"),
+        (escapes.program, "start programs"),
+    ]
+    .iter()
+    .filter_map(|(possible, what)| possible.then_some(*what))
+    .collect();
+    if !can.is_empty() {
+        let found = format!("{told}; a document parser could {}", can.join(", "));
+        let fix = "run ibid on Linux 5.13 or later where Landlock and seccomp are enabled";
+        return amiss(NAME, State::Doubtful, found, fix);
+    }
+    if walls.len() < 2 {
+        let fix = "use Linux 5.13 or later with `landlock` among the security modules (`lsm=` on the kernel's command line)";
+        return amiss(NAME, State::Doubtful, told, fix);
+    }
+    good(NAME, told)
 }
 
 fn files(loaded: &Loaded) -> String {

@@ -1,10 +1,12 @@
 //! What is read in a child process: what it gives, and what no document can do to the parent.
+mod pooled;
+
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ibid::adapters::documents::{Fault, Limits, Taken, read_file};
+use ibid::adapters::documents::{Fault, Limits, Parser, Taken, read_file};
 use ibid::domain::PageDraft;
 use ibid::record::FailReason;
 
@@ -16,8 +18,31 @@ const SOON: Duration = Duration::from_secs(2);
 
 fn limits() -> Limits {
     Limits {
-        child: PathBuf::from(env!("CARGO_BIN_EXE_ibid")),
+        parser: Some(Parser::of_program(env!("CARGO_BIN_EXE_ibid"))),
         ..Limits::default()
+    }
+}
+
+/// Limits with a script for the program that parses; its standard input is the socket.
+fn parsed_by(dir: &Path, text: &str) -> Limits {
+    Limits {
+        parser: Some(Parser::of_program(script(dir, text))),
+        pdf_seconds: 1,
+        ..Limits::default()
+    }
+}
+
+/// Limits with a script for `pdftotext`; it runs in the sandbox, so it can start no program but only become one.
+fn told_by(dir: &Path, text: &str) -> Limits {
+    let bin = dir.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::rename(script(dir, text), bin.join("pdftotext")).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(bin).chain(std::env::split_paths(&path));
+    Limits {
+        path: std::env::join_paths(all).unwrap(),
+        pdf_seconds: 1,
+        ..limits()
     }
 }
 
@@ -53,11 +78,10 @@ fn script(dir: &Path, text: &str) -> PathBuf {
 }
 
 /// The same limits with the embedded PDF reader: no program is on the search path.
-fn embedded(dir: &Path) -> Limits {
-    let ibid = env!("CARGO_BIN_EXE_ibid");
+fn embedded() -> Limits {
     Limits {
-        child: script(dir, &format!("PATH=/nonexistent exec {ibid} \"$@\"")),
-        ..Limits::default()
+        path: "/nonexistent".into(),
+        ..limits()
     }
 }
 
@@ -119,10 +143,9 @@ const PACKET: &str = "<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpme
 
 #[test]
 fn a_pdf_gives_the_title_author_and_date_of_its_dictionary() {
-    let dir = tempfile::tempdir().unwrap();
     let info = "/Title (On dams) /Author (Ann Example) /CreationDate (D:20240305101500Z)";
     let bytes = pdf(&["The dam was built in 1931."], info, "");
-    let mut readers = vec![embedded(dir.path())];
+    let mut readers = vec![embedded()];
     if poppler() {
         readers.push(limits());
     }
@@ -196,8 +219,7 @@ fn two_columns() -> Vec<u8> {
 
 #[test]
 fn columns_are_read_one_after_the_other_and_what_the_printer_added_is_undone() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut readers = vec![embedded(dir.path())];
+    let mut readers = vec![embedded()];
     if poppler() {
         readers.push(limits());
     }
@@ -255,7 +277,7 @@ fn doctor_says_which_reader_reads_pdfs_now() {
         "{without}"
     );
     std::fs::create_dir(&bin).unwrap();
-    let mut fake = script(&bin, "cat > /dev/null; echo from afar");
+    let mut fake = script(&bin, "while read -r line; do :; done; echo from afar");
     std::fs::rename(&fake, bin.join("pdftotext")).unwrap();
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let with = told(&path);
@@ -278,12 +300,7 @@ fn a_child_that_hangs_is_ended_with_all_it_started() {
     let dir = tempfile::tempdir().unwrap();
     let pids = dir.path().join("pids");
     let text = format!("sleep 600 &\necho $! $$ > {}\nwait", pids.display());
-    let limits = Limits {
-        child: script(dir.path(), &text),
-        pdf_seconds: 1,
-        ..Limits::default()
-    };
-    let (found, took) = read("a.pdf", b"%PDF-1.4\n", &limits);
+    let (found, took) = read("a.docx", b"a container", &parsed_by(dir.path(), &text));
     assert_eq!(found.unwrap_err().reason, FailReason::Timeout);
     assert!(took < Duration::from_secs(5), "{took:?}");
     for pid in std::fs::read_to_string(&pids).unwrap().split_whitespace() {
@@ -298,27 +315,25 @@ fn a_child_that_hangs_is_ended_with_all_it_started() {
 #[test]
 fn a_child_that_closes_its_output_and_stays_is_ended_too() {
     let dir = tempfile::tempdir().unwrap();
-    let limits = Limits {
-        child: script(dir.path(), "exec >&- 2>&-; exec sleep 600"),
-        pdf_seconds: 1,
-        ..Limits::default()
-    };
-    let (found, took) = read("a.pdf", b"%PDF-1.4\n", &limits);
+    let told = told_by(dir.path(), "exec >&- 2>&-; exec sleep 600");
+    let (found, took) = read("a.pdf", b"%PDF-1.4\n", &told);
     assert_eq!(found.unwrap_err().reason, FailReason::Timeout);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let parsed = parsed_by(dir.path(), "exec <&-; exec sleep 600");
+    let (found, took) = read("a.docx", b"a container", &parsed);
+    assert!(found.is_err());
     assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[test]
 fn a_child_that_talks_without_end_is_cut() {
     let dir = tempfile::tempdir().unwrap();
-    let limits = Limits {
-        child: script(
-            dir.path(),
-            &format!("exec yes '{}'", "words without end ".repeat(200)),
-        ),
-        ..Limits::default()
+    let words = format!("exec yes '{}'", "words without end ".repeat(200));
+    let told = Limits {
+        pdf_seconds: 60,
+        ..told_by(dir.path(), &words)
     };
-    let (found, took) = read("a.pdf", b"%PDF-1.4\n", &limits);
+    let (found, took) = read("a.pdf", b"%PDF-1.4\n", &told);
     let draft = found.unwrap();
     let bytes: usize = draft.blocks.iter().map(|it| it.text.len()).sum();
     assert!(bytes <= 16 << 20, "{bytes}");
@@ -329,6 +344,10 @@ fn a_child_that_talks_without_end_is_cut() {
             .any(|it| it.contains("truncated at 16 MiB"))
     );
     assert!(took < Duration::from_secs(60), "{took:?}");
+    let parsed = parsed_by(dir.path(), "exec yes >&0");
+    let (found, took) = read("a.docx", b"a container", &parsed);
+    assert_eq!(found.unwrap_err().reason, FailReason::TooLarge);
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[test]
@@ -344,8 +363,8 @@ fn a_child_that_wants_too_much_memory_or_time_fails_alone() {
     );
     let dir = tempfile::tempdir().unwrap();
     let busy = Limits {
-        child: script(dir.path(), "ulimit -t 1; while :; do :; done"),
-        ..Limits::default()
+        pdf_seconds: 20,
+        ..parsed_by(dir.path(), "ulimit -t 1; while :; do :; done")
     };
     let (found, took) = read("a.docx", &bytes, &busy);
     let fault = found.unwrap_err();

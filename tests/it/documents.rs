@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ibid::adapters::documents::{
-    Fault, Limits, Origin, Taken, markdown, read_bytes, read_file, row,
+    Fault, Limits, Origin, Parser, Taken, markdown, read_bytes, read_file, row,
 };
 use ibid::domain::{BlockKind, PageDraft};
 use ibid::record::FailReason;
@@ -14,7 +14,7 @@ use crate::memory::zipped;
 
 fn limits() -> Limits {
     Limits {
-        child: PathBuf::from(env!("CARGO_BIN_EXE_ibid")),
+        parser: Some(Parser::of_program(env!("CARGO_BIN_EXE_ibid"))),
         ..Limits::default()
     }
 }
@@ -418,7 +418,7 @@ fn a_pdf_without_words_is_empty_and_says_why() {
 fn a_pdf_reader_that_cannot_start_is_a_fault() {
     let (_dir, path) = written("a.pdf", &pdf(&["Words."]));
     let limits = Limits {
-        child: PathBuf::from("/nonexistent/ibid"),
+        parser: Some(Parser::of_program("/nonexistent/ibid")),
         ..Limits::default()
     };
     let mut reasons = Vec::new();
@@ -440,7 +440,7 @@ fn a_pdf_reader_that_hangs_is_ended_in_time() {
     let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&sleeper, runnable).unwrap();
     let limits = Limits {
-        child: sleeper,
+        parser: Some(Parser::of_program(sleeper)),
         pdf_seconds: 1,
         ..Limits::default()
     };

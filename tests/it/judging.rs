@@ -270,7 +270,7 @@ fn a_judge_may_spend_no_more_than_the_budget_says() {
 /// Parts over the shelf; whoever asks for a judge gets `model`.
 fn judged_by(model: Arc<dyn LanguageModel>) -> Parts {
     Parts {
-        open: Arc::new(move |_, asked| {
+        open: Arc::new(move |_, asked, _| {
             let mut models = Models::default();
             if asked.models.contains_key(&ModelRole::Judge) {
                 let model = Arc::clone(&model);

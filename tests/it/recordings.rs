@@ -101,8 +101,8 @@ async fn a_run_of_several_sittings_replays_in_one() {
     shelf.failing.store(1, Ordering::SeqCst);
     let mut world = stand_in::parts(&shelf);
     let opened = Arc::clone(&world.open);
-    world.open = Arc::new(move |settings, question| {
-        let opened = opened(settings, question);
+    world.open = Arc::new(move |settings, question, owner| {
+        let opened = opened(settings, question, owner);
         Box::pin(async move {
             Ok(Doors {
                 egress: Default::default(),

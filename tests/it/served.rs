@@ -10,6 +10,7 @@ use crate::cli::{ASKED, Desk};
 mod asked_back;
 mod found;
 mod mcp;
+mod neighbours;
 mod openai;
 mod people;
 mod strangers;

@@ -386,7 +386,7 @@ pub(crate) fn parts(shelf: &Arc<Shelf>) -> Parts {
     Parts {
         clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
         chance: Arc::new(SeededChance::new(7)),
-        open: Arc::new(move |_, _| {
+        open: Arc::new(move |_, _, _| {
             let shelf = Arc::clone(&shelf);
             Box::pin(async move {
                 Ok(Doors {

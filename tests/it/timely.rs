@@ -49,7 +49,7 @@ pub(crate) fn app_at<M: LanguageModel + 'static>(
     let model = Arc::clone(model);
     let parts = Parts {
         clock,
-        open: Arc::new(move |_, _| {
+        open: Arc::new(move |_, _, _| {
             let mut models = Models::default();
             for role in roles {
                 let model = Arc::clone(&model) as Arc<dyn LanguageModel>;

@@ -195,8 +195,8 @@ fn parts(row: &Arc<Row>, how: Hand) -> Parts {
     let open = Arc::clone(&machine.open);
     let row = Arc::clone(row);
     Parts {
-        open: Arc::new(move |settings, question| {
-            let opening = open(settings, question);
+        open: Arc::new(move |settings, question, owner| {
+            let opening = open(settings, question, owner);
             let mut models = Models::default();
             if let Some((when, manner)) = how {
                 let row = Arc::clone(&row);

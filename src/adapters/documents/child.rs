@@ -1,67 +1,67 @@
-//! The child process that reads what may be hostile: limits set on itself, one document in on
-//! standard input, text out on standard output.
+//! The child processes that parse what may be hostile: limits and a sandbox set on themselves, then documents in and drafts out.
 //!
-//! A document of a few kilobytes can make a parser eat all memory or overflow its stack, which no
-//! `catch_unwind` stops; so neither PDFs nor office containers are parsed in the process that does
-//! the work.
+//! A document of a few kilobytes can make a parser eat all memory or overflow its stack, which no `catch_unwind` stops; and a
+//! parser that a document takes over must find nothing: no file, no network, no other program.
 use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
-use serde_json::json;
-
-use super::{docx, epub};
+use super::wire::{ParseReply, ParseRequest, receive, send};
+use super::{ParsedDocument, Trouble, parse, pdf, sandbox};
+use crate::record::FailReason;
 
 /// The first argument that makes the program a child.
 pub const COMMAND: &str = "__document";
 
-/// Exit codes by which the child tells what was wrong with the document.
-pub(super) const BROKEN: u8 = 65;
-pub(super) const ENCRYPTED: u8 = 66;
+/// The exit code of a child that could not take its limits.
+pub(super) const UNCONFINED: u8 = 71;
+/// The exit code of a child that found no program to become.
+pub(super) const NO_PROGRAM: u8 = 69;
+
+/// The stack of the thread that parses: a deep document needs a deep one, and what is deeper still ends this process alone.
+const STACK: usize = 64 << 20;
 
 /// What a child may be asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
-    /// The text of a PDF: plain text with a form feed after each page where it becomes `pdftotext`,
-    /// else one JSON object a line: the properties, then the pages.
-    Pdf,
-    /// The properties of a PDF as `pdfinfo` tells them; nothing where there is no `pdfinfo`.
+    /// Parse one document after the other, each as a frame on the socket that is standard input.
+    Parse,
+    /// Become `pdftotext`: the text of the PDF on standard input, a form feed after each page.
+    PdfText,
+    /// Become `pdfinfo`: the properties of a PDF.
     PdfProperties,
-    /// The XMP packet of a PDF; nothing where there is no `pdfinfo`.
+    /// Become `pdfinfo`: the XMP packet of a PDF.
     PdfPacket,
-    /// A Word document as a draft in JSON, or what is wrong with it.
-    Docx,
-    /// A book, the same.
-    Epub,
+    /// Try what must not be possible behind the walls that the next argument names, and print what was.
+    Probe,
 }
 
 impl Task {
     const ALL: [Task; 5] = [
-        Task::Pdf,
+        Task::Parse,
+        Task::PdfText,
         Task::PdfProperties,
         Task::PdfPacket,
-        Task::Docx,
-        Task::Epub,
+        Task::Probe,
     ];
 
     /// Its word on the command line.
     pub(super) fn word(self) -> &'static str {
         match self {
-            Task::Pdf => "pdf",
+            Task::Parse => "parse",
+            Task::PdfText => "pdf-text",
             Task::PdfProperties => "pdf-properties",
             Task::PdfPacket => "pdf-packet",
-            Task::Docx => "docx",
-            Task::Epub => "epub",
+            Task::Probe => "probe",
         }
     }
 }
 
-/// Reads one document as `__document TASK MEMORY_BYTES CPU_SECONDS` asks and exits.
-///
-/// `args` are those after the command's own name. Where `pdftotext` or `pdfinfo` is what is wanted
-/// and on the search path, the child becomes it.
+/// Does what `__document TASK MEMORY_BYTES CPU_SECONDS` asks and exits. `args` are those after the command's own name.
 pub fn child_main(args: &[OsString]) -> ExitCode {
     let word = |nth: usize| args.get(nth).and_then(|it| it.to_str());
     let number = |nth: usize| word(nth).and_then(|it| it.parse::<u64>().ok());
@@ -69,162 +69,137 @@ pub fn child_main(args: &[OsString]) -> ExitCode {
     let (Some(task), Some(memory), Some(seconds)) = (task, number(1), number(2)) else {
         return ExitCode::from(2);
     };
-    if confine(memory, seconds).is_err() {
-        return ExitCode::from(71);
+    if sandbox::limit(memory, seconds).is_err() {
+        return ExitCode::from(UNCONFINED);
     }
-    let utf8 = ["-enc", "UTF-8"];
     match task {
-        Task::Pdf => {
-            become_program(
-                "pdftotext",
-                &[&utf8[..], &["-eol", "unix", "-q", "-", "-"]].concat(),
-            );
-            answer(pdf_lines)
-        }
-        Task::PdfProperties => {
-            become_program("pdfinfo", &[&utf8[..], &["-isodates", "-"]].concat());
-            ExitCode::SUCCESS
-        }
-        Task::PdfPacket => {
-            become_program("pdfinfo", &[&utf8[..], &["-meta", "-"]].concat());
-            ExitCode::SUCCESS
-        }
-        Task::Docx => answer(|bytes| draft(docx::read(bytes))),
-        Task::Epub => answer(|bytes| draft(epub::read(bytes))),
+        Task::Parse => serve(),
+        Task::PdfText => become_program("pdftotext", &["-eol", "unix", "-q", "-", "-"]),
+        Task::PdfProperties => become_program("pdfinfo", &["-isodates", "-"]),
+        Task::PdfPacket => become_program("pdfinfo", &["-meta", "-"]),
+        Task::Probe => probe(word(3).unwrap_or_default()),
     }
 }
 
-/// Takes from this process what it does not need.
-fn confine(memory: u64, seconds: u64) -> rustix::io::Result<()> {
-    let limit = |resource, most| {
-        let exact = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
-        setrlimit(resource, exact)
-    };
-    // It is of a group of its own, so nothing else would end it with its parent.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    limit(Resource::As, memory)?;
-    limit(Resource::Cpu, seconds)?;
-    limit(Resource::Fsize, 0)?;
-    limit(Resource::Nofile, 32)?;
-    limit(Resource::Core, 0)
-}
-
-/// The program of this name on the search path, if it is there and may be run.
-pub(super) fn program(name: &str) -> Option<PathBuf> {
+/// The program of this name on the search path `path`, if it is there and may be run.
+pub(super) fn program(name: &str, path: &OsString) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
-    let path = std::env::var_os("PATH")?;
     let runnable = |it: &PathBuf| {
         it.metadata()
             .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
     };
-    std::env::split_paths(&path)
+    std::env::split_paths(path)
         .filter(|it| it.is_absolute())
         .map(|it| it.join(name))
         .find(runnable)
 }
 
-/// Becomes the program of this name; returns only where there is none or it cannot be run.
-fn become_program(name: &str, args: &[&str]) {
+/// Becomes the program of this name, which keeps the limits and the sandbox; returns only where it cannot.
+fn become_program(name: &str, args: &[&str]) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
-    let Some(program) = program(name) else {
-        return;
-    };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let _ = std::process::Command::new(program)
+    let Some(program) = program(name, &path) else {
+        return ExitCode::from(NO_PROGRAM);
+    };
+    sandbox::lock_down_for(&program);
+    let failed = std::process::Command::new(program)
+        .args(["-enc", "UTF-8"])
         .args(args)
         .env_clear()
         .env("PATH", path)
         .exec();
+    let _ = writeln!(std::io::stderr(), "{failed}");
+    ExitCode::from(NO_PROGRAM)
 }
 
-/// Reads the document and prints what `read` makes of it.
-fn answer(read: impl FnOnce(&[u8]) -> Result<String, u8> + Send + 'static) -> ExitCode {
-    let mut bytes = Vec::new();
-    if std::io::stdin().lock().read_to_end(&mut bytes).is_err() {
-        return ExitCode::from(BROKEN);
-    }
-    // A deep document needs a deep stack; what is deeper still ends this process, not the parent.
-    let reading = std::thread::Builder::new()
-        .stack_size(64 << 20)
-        .spawn(move || read(&bytes));
-    match reading.map(std::thread::JoinHandle::join) {
-        Ok(Ok(Ok(out))) => match std::io::stdout().lock().write_all(out.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(74),
-        },
-        Ok(Ok(Err(code))) => ExitCode::from(code),
-        _ => ExitCode::from(BROKEN),
+fn probe(walls: &str) -> ExitCode {
+    let confinement = sandbox::lock_down_by(walls);
+    let told = serde_json::json!({"confinement": confinement, "escapes": sandbox::escapes()});
+    match writeln!(std::io::stdout(), "{told}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(74),
     }
 }
 
-/// A draft, or what stood in its way, as JSON for the parent.
-fn draft<T: serde::Serialize>(read: T) -> Result<String, u8> {
-    serde_json::to_string(&read).map_err(|_| BROKEN)
-}
-
-/// The document's properties and its pages, one JSON object a line.
-fn pdf_lines(bytes: &[u8]) -> Result<String, u8> {
-    let parsed = unpdf::Unpdf::new()
-        .lenient()
-        .sequential()
-        .parse_bytes(bytes);
-    let parsed = parsed.map_err(|it| match it {
-        unpdf::Error::Encrypted | unpdf::Error::InvalidPassword => ENCRYPTED,
-        other => {
-            let _ = writeln!(std::io::stderr(), "{other}");
-            BROKEN
-        }
-    })?;
-    let about = &parsed.document().metadata;
-    let head = json!({
-        "title": about.title,
-        "author": about.author,
-        "created": about.created.map(|it| it.to_string()),
-    });
-    let mut out = format!("{head}\n");
-    for page in &parsed.document().pages {
-        let blocks: Vec<_> = page.elements.iter().flat_map(block).collect();
-        out.push_str(&format!(
-            "{}\n",
-            json!({"page": page.number, "blocks": blocks})
-        ));
-    }
-    Ok(out)
-}
-
-/// A block as `[kind, level, text]`.
-fn block(block: &unpdf::model::Block) -> Vec<serde_json::Value> {
-    use unpdf::model::Block;
-    match block {
-        Block::Paragraph(it) => {
-            let text = it.plain_text();
-            if let Some(level) = it.heading_level() {
-                vec![json!(["heading", level, text])]
-            } else if it.is_list_item() {
-                let level = it.style.list_info.as_ref().map_or(0, |it| it.level);
-                vec![json!(["list_item", level.saturating_add(1), text])]
-            } else {
-                vec![json!(["prose", 0, text])]
+/// Locks itself down, then parses document after document until nobody wants another.
+fn serve() -> ExitCode {
+    let socket = std::io::stdin().as_fd().try_clone_to_owned();
+    let socket = socket.map(UnixStream::from);
+    let Ok((mut socket, other)) = socket.and_then(|it| it.try_clone().map(|twin| (it, twin)))
+    else {
+        return ExitCode::from(UNCONFINED);
+    };
+    let confinement = sandbox::lock_down();
+    // Threads take the sandbox over from the one that starts them.
+    let watch = std::thread::Builder::new().spawn(move || end_with(&other));
+    let serve = std::thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || {
+            answer(&mut socket, &ParseReply::Ready(confinement))?;
+            while let Some(request) = receive(&mut socket, 1 << 20)? {
+                let request = serde_json::from_slice(&request)?;
+                let Some(bytes) = receive(&mut socket, u32::MAX as usize)? else {
+                    break;
+                };
+                let reply = reply(&request, &bytes);
+                drop(bytes);
+                answer(&mut socket, &reply)?;
             }
+            Ok::<_, std::io::Error>(())
+        });
+    match (watch, serve.map(std::thread::JoinHandle::join)) {
+        (Ok(_), Ok(Ok(Ok(())))) => ExitCode::SUCCESS,
+        _ => ExitCode::from(74),
+    }
+}
+
+/// Ends this process when the other end is gone: whatever is being parsed then, nobody waits for it.
+fn end_with(socket: &UnixStream) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    loop {
+        let mut wait = [PollFd::new(socket, PollFlags::empty())];
+        match poll(&mut wait, None) {
+            Ok(_)
+                if wait[0]
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR) =>
+            {
+                std::process::exit(0)
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
         }
-        Block::Table(table) => table
-            .rows
-            .iter()
-            .map(|row| {
-                let cells: Vec<String> = row
-                    .cells
-                    .iter()
-                    .map(|it| it.plain_text().replace('\n', " "))
-                    .collect();
-                json!(["table_row", 0, cells.join(" | ")])
+    }
+}
+
+fn answer(socket: &mut UnixStream, reply: &ParseReply) -> std::io::Result<()> {
+    send(socket, &[&serde_json::to_vec(reply)?])
+}
+
+fn reply(request: &ParseRequest, bytes: &[u8]) -> ParseReply {
+    let parsed = |read: &dyn Fn() -> Result<ParsedDocument, Trouble>| {
+        let broken = |_| Err(Trouble::new(FailReason::Broken, "its reader gave up"));
+        ParseReply::Parsed(catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(broken))
+    };
+    match request {
+        ParseRequest::Parse {
+            format,
+            name,
+            content_type,
+        } => parsed(&|| parse::document(bytes, *format, name, content_type.as_deref())),
+        ParseRequest::PdfText {
+            name,
+            text,
+            dictionary,
+            cut,
+        } => {
+            let (text, rest) = bytes.split_at((*text).min(bytes.len()));
+            let (dictionary, packet) = rest.split_at((*dictionary).min(rest.len()));
+            parsed(&|| {
+                let draft = pdf::of_programs(text, dictionary, packet, *cut)?;
+                parse::whole(draft, name)
             })
-            .collect(),
-        Block::Code { content } => vec![json!(["code", 0, content])],
-        Block::Raw { content } => vec![json!(["prose", 0, content])],
-        _ => Vec::new(),
+        }
+        ParseRequest::Probe => ParseReply::Probed(sandbox::escapes()),
     }
 }

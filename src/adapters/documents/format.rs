@@ -4,7 +4,7 @@ use std::path::Path;
 use super::Origin;
 
 /// A kind of document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Format {
     /// HTML or XHTML.
     Html,

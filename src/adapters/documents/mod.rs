@@ -1,6 +1,11 @@
-//! Files to clean text: one reader a format, and the child process for those that may be hostile.
+//! Files to clean text: one reader a format, and the child processes for what may be hostile.
 //!
-//! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document from memory.
+//! [`read_file`] takes any file apart into documents, [`read_bytes`] reads one document of a person's own from memory, and
+//! [`read_fetched`] reads what a stranger sent: always in a confined child, for one owner, until nobody waits for it any more.
+//!
+//! A person's own HTML, Markdown, text, JATS and JSON are parsed in this process: whoever names a file has chosen it, these
+//! parsers take time in proportion to its size, which is bounded, and a process costs more than such a file. PDFs, Word documents and books
+//! are parsed in a child wherever they come from.
 //! Formats: HTML, Markdown, plain text, JATS, JSONL (also `.gz`), JSON, PDF, DOCX, EPUB. What a file holds
 //! is told by its first bytes, then by its content type, then by its name.
 mod address;
@@ -8,7 +13,6 @@ mod archive;
 mod aside;
 mod charset;
 pub mod child;
-mod confined;
 pub(in crate::adapters) mod dates;
 mod docx;
 mod epub;
@@ -17,17 +21,24 @@ mod html;
 mod jats;
 mod language;
 mod markdown;
-mod office;
+mod parse;
 mod parsed;
 mod pdf;
+mod pool;
+mod process;
+mod programs;
 mod properties;
 mod prose;
 mod render;
 mod rows;
+mod sandbox;
 mod trial;
 mod unread;
+mod wire;
 pub(in crate::adapters) mod xml;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
 use std::ops::ControlFlow;
@@ -38,11 +49,13 @@ pub use format::Format;
 pub(in crate::adapters) use html::links;
 pub use parsed::Origin;
 pub(in crate::adapters) use parsed::ParsedDocument;
+pub use pool::Parser;
 pub use render::{markdown, row};
-pub use trial::{PdfReader, try_pdf};
+pub use sandbox::{Confinement, Escapes};
+pub use trial::{PdfReader, try_pdf, try_sandbox};
 pub use unread::Unread;
 
-use crate::domain::{BlockKind, PageDraft};
+use crate::domain::PageDraft;
 use crate::record::FailReason;
 use crate::{Error, Kind, Result};
 
@@ -75,13 +88,23 @@ const HEAD: u64 = 4096;
 pub struct Limits {
     /// Bytes of one document: a file, or one line of a JSONL file. 32 MiB.
     pub max_bytes: u64,
-    /// Wall-clock seconds for one PDF or office container. 20.
+    /// Wall-clock seconds for one document that a child parses. 20.
     pub pdf_seconds: u64,
-    /// Address space of the child that reads one, in bytes. 512 MiB.
+    /// Address space of the child, in bytes. 512 MiB.
     pub pdf_memory_bytes: u64,
-    /// The program that runs [`child::child_main`] when called with `__document` first: the
-    /// running program itself, unless a test says otherwise.
-    pub child: PathBuf,
+    /// Who parses what may be hostile, and for whom; `None` where this program cannot be started as the child (see [`Parser`]).
+    pub parser: Option<Parser>,
+    /// The search path on which `pdftotext` and `pdfinfo` are looked for: that of this process.
+    pub path: OsString,
+}
+
+impl Limits {
+    /// Gets a child ready, where none is: a document is being fetched that it will parse.
+    pub(crate) fn warm(&self) {
+        if let Some(parser) = &self.parser {
+            parser.warm(self);
+        }
+    }
 }
 
 impl Default for Limits {
@@ -90,7 +113,8 @@ impl Default for Limits {
             max_bytes: 32 << 20,
             pdf_seconds: 20,
             pdf_memory_bytes: 512 << 20,
-            child: std::env::current_exe().unwrap_or_default(),
+            parser: Parser::of_this_process(),
+            path: std::env::var_os("PATH").unwrap_or_default(),
         }
     }
 }
@@ -120,7 +144,7 @@ pub struct Fault {
 /// Why a reader gave up, before it is known which file it was.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::adapters) struct Trouble {
-    reason: FailReason,
+    pub(in crate::adapters) reason: FailReason,
     pub(in crate::adapters) message: String,
 }
 
@@ -179,7 +203,7 @@ pub fn read_file(
             })?;
             return Ok(all);
         }
-        one(&bytes, format, &origin, limits).map(|it| vec![Ok(it)])
+        one(bytes.into(), format, &origin, limits).map(|it| vec![Ok(it)])
     });
     match found {
         Ok(all) => {
@@ -200,54 +224,70 @@ pub fn read_file(
     Ok(())
 }
 
-/// Reads one document from memory.
+/// Reads one document of a person's own from memory. What a stranger sent is for [`read_fetched`].
 ///
 /// # Errors
 /// [`Kind::Malformed`] when there are no words in it or nobody here can read it; the message names
 /// the origin.
 pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<PageDraft> {
+    let read = || {
+        bounded(bytes, limits)?;
+        let format = format::detect(bytes, origin);
+        one(bytes.into(), format, origin, limits)
+    };
+    let parsed = read().map_err(|it| failed(origin, &it))?;
+    Ok(parsed.placed(origin))
+}
+
+/// Reads one document that was fetched, whatever it is, in a child process that has no files, no network and nobody else's
+/// documents. Dropped, it ends the child that is at work on it. A program that cannot be the child (see [`Parser`]) parses on a
+/// thread of its own.
+///
+/// # Errors
+/// As [`read_bytes`].
+pub async fn read_fetched(bytes: Vec<u8>, origin: Origin, limits: &Limits) -> Result<PageDraft> {
+    let read = fetched(bytes, origin.clone(), limits).await;
+    read.map_err(|it| failed(&origin, &it))
+}
+
+/// As [`read_fetched`], with the trouble as it is.
+pub(in crate::adapters) async fn fetched(
+    bytes: Vec<u8>,
+    origin: Origin,
+    limits: &Limits,
+) -> std::result::Result<PageDraft, Trouble> {
+    bounded(&bytes, limits)?;
+    if let Some(parser) = &limits.parser {
+        let parsed = parser.parse(bytes, origin.clone(), limits).await;
+        return parsed.map(|it| it.placed(&origin));
+    }
+    let limits = limits.clone();
+    let read = aside(move || {
+        let format = format::detect(&bytes, &origin);
+        let parsed = parse::admitted(one(bytes.into(), format, &origin, &limits));
+        parsed.map(|it| it.placed(&origin))
+    });
+    let gave_up = |_| Err(Trouble::new(FailReason::Broken, "its reader gave up"));
+    read.await.unwrap_or_else(gave_up)
+}
+
+fn failed(origin: &Origin, trouble: &Trouble) -> Error {
     let name = origin.name();
     let name = match &*name {
         "" => "standard input",
         name => name,
     };
-    let failed =
-        |it: Trouble| Error::new(Kind::Malformed, format!("reading {name}: {}", it.message));
-    if bytes.len() as u64 > limits.max_bytes {
-        return Err(failed(too_large(limits)));
+    Error::new(
+        Kind::Malformed,
+        format!("reading {name}: {}", trouble.message),
+    )
+}
+
+fn bounded(bytes: &[u8], limits: &Limits) -> std::result::Result<(), Trouble> {
+    match bytes.len() as u64 > limits.max_bytes {
+        true => Err(too_large(limits)),
+        false => Ok(()),
     }
-    let format = format::detect(bytes, origin);
-    if matches!(format, Format::Json | Format::Lines) {
-        let mut first = None;
-        let mut more = false;
-        let mut take = |it: std::result::Result<ParsedDocument, Trouble>| {
-            match it {
-                Ok(draft) if first.is_none() => first = Some(draft),
-                Ok(_) => more = true,
-                Err(_) => {}
-            }
-            // A file of many rows is not read further than this needs.
-            match more {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        };
-        if format == Format::Json {
-            rows::read_json(bytes, &mut take).map_err(failed)?;
-        } else {
-            rows::split_lines(bytes, &mut take);
-        }
-        let mut draft = first
-            .ok_or_else(|| failed(Trouble::new(FailReason::Empty, "no row in it has a text")))?;
-        if more {
-            draft
-                .warnings
-                .push("several documents: only the first was read".to_owned());
-        }
-        return Ok(draft.placed(origin));
-    }
-    let parsed = one(bytes, format, origin, limits).map_err(failed)?;
-    Ok(parsed.placed(origin))
 }
 
 fn too_large(limits: &Limits) -> Trouble {
@@ -291,78 +331,19 @@ fn unreadable(cause: &std::io::Error) -> Trouble {
     Trouble::new(reason, format!("cannot be read: {cause}"))
 }
 
-/// One document of a known format.
+/// One document of a known format: in a child where its parsers may be brought down by it, else here.
 fn one(
-    bytes: &[u8],
+    bytes: Cow<'_, [u8]>,
     format: Format,
     origin: &Origin,
     limits: &Limits,
 ) -> std::result::Result<ParsedDocument, Trouble> {
-    let here = origin.address();
-    let mut draft = match format {
-        Format::Html => {
-            let (text, note) = charset::decode_html(bytes, origin.content_type());
-            let mut draft = html::read(&text, &here);
-            draft.warnings.extend(note);
-            draft
-        }
-        Format::Markdown | Format::Text => {
-            let (text, note) = charset::decode(bytes, origin.content_type());
-            let mut draft = if format == Format::Markdown {
-                markdown::read(&text)
-            } else {
-                ParsedDocument {
-                    blocks: prose::blocks(&text),
-                    ..ParsedDocument::default()
-                }
-            };
-            draft.warnings.extend(note);
-            draft
-        }
-        Format::Jats => jats::read(bytes)?,
-        Format::Pdf => pdf::read(bytes, limits)?,
-        Format::Docx => office::read(child::Task::Docx, bytes, limits)?,
-        Format::Epub => office::read(child::Task::Epub, bytes, limits)?,
-        Format::Json | Format::Lines | Format::Unknown => {
-            return Err(not_read());
-        }
-    };
-    finish(&mut draft, &origin.name());
-    if draft.blocks.is_empty() {
-        return Err(Trouble::new(FailReason::Empty, "there are no words in it"));
-    }
-    Ok(draft)
-}
-
-/// At most the first `most` bytes of a text.
-fn cut(mut text: String, most: usize) -> String {
-    text.truncate(text.floor_char_boundary(most));
-    text
-}
-
-/// Fills what the document itself did not say: title and language.
-fn finish(draft: &mut ParsedDocument, name: &str) {
-    draft.blocks.retain(|it| !it.text.trim().is_empty());
-    if draft.title.trim().is_empty() {
-        let heading = draft.blocks.iter().find(|it| it.kind == BlockKind::Heading);
-        let stem = || {
-            let last = name
-                .trim_end_matches('/')
-                .rsplit(['/', '\\'])
-                .next()
-                .unwrap_or_default();
-            let last = last.split(['?', '#']).next().unwrap_or_default();
-            Path::new(last)
-                .file_stem()
-                .map(|it| it.to_string_lossy().into_owned())
+    if matches!(format, Format::Pdf | Format::Docx | Format::Epub) {
+        let Some(parser) = &limits.parser else {
+            let why = "it is read in a child process, which this program cannot start";
+            return Err(Trouble::new(FailReason::Unsupported, why));
         };
-        draft.title = heading
-            .map(|it| it.text.clone())
-            .or_else(stem)
-            .unwrap_or_default();
+        return parser.parse_blocking(bytes.into_owned(), origin.clone(), limits);
     }
-    draft.title = cut(std::mem::take(&mut draft.title), 500);
-    if draft.lang.is_none() {
-        draft.lang = language::of(draft.blocks.iter().map(|it| it.text.as_str()));
-    }
+    parse::document(&bytes, format, &origin.name(), origin.content_type())
 }

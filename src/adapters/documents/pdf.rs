@@ -1,33 +1,109 @@
-//! PDF to text through a child process, and the mending of what comes out.
+//! PDF to text, and the mending of what comes out.
 use std::collections::BTreeMap;
-use std::time::Instant;
 
-use serde_json::Value;
-
-use super::child::Task;
-use super::confined::{MAX_OUTPUT, ask, deadline};
 use super::properties::{self, is_title};
-use super::{Limits, ParsedDocument, Trouble, dates, prose};
+use super::{ParsedDocument, Trouble, dates, prose};
 use crate::domain::{Block, BlockKind};
 use crate::record::FailReason;
 
-/// Reads a PDF.
-pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<ParsedDocument, Trouble> {
-    let until = deadline(limits);
-    let said = ask(Task::Pdf, bytes, limits, until)?;
-    said.verdict("PDF")?;
-    let text = String::from_utf8_lossy(&said.text);
-    let mut draft = ParsedDocument::default();
-    let embedded = text.starts_with("{\"title\"");
-    let mut pages = if embedded {
-        from_json(&text, &mut draft)
-    } else {
-        from_plain(&text)
+/// The most bytes of text that are taken from one PDF.
+pub(super) const MAX_TEXT: usize = 16 << 20;
+
+/// Reads a PDF with the reader that is part of this program.
+pub(super) fn embedded(bytes: &[u8]) -> Result<ParsedDocument, Trouble> {
+    let parsed = unpdf::Unpdf::new()
+        .lenient()
+        .sequential()
+        .parse_bytes(bytes);
+    let parsed = parsed.map_err(|it| match it {
+        unpdf::Error::Encrypted | unpdf::Error::InvalidPassword => encrypted(),
+        other => damaged(&other.to_string()),
+    })?;
+    let document = parsed.document();
+    let about = &document.metadata;
+    let said = |text: Option<&str>| {
+        let text = text?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
     };
-    if said.cut {
+    let mut draft = ParsedDocument {
+        title: said(about.title.as_deref())
+            .filter(|it| is_title(it))
+            .unwrap_or_default(),
+        author: said(about.author.as_deref()).filter(|it| properties::is_author(it)),
+        date: about
+            .created
+            .and_then(|it| dates::normalise(it.to_string().trim())),
+        ..ParsedDocument::default()
+    };
+    draft.date_source = draft.date.as_ref().map(|_| "file".to_owned());
+    let (mut pages, mut taken, mut cut) = (Pages::new(), 0, false);
+    for page in &document.pages {
+        let blocks: Vec<Block> = page.elements.iter().flat_map(pieces).collect();
+        taken += blocks.iter().map(|it| it.text.len()).sum::<usize>();
+        cut = taken > MAX_TEXT;
+        if cut {
+            break;
+        }
+        pages.push((page.number, blocks));
+    }
+    assembled(pages, draft, cut, |_| ())
+}
+
+/// Puts together what the programs of poppler said of a PDF: its text, its dictionary and its XMP packet, the latter two
+/// empty where there is none.
+pub(super) fn of_programs(
+    text: &[u8],
+    dictionary: &[u8],
+    packet: &[u8],
+    cut: bool,
+) -> Result<ParsedDocument, Trouble> {
+    let pages = from_plain(&String::from_utf8_lossy(text));
+    assembled(pages, ParsedDocument::default(), cut, |draft| {
+        properties::of_dictionary(&String::from_utf8_lossy(dictionary), draft);
+        if !packet.is_empty() {
+            properties::of_packet(packet, draft);
+        }
+    })
+}
+
+/// Whether a dictionary says that there is a packet, and leaves something for it to tell.
+pub(super) fn wants_packet(dictionary: &[u8]) -> bool {
+    let head = &dictionary[..dictionary.len().min(64 << 10)];
+    let mut draft = ParsedDocument::default();
+    let packet = properties::of_dictionary(&String::from_utf8_lossy(head), &mut draft);
+    packet && (draft.title.is_empty() || draft.author.is_none() || draft.date.is_none())
+}
+
+pub(super) fn encrypted() -> Trouble {
+    Trouble::new(
+        FailReason::Unsupported,
+        "it is encrypted and needs a password",
+    )
+}
+
+/// Says that a PDF is damaged, and how, where that is one short line.
+pub(super) fn damaged(complaint: &str) -> Trouble {
+    let first = complaint.lines().next().unwrap_or_default().trim();
+    let why = match first.is_empty() || first.len() > 300 {
+        true => String::new(),
+        false => format!(": {first}"),
+    };
+    Trouble::new(FailReason::Broken, format!("damaged PDF{why}"))
+}
+
+type Pages = Vec<(u32, Vec<Block>)>;
+
+/// Pages as one document; `about` adds what is known of it besides its words.
+fn assembled(
+    mut pages: Pages,
+    mut draft: ParsedDocument,
+    cut: bool,
+    about: impl FnOnce(&mut ParsedDocument),
+) -> Result<ParsedDocument, Trouble> {
+    if cut {
         draft
             .warnings
-            .push(format!("truncated at {} MiB of text", MAX_OUTPUT >> 20));
+            .push(format!("truncated at {} MiB of text", MAX_TEXT >> 20));
     }
     drop_running_lines(&mut pages);
     for (number, mut blocks) in pages {
@@ -40,9 +116,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<ParsedDocument, Trou
             "no text layer: its pages are images or empty",
         ));
     }
-    if !embedded {
-        about(bytes, limits, until, &mut draft);
-    }
+    about(&mut draft);
     let headed = draft.blocks.iter().any(|it| it.kind == BlockKind::Heading);
     if draft.title.is_empty() && !headed {
         draft.title = properties::first_line(&draft.blocks).unwrap_or_default();
@@ -50,51 +124,40 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<ParsedDocument, Trou
     Ok(draft)
 }
 
-/// What the document says of itself, which its text alone does not tell: its dictionary first, then
-/// its XMP packet. That this fails is no reason to lose the words.
-fn about(bytes: &[u8], limits: &Limits, until: Instant, draft: &mut ParsedDocument) {
-    let Ok(said) = ask(Task::PdfProperties, bytes, limits, until) else {
-        return;
-    };
-    let packet = properties::of_dictionary(&String::from_utf8_lossy(&said.text), draft);
-    let complete = !draft.title.is_empty() && draft.author.is_some() && draft.date.is_some();
-    if packet
-        && !complete
-        && let Ok(said) = ask(Task::PdfPacket, bytes, limits, until)
-    {
-        properties::of_packet(&said.text, draft);
-    }
-}
-
-type Pages = Vec<(u32, Vec<Block>)>;
-
-fn from_json(text: &str, draft: &mut ParsedDocument) -> Pages {
-    let mut pages = Pages::new();
-    for line in text.lines() {
-        let Ok(value) = serde_json::from_str::<Value>(line) else {
-            continue;
-        };
-        if let Some(number) = value.get("page").and_then(Value::as_u64) {
-            let blocks = value.get("blocks").and_then(Value::as_array);
-            let blocks = blocks.into_iter().flatten().flat_map(piece).collect();
-            pages.push((u32::try_from(number).unwrap_or(u32::MAX), blocks));
-        } else {
-            let said = |name: &str| {
-                let text = value.get(name)?.as_str()?.trim();
-                (!text.is_empty()).then(|| text.to_owned())
-            };
-            draft.title = said("title").filter(|it| is_title(it)).unwrap_or_default();
-            draft.author = said("author").filter(|it| properties::is_author(it));
-            draft.date = said("created").and_then(|it| dates::normalise(&it));
-            draft.date_source = draft.date.as_ref().map(|_| "file".to_owned());
+/// What a block of the embedded reader is to us.
+fn pieces(block: &unpdf::model::Block) -> Vec<Block> {
+    use unpdf::model::Block as Piece;
+    let found = match block {
+        Piece::Paragraph(it) => {
+            let text = it.plain_text();
+            if let Some(level) = it.heading_level() {
+                vec![piece(BlockKind::Heading, level, &text)]
+            } else if it.is_list_item() {
+                let level = it.style.list_info.as_ref().map_or(0, |it| it.level);
+                vec![piece(BlockKind::ListItem, level.saturating_add(1), &text)]
+            } else {
+                vec![piece(BlockKind::Prose, 0, &text)]
+            }
         }
-    }
-    pages
+        Piece::Table(table) => {
+            let row = |row: &unpdf::model::TableRow| {
+                let cells: Vec<String> = row
+                    .cells
+                    .iter()
+                    .map(|it| it.plain_text().replace('\n', " "))
+                    .collect();
+                piece(BlockKind::TableRow, 0, &cells.join(" | "))
+            };
+            table.rows.iter().map(row).collect()
+        }
+        Piece::Code { content } => vec![piece(BlockKind::Code, 0, content)],
+        Piece::Raw { content } => vec![piece(BlockKind::Prose, 0, content)],
+        _ => Vec::new(),
+    };
+    found.into_iter().flatten().collect()
 }
 
-fn piece(value: &Value) -> Option<Block> {
-    let kind: BlockKind = serde_json::from_value(value.get(0)?.clone()).ok()?;
-    let raw = value.get(2)?.as_str()?;
+fn piece(kind: BlockKind, level: u8, raw: &str) -> Option<Block> {
     let text = if kind == BlockKind::Code {
         raw.trim_matches('\n').to_owned()
     } else {
@@ -104,7 +167,7 @@ fn piece(value: &Value) -> Option<Block> {
         return None;
     }
     let mut block = Block::new(kind, text);
-    block.level = u8::try_from(value.get(1)?.as_u64()?).unwrap_or(0);
+    block.level = level;
     Some(block)
 }
 

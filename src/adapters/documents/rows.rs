@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{Limits, ParsedDocument, Trouble, address, charset, dates, finish, prose};
+use super::parse::finish;
+use super::{Limits, ParsedDocument, Trouble, address, charset, dates, prose};
 use crate::record::FailReason;
 
 /// Whether the name is that of a file with one JSON object a line.

@@ -1,7 +1,7 @@
 //! Who reads PDFs on this machine, and whether they can.
 use std::path::PathBuf;
 
-use super::{Limits, Origin, child, read_bytes};
+use super::{Confinement, Escapes, Limits, Origin, child, read_bytes};
 use crate::{Error, Kind, Result};
 
 /// Who reads PDFs.
@@ -21,10 +21,11 @@ pub enum PdfReader {
 impl PdfReader {
     /// As the search path is now: what a child started now would find.
     pub fn now() -> PdfReader {
-        match child::program("pdftotext") {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        match child::program("pdftotext", &path) {
             Some(text) => PdfReader::Poppler {
                 text,
-                info: child::program("pdfinfo").is_some(),
+                info: child::program("pdfinfo", &path).is_some(),
             },
             None => PdfReader::Embedded,
         }
@@ -47,6 +48,18 @@ pub fn try_pdf(limits: &Limits) -> Result<()> {
         Kind::Malformed,
         "reading a trial PDF: its words did not come out",
     ))
+}
+
+/// What the children that parse have taken from themselves, and what one of them could do all the same when it tried.
+///
+/// # Errors
+/// `Setup` where none can be started.
+pub fn try_sandbox(limits: &Limits) -> Result<(Confinement, Escapes)> {
+    let fault = |why: String| Error::new(Kind::Setup, "starting a document parser").because(why);
+    match &limits.parser {
+        Some(parser) => parser.probe(limits).map_err(|it| fault(it.message)),
+        None => Err(fault("this program cannot be its own child".to_owned())),
+    }
 }
 
 /// A PDF of one page with one word.

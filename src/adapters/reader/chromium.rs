@@ -19,8 +19,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::{Drafts, addresses, is_outside, soft, unread};
-use crate::adapters::documents::{Limits, Origin, aside, read_bytes};
+use super::{Drafts, addresses, is_outside, soft, unparsed, unread};
+use crate::adapters::documents::{self, Limits, Origin};
 use crate::adapters::web::fetch::{Fetcher, Unfetched};
 use crate::domain::{Hit, Page, PageDraft};
 use crate::error::{Error, Kind, Result};
@@ -177,12 +177,8 @@ impl Chromium {
         }
         let html = "text/html; charset=utf-8".to_owned();
         let origin = Origin::fetched(target.as_str(), Some(html));
-        let limits = self.limits.clone();
-        let read = aside(move || read_bytes(&dom, &origin, &limits));
-        let mut draft = read
-            .await
-            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?
-            .map_err(|it| fault(FailReason::Empty, &it.chain()))?;
+        let read = documents::fetched(dom, origin, &self.limits).await;
+        let mut draft = read.map_err(|it| unparsed(url, target.as_str(), &it))?;
         draft
             .warnings
             .push("read after its scripts had run".to_owned());

@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{addresses, is_outside, soft, unread};
-use crate::adapters::documents::{Limits, Origin, aside, read_bytes};
+use super::{addresses, is_outside, soft, unparsed, unread};
+use crate::adapters::documents::{self, Limits, Origin};
 use crate::adapters::web::fetch::Fetched;
 use crate::adapters::web::kept::Keeping;
 use crate::domain::{BlockKind, Hit, Page, PageDraft};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::record::FailReason;
 use crate::seams::PageReader;
 
@@ -31,6 +31,7 @@ impl Embedded {
 
     /// The page at one address.
     async fn at(&self, url: &str) -> Result<PageDraft> {
+        self.limits.warm();
         let mut fetched = self.fetcher.fetch(url).await;
         // What broke on the way mostly comes whole the second time.
         if matches!(&fetched, Err(it) if it.reason == FailReason::Broken) {
@@ -51,15 +52,10 @@ pub(super) async fn drafted(
     fetched: Fetched,
     limits: &Limits,
 ) -> Result<(PageDraft, Fetched)> {
-    let limits = limits.clone();
-    let read = aside(move || {
-        let origin = Origin::fetched(fetched.url.clone(), fetched.content_type.clone());
-        (read_bytes(&fetched.bytes, &origin, &limits), fetched)
-    });
-    let (draft, fetched) = read
-        .await
-        .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?;
-    let draft = draft.map_err(|it| unread(url, FailReason::Empty, &it.chain()))?;
+    let origin = Origin::fetched(fetched.url.clone(), fetched.content_type.clone());
+    let bytes = fetched.bytes.clone();
+    let draft = documents::fetched(bytes, origin, limits).await;
+    let draft = draft.map_err(|it| unparsed(url, &fetched.url, &it))?;
     if let Some((reason, said)) = soft::amiss(&draft) {
         return Err(unread(url, reason, &format!("the page says `{said}`")));
     }

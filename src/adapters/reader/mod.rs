@@ -15,6 +15,7 @@ mod remote;
 mod soft;
 mod steel;
 
+use crate::adapters::documents::Trouble;
 use crate::domain::{Hit, Vertical};
 use crate::error::{Error, Kind};
 use crate::record::FailReason;
@@ -64,6 +65,19 @@ pub(in crate::adapters) fn unread(url: &str, reason: FailReason, why: &str) -> E
         | FailReason::Broken => Kind::Malformed,
     };
     Error::new(kind, format!("reading {url}: {}: {why}", reason.word()))
+}
+
+/// A failure to parse what came from `url` and was found at `place`.
+fn unparsed(url: &str, place: &str, trouble: &Trouble) -> Error {
+    let reason = match trouble.reason {
+        FailReason::Timeout => FailReason::Timeout,
+        _ => FailReason::Empty,
+    };
+    unread(
+        url,
+        reason,
+        &format!("reading {place}: {}", trouble.message),
+    )
 }
 
 /// Whether a hit is of the web.

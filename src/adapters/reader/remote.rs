@@ -10,8 +10,10 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unread};
-use crate::adapters::documents::{Limits, Origin, aside, dates, read_bytes};
+use super::{
+    Drafts, addresses, crawl4ai, firecrawl, is_outside, jina, soft, steel, unparsed, unread,
+};
+use crate::adapters::documents::{self, Limits, Origin, dates};
 use crate::adapters::model::providers::Secret;
 use crate::adapters::model::{Headers, ModelFault};
 use crate::adapters::service::{Access, Pace, Service};
@@ -206,13 +208,9 @@ impl Remote {
         }
         let markdown = "text/markdown; charset=utf-8".to_owned();
         let origin = Origin::fetched(target.as_str(), Some(markdown));
-        let limits = self.limits.clone();
         let bytes = scraped.markdown.into_bytes();
-        let read = aside(move || read_bytes(&bytes, &origin, &limits));
-        let mut draft = read
-            .await
-            .map_err(|it| Error::new(Kind::Internal, format!("reading {url}")).because(it))?
-            .map_err(|it| fault(FailReason::Empty, &it.chain()))?;
+        let read = documents::fetched(bytes, origin, &self.limits).await;
+        let mut draft = read.map_err(|it| unparsed(url, target.as_str(), &it))?;
         if let Some(title) = scraped.title {
             draft.title = title;
         }

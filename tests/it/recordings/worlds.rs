@@ -57,7 +57,7 @@ pub(super) fn parts(pages: &Arc<Pages>, model: Option<Arc<Scripted>>) -> Parts {
     Parts {
         clock: Arc::new(FrozenClock::at(1_790_000_000_000)),
         chance: Arc::new(SeededChance::new(7)),
-        open: Arc::new(move |_, _| {
+        open: Arc::new(move |_, _, _| {
             let pages = Arc::clone(&pages);
             let mut models = Models::default();
             for (role, model) in ModelRole::ALL

@@ -122,18 +122,20 @@ pub(super) fn finish(draft: &mut ParsedDocument, name: &str) {
             .or_else(stem)
             .unwrap_or_default();
     }
-    cut(&mut draft.title, TITLE);
+    cut_to(&mut draft.title, TITLE);
     if draft.lang.is_none() {
         draft.lang = language::of(draft.blocks.iter().map(|it| it.text.as_str()));
     }
 }
 
-fn cut(text: &mut String, most: usize) {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
+/// At most the first `most` bytes of a text.
+pub(super) fn cut(mut text: String, most: usize) -> String {
+    cut_to(&mut text, most);
+    text
+}
+
+fn cut_to(text: &mut String, most: usize) {
+    text.truncate(text.floor_char_boundary(most));
 }
 
 /// What a child answered, as far as a parser can honestly answer so: the child may have been taken over by the document that it
@@ -142,7 +144,7 @@ pub(super) fn admitted(parsed: Result<ParsedDocument, Trouble>) -> Result<Parsed
     use FailReason::{Broken, Empty, TooLarge, Unsupported};
     let mut draft = parsed.map_err(|mut trouble| {
         trouble.message.retain(|it| !it.is_control());
-        cut(&mut trouble.message, 400);
+        cut_to(&mut trouble.message, 400);
         // What a server did or a rule forbids is nothing that a parser knows.
         let known = matches!(trouble.reason, Broken | Empty | TooLarge | Unsupported);
         match known {
@@ -153,11 +155,11 @@ pub(super) fn admitted(parsed: Result<ParsedDocument, Trouble>) -> Result<Parsed
     // It says only what the document claims; that is judged as strictly as in the parser.
     draft.stated_url = draft.stated_url.filter(|it| address::claimed(it).is_some());
     if let Some(id) = &mut draft.stated_id {
-        cut(id, 400);
+        cut_to(id, 400);
     }
-    cut(&mut draft.title, TITLE);
+    cut_to(&mut draft.title, TITLE);
     for said in [&mut draft.author, &mut draft.site].into_iter().flatten() {
-        cut(said, 4_000);
+        cut_to(said, 4_000);
     }
     let is_day =
         |it: &String| it.len() <= 10 && it.bytes().all(|c| c.is_ascii_digit() || c == b'-');
@@ -171,7 +173,7 @@ pub(super) fn admitted(parsed: Result<ParsedDocument, Trouble>) -> Result<Parsed
         .lang
         .filter(|it| it.len() <= 3 && it.bytes().all(|c| c.is_ascii_lowercase()));
     draft.warnings.truncate(20);
-    draft.warnings.iter_mut().for_each(|it| cut(it, 400));
+    draft.warnings.iter_mut().for_each(|it| cut_to(it, 400));
     draft.blocks.retain(|it| !it.text.trim().is_empty());
     if draft.blocks.is_empty() {
         return Err(Trouble::new(Empty, "there are no words in it"));

@@ -330,7 +330,7 @@ impl Found {
             .take()
             .or(self.h1)
             .map(|it| without_site(&it, meta.site.as_deref()))
-            .map(|it| super::super::cut(it, MOST));
+            .map(|it| super::super::parse::cut(it, MOST));
         meta.author = self.ld_author.or(self.author).or(self.byline);
         meta.dates.json_ld = self.ld_date;
         meta.dates.meta = self.date;

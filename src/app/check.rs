@@ -229,7 +229,7 @@ impl Desk {
         }
         let mut why = None;
         for place in it.path.iter().chain(&it.address) {
-            match self.file(place) {
+            match self.file(place, it.address.as_deref()) {
                 Some(Ok(pages)) => return Ok(Sought::Pages(pages)),
                 Some(Err(reason)) => why = why.or(Some(reason)),
                 None => {}
@@ -268,8 +268,12 @@ impl Desk {
         }
     }
 
-    /// The documents of the file at `place`; `None` for what is no file.
-    fn file(&self, place: &str) -> Option<std::result::Result<Vec<Page>, String>> {
+    /// The documents of the file at `place`, those at the address that is cited where some are; `None` for what is no file.
+    fn file(
+        &self,
+        place: &str,
+        cited: Option<&str>,
+    ) -> Option<std::result::Result<Vec<Page>, String>> {
         let base = Url::from_directory_path(&self.base).ok()?;
         let path = base.join(place).ok()?.to_file_path().ok()?;
         let Ok(path) = path.canonicalize() else {
@@ -289,15 +293,24 @@ impl Desk {
         if !path.is_file() {
             return Some(Err("this is not a file".to_owned()));
         }
-        Some(self.documents(&path))
+        Some(self.documents(&path, cited.and_then(key)))
     }
 
-    fn documents(&self, path: &Path) -> std::result::Result<Vec<Page>, String> {
+    fn documents(
+        &self,
+        path: &Path,
+        cited: Option<String>,
+    ) -> std::result::Result<Vec<Page>, String> {
         let mut pages = Vec::new();
+        let mut others = Vec::new();
         let mut why = None;
         let read = read_file(path, &self.limits, &mut |taken| {
             match taken {
-                Taken::Draft(draft) => pages.push(Page::new(draft)),
+                Taken::Draft(draft) if cited.is_none() || key(&draft.url) == cited => {
+                    pages.push(Page::new(draft));
+                }
+                Taken::Draft(draft) if others.len() < DOCUMENTS => others.push(Page::new(draft)),
+                Taken::Draft(_) => {}
                 Taken::Fault(fault) => why = Some(fault.message),
             }
             if pages.len() < DOCUMENTS {
@@ -306,6 +319,7 @@ impl Desk {
                 std::ops::ControlFlow::Break(())
             }
         });
+        let pages = if pages.is_empty() { others } else { pages };
         match (read, pages.is_empty()) {
             (Err(fault), _) => Err(fault.chain()),
             (Ok(()), false) => Ok(pages),

@@ -18,6 +18,8 @@ const PREPRINT: f32 = 0.6;
 pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
         SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT,
+        // A page that an engine of the whole web found among papers, and that no catalogue knows.
+        SourceKind::Scholar if source.work.key().is_none() && source.work.venue.is_none() => 0.5,
         SourceKind::Pubmed => 0.88 + of_work(&source.work),
         SourceKind::Scholar => 0.83 + of_work(&source.work),
         SourceKind::News => 0.6,

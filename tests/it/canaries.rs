@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, Uri};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::json;
 
 use crate::cli::{ASKED, Desk, Outcome};
@@ -52,6 +54,49 @@ const KEYS: &[&str] = &[
 /// What every key holds; the name of its variable comes after.
 const CANARY: &str = "cuckoo9f3a";
 
+/// The keys of a request in the forms in which servers quote them.
+fn disguised(text: &str) -> String {
+    let of_a_key = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
+    let keys = text.match_indices(CANARY).map(|(at, _)| {
+        let rest = &text[at..];
+        &rest[..rest.find(|it| !of_a_key(it)).unwrap_or(rest.len())]
+    });
+    let each = |key: &str, form: &dyn Fn(u8) -> String| key.bytes().map(form).collect::<String>();
+    keys.map(|key| {
+        [
+            STANDARD.encode(key),
+            STANDARD.encode(format!("Bearer {key} was refused")),
+            URL_SAFE_NO_PAD.encode(format!("user:{key}")),
+            each(key, &|it| format!("{it:02x}")),
+            each(key, &|it| format!("{it:02X}")),
+            each(key, &|it| format!("%{it:02X}")),
+            each(key, &|it| format!("\\u{it:04x}")),
+        ]
+        .join(" ")
+    })
+    .collect::<Vec<_>>()
+    .join(" ")
+}
+
+/// What shows the canary, as it is or encoded.
+fn shapes() -> Vec<String> {
+    let each = |form: &dyn Fn(u8) -> String| CANARY.bytes().map(form).collect::<String>();
+    let mut all = vec![
+        CANARY.to_owned(),
+        each(&|it| format!("{it:02x}")),
+        each(&|it| format!("{it:02X}")),
+        each(&|it| format!("%{it:02X}")),
+        each(&|it| format!("\\u{it:04x}")),
+    ];
+    for before in 0..3_usize {
+        let coded = STANDARD.encode(format!("{}{CANARY}", "a".repeat(before)));
+        // Letters that bytes before or after it have a part in.
+        let sure = (8 * before).div_ceil(6)..8 * (before + CANARY.len()) / 6;
+        all.push(coded[sure].to_owned());
+    }
+    all
+}
+
 /// A server that refuses and says everything back that it was sent: the worst there is.
 async fn parrot() -> (String, Arc<Mutex<u32>>, tokio::task::JoinSet<()>) {
     let heard = Arc::new(Mutex::new(0));
@@ -61,7 +106,8 @@ async fn parrot() -> (String, Arc<Mutex<u32>>, tokio::task::JoinSet<()>) {
         if text.contains(CANARY) {
             *count.lock().unwrap() += 1;
         }
-        let told = json!({"error": {"message": text, "type": text}}).to_string();
+        let message = format!("{} {text}", disguised(&text));
+        let told = json!({"error": {"message": message, "type": message}}).to_string();
         async move { (StatusCode::UNAUTHORIZED, told) }
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -81,9 +127,9 @@ fn holding(dir: &Path, found: &mut Vec<String>) {
         if path.is_dir() {
             holding(&path, found);
         } else if let Ok(bytes) = std::fs::read(&path)
-            && bytes
-                .windows(CANARY.len())
-                .any(|it| it == CANARY.as_bytes())
+            && shapes()
+                .iter()
+                .any(|it| memchr::memmem::find(&bytes, it.as_bytes()).is_some())
         {
             found.push(path.display().to_string());
         }
@@ -91,7 +137,7 @@ fn holding(dir: &Path, found: &mut Vec<String>) {
 }
 
 fn silent(what: &str, words: &str) {
-    if let Some(at) = words.find(CANARY) {
+    if let Some(at) = shapes().iter().find_map(|it| words.find(it)) {
         let from = words[..at]
             .char_indices()
             .rev()

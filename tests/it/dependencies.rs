@@ -50,7 +50,10 @@ fn no_package_has_a_known_fault_but_those_that_wait_for_a_reason_until_a_day() {
     let waits = exceptions();
     let mut amiss = Vec::new();
     for (it, version) in &found {
-        let what = format!("{} {version}: {} ({}) {}", it.package, it.id, it.kind, it.title);
+        let what = format!(
+            "{} {version}: {} ({}) {}",
+            it.package, it.id, it.kind, it.title
+        );
         match waits.iter().find(|wait| wait.0 == it.id) {
             None => amiss.push(format!("{what}: patched in {:?}", it.patched)),
             Some((_, reason)) => {
@@ -58,7 +61,9 @@ fn no_package_has_a_known_fault_but_those_that_wait_for_a_reason_until_a_day() {
                 match day {
                     Some(day) if day >= today().as_str() => {}
                     Some(day) => amiss.push(format!("{what}: its exception ended on {day}")),
-                    None => amiss.push(format!("{what}: its exception has no `until YYYY-MM-DD: `")),
+                    None => {
+                        amiss.push(format!("{what}: its exception has no `until YYYY-MM-DD: `"))
+                    }
                 }
             }
         }
@@ -79,20 +84,42 @@ fn no_package_has_a_known_fault_but_those_that_wait_for_a_reason_until_a_day() {
 fn an_advisory_is_read_as_its_database_writes_it() {
     let text = "```toml\n[advisory]\nid = \"RUSTSEC-2099-0001\" # a comment\npackage = \"leaky\"\ndate = \"2099-01-02\"\nreferences = [\n    \"https://a.example/#1\",\n    \"https://b.example/\",\n]\n\n[affected]\nfunctions = { \"leaky::pour\" = [\"< 1.2.0\"] }\n\n[versions]\npatched = [\">= 1.2.3, < 2.0.0\", \"^2.1\"]\nunaffected = [\n  \"< 0.9\", # never had it\n]\n```\n\n# Leaks\twhat it holds\n\nAt length.\n";
     let it = Advisory::read(text).unwrap().unwrap();
-    assert_eq!((it.id.as_str(), it.package.as_str()), ("RUSTSEC-2099-0001", "leaky"));
-    assert_eq!((it.date.as_str(), it.kind.as_str()), ("2099-01-02", "vulnerability"));
+    assert_eq!(
+        (it.id.as_str(), it.package.as_str()),
+        ("RUSTSEC-2099-0001", "leaky")
+    );
+    assert_eq!(
+        (it.date.as_str(), it.kind.as_str()),
+        ("2099-01-02", "vulnerability")
+    );
     assert_eq!(it.patched, [">= 1.2.3, < 2.0.0", "^2.1"]);
-    assert_eq!((it.unaffected.as_slice(), it.title.as_str()), (&["< 0.9".to_owned()][..], "Leaks what it holds"));
+    assert_eq!(
+        (it.unaffected.as_slice(), it.title.as_str()),
+        (&["< 0.9".to_owned()][..], "Leaks what it holds")
+    );
     for (version, hurt) in [
-        ("0.8.9", false), ("0.9.0", true), ("1.2.2", true), ("1.2.3-rc.1", true), ("1.2.3", false), ("2.0.0", true), ("2.1.0", false), ("3.0.0", true),
+        ("0.8.9", false),
+        ("0.9.0", true),
+        ("1.2.2", true),
+        ("1.2.3-rc.1", true),
+        ("1.2.3", false),
+        ("2.0.0", true),
+        ("2.1.0", false),
+        ("3.0.0", true),
     ] {
         assert_eq!(it.concerns(version), hurt, "{version}");
     }
     let all = [it.clone()].into();
     assert_eq!(listed(&written(&all)).unwrap(), all);
-    let old = text.replace("package =", "informational = \"unmaintained\"\nlicense = \"CC-BY-4.0\"\npackage =");
+    let old = text.replace(
+        "package =",
+        "informational = \"unmaintained\"\nlicense = \"CC-BY-4.0\"\npackage =",
+    );
     let old = Advisory::read(&old).unwrap().unwrap();
-    assert_eq!((old.kind.as_str(), old.title.as_str()), ("unmaintained", ""));
+    assert_eq!(
+        (old.kind.as_str(), old.title.as_str()),
+        ("unmaintained", "")
+    );
     let gone = text.replace("date =", "withdrawn = \"2099-02-01\"\ndate =");
     assert_eq!(Advisory::read(&gone), Ok(None));
     assert!(Advisory::read("# no advisory").is_err());
@@ -102,11 +129,26 @@ fn an_advisory_is_read_as_its_database_writes_it() {
 #[test]
 fn requirements_on_versions_are_those_of_cargo() {
     for (requirement, version, fits) in [
-        ("^1.2", "1.9.0", true), ("^1.2", "2.0.0", false), ("^0.3.1", "0.3.9", true), ("^0.3.1", "0.4.0", false), ("^0.0.3", "0.0.4", false),
-        ("1.2.0", "1.4.0", true), ("=1.2.0", "1.2.1", false), ("> 1.0", "1.0.0", false), ("<= 1.0", "1.0.0", true), ("~1.2.3", "1.2.9", true),
-        ("~1.2.3", "1.3.0", false), (">=1.0.0-beta.2", "1.0.0-beta.10", true), (">= 0.41.0", "0.38.4", false), ("< 2, >= 1", "1.5.0+build", true),
+        ("^1.2", "1.9.0", true),
+        ("^1.2", "2.0.0", false),
+        ("^0.3.1", "0.3.9", true),
+        ("^0.3.1", "0.4.0", false),
+        ("^0.0.3", "0.0.4", false),
+        ("1.2.0", "1.4.0", true),
+        ("=1.2.0", "1.2.1", false),
+        ("> 1.0", "1.0.0", false),
+        ("<= 1.0", "1.0.0", true),
+        ("~1.2.3", "1.2.9", true),
+        ("~1.2.3", "1.3.0", false),
+        (">=1.0.0-beta.2", "1.0.0-beta.10", true),
+        (">= 0.41.0", "0.38.4", false),
+        ("< 2, >= 1", "1.5.0+build", true),
     ] {
-        assert_eq!(matches(requirement, version), Some(fits), "{requirement} {version}");
+        assert_eq!(
+            matches(requirement, version),
+            Some(fits),
+            "{requirement} {version}"
+        );
     }
     assert_eq!(matches("whenever", "1.0.0"), None);
     assert_eq!(matches(">= 1.x.2", "1.0.0"), None);

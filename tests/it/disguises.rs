@@ -1,5 +1,8 @@
 //! A page is what was fetched: whatever it says of itself, it is cited, counted and trusted as of the host that served it.
+use ibid::domain::{Block, BlockKind, Page, PageDraft, Witness};
 use serde_json::{Value, json};
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::cli::{Desk, Outcome};
 use crate::fetch::{Site, page};
@@ -361,4 +364,42 @@ fn files_that_name_authorities_gain_nothing_by_it() {
     let file = desk.write("cites.md", text);
     let audit = desk.ibid(&["check", &file, "--json"]).json();
     assert_ne!(audit["claims"][0]["verdict"], "supported", "{audit}");
+}
+
+#[tokio::test]
+async fn a_page_that_an_earlier_version_stored_speaks_for_nobody() {
+    let desk = Desk::new();
+    let docs = desk.docs();
+    assert_eq!(
+        desk.ibid(&[crate::cli::ASKED, "--folder", &docs, "-q"])
+            .code,
+        0
+    );
+    let path = ibid::adapters::store::database(&desk.path("home/.local/share/ibid"));
+    let options = SqliteConnectOptions::new().filename(&path);
+    let mut store = sqlx::SqliteConnection::connect_with(&options)
+        .await
+        .unwrap();
+    let said = "# Cork\n\nA cork oak is harvested every 9 years [1].\n\n## Sources\n\n1. Cork. <https://www.who.int/cork>\n";
+    let file = desk.write("cites.md", said);
+    for (witness, supported) in [(Witness::Unknown, false), (Witness::Fetcher, true)] {
+        let words = "A cork oak is harvested every 9 years.";
+        let stored = Page::new(PageDraft {
+            url: "https://www.who.int/cork".to_owned(),
+            title: "Cork".to_owned(),
+            witness,
+            blocks: vec![Block::new(BlockKind::Prose, words)],
+            ..PageDraft::default()
+        });
+        sqlx::query("insert into pages (hash, body, url) values ($1, $2, $3)")
+            .bind(stored.hash().as_str())
+            .bind(serde_json::to_string(&stored).unwrap())
+            .bind(&stored.url)
+            .execute(&mut store)
+            .await
+            .unwrap();
+        let audit = desk.ibid(&["check", &file, "--json"]).json();
+        let verdict = &audit["claims"][0]["verdict"];
+        assert_eq!(verdict == "supported", supported, "{witness:?}: {audit}");
+    }
 }

@@ -11,7 +11,10 @@
     reason = "a chore says what it does, on the terminal of the person who runs it"
 )]
 #[path = "../../tests/it/dependencies/advisories.rs"]
-#[allow(dead_code, reason = "a test holds the tree to the list, chores write it")]
+#[allow(
+    dead_code,
+    reason = "a test holds the tree to the list, chores write it"
+)]
 mod advisories;
 mod sbom;
 #[path = "../../tests/it/postgres/server.rs"]
@@ -107,7 +110,8 @@ fn root() -> &'static Path {
 fn write_advisories(checkout: &Path) -> Result<(), String> {
     let all = advisories::gathered(checkout)?;
     let place = root().join(ADVISORIES);
-    std::fs::write(&place, advisories::written(&all)).map_err(|it| format!("{ADVISORIES}: {it}"))?;
+    std::fs::write(&place, advisories::written(&all))
+        .map_err(|it| format!("{ADVISORIES}: {it}"))?;
     eprintln!("xtask: {} advisories in {ADVISORIES}", all.len());
     Ok(())
 }

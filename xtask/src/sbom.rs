@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 /// What is missing in the metadata, in words.
 pub(crate) fn bill(metadata: &Value, lock: &str, name: &str) -> Result<Value, String> {
     let list = |value: &Value, what: &str| -> Result<Vec<Value>, String> {
-        value.as_array().cloned().ok_or(format!("the metadata has no {what}"))
+        value
+            .as_array()
+            .cloned()
+            .ok_or(format!("the metadata has no {what}"))
     };
     let packages: BTreeMap<String, Value> = list(&metadata["packages"], "packages")?
         .into_iter()
@@ -33,7 +36,12 @@ pub(crate) fn bill(metadata: &Value, lock: &str, name: &str) -> Result<Value, St
             waiting.extend(nodes.get(&id).into_iter().flatten().cloned());
         }
     }
-    let named = |id: &String| packages.get(id).map(purl).ok_or(format!("{id} is no package"));
+    let named = |id: &String| {
+        packages
+            .get(id)
+            .map(purl)
+            .ok_or(format!("{id} is no package"))
+    };
     let hashes = checksums(lock);
     let mut components = BTreeMap::new();
     let mut dependencies = BTreeMap::new();
@@ -70,7 +78,8 @@ fn linked(node: &Value) -> Vec<String> {
 fn component(package: &Value, kind: &str, hashes: &BTreeMap<(String, String), String>) -> Value {
     let own = purl(package);
     let (name, version) = (text(&package["name"]), text(&package["version"]));
-    let mut it = json!({"type": kind, "bom-ref": own, "name": name, "version": version, "purl": own});
+    let mut it =
+        json!({"type": kind, "bom-ref": own, "name": name, "version": version, "purl": own});
     if let Some(licence) = package["license"].as_str() {
         // The old way to write OR is no expression of SPDX.
         let licence = licence.replace(" / ", " OR ").replace('/', " OR ");
@@ -83,7 +92,8 @@ fn component(package: &Value, kind: &str, hashes: &BTreeMap<(String, String), St
         it["hashes"] = json!([{"alg": "SHA-256", "content": hash}]);
     }
     let place = package["repository"].as_str();
-    if let Some(place) = place.filter(|it| it.starts_with("https://") || it.starts_with("http://")) {
+    if let Some(place) = place.filter(|it| it.starts_with("https://") || it.starts_with("http://"))
+    {
         it["externalReferences"] = json!([{"type": "vcs", "url": place}]);
     }
     it
@@ -103,7 +113,9 @@ fn text(value: &Value) -> String {
 /// The hash of each package's archive, by name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let field = |block: &str, name: &str| {
-        let lines = block.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(" = \""));
+        let lines = block
+            .lines()
+            .find_map(|it| it.strip_prefix(name)?.strip_prefix(" = \""));
         lines.and_then(|it| it.strip_suffix('"')).map(str::to_owned)
     };
     lock.split("[[package]]")
@@ -128,7 +140,11 @@ mod tests {
             .current_dir(&root)
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let metadata = serde_json::from_slice(&output.stdout).unwrap();
         let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap();
         let one = bill(&metadata, &lock, "ibid").unwrap();
@@ -140,33 +156,63 @@ mod tests {
     #[test]
     fn the_bill_names_every_package_once_with_licence_hash_and_what_it_needs() {
         let bill = ours();
-        assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&json!("CycloneDX"), &json!("1.5")));
+        assert_eq!(
+            (&bill["bomFormat"], &bill["specVersion"]),
+            (&json!("CycloneDX"), &json!("1.5"))
+        );
         assert_eq!(bill["version"], 1);
         let own = &bill["metadata"]["component"];
-        assert_eq!((&own["type"], &own["name"]), (&json!("application"), &json!("ibid")));
+        assert_eq!(
+            (&own["type"], &own["name"]),
+            (&json!("application"), &json!("ibid"))
+        );
         let components = bill["components"].as_array().unwrap();
         assert!(components.len() > 200, "{}", components.len());
         let mut refs: BTreeSet<&str> = [own["bom-ref"].as_str().unwrap()].into();
         for it in components {
             assert_eq!(it["type"], "library", "{it}");
-            assert!(refs.insert(it["bom-ref"].as_str().unwrap()), "{it} stands there twice");
+            assert!(
+                refs.insert(it["bom-ref"].as_str().unwrap()),
+                "{it} stands there twice"
+            );
             assert_eq!(it["bom-ref"], it["purl"]);
-            assert!(it["purl"].as_str().unwrap().starts_with("pkg:cargo/"), "{it}");
+            assert!(
+                it["purl"].as_str().unwrap().starts_with("pkg:cargo/"),
+                "{it}"
+            );
             let expression = it["licenses"][0]["expression"].as_str();
-            assert!(expression.is_some_and(|it| !it.is_empty() && !it.contains('/')), "{it}");
+            assert!(
+                expression.is_some_and(|it| !it.is_empty() && !it.contains('/')),
+                "{it}"
+            );
             let hash = it["hashes"][0]["content"].as_str().unwrap_or_default();
-            assert!(hash.len() == 64 && hash.bytes().all(|it| it.is_ascii_hexdigit()), "{it}");
+            assert!(
+                hash.len() == 64 && hash.bytes().all(|it| it.is_ascii_hexdigit()),
+                "{it}"
+            );
         }
         let dependencies = bill["dependencies"].as_array().unwrap();
-        let told: BTreeSet<&str> = dependencies.iter().map(|it| it["ref"].as_str().unwrap()).collect();
+        let told: BTreeSet<&str> = dependencies
+            .iter()
+            .map(|it| it["ref"].as_str().unwrap())
+            .collect();
         assert_eq!(told, refs);
         assert_eq!(told.len(), dependencies.len());
-        for needed in dependencies.iter().flat_map(|it| it["dependsOn"].as_array().unwrap()) {
-            assert!(refs.contains(needed.as_str().unwrap()), "{needed} is nowhere");
+        for needed in dependencies
+            .iter()
+            .flat_map(|it| it["dependsOn"].as_array().unwrap())
+        {
+            assert!(
+                refs.contains(needed.as_str().unwrap()),
+                "{needed} is nowhere"
+            );
         }
         let has = |name: &str| components.iter().any(|it| it["name"] == name);
         assert!(has("tokio") && has("axum"));
-        assert!(!has("proptest"), "what only tests use is no part of the program");
+        assert!(
+            !has("proptest"),
+            "what only tests use is no part of the program"
+        );
         assert!(!has("xtask") && !has("evals"));
     }
 

@@ -10,7 +10,7 @@ use super::terms::Terms;
 
 /// Changes whenever rows or terms change their meaning. An index of another version is built anew;
 /// so is one of another release, whose readers may see files differently.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 const TERMS: &str = "terms";
 

@@ -32,7 +32,12 @@ impl Advisory {
         let (_, rest) = text.split_once("```toml").ok_or("it has no ```toml")?;
         let (toml, prose) = rest.split_once("\n```").ok_or("its ```toml does not end")?;
         let fields = fields(toml);
-        let field = |name: &str| fields.iter().find(|it| it.0 == name).map(|it| it.1.as_slice());
+        let field = |name: &str| {
+            fields
+                .iter()
+                .find(|it| it.0 == name)
+                .map(|it| it.1.as_slice())
+        };
         let word = |name: &str| field(name).and_then(|it| it.first().cloned());
         if field("advisory.withdrawn").is_some() {
             return Ok(None);
@@ -80,7 +85,11 @@ fn fields(toml: &str) -> Vec<(String, Vec<String>)> {
             let name = name.trim().trim_matches('"');
             found.push((format!("{section}.{name}"), Vec::new()));
         }
-        let value = if open { line } else { line.split_once('=').map_or("", |it| it.1).trim() };
+        let value = if open {
+            line
+        } else {
+            line.split_once('=').map_or("", |it| it.1).trim()
+        };
         let (strings, bare) = strings(value);
         if let Some(last) = found.last_mut() {
             last.1.extend(strings);
@@ -181,7 +190,11 @@ impl Version {
         Some(Version {
             numbers: found,
             is_release: before.is_empty(),
-            before: before.split('.').filter(|it| !it.is_empty()).map(piece).collect(),
+            before: before
+                .split('.')
+                .filter(|it| !it.is_empty())
+                .map(piece)
+                .collect(),
         })
     }
 }
@@ -248,7 +261,10 @@ pub(crate) fn gathered(checkout: &Path) -> Result<BTreeSet<Advisory>, String> {
     };
     let mut all = BTreeSet::new();
     for package in entries(&crates)?.iter().filter(|it| it.is_dir()) {
-        for file in entries(package)?.iter().filter(|it| it.extension().is_some_and(|it| it == "md")) {
+        for file in entries(package)?
+            .iter()
+            .filter(|it| it.extension().is_some_and(|it| it == "md"))
+        {
             let text = std::fs::read_to_string(file).map_err(|it| told(file, &it))?;
             all.extend(Advisory::read(&text).map_err(|it| told(file, &it))?);
         }

@@ -257,7 +257,7 @@ pub static SETTINGS: &[Setting] = &[
         "How many days after their end a running server forgets runs, looking every hour; each time is a line of the audit log"),
     setting("serve.connections", Kind::Whole(1, 100_000), "1024", &[],
         "Connections open at once; further ones wait"),
-    setting("serve.connections_per_address", Kind::Whole(1, 100_000), "64", &[],
+    setting("serve.connections_per_address", Kind::Whole(1, 100_000), "256", &[],
         "Of these, connections from one address of people who have not shown a token yet; further ones are closed"),
     setting("serve.proxies", Kind::Words, "127.0.0.1, ::1", &[],
         "Addresses of proxies before the server, from which many people come: `serve.connections_per_address` is not for them"),

@@ -64,8 +64,28 @@ const USAGE: &str = "usage: cargo xtask test [ARGUMENTS OF THE TEST RUNNER…]
 /// Where the list of advisories lies.
 const ADVISORIES: &str = "xtask/advisories.tsv";
 
-/// How Cargo is asked for the whole tree, as the lock file has it.
-const METADATA: [&str; 5] = ["metadata", "--format-version", "1", "--locked", "--offline"];
+/// What Cargo is asked for the tree of this platform, whose manifests are certain to be here, as the lock file has it.
+fn metadata() -> Result<serde_json::Value, String> {
+    let said = |command: &mut Command| -> Result<Vec<u8>, String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let output = command.output().map_err(|it| format!("{name}: {it}"))?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    };
+    let about = said(Command::new("rustc").arg("-vV"))?;
+    let about = String::from_utf8_lossy(&about).into_owned();
+    let host = about.lines().find_map(|it| it.strip_prefix("host: "));
+    let host = host.ok_or("rustc does not say for which platform it is")?;
+    let tree = said(
+        cargo()
+            .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+            .args(["--filter-platform", host])
+            .current_dir(root()),
+    )?;
+    serde_json::from_slice(&tree).map_err(|it| it.to_string())
+}
 
 fn main() -> ExitCode {
     let mut args = env::args().skip(1);
@@ -117,12 +137,7 @@ fn write_advisories(checkout: &Path) -> Result<(), String> {
 }
 
 fn write_sbom(place: Option<&str>) -> Result<(), String> {
-    let asked = cargo().args(METADATA).current_dir(root()).output();
-    let output = asked.map_err(|it| format!("cargo metadata: {it}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let metadata = serde_json::from_slice(&output.stdout).map_err(|it| it.to_string())?;
+    let metadata = metadata()?;
     let lock = std::fs::read_to_string(root().join("Cargo.lock"));
     let lock = lock.map_err(|it| format!("Cargo.lock: {it}"))?;
     let bill = sbom::bill(&metadata, &lock, "ibid")?;

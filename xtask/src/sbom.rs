@@ -128,25 +128,11 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::process::Command;
-
     use super::*;
 
     fn ours() -> Value {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(crate::METADATA)
-            .current_dir(&root)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let metadata = serde_json::from_slice(&output.stdout).unwrap();
-        let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap();
+        let metadata = crate::metadata().unwrap();
+        let lock = std::fs::read_to_string(crate::root().join("Cargo.lock")).unwrap();
         let one = bill(&metadata, &lock, "ibid").unwrap();
         assert_eq!(one, bill(&metadata, &lock, "ibid").unwrap());
         assert!(bill(&metadata, &lock, "nobody").is_err());

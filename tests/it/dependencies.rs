@@ -10,7 +10,7 @@ use std::{env, fs};
 
 mod advisories;
 
-use advisories::{Advisory, listed, locked, matches, written};
+use advisories::{Advisory, gathered, listed, locked, matches, written};
 
 /// `id` and `reason` of each exception of `deny.toml`: `{ id = "…", reason = "until YYYY-MM-DD: why" }`.
 fn exceptions() -> Vec<(String, String)> {
@@ -124,6 +124,38 @@ fn an_advisory_is_read_as_its_database_writes_it() {
     assert_eq!(Advisory::read(&gone), Ok(None));
     assert!(Advisory::read("# no advisory").is_err());
     assert!(Advisory::read(&text.replace("id = ", "name = ")).is_err());
+}
+
+#[test]
+fn a_checkout_of_the_database_becomes_a_list_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(gathered(dir.path()).is_err(), "there is nothing");
+    let write = |package: &str, id: &str, more: &str| {
+        let folder = dir.path().join("crates").join(package);
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!(
+            "```toml\n[advisory]\nid = \"{id}\"\npackage = \"{package}\"\ndate = \"2099-01-02\"\n{more}[versions]\npatched = []\n```\n\n# It leaks\n"
+        );
+        fs::write(folder.join(format!("{id}.md")), text).unwrap();
+    };
+    write("leaky", "RUSTSEC-2099-0002", "");
+    write("broken", "RUSTSEC-2099-0001", "");
+    write(
+        "broken",
+        "RUSTSEC-2099-0003",
+        "withdrawn = \"2099-02-01\"\n",
+    );
+    let all = gathered(dir.path()).unwrap();
+    let ids: Vec<&str> = all.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["RUSTSEC-2099-0001", "RUSTSEC-2099-0002"]);
+    assert!(
+        all.iter().all(|it| it.concerns("9.9.9")),
+        "nothing mends it"
+    );
+    let odd = dir.path().join("crates/leaky/RUSTSEC-2099-0004.md");
+    fs::write(&odd, "# no advisory").unwrap();
+    let fault = gathered(dir.path()).unwrap_err();
+    assert!(fault.contains("RUSTSEC-2099-0004.md"), "{fault}");
 }
 
 #[test]

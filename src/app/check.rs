@@ -182,7 +182,9 @@ fn page_of(
 /// Whether it is known that `page` stands at `address`: a page of the web was fetched there, a file was read there. What an
 /// earlier version stored, and what a file says of its address, is nobody's word but the page's.
 fn is_of(page: &Page, address: &str, cited: &Reference) -> bool {
-    let named = |file: &String| cited.path.iter().any(|it| common(it) == *file);
+    // Of a file with several documents, the path names all.
+    let whole = |file: &str| file.split('#').next().unwrap_or_default().to_owned();
+    let named = |file: &String| cited.path.iter().any(|it| common(it) == whole(file));
     match page.witness {
         Witness::Fetcher | Witness::Engine => true,
         // The text that cites the stated address says itself which file it was read from.

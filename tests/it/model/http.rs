@@ -258,3 +258,42 @@ async fn an_answer_without_an_end_is_not_taken_in() {
     assert_eq!(error.kind(), Kind::Malformed);
     assert!(error.chain().contains("larger than"), "{error:?}");
 }
+
+#[tokio::test]
+async fn a_key_that_a_stream_says_in_pieces_is_told_nowhere() {
+    let base64 = {
+        use base64::Engine as _;
+        base64::engine::general_purpose::STANDARD.encode(format!("Bearer {KEY}"))
+    };
+    let hex: String = KEY.bytes().map(|it| format!("{it:02X}")).collect();
+    let percent: String = KEY.bytes().map(|it| format!("%{it:02x}")).collect();
+    for way in [KEY.to_owned(), base64, hex, percent] {
+        let letters: Vec<char> = format!("Moss is green. {way} is wrong.").chars().collect();
+        let body: String = letters
+            .chunks(3)
+            .map(|it| {
+                let delta = serde_json::json!({"choices": [{"index": 0, "delta": {"content": String::from_iter(it)}}]});
+                format!("data: {delta}\n\n")
+            })
+            .collect();
+        let body = format!(
+            "{body}data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
+        );
+        let server = serve(Act::Say(stream(&body))).await;
+        let (answer, told) = streamed(&model(&server.url)).await;
+        let text = answer.unwrap().text;
+        assert_eq!(told, text);
+        assert!(
+            text.starts_with("Moss is green. ") && text.ends_with(" is wrong."),
+            "{text}"
+        );
+        assert!(text.contains("[key]") && !text.contains(&way), "{text}");
+        // And where the stream breaks off with a fault that quotes it.
+        let fault = serde_json::json!({"error": {"message": format!("{way} was refused"), "type": "server_error"}});
+        let server = serve(Act::Say(stream(&format!("data: {fault}\n\n")))).await;
+        let (answer, _) = streamed(&model(&server.url)).await;
+        let said = answer.unwrap_err().chain();
+        assert!(said.contains("[key]"), "{said}");
+        assert!(!said.contains(&way), "{said}");
+    }
+}

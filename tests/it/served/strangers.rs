@@ -80,7 +80,8 @@ async fn a_body_that_does_not_come_is_not_waited_for_on_any_route() {
         let said = until_closed(&mut stream, Duration::from_secs(10)).await;
         let said = said.unwrap_or_else(|| panic!("{path} waits on"));
         assert!(said.starts_with("HTTP/1.1 408"), "{path}: {said}");
-        assert!(said.contains("slow_body"), "{path}: {said}");
+        // A browser is shown a page.
+        assert!(!token || said.contains("slow_body"), "{path}: {said}");
         assert!(begun.elapsed() >= Duration::from_millis(900), "{path}");
     }
     // One that comes in pieces, in time, is heard.

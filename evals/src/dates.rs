@@ -37,6 +37,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut wrong = String::new();
     for (row, want) in rows.iter().zip(&want) {
         let (bytes, origin) = page(&dir, row)?.unwrap_or_default();
+        let address = row["url"].as_str().unwrap_or_default();
         let begun = Instant::now();
         let before = peers::processor_seconds(begun);
         let draft = read_bytes(&bytes, &origin, &Limits::default()).unwrap_or_default();
@@ -48,11 +49,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             entry.1 += 1;
         }
         if said != *want {
-            let _ = writeln!(wrong, "  {want} is {said:10} {}", origin.name);
+            let _ = writeln!(wrong, "  {want} is {said:10} {address}");
         }
         ours.push(said);
         let source = String::from_utf8_lossy(&bytes);
-        let found = iso_date(&origin.name.replace('/', "-")).or_else(|| iso_date(&source));
+        let found = iso_date(&address.replace('/', "-")).or_else(|| iso_date(&source));
         floor.push(found.unwrap_or_default());
     }
     let mut lines = vec![

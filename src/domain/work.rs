@@ -1,4 +1,6 @@
 //! One work, however many addresses it has: ids of the scholarly record, and addresses written one way.
+use std::net::IpAddr;
+
 use psl::Psl as _;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -216,6 +218,10 @@ pub fn host_of_site(url: &str, site: &str) -> bool {
         kept.flat_map(char::to_lowercase).collect()
     };
     let Some(domain) = registrable_domain(url) else {
+        return false;
+    };
+    // An address has no name to bear anything out.
+    let Some(domain) = registrable_of(&domain).filter(|_| domain.parse::<IpAddr>().is_err()) else {
         return false;
     };
     let own = letters(domain.split('.').next().unwrap_or_default());

@@ -56,18 +56,21 @@ pub(super) const FAMILIES: &[Rule] = &[
         one_page(WORDS, vec!["<< /A 1 /B [1 2 3] >>".to_owned(); size / 65])
     }),
     ("pdf: pages", |size| {
-        let count = size / 250;
-        let kids: String = (0..count).fold(String::new(), |mut all, nth| {
-            _ = write!(all, "{} 0 R ", nth + 5);
+        let count = size / 350;
+        let kids = (0..count).fold(String::new(), |mut all, nth| {
+            _ = write!(all, "{} 0 R ", 2 * nth + 4);
             all
         });
         let mut objects = vec![
             "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
             format!("<< /Type /Pages /Kids [{kids}] /Count {count} >>"),
             FONT.to_owned(),
-            stream(WORDS),
         ];
-        objects.extend(vec![page(2, 4, ""); count]);
+        for nth in 0..count {
+            let said = super::sentence(nth);
+            objects.push(page(2, 2 * nth + 5, ""));
+            objects.push(stream(&format!("BT /F1 12 Tf 72 700 Td ({said}) Tj ET")));
+        }
         pdf(&objects)
     }),
     ("pdf: a deep tree of pages", |size| {

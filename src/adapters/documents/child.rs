@@ -22,8 +22,9 @@ pub(super) const UNCONFINED: u8 = 71;
 /// The exit code of a child that found no program to become.
 pub(super) const NO_PROGRAM: u8 = 69;
 
-/// The stack of the thread that parses: a deep document needs a deep one, and what is deeper still ends this process alone.
-const STACK: usize = 64 << 20;
+/// The most stack of the thread that parses: a deep document needs a deep one, and what is deeper still ends this process
+/// alone. A quarter of the memory at most.
+const STACK: u64 = 64 << 20;
 
 /// What a child may be asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +74,7 @@ pub fn child_main(args: &[OsString]) -> ExitCode {
         return ExitCode::from(UNCONFINED);
     }
     match task {
-        Task::Parse => serve(),
+        Task::Parse => serve(memory),
         Task::PdfText => become_program("pdftotext", &["-eol", "unix", "-q", "-", "-"]),
         Task::PdfProperties => become_program("pdfinfo", &["-isodates", "-"]),
         Task::PdfPacket => become_program("pdfinfo", &["-meta", "-"]),
@@ -122,7 +123,7 @@ fn probe(walls: &str) -> ExitCode {
 }
 
 /// Locks itself down, then parses document after document until nobody wants another.
-fn serve() -> ExitCode {
+fn serve(memory: u64) -> ExitCode {
     let socket = std::io::stdin().as_fd().try_clone_to_owned();
     let socket = socket.map(UnixStream::from);
     let Ok((mut socket, other)) = socket.and_then(|it| it.try_clone().map(|twin| (it, twin)))
@@ -133,7 +134,7 @@ fn serve() -> ExitCode {
     // Threads take the sandbox over from the one that starts them.
     let watch = std::thread::Builder::new().spawn(move || end_with(&other));
     let serve = std::thread::Builder::new()
-        .stack_size(STACK)
+        .stack_size(usize::try_from(STACK.min(memory / 4)).unwrap_or(1 << 20))
         .spawn(move || {
             answer(&mut socket, &ParseReply::Ready(confinement))?;
             while let Some(request) = receive(&mut socket, 1 << 20)? {

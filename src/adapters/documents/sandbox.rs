@@ -6,9 +6,6 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-/// How much lower the priority of a parser is than that of the process that waits for it.
-const NICENESS: i32 = 5;
-
 /// What a process has taken from itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
@@ -53,7 +50,6 @@ pub(super) fn limit(memory: u64, seconds: u64) -> rustix::io::Result<()> {
     // When memory runs out, the kernel ends the parser and not the server.
     #[cfg(target_os = "linux")]
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
-    let _ = rustix::process::nice(NICENESS);
     limit(Resource::As, memory)?;
     limit(Resource::Cpu, seconds)?;
     limit(Resource::Fsize, 0)?;

@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Complexity, Plan, RunId, Strategy, Team};
+use super::{Budget, Complexity, ModelChoice, Plan, RunId, Strategy, Team};
 
 /// A report, an answer of at most 140 characters, or what was found without prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -159,9 +157,9 @@ pub struct Question {
     /// B15). Found when the question is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resembles: Option<RunId>,
-    /// The model of each role, `provider:model`; a role without one is played without a model.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub models: BTreeMap<ModelRole, String>,
+    /// The models it asks.
+    #[serde(default, skip_serializing_if = "ModelChoice::is_unset")]
+    pub models: ModelChoice,
 }
 
 impl Question {
@@ -186,7 +184,7 @@ impl Question {
             approve: false,
             follows: None,
             resembles: None,
-            models: BTreeMap::new(),
+            models: ModelChoice::Unset,
         }
     }
 

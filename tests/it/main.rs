@@ -48,6 +48,7 @@ mod runs;
 mod served;
 mod signals;
 mod speed;
+mod spending;
 mod stand_in;
 mod store_contract;
 mod strategies;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, interval, sleep, sleep_until};
 use super::App;
 use super::spending::Submission;
 use crate::domain::{Owner, Question, RunId};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::record::{Envelope, Event};
 use crate::seams::Accepted;
 
@@ -363,7 +363,8 @@ impl Queue {
             Ok(Some(rest)) => return self.put_aside(it, rest),
             Err(fault) => fault,
         };
-        if self.seen_to_elsewhere(&it.run, &fault).await {
+        // Where another server has taken it and is gone before its end, it is found again.
+        if let Ok(true) = self.app.is_none_of_ours(&it.run, &fault).await {
             return;
         }
         let lasting = match fault.kind() {
@@ -382,16 +383,6 @@ impl Queue {
             rest: Rest::Until(Instant::now() + rest),
             ..it
         });
-    }
-
-    /// Whether a run that cannot be worked on here is none of ours any more: it was never kept, or another server has taken
-    /// it, and where that one is gone before its end, it is found again.
-    async fn seen_to_elsewhere(&self, run: &RunId, fault: &Error) -> bool {
-        match fault.kind() {
-            Kind::NotFound => true,
-            Kind::Transient => self.app.is_taken_elsewhere(run).await.unwrap_or(false),
-            _ => false,
-        }
     }
 
     /// Has a run wait that waits for a person itself, in one step, so that no order falls between.

@@ -29,7 +29,7 @@ pub use evidence::{
 };
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
-pub use model_choice::ModelChoice;
+pub use model_choice::{ModelChoice, ModelRole};
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
 pub use plan::{
@@ -37,7 +37,7 @@ pub use plan::{
     Vertical, WritingPlan,
 };
 pub use question::{
-    Brief, Clarified, Effort, Follows, Given, Method, Mode, ModelRole, Question, QuestionKind, Turn,
+    Brief, Clarified, Effort, Follows, Given, Method, Mode, Question, QuestionKind, Turn,
 };
 pub use report::{
     Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Excerpt,

@@ -1,10 +1,49 @@
-//! Which models a question asks, where "nobody has said" and "no model" are two different answers.
+//! Which models a question asks, by role, where "nobody has said" and "no model" are two different answers.
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ModelRole;
+/// The parts that language models play in a run. Each may have a model of its own (row A11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelRole {
+    /// Understands the question and makes the plan.
+    Planner,
+    /// Says what to search for next, and what is still open.
+    Researcher,
+    /// Reads pages.
+    Summarizer,
+    /// Writes.
+    Writer,
+    /// Checks what was written.
+    Verifier,
+    /// Judges finished runs; no part of a run.
+    Judge,
+}
+
+impl ModelRole {
+    /// Those of a run, in the order of the flow.
+    pub const ALL: [ModelRole; 5] = [
+        ModelRole::Planner,
+        ModelRole::Researcher,
+        ModelRole::Summarizer,
+        ModelRole::Writer,
+        ModelRole::Verifier,
+    ];
+
+    /// Its name in settings and events.
+    pub fn word(self) -> &'static str {
+        match self {
+            ModelRole::Planner => "planner",
+            ModelRole::Researcher => "researcher",
+            ModelRole::Summarizer => "summarizer",
+            ModelRole::Writer => "writer",
+            ModelRole::Verifier => "verifier",
+            ModelRole::Judge => "judge",
+        }
+    }
+}
 
 /// Which models a question asks. Reads as the map of roles to models, which is empty for [`ModelChoice::Unset`] and
 /// [`ModelChoice::None`].

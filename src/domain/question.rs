@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Complexity, ModelChoice, Plan, RunId, Strategy, Team};
+use super::{Budget, Complexity, ModelChoice, ModelRole, Plan, RunId, Strategy, Team};
 
 /// A report, an answer of at most 140 characters, or what was found without prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -68,47 +68,6 @@ pub struct Follows {
     /// before may be forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
-}
-
-/// The parts that language models play in a run. Each may have a model of its own (row A11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelRole {
-    /// Understands the question and makes the plan.
-    Planner,
-    /// Says what to search for next, and what is still open.
-    Researcher,
-    /// Reads pages.
-    Summarizer,
-    /// Writes.
-    Writer,
-    /// Checks what was written.
-    Verifier,
-    /// Judges finished runs; no part of a run.
-    Judge,
-}
-
-impl ModelRole {
-    /// Those of a run, in the order of the flow.
-    pub const ALL: [ModelRole; 5] = [
-        ModelRole::Planner,
-        ModelRole::Researcher,
-        ModelRole::Summarizer,
-        ModelRole::Writer,
-        ModelRole::Verifier,
-    ];
-
-    /// Its name in settings and events.
-    pub fn word(self) -> &'static str {
-        match self {
-            ModelRole::Planner => "planner",
-            ModelRole::Researcher => "researcher",
-            ModelRole::Summarizer => "summarizer",
-            ModelRole::Writer => "writer",
-            ModelRole::Verifier => "verifier",
-            ModelRole::Judge => "judge",
-        }
-    }
 }
 
 /// What was asked, how, on which day, within which budget. Everything a run depends on is frozen here.

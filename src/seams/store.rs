@@ -183,6 +183,10 @@ pub trait Locks: Send + Sync {
     fn taker(&self) -> Option<String> {
         None
     }
+    /// Whether another process has taken a run since this one did.
+    async fn taken_by_another(&self, _run: &RunId) -> Result<bool> {
+        Ok(false)
+    }
     /// The runs that servers accepted, that have not ended, and whose last taker is gone: killed, or not heard of for so long
     /// that its locks have expired. Who has asked this counts as alive from then on. `None` where no process takes over from
     /// another.

@@ -148,9 +148,7 @@ async fn ended(served: &Served, token: &str) -> Vec<Value> {
     loop {
         let rows = get(served, token, "/v1/runs?limit=100").await;
         let rows = rows["data"].as_array().unwrap().clone();
-        let open =
-            |it: &Value| ["pending", "in_progress"].contains(&it["status"].as_str().unwrap());
-        let Some(it) = rows.iter().find(|it| open(it)) else {
+        let Some(it) = rows.iter().find(|it| is_open(it)) else {
             return rows;
         };
         let id = it["id"].as_str().unwrap();
@@ -212,9 +210,24 @@ async fn model_none_asks_no_model_and_needs_no_money_on_every_surface() {
     assert_eq!(model.calls(), calls, "a follow-up that says none asks none");
 }
 
+/// The user's runs that have not ended, as one look at the store finds them, again and again; the most that there were goes to
+/// `most`.
+async fn watched(served: &Served, token: &str, most: &AtomicU64) {
+    loop {
+        let rows = get(served, token, "/v1/runs?limit=100").await;
+        let rows = rows["data"].as_array().unwrap();
+        let open = rows.iter().filter(|it| is_open(it)).count();
+        most.fetch_max(open as u64, Ordering::SeqCst);
+    }
+}
+
+fn is_open(row: &Value) -> bool {
+    ["pending", "in_progress"].contains(&row["status"].as_str().unwrap())
+}
+
 /// 200 requests at once over two servers, again and again until the money is spent.
 async fn spent_by_crowds(desk: &Desk, env: &[(String, String)], model: &Counted) {
-    const PLACES: usize = 4;
+    const PLACES: u64 = 4;
     let token = user(
         desk,
         env,
@@ -222,63 +235,53 @@ async fn spent_by_crowds(desk: &Desk, env: &[(String, String)], model: &Counted)
         &["--daily-usd", "1", "--concurrency", &PLACES.to_string()],
     );
     let servers = [serve(desk, env), serve(desk, env)];
-    let (mut accepted, mut refused, mut spent) = (0, 0, 0);
+    let (mut accepted, mut refused) = (0, 0);
+    let most = AtomicU64::new(0);
+    let asked = json!({"question": ASKED});
     for _ in 0..6 {
-        let asked = json!({"question": ASKED});
         let asking = (0..200).map(|n| post(&servers[n % 2], &token, "/v1/runs", None, &asked));
-        let mut now = 0;
-        for it in join_all(asking).await {
+        let answers = tokio::select! {
+            it = join_all(asking) => it,
+            () = watched(&servers[1], &token, &most) => unreachable!(),
+        };
+        for it in answers {
             match it.status {
-                202 => now += 1,
-                429 => refused += 1,
-                402 => spent += 1,
+                202 => accepted += 1,
+                429 | 402 => refused += 1,
                 _ => panic!("{} {}", it.status, it.body),
             }
         }
-        assert!(now <= PLACES, "{now} at once");
-        accepted += now;
         let rows = ended(&servers[0], &token).await;
         assert_eq!(rows.len(), accepted);
-        let usd: f64 = rows
-            .iter()
-            .map(|it| it["usage"]["usd"].as_f64().unwrap())
-            .sum();
+        let usd = |it: &Value| it["usage"]["usd"].as_f64().unwrap();
+        let usd: f64 = rows.iter().map(usd).sum();
         assert!(usd <= 1.0 + 1e-6, "told ${usd}");
         assert!(model.usd() <= 1.0 + 1e-6, "billed ${}", model.usd());
-        if spent > 0 {
-            break;
-        }
     }
+    let most = most.load(Ordering::SeqCst);
+    assert!((2..=PLACES).contains(&most), "{most} at once");
+    assert!(accepted > 4 && refused > 200, "{accepted} {refused}");
     assert!(
-        accepted >= PLACES && refused > 0,
-        "{accepted} {refused} {spent}"
-    );
-    assert!(
-        model.usd() > 0.2,
+        model.usd() > 0.5,
         "billed ${}: nothing was tried",
         model.usd()
     );
+    let billed = model.usd();
     // Forgetting what was bought does not bring the money back.
-    let left = |it: &Answer| it.status == 402;
-    if spent > 0 {
-        for row in ended(&servers[0], &token).await {
-            let path = format!("{}/v1/runs/{}", servers[0].at, row["id"].as_str().unwrap());
-            let it = servers[0].client.delete(path);
-            let it = it.header("authorization", format!("Bearer {token}"));
-            assert_eq!(servers[0].send(it).await.status, 200);
-        }
-        let asked = json!({"question": ASKED});
-        let it = post(&servers[1], &token, "/v1/runs", None, &asked).await;
-        let told = ibid(desk, env, &["admin", "audit", "--json"]);
-        assert!(left(&it) || it.status == 202, "{} {told}", it.body);
-        ended(&servers[0], &token).await;
-        assert!(model.usd() <= 1.0 + 1e-6, "billed ${}", model.usd());
+    for row in ended(&servers[0], &token).await {
+        let path = format!("{}/v1/runs/{}", servers[0].at, row["id"].as_str().unwrap());
+        let it = servers[0].client.delete(path);
+        let it = it.header("authorization", format!("Bearer {token}"));
+        assert_eq!(servers[0].send(it).await.status, 200);
     }
+    let again = (0..8).map(|n| post(&servers[n % 2], &token, "/v1/runs", None, &asked));
+    join_all(again).await;
+    ended(&servers[0], &token).await;
+    assert!(model.usd() <= 1.0 + 1e-6, "billed ${}", model.usd());
     #[allow(clippy::print_stderr, reason = "the figures of the property")]
     {
         eprintln!(
-            "accepted {accepted}, too many {refused}, no money {spent}, billed ${:.2}",
-            model.usd()
+            "of 1200 accepted {accepted}, refused {refused}, {most} at once, billed ${billed:.2} of $1"
         );
     }
 }
@@ -308,6 +311,7 @@ async fn checking_claims_is_paid_by_the_account_and_stops_where_its_money_does()
     let model = Counted::start(Duration::ZERO).await;
     let env = model.env();
     let token = user(&desk, &env, "eve", &["--daily-usd", "0.1"]);
+    let poor = user(&desk, &env, "max", &["--daily-usd", "0"]);
     let served = serve(&desk, &env);
     let file = format!("{}/rain.md", desk.docs());
     let claims: Vec<String> = (0..12)
@@ -319,26 +323,22 @@ async fn checking_claims_is_paid_by_the_account_and_stops_where_its_money_does()
         })
         .collect();
     let text = format!("{}\n\n[1]: file://{file}\n", claims.join(" "));
-    let mut refused = None;
-    for _ in 0..8 {
-        let checks = (0..2).map(|_| tool(&served, &token, "check_claims", json!({"text": text})));
-        for it in join_all(checks).await {
-            let it = it["result"].clone();
-            if it["isError"] == true && it.to_string().contains("money of today") {
-                refused = Some(it);
-            }
-        }
+    let check = async |token: &str| {
+        let it = tool(&served, token, "check_claims", json!({"text": text})).await;
         assert!(model.usd() <= 0.1 + 1e-6, "billed ${}", model.usd());
-        if refused.is_some() && model.calls() > 0 {
-            break;
-        }
+        it["result"].clone()
+    };
+    // Until what is left is less than one more call can cost: then words alone decide.
+    let mut before = u64::MAX;
+    while model.calls() != before {
+        before = model.calls();
+        join_all((0..3).map(|_| check(&token))).await;
     }
-    assert!(model.calls() > 0, "nothing was asked");
-    assert!(
-        refused.is_some(),
-        "billed ${}, and nothing was refused",
-        model.usd()
-    );
+    assert!(before > 0, "nothing was asked");
+    let it = check(&poor).await;
+    assert_eq!(it["isError"], true, "{it}");
+    assert!(it.to_string().contains("money of today"), "{it}");
+    assert_eq!(model.calls(), before);
     let log = ibid(&desk, &env, &["admin", "audit", "--json"]);
     assert!(log.contains("tool.check_claims"), "{log}");
     // What is left pays for no run, either, beyond the bound.

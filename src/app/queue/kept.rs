@@ -44,12 +44,17 @@ impl App {
         self.locks().await?.abandoned().await
     }
 
-    /// Whether another process works on a run, or has ended it, where processes are told apart.
-    pub(super) async fn is_taken_elsewhere(&self, run: &RunId) -> Result<bool> {
-        if self.locks().await?.taker().is_none() {
-            return Ok(false);
+    /// Whether a run that could not be worked on here because of `fault` is none of ours any more: it was never kept, or
+    /// another server has taken it.
+    pub(super) async fn is_none_of_ours(&self, run: &RunId, fault: &Error) -> Result<bool> {
+        match fault.kind() {
+            Kind::NotFound => match self.row(run).await {
+                Err(it) if it.kind() == Kind::NotFound => Ok(true),
+                row => row.map(|_| false),
+            },
+            Kind::Transient => self.locks().await?.taken_by_another(run).await,
+            _ => Ok(false),
         }
-        Ok(self.live(run).await? || self.row(run).await?.status.ended())
     }
 
     pub(super) fn chance_bits(&self) -> u128 {

@@ -138,6 +138,26 @@ impl Locks for PostgresLocks {
         Some(self.shared.taker.clone())
     }
 
+    async fn taken_by_another(&self, run: &RunId) -> Result<bool> {
+        let shared = &self.shared;
+        let mut session = shared.session.lock().await;
+        let asked = async {
+            let taken = "select taker is not null and taker <> $2 from runs where id = $1";
+            let taken = sqlx::query_scalar(taken)
+                .bind(run.as_str())
+                .bind(&shared.taker);
+            let db = shared.begun(&mut session).await?;
+            taken.fetch_optional(db).await
+        };
+        match asked.await {
+            Ok(taken) => Ok(taken.unwrap_or(false)),
+            Err(it) => {
+                *session = None;
+                Err(fault(shared.access.place(), "asking", &it).error())
+            }
+        }
+    }
+
     async fn abandoned(&self) -> Result<Option<Vec<RunId>>> {
         let shared = &self.shared;
         shared.serves.store(true, Ordering::SeqCst);

@@ -23,6 +23,7 @@ mod replay;
 mod running;
 pub mod sharing;
 mod sitting;
+pub mod spending;
 mod telemetry;
 mod timely;
 mod traces;
@@ -56,7 +57,9 @@ pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
 pub use crate::research::changes::{self, Changes, changes};
 pub use crate::research::{Errand, Looked, Told, expanded};
-pub use parts::{Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore};
+pub use parts::{
+    Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore, SpentSoFar,
+};
 
 pub use replay::{Fork, Replayed};
 pub use running::Running;
@@ -285,9 +288,8 @@ impl App {
         )
         .await?
         .answered_by(tape);
-        if let Some(tell) = doors.spent_before.take() {
-            tell(&journal.usage(), journal.doubted());
-        }
+        let tell = doors.spent_before.take();
+        let spent = tell.map(|tell| tell(&journal.usage(), journal.doubted()));
         // A run that has waited for its turn has not been worked on.
         let begun = |it: &Envelope| matches!(it.event, Event::RunStarted {});
         log.emit(match past.last().filter(|_| past.iter().any(begun)) {
@@ -309,6 +311,8 @@ impl App {
             journal: Arc::new(journal),
             finish: Arc::clone(&finish),
             doors,
+            spent,
+            accounts: self.accounts().await?,
             research: Arc::clone(&self.parts.research),
             clock: Arc::clone(&self.parts.clock),
             chance: Arc::clone(&self.parts.chance),
@@ -353,7 +357,7 @@ impl App {
                 question.folders.push(full);
             }
         }
-        if question.models.is_empty() {
+        if question.models.is_unset() {
             question.models.clone_from(&self.settings.models);
         }
         Ok(question)
@@ -449,6 +453,7 @@ impl App {
             Some(lock) => {
                 let store = App::held(store, run, &*lock);
                 let log = self.log(run, &store, &past);
+                self.accounts().await?.charge(run, None).await?;
                 log.emit(Event::RunCancelled {});
                 log.flush().await?;
                 lock.retire();

@@ -2,6 +2,7 @@
 use sha2::{Digest, Sha256};
 
 use super::App;
+use super::spending::KEY_MS;
 use crate::domain::{Owner, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Account, Audited, Org, Remembered, Spent, Token, User};
@@ -12,8 +13,6 @@ const MARK: &str = "ibid_";
 const PREFIX: usize = 13;
 /// Longest id of a user or organisation, characters.
 const ID_CHARS: usize = 100;
-/// How long a request's key is remembered, milliseconds.
-const KEY_MS: i64 = 24 * 3600 * 1000;
 pub(super) const DAY_MS: i64 = 24 * 3600 * 1000;
 
 impl App {
@@ -114,11 +113,13 @@ impl App {
         self.accounts().await?.identify(hash).await
     }
 
-    /// What the owner and their organisation have spent on runs that began today (UTC), and how many runs of the owner
-    /// have not ended.
+    /// What the owner and their organisation have spent today (UTC) and what is reserved by what has not ended, and how many
+    /// runs of the owner have not ended.
     pub async fn spent_today(&self, owner: &Owner) -> Result<Spent> {
         let now = self.now(0);
-        self.accounts().await?.spent(owner, &now[..10]).await
+        let alive_since = self.alive_since();
+        let accounts = self.accounts().await?;
+        accounts.spent(owner, &now[..10], &alive_since).await
     }
 
     /// Writes down that `who` did `what` on what, and how that went.

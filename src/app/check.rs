@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 use url::Url;
 
 use super::parts::Heard;
+use super::spending::SpendGrant;
 use super::{App, folders, models, reading, web};
 use crate::adapters::documents::{Limits, Origin, Taken, read_fetched, read_file};
 use crate::adapters::folder::{Filter, Folder, Found};
@@ -34,7 +35,7 @@ impl App {
     /// Audits a Markdown text: its claims, held against the pages of what they cite. Pages come from the
     /// file that the text names (below `base`, where it stands, or below a folder), from `folders` by
     /// address and by title, from earlier runs, and with `web`, where none of these has it, from the address
-    /// itself. The verifier decides, where the settings name one, else the words alone.
+    /// itself. The verifier decides, where the settings name one, paid out of `grant`, else the words alone.
     ///
     /// # Errors
     /// `Usage` for a folder that is not there, `Setup` for a model that cannot be opened or a store that
@@ -46,8 +47,9 @@ impl App {
         folders: &[PathBuf],
         web: bool,
         heard: &Heard,
+        grant: SpendGrant,
     ) -> Result<Audit> {
-        let minds = self.verifier()?;
+        let minds = self.verifier(&grant)?;
         let cited = folders::off_thread(move || Ok(read(&text))).await?;
         let opened = folders::open(&self.settings, folders, None).await?;
         if !cited.claims.is_empty() {
@@ -118,7 +120,7 @@ impl App {
     }
 
     /// The model that checks claims, if one is set.
-    fn verifier(&self) -> Result<crate::seams::Models> {
+    fn verifier(&self, grant: &SpendGrant) -> Result<crate::seams::Models> {
         let role = ModelRole::Verifier;
         let named: BTreeMap<ModelRole, String> = self
             .settings
@@ -128,14 +130,7 @@ impl App {
             .into_iter()
             .collect();
         let limiters = Arc::new(Limiters::default());
-        Ok(models::open(
-            &self.settings,
-            &named,
-            &self.settings.budget,
-            limiters,
-            &Egress::default(),
-        )?
-        .0)
+        Ok(models::open(&self.settings, &named, grant, limiters, &Egress::default())?.0)
     }
 
     /// The pages of earlier runs at the addresses cited, those read last, by what addresses of one page

@@ -3,6 +3,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::spending::SpendGrant;
 use super::{App, models, readers, reading};
 use crate::adapters::documents::{self, Taken};
 use crate::adapters::service::Paces;
@@ -18,13 +19,13 @@ impl App {
     /// # Errors
     /// `Usage` for a task without words, `Setup` for a model or a reader that cannot be opened. A page that cannot be read is no
     /// error: its status says why.
-    pub async fn errand(&self, url: &str, task: &Question) -> Result<Errand> {
+    pub async fn errand(&self, url: &str, task: &Question, grant: &SpendGrant) -> Result<Errand> {
         let (egress, paces) = (Egress::default(), Paces::default());
         let cache = readers::cache(&self.settings).await?;
         let manners = Arc::default();
         let limits = reading::limits_of(&self.settings, self.owner.as_ref());
         let readers = readers::open(&self.settings, limits, manners, &paces, cache, &egress)?;
-        let models = self.summarizer(task, &egress)?;
+        let models = self.summarizer(task, grant, &egress)?;
         let log = self.unheard().await?;
         research::errand(&readers, &models, &log, task, url).await
     }
@@ -33,14 +34,19 @@ impl App {
     ///
     /// # Errors
     /// As [`errand`](App::errand); `NotFound` for a file that is not there.
-    pub async fn errand_of_file(&self, path: &Path, task: &Question) -> Result<Vec<Errand>> {
+    pub async fn errand_of_file(
+        &self,
+        path: &Path,
+        task: &Question,
+        grant: &SpendGrant,
+    ) -> Result<Vec<Errand>> {
         let mut drafts = Vec::new();
         let limits = reading::limits_of(&self.settings, self.owner.as_ref());
         documents::read_file(path, &limits, &mut |taken| {
             drafts.push(taken);
             ControlFlow::Continue(())
         })?;
-        let models = self.summarizer(task, &Egress::default())?;
+        let models = self.summarizer(task, grant, &Egress::default())?;
         let log = self.unheard().await?;
         let name = path.to_string_lossy();
         let mut found = Vec::new();
@@ -59,17 +65,11 @@ impl App {
         Ok(found)
     }
 
-    fn summarizer(&self, task: &Question, egress: &Egress) -> Result<Models> {
+    fn summarizer(&self, task: &Question, grant: &SpendGrant, egress: &Egress) -> Result<Models> {
         let role = ModelRole::Summarizer;
         let named = task.models.get(&role);
         let named = named.map(|it| (role, it.clone())).into_iter().collect();
-        let opened = models::open(
-            &self.settings,
-            &named,
-            &task.budget,
-            Default::default(),
-            egress,
-        )?;
+        let opened = models::open(&self.settings, &named, grant, Default::default(), egress)?;
         Ok(opened.0)
     }
 

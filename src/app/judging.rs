@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::sitting::note;
 use super::{App, Tally};
 use crate::adapters::journal::{Journal, JournaledModel};
-use crate::domain::{Budget, Judgement, ModelRole, Question, Rating, RunId};
+use crate::domain::{Budget, Judgement, ModelChoice, ModelRole, Question, Rating, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run};
 use crate::research::judge;
@@ -189,7 +189,7 @@ impl App {
     }
 
     /// The judge of the settings.
-    fn judge_named(&self) -> BTreeMap<ModelRole, String> {
+    fn judge_named(&self) -> ModelChoice {
         let named = self.settings.judging.model.iter();
         named.map(|it| (ModelRole::Judge, it.clone())).collect()
     }

@@ -10,7 +10,7 @@ use crate::domain::{Hit, Hits, Page, Query, Question, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
 use crate::research::{self, Looked};
-use crate::seams::{Go, SearchProvider, Steering, World};
+use crate::seams::{Go, Models, SearchProvider, Steering, World};
 
 /// How long one engine is waited for, so that the next of its kind still has its turn.
 const EACH: Duration = Duration::from_secs(8);
@@ -75,7 +75,8 @@ impl App {
             ranker: doors.ranker,
             unreadable: Vec::new(),
             known: Vec::new(),
-            models: doors.models,
+            // Who only looks asks no model: nobody has granted them anything.
+            models: Models::default(),
             steering: Arc::new(Unsteered),
             clock: Arc::clone(&self.parts.clock),
             chance: Arc::clone(&self.parts.chance),

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::parts::{Doors, Parts};
+use super::spending::SpendGrant;
 use super::{engines, folders, meaning, models, readers, reading};
 use crate::adapters::documents::Limits;
 use crate::adapters::model::Limiters;
@@ -71,7 +72,7 @@ async fn open(
     let (mut models, spent_before) = models::open(
         settings,
         &question.models,
-        &question.budget,
+        &SpendGrant::of_run(question),
         limiters,
         &egress,
     )?;

@@ -2,7 +2,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::parts::SpentBefore;
+use super::parts::{SpentBefore, SpentSoFar};
+use super::spending::SpendGrant;
 use crate::adapters::model::metered::most_input;
 use crate::adapters::model::stack::{self, Chosen, MOST_OUTPUT, Shared};
 use crate::adapters::model::{
@@ -10,11 +11,11 @@ use crate::adapters::model::{
 };
 use crate::adapters::system;
 use crate::config::{Endpoint, Settings};
-use crate::domain::{Budget, ModelRole, Question, Usage};
+use crate::domain::{ModelRole, Question, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, LanguageModel, Mind, Models, Prompt};
 
-/// Opens the models that are named, all paid from one purse, and says who is to hear what
+/// Opens the models that are named, all paid from one purse that holds what was granted, and says who is to hear what
 /// earlier sittings spent. Roles that name the same share one. Names parted by commas are an order of
 /// preference: the next is asked where one fails for good.
 ///
@@ -24,16 +25,17 @@ use crate::seams::{Egress, LanguageModel, Mind, Models, Prompt};
 pub(super) fn open(
     settings: &Settings,
     named: &BTreeMap<ModelRole, String>,
-    budget: &Budget,
+    grant: &SpendGrant,
     limiters: Arc<Limiters>,
     egress: &Egress,
 ) -> Result<(Models, Option<SpentBefore>)> {
     let caps = Caps {
-        usd: budget.usd,
-        tokens: budget.tokens,
+        usd: grant.budget().usd,
+        tokens: grant.budget().tokens,
         ..Caps::default()
     };
     let purse = Purse::new(caps, Spent::default());
+    grant.paid_from(&purse);
     let shared = Shared {
         purse: purse.clone(),
         limiters,
@@ -90,6 +92,7 @@ pub(super) fn open(
         for prompt in doubted {
             purse.remember(most_of(prompt, dearest));
         }
+        Box::new(move || purse.spent().usd) as SpentSoFar
     });
     let any = !models.is_empty();
     Ok((models, any.then_some(book)))

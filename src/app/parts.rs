@@ -53,8 +53,11 @@ pub struct Doors {
 /// Dropping it stops it, and what it has done so far stays done.
 pub type Prepare = Box<dyn FnOnce(Heard) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
 
-/// Hears what earlier sittings spent, and what they asked models without seeing the answers.
-pub type SpentBefore = Box<dyn FnOnce(&Usage, &[Prompt]) + Send>;
+/// Hears what earlier sittings spent, and what they asked models without seeing the answers; says from then on what all came to.
+pub type SpentBefore = Box<dyn FnOnce(&Usage, &[Prompt]) -> SpentSoFar + Send>;
+
+/// What models have cost so far, also calls whose answers never came, US dollars; `None` while any price is unknown.
+pub type SpentSoFar = Box<dyn Fn() -> Option<f64> + Send + Sync>;
 
 /// Hears how far something is.
 pub type Heard = Arc<dyn Fn(Progress) + Send + Sync>;

@@ -5,28 +5,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
+use tokio::time::{Instant, interval, sleep, sleep_until};
 
 use super::App;
+use super::spending::Submission;
 use crate::domain::{Owner, Question, RunId};
-use crate::error::{Error, Kind, Result};
-use crate::record::{Envelope, Event, Run, VERSION};
-use crate::seams::{RunRow, Step};
+use crate::error::{Kind, Result};
+use crate::record::{Envelope, Event};
+use crate::seams::Accepted;
 
 mod aside;
+mod kept;
+mod keys;
+mod story;
 
 use aside::{LOOK_ASIDE, Rest, waits};
+use keys::KeyTurns;
+pub use story::Story;
 
 /// How long a run that could not be worked on rests before it is tried again, at first and at most.
 const REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// How often a run that another process works on is looked at, and one that waits here.
-const LOOK: Duration = Duration::from_millis(250);
-const LOOK_WAITING: Duration = Duration::from_secs(2);
+/// How often runs of servers that are gone are looked for, and the most that is added to that by chance, so that servers do
+/// not look all at once. With the time after which a server is taken to be gone this stays below 35 seconds.
+const LOOK_ABANDONED: Duration = Duration::from_secs(8);
+const JITTER_MS: u64 = 3_000;
 
 /// How many runs begin at once, of however many are worked on.
 const BEGIN: usize = 4;
@@ -52,6 +58,7 @@ pub struct Queue {
     turn: Notify,
     /// Runs that begin at once: who asks and who listens is answered in between.
     begin: Semaphore,
+    keys: KeyTurns,
     afterwards: Option<Afterwards>,
 }
 
@@ -74,6 +81,18 @@ struct Waiting {
     told: Told,
 }
 
+impl Waiting {
+    fn new(run: RunId, owner: Option<String>) -> Waiting {
+        Waiting {
+            run,
+            owner,
+            tries: 0,
+            rest: Rest::None,
+            told: watch::channel(None).0,
+        }
+    }
+}
+
 /// Tells those who hear one run, and nobody else, when work on it begins: the number of its last durable event, as it grows.
 type Told = watch::Sender<Option<watch::Receiver<u64>>>;
 
@@ -82,15 +101,6 @@ struct Working {
     told: Told,
     /// Whether an order was left for it meanwhile.
     woken: bool,
-}
-
-/// What became of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accepted {
-    /// It is on disk and will be worked on, whatever happens.
-    Queued,
-    /// Too many wait; nothing was written down.
-    Full,
 }
 
 impl Queue {
@@ -106,6 +116,7 @@ impl Queue {
             }),
             turn: Notify::new(),
             begin: Semaphore::new(BEGIN),
+            keys: KeyTurns::default(),
             afterwards: None,
         }
     }
@@ -151,18 +162,23 @@ impl Queue {
         own >= state.limits.waiting_each + free
     }
 
-    /// Accepts `question` as `run`: when this says `Queued`, it is on disk, with what the caller sent besides in `request`.
+    /// Accepts `question` as `run`: when this says `Queued`, it is on disk, with all that was submitted. What was begun
+    /// under the same key before is named, however full it is here.
     ///
     /// # Errors
     /// Those of [`App::enqueue`].
-    pub async fn accept(
-        &self,
-        run: RunId,
-        question: Question,
-        owner: Option<Owner>,
-        request: Option<Value>,
-    ) -> Result<Accepted> {
-        let key = key(owner.as_ref());
+    pub async fn accept(&self, run: RunId, question: Question, on: Submission) -> Result<Accepted> {
+        // Requests under one key take turns, so that one place is promised to all of them.
+        let _turn = match &on.key {
+            Some(it) => Some(self.keys.turn(it).await),
+            None => None,
+        };
+        if let Some(it) = &on.key
+            && let Some(known) = self.app.requested(it).await?
+        {
+            return Ok(known);
+        }
+        let key = key(on.owner.as_ref());
         {
             let mut state = self.state();
             if self.full(&state, &key) {
@@ -170,23 +186,20 @@ impl Queue {
             }
             state.promised.push(key.clone());
         }
-        // Given back also where the caller goes away in between; the run is then found at the next start.
-        let promise = Promise {
+        // Given back also where the caller goes away in between: whether the run was kept is then looked up.
+        let mut promise = Promise {
             queue: self,
             owner: &key,
+            run: Some(&run),
         };
-        self.app
-            .enqueue(run.clone(), question, owner, request)
-            .await?;
+        let accepted = self.app.enqueue(run.clone(), question, on).await;
+        promise.run = None;
         drop(promise);
-        self.put(Waiting {
-            run,
-            owner: key,
-            tries: 0,
-            rest: Rest::None,
-            told: watch::channel(None).0,
-        });
-        Ok(Accepted::Queued)
+        let accepted = accepted?;
+        if accepted == Accepted::Queued {
+            self.put(Waiting::new(run, key));
+        }
+        Ok(accepted)
     }
 
     fn put(&self, it: Waiting) {
@@ -194,11 +207,14 @@ impl Queue {
         self.turn.notify_one();
     }
 
-    /// Takes in the runs that were accepted before and have not ended. Returns how many.
+    /// Takes in the runs that were accepted before and have not ended, and that nobody sees to. Returns how many.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub async fn recover(&self) -> Result<usize> {
+        if let Some(found) = self.take_over().await? {
+            return Ok(found);
+        }
         let mut found = 0;
         // Newest first as listed; the oldest has waited longest.
         for row in self.app.runs().await?.into_iter().rev() {
@@ -212,20 +228,54 @@ impl Queue {
                 continue;
             }
             found += 1;
-            self.put(Waiting {
-                run: row.run_id,
-                owner: key(row.owner.as_ref()),
-                tries: 0,
-                rest: Rest::None,
-                told: watch::channel(None).0,
-            });
+            self.put(Waiting::new(row.run_id, key(row.owner.as_ref())));
         }
         Ok(found)
+    }
+
+    /// Takes in the runs of servers that are gone. Returns how many, or `None` where no other server works on the same runs.
+    async fn take_over(&self) -> Result<Option<usize>> {
+        let Some(abandoned) = self.app.abandoned().await? else {
+            return Ok(None);
+        };
+        let mut found = 0;
+        for run in abandoned {
+            if self.has(&run) {
+                continue;
+            }
+            let row = match self.app.row(&run).await {
+                // Forgotten meanwhile.
+                Err(fault) if fault.kind() == Kind::NotFound => continue,
+                row => row?,
+            };
+            found += 1;
+            self.put(Waiting::new(run, key(row.owner.as_ref())));
+        }
+        Ok(Some(found))
+    }
+
+    /// Takes in the runs of servers that are gone, again and again.
+    async fn watch_others(self: Arc<Self>) {
+        loop {
+            let jitter = (self.app.chance_bits() % u128::from(JITTER_MS)) as u64;
+            sleep(LOOK_ABANDONED + Duration::from_millis(jitter)).await;
+            // Where the store is away now, the next look finds them.
+            if matches!(self.take_over().await, Ok(None)) {
+                return;
+            }
+        }
+    }
+
+    /// Whether a run waits or is worked on here.
+    fn has(&self, run: &RunId) -> bool {
+        let state = self.state();
+        state.working.contains_key(run) || state.waiting.iter().any(|it| &it.run == run)
     }
 
     /// Works on what waits until this is dropped: then all stops where it is, and can be gone on with.
     pub async fn work(self: Arc<Self>) {
         let mut work = JoinSet::new();
+        work.spawn(Arc::clone(&self).watch_others());
         let mut looks = interval(LOOK_ASIDE);
         loop {
             while let Some(next) = self.next() {
@@ -313,6 +363,10 @@ impl Queue {
             Ok(Some(rest)) => return self.put_aside(it, rest),
             Err(fault) => fault,
         };
+        // Where another server has taken it and is gone before its end, it is found again.
+        if let Ok(true) = self.app.is_none_of_ours(&it.run, &fault).await {
+            return;
+        }
         let lasting = match fault.kind() {
             // Another process works on it, or the store is away for a while.
             Kind::Transient | Kind::Cancelled => false,
@@ -417,6 +471,8 @@ impl Queue {
 struct Promise<'q> {
     queue: &'q Queue,
     owner: &'q Option<String>,
+    /// The run that is being written down, as long as it is not known whether it was.
+    run: Option<&'q RunId>,
 }
 
 impl Drop for Promise<'_> {
@@ -424,6 +480,12 @@ impl Drop for Promise<'_> {
         let mut state = self.queue.state();
         if let Some(at) = state.promised.iter().position(|it| it == self.owner) {
             state.promised.swap_remove(at);
+        }
+        if let Some(run) = self.run {
+            let owner = self.owner.clone();
+            state.waiting.push_back(Waiting::new(run.clone(), owner));
+            drop(state);
+            self.queue.turn.notify_one();
         }
     }
 }
@@ -441,132 +503,6 @@ impl Drop for Place<'_> {
     }
 }
 
-/// One who hears a run from some event on: each event once, in order, none before it is durable.
-pub struct Story {
-    queue: Arc<Queue>,
-    run: RunId,
-    after: u64,
-}
-
-impl Story {
-    /// The next events; `None` when the run has ended and all is heard.
-    ///
-    /// # Errors
-    /// When the store cannot be read; asking again goes on at the same place.
-    pub async fn next(&mut self) -> Result<Option<Vec<Envelope>>> {
-        loop {
-            // Looked up before the store is, so that nothing slips between.
-            let mut told = self.queue.told(&self.run);
-            let durable = told.as_mut().and_then(|it| it.borrow_and_update().clone());
-            let here = match durable {
-                // An error says that the work has stopped; then the store has the last word.
-                Some(mut it) => it.wait_for(|it| *it > self.after).await.is_ok(),
-                None => false,
-            };
-            let found = self.queue.app.events(&self.run, self.after).await?;
-            if let Some(last) = found.last() {
-                self.after = last.seq;
-                return Ok(Some(found));
-            }
-            if self.queue.app.row(&self.run).await?.status.ended() {
-                return Ok(None);
-            }
-            match told {
-                _ if here => {}
-                // It begins here, or has stopped and is nobody's here any more; both wake who hears it.
-                Some(mut told) => {
-                    let _ = timeout(LOOK_WAITING, told.changed()).await;
-                }
-                None => sleep(LOOK).await,
-            }
-        }
-    }
-}
-
 fn key(owner: Option<&Owner>) -> Option<String> {
     owner.map(|it| it.user.clone())
-}
-
-impl App {
-    /// Writes down that `run` was asked `question`, for whoever works on what waits: [`App::resume`] begins it.
-    ///
-    /// # Errors
-    /// `Usage` for an empty question, `Setup` when the store cannot be written.
-    pub async fn enqueue(
-        &self,
-        run: RunId,
-        question: Question,
-        owner: Option<Owner>,
-        request: Option<Value>,
-    ) -> Result<()> {
-        if question.text.trim().is_empty() {
-            return Err(Error::new(Kind::Usage, "question is empty"));
-        }
-        let mut question = self.frozen(question)?;
-        question.resembles = self.resembled(&question, owner.as_ref()).await?;
-        let lock = self.need(&run).await?;
-        let store = App::held(self.store().await?, &run, &*lock);
-        let log = self.log(&run, &store, &[]);
-        log.emit(Event::RunCreated {
-            question,
-            version: VERSION,
-            owner,
-        });
-        log.emit(Event::RunQueued { request });
-        log.flush().await?;
-        drop(lock);
-        Ok(())
-    }
-
-    /// Ends `run`, which cannot be worked on, with the reason.
-    ///
-    /// # Errors
-    /// `Transient` where another process works on it after all; those of the store.
-    pub async fn give_up(&self, run: &RunId, fault: &Error) -> Result<()> {
-        let store = self.known(run).await?;
-        let lock = self.need(run).await?;
-        let store = App::held(store, run, &*lock);
-        store.drain().await?;
-        let past = store.events(run, 0).await?;
-        if !Run::of(run.clone(), &past).status.ended() {
-            let log = self.log(run, &store, &past);
-            log.emit(Event::RunFailed {
-                reason: fault.chain(),
-                hint: fault.help().map(str::to_owned),
-                kind: Some(fault.kind()),
-            });
-            log.flush().await?;
-        }
-        lock.retire();
-        Ok(())
-    }
-
-    /// How many words were left for `run`.
-    async fn words(&self, run: &RunId) -> Result<usize> {
-        Ok(self.known(run).await?.orders(run).await?.len())
-    }
-
-    /// Whether the store answers; makes it where there is none.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn ready(&self) -> Result<()> {
-        self.store().await?.drain().await
-    }
-
-    /// Every call of `run` to the outside, in the order intended, as far as each came.
-    ///
-    /// # Errors
-    /// `NotFound` for an unknown run.
-    pub async fn steps(&self, run: &RunId) -> Result<Vec<Step>> {
-        self.known(run).await?.steps(run).await
-    }
-
-    /// One line of `ibid ls`.
-    ///
-    /// # Errors
-    /// `NotFound` for an unknown run.
-    pub async fn row(&self, run: &RunId) -> Result<RunRow> {
-        self.known(run).await?.row(run).await
-    }
 }

@@ -139,7 +139,7 @@ impl App {
         let ours = &self.settings.models;
         question
             .models
-            .retain(|role, spec| ours.get(role) == Some(spec));
+            .retain(|role, spec| ours.get(&role).is_some_and(|it| it == spec));
         let live = (self.parts.open)(&self.settings, &question, self.owner.as_ref()).await?;
         let doors = joined(recording, &question.folders, live, &tape);
         let run = RunId::new(self.parts.clock.unix_ms(), self.parts.chance.bits());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, watch};
 
-use super::parts::{Doors, Research};
+use super::parts::{Doors, Research, SpentSoFar};
 use super::telemetry;
 use super::timely::Timely;
 use super::turns;
@@ -23,12 +23,15 @@ use crate::domain::{Question, Report, RunId, StopReason};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run, RunStatusWord};
 use crate::seams::{
-    Cast, Chance, Clock, Egress, Hold, LanguageModel, Log, Order, PageReader, SearchProvider,
-    Store, World, crash_point,
+    Accounts, Cast, Chance, Clock, Egress, Hold, LanguageModel, Log, Order, PageReader,
+    SearchProvider, Store, World, crash_point,
 };
 
 /// How often what was told is made durable and orders are looked for, at the least.
 const BEAT: Duration = Duration::from_millis(200);
+
+/// What two sums of the same charges may differ by, US dollars.
+const NO_MONEY: f64 = 1e-6;
 
 /// All that one sitting needs.
 pub(super) struct Sitting {
@@ -40,6 +43,10 @@ pub(super) struct Sitting {
     pub(super) journal: Arc<Journal>,
     pub(super) finish: Arc<AtomicBool>,
     pub(super) doors: Doors,
+    /// What its models have cost so far, if it has any.
+    pub(super) spent: Option<SpentSoFar>,
+    /// Where that is charged.
+    pub(super) accounts: Arc<dyn Accounts>,
     pub(super) research: Research,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) chance: Arc<dyn Chance>,
@@ -190,6 +197,12 @@ impl Sitting {
             End::Cancelled => Event::RunCancelled {},
         };
         note(&self.run, &*self.store, &self.doors.egress).await?;
+        let told = self.journal.usage().usd.unwrap_or(0.0);
+        let spent = self.spent.as_ref().and_then(|it| it());
+        // What may have been paid beyond what was answered, charged before the reservation ends with the run.
+        if let Some(spent) = spent.filter(|it| *it > told + NO_MONEY) {
+            self.accounts.charge(&self.run, Some(spent)).await?;
+        }
         self.log.enter(crate::record::Phase::Run, None);
         self.log.emit(last);
         crash_point("completed.before_commit");

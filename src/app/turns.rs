@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::App;
 use super::models;
+use super::spending::SpendGrant;
 use crate::adapters::journal::{Journal, known_of};
 use crate::domain::work::registrable_domain;
 use crate::domain::{
@@ -74,11 +75,11 @@ impl App {
         })
     }
 
-    /// The brief and the plan by the planner, whose calls are paid for inside the question's budget.
+    /// The brief and the plan by the planner, whose calls are paid for out of `grant`.
     ///
     /// # Errors
     /// `Setup` where no planner is set, or it cannot be opened.
-    pub async fn plan_by_model(&self, question: &Question) -> Result<Planned> {
+    pub async fn plan_by_model(&self, question: &Question, grant: &SpendGrant) -> Result<Planned> {
         let role = ModelRole::Planner;
         let Some(spec) = question.models.get(&role) else {
             return Err(Error::new(Kind::Setup, "no model is set to make the plan")
@@ -88,7 +89,7 @@ impl App {
         let (minds, _) = models::open(
             &self.settings,
             &named,
-            &question.budget,
+            grant,
             Default::default(),
             &Egress::default(),
         )?;

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::{Budget, Method, ModelRole, Strategy, Team};
+use crate::domain::{Budget, Method, ModelChoice, ModelRole, Strategy, Team};
 use crate::error::Result;
 
 pub use layers::{Flag, Loaded, Resolved, Surroundings};
@@ -56,8 +56,8 @@ pub struct Settings {
     pub web: Web,
     /// How services can reach whoever runs this; empty where nobody says.
     pub contact: String,
-    /// The model of each role that has one, `provider:model`.
-    pub models: BTreeMap<ModelRole, String>,
+    /// The models that questions ask which name none themselves.
+    pub models: ModelChoice,
     /// What a role's model has of its own, for the roles that have.
     pub endpoints: BTreeMap<ModelRole, Endpoint>,
     /// The variable whose key chose the models, where nobody named one.
@@ -295,7 +295,9 @@ impl Settings {
     fn of(values: &Resolved, variables: Variables) -> Settings {
         let named = models(values);
         // `model = "none"` is a name, too: of no model.
-        let silent = named.is_empty() && values.word("model").is_empty();
+        let silent = named.is_empty()
+            && values.word("model").is_empty()
+            && roles_to_fill(values).next().is_some();
         let by_key = by_key::model(&variables).filter(|_| silent);
         let count = |name| u32::try_from(values.whole(name).unwrap_or(0)).unwrap_or(u32::MAX);
         Settings {
@@ -320,8 +322,11 @@ impl Settings {
                 online: values.is_set("online_evals"),
             },
             models: match by_key {
-                Some((spec, _)) => ModelRole::ALL.map(|role| (role, spec.to_owned())).into(),
-                None => named,
+                Some((spec, _)) => roles_to_fill(values)
+                    .map(|role| (role, spec.to_owned()))
+                    .collect(),
+                None if silent => ModelChoice::Unset,
+                None => named.into_iter().collect(),
             },
             endpoints: ModelRole::ALL
                 .into_iter()
@@ -414,6 +419,12 @@ fn models(values: &Resolved) -> BTreeMap<ModelRole, String> {
         .into_iter()
         .filter_map(|role| Some((role, model_of(values, role)?)))
         .collect()
+}
+
+/// The roles that are not told to go without a model.
+fn roles_to_fill(values: &Resolved) -> impl Iterator<Item = ModelRole> {
+    let none = |role: &ModelRole| values.word(&format!("models.{}", role.word())) == "none";
+    ModelRole::ALL.into_iter().filter(move |role| !none(role))
 }
 
 /// The model of one role, if it has one.

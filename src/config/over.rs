@@ -1,6 +1,6 @@
 //! What flags set, laid over a question that was asked before: how a fork differs from what it forks.
 use super::{Loaded, Settings};
-use crate::domain::{ModelRole, Question};
+use crate::domain::{ModelChoice, ModelRole, Question};
 use crate::error::{Error, Kind, Result};
 
 impl Loaded {
@@ -30,10 +30,18 @@ impl Loaded {
             }
             for role in ModelRole::ALL {
                 let own = name.strip_prefix("models.") == Some(role.word());
-                if let Some(spec) = self.settings.models.get(&role)
-                    && (own || name == "model")
-                {
-                    question.models.insert(role, spec.clone());
+                if !own && name != "model" {
+                    continue;
+                }
+                match self.settings.models.get(&role) {
+                    Some(spec) => question.models.insert(role, spec.clone()),
+                    // `none` is a word of its own, not the lack of one.
+                    None => {
+                        question.models.retain(|it, _| it != role);
+                        if question.models.is_empty() {
+                            question.models = ModelChoice::None;
+                        }
+                    }
                 }
             }
         }

@@ -7,6 +7,7 @@ mod budget;
 mod evidence;
 mod ids;
 mod judgement;
+mod model_choice;
 mod owner;
 mod page;
 mod plan;
@@ -28,6 +29,7 @@ pub use evidence::{
 };
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
+pub use model_choice::{ModelChoice, ModelRole};
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, Witness};
 pub use plan::{
@@ -35,7 +37,7 @@ pub use plan::{
     Vertical, WritingPlan,
 };
 pub use question::{
-    Brief, Clarified, Effort, Follows, Given, Method, Mode, ModelRole, Question, QuestionKind, Turn,
+    Brief, Clarified, Effort, Follows, Given, Method, Mode, Question, QuestionKind, Turn,
 };
 pub use report::{
     Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, Counted, Excerpt,

@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Complexity, Plan, RunId, Strategy, Team};
+use super::{Budget, Complexity, ModelChoice, ModelRole, Plan, RunId, Strategy, Team};
 
 /// A report, an answer of at most 140 characters, or what was found without prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -72,47 +70,6 @@ pub struct Follows {
     pub turns: Vec<Turn>,
 }
 
-/// The parts that language models play in a run. Each may have a model of its own (row A11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelRole {
-    /// Understands the question and makes the plan.
-    Planner,
-    /// Says what to search for next, and what is still open.
-    Researcher,
-    /// Reads pages.
-    Summarizer,
-    /// Writes.
-    Writer,
-    /// Checks what was written.
-    Verifier,
-    /// Judges finished runs; no part of a run.
-    Judge,
-}
-
-impl ModelRole {
-    /// Those of a run, in the order of the flow.
-    pub const ALL: [ModelRole; 5] = [
-        ModelRole::Planner,
-        ModelRole::Researcher,
-        ModelRole::Summarizer,
-        ModelRole::Writer,
-        ModelRole::Verifier,
-    ];
-
-    /// Its name in settings and events.
-    pub fn word(self) -> &'static str {
-        match self {
-            ModelRole::Planner => "planner",
-            ModelRole::Researcher => "researcher",
-            ModelRole::Summarizer => "summarizer",
-            ModelRole::Writer => "writer",
-            ModelRole::Verifier => "verifier",
-            ModelRole::Judge => "judge",
-        }
-    }
-}
-
 /// What was asked, how, on which day, within which budget. Everything a run depends on is frozen here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -159,9 +116,9 @@ pub struct Question {
     /// B15). Found when the question is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resembles: Option<RunId>,
-    /// The model of each role, `provider:model`; a role without one is played without a model.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub models: BTreeMap<ModelRole, String>,
+    /// The models it asks.
+    #[serde(default, skip_serializing_if = "ModelChoice::is_unset")]
+    pub models: ModelChoice,
 }
 
 impl Question {
@@ -186,7 +143,7 @@ impl Question {
             approve: false,
             follows: None,
             resembles: None,
-            models: BTreeMap::new(),
+            models: ModelChoice::Unset,
         }
     }
 

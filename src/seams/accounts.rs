@@ -1,8 +1,10 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::{Acceptance, Accepted, Booking, RequestKey, Spent};
 use crate::domain::{Owner, RunId};
 use crate::error::Result;
+use crate::record::Envelope;
 
 /// People who share a budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,17 +68,6 @@ pub struct Token {
     pub made_at: String,
 }
 
-/// What was spent in a day, and what is being worked on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// By the user, US dollars.
-    pub user_usd: f64,
-    /// By all users of the organisation, US dollars.
-    pub org_usd: f64,
-    /// Runs of the user that have not ended.
-    pub unended: u64,
-}
-
 /// One line of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Audited {
@@ -129,8 +120,24 @@ pub trait Accounts: Send + Sync {
     async fn revoke(&self, user: &str, prefix: &str) -> Result<()>;
     /// Whose token has this hash; nobody where its user is disabled.
     async fn identify(&self, hash: &str) -> Result<Option<Account>>;
-    /// What was spent by runs that began on the day `day`, `YYYY-MM-DD` in UTC.
-    async fn spent(&self, owner: &Owner, day: &str) -> Result<Spent>;
+    /// What was spent by what ended on the day `day`, `YYYY-MM-DD` in UTC, and what is reserved by all that has not ended;
+    /// tools that began before `alive_since`, RFC 3339, and never said how they ended were charged to their day.
+    async fn spent(&self, owner: &Owner, day: &str, alive_since: &str) -> Result<Spent>;
+    /// Accepts a run in one commit: judges what it demands of the account, writes the grant into its question's budget,
+    /// and keeps the run's first events, its request's key and a line of the audit log. `Exhausted` where the day's money
+    /// is spent or reserved; then, and for [`Accepted::Full`], nothing but the line is kept.
+    async fn accept(&self, run: &RunId, events: &[Envelope], on: &Acceptance) -> Result<Accepted>;
+    /// What a request under this key began; `None` for a new one. Never says `Queued` or `Full`.
+    async fn requested(&self, key: &RequestKey) -> Result<Option<Accepted>>;
+    /// Reserves what a tool may spend, US dollars; `None` where nobody bounds it. `Exhausted` where the day's money is spent
+    /// or reserved, `Transient` where the user has as much open as they may.
+    async fn book(&self, booking: &Booking) -> Result<Option<f64>>;
+    /// Charges what a tool spent, US dollars, instead of what it had reserved. Never waits, and may be lost with the process:
+    /// then the whole reservation is charged.
+    fn settle_booking(&self, id: &str, usd: f64);
+    /// Charges what the models of a run have cost at most so far, US dollars, to be said before it ends; where that is not
+    /// known, what was answered, or all it had reserved where a call was still on its way.
+    async fn charge(&self, run: &RunId, usd: Option<f64>) -> Result<()>;
     /// Writes a line of the audit log.
     async fn audit(&self, line: &Audited) -> Result<()>;
     /// The last `most` lines of the audit log, latest first.

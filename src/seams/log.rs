@@ -75,6 +75,11 @@ impl Log {
         self.durable.subscribe()
     }
 
+    /// What was told and is not durable yet: for who keeps it together with something else.
+    pub fn unflushed(&self) -> Vec<Envelope> {
+        locked(&self.state).waiting.iter().cloned().collect()
+    }
+
     /// From here on, events belong to `phase` and `wave`.
     pub fn enter(&self, phase: Phase, wave: Option<u32>) {
         let mut state = locked(&self.state);

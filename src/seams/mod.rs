@@ -10,6 +10,7 @@ mod log;
 mod meaning;
 mod model;
 mod models;
+mod spending;
 mod store;
 mod traces;
 
@@ -21,7 +22,7 @@ use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertic
 use crate::error::Result;
 use crate::record::FailReason;
 
-pub use accounts::{Account, Accounts, Audited, Org, Remembered, Spent, Token, User};
+pub use accounts::{Account, Accounts, Audited, Org, Remembered, Token, User};
 pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
@@ -33,6 +34,7 @@ pub use model::{
     ToolCall,
 };
 pub use models::{Mind, Models};
+pub use spending::{Acceptance, Accepted, AccountState, Booking, Demand, Grant, RequestKey, Spent};
 pub use store::{Answered, Hold, Locks, Order, RunRow, Step, StepState, Store};
 pub use traces::Traces;
 

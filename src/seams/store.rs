@@ -179,6 +179,20 @@ pub trait Locks: Send + Sync {
     async fn take(&self, run: &RunId) -> Result<Option<Box<dyn Hold>>>;
     /// Whether somebody works on a run.
     async fn held(&self, run: &RunId) -> Result<bool>;
+    /// By what this process is told from others that may take over its runs; `None` where no process does.
+    fn taker(&self) -> Option<String> {
+        None
+    }
+    /// Whether another process has taken a run since this one did.
+    async fn taken_by_another(&self, _run: &RunId) -> Result<bool> {
+        Ok(false)
+    }
+    /// The runs that servers accepted, that have not ended, and whose last taker is gone: killed, or not heard of for so long
+    /// that its locks have expired. Who has asked this counts as alive from then on. `None` where no process takes over from
+    /// another.
+    async fn abandoned(&self) -> Result<Option<Vec<RunId>>> {
+        Ok(None)
+    }
 }
 
 /// A run that is held: let go when dropped.

@@ -1,6 +1,5 @@
 //! A question as people and programs put it: what words are worth asking, which days, engines and folders are meant, and the
 //! JSON object of rows B1 and E1 with all else that a question may say.
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
@@ -11,7 +10,7 @@ use super::when::{Edge, day};
 use crate::app::engines::resolve;
 use crate::app::given::PlanFile;
 use crate::config::{Flag, Loaded, SETTINGS, Settings, value};
-use crate::domain::{Method, Mode, ModelRole, Question, Turn};
+use crate::domain::{Method, Mode, ModelChoice, ModelRole, Question, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::escape::line;
 
@@ -361,10 +360,18 @@ impl Asked {
     /// What it comes to where it follows another run: `before` is its words in the places and settings of that one.
     ///
     /// # Errors
-    /// Those of [`Loaded::lay_flags_over`].
-    pub fn following(&self, before: Question, loaded: &Loaded) -> Result<Question> {
+    /// Those of [`Loaded::lay_flags_over`]; `Usage` for a model that is not offered.
+    pub fn following(
+        &self,
+        before: Question,
+        loaded: &Loaded,
+        served: &Served,
+    ) -> Result<Question> {
         let mut question = before;
         loaded.lay_flags_over(&mut question)?;
+        if let Some(model) = &self.model {
+            question.models = served.models(Some(model), &loaded.settings)?;
+        }
         question.mode = self.mode.unwrap_or(question.mode);
         question.lang = self.lang.clone().or(question.lang);
         question.clarify = self.clarify;
@@ -411,14 +418,10 @@ impl Served {
     }
 
     /// The model of each role. Who asks may name a model only of those that the operator has set: it is paid for by them.
-    fn models(
-        &self,
-        named: Option<&str>,
-        settings: &Settings,
-    ) -> Result<BTreeMap<ModelRole, String>> {
+    fn models(&self, named: Option<&str>, settings: &Settings) -> Result<ModelChoice> {
         match named {
             None => Ok(settings.models.clone()),
-            Some("none") => Ok(Default::default()),
+            Some("none") => Ok(ModelChoice::None),
             Some(it) if self.models.iter().any(|known| known == it) || settings.models.values().any(|known| known == it) => {
                 let each = ModelRole::ALL.into_iter();
                 Ok(each.map(|role| (role, it.to_owned())).collect())

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::asked::{Asked, Served, worth_asking};
 use crate::app::App;
-use crate::app::queue::{Accepted, Afterwards, Limits, Queue};
+use crate::app::queue::{Afterwards, Limits, Queue};
+use crate::app::spending::{SpendGrant, Submission};
 use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
-use crate::domain::{Owner, Question, RunId};
+use crate::domain::{ModelRole, Owner, Question, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Account, Order, RunRow};
+use crate::seams::{Accepted, Account, Order, RequestKey, RunRow};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,7 +123,7 @@ impl Desk {
         let row = self.mine(caller, before).await?;
         let today = today.to_string();
         let before = self.app.follow_up(&row.run_id, &asked.text, &today).await?;
-        asked.following(before, &loaded)
+        asked.following(before, &loaded, &self.served)
     }
 
     /// The folders that are served, as absolute paths.
@@ -136,54 +137,46 @@ impl Desk {
         self.served.models.iter().chain(set).cloned().collect()
     }
 
-    /// Accepts `question` for the caller as `run`, within what is left of their day; `None` where too many wait already.
-    /// `request` is what the caller sent besides.
+    /// Accepts `question` for the caller as `run`, within what is left of their account; `key` makes the same request the same
+    /// run. `request` is what the caller sent besides.
     ///
     /// # Errors
-    /// `Exhausted` where the day's money is spent; those of the store.
+    /// `Exhausted` where the day's money is spent or reserved; those of the store.
     pub async fn accept(
         &self,
         caller: &Caller,
         run: RunId,
-        mut question: Question,
+        question: Question,
         request: Option<Value>,
-    ) -> Result<Option<RunId>> {
-        if let Some(account) = &caller.account {
-            let spent = self.app.spent_today(&account.owner()).await?;
-            let most = account.user.concurrency;
-            if most.is_some_and(|it| spent.unended >= u64::from(it)) {
-                return Ok(None);
+        key: Option<RequestKey>,
+    ) -> Result<Accepted> {
+        let on = Submission {
+            owner: caller.owner.clone(),
+            key,
+            request: within(request, caller),
+        };
+        self.queue.accept(run, question, on).await
+    }
+
+    /// Leave for the caller to ask the model of `role` by the tool `what`: it reserves of their account what the settings let a
+    /// run spend at most. Where no model plays the role, nothing is asked or reserved.
+    ///
+    /// # Errors
+    /// Those of [`App::reserve`].
+    pub async fn reserve(
+        &self,
+        caller: &Caller,
+        what: &str,
+        role: ModelRole,
+    ) -> Result<SpendGrant> {
+        let settings = self.app.settings();
+        match settings.models.contains_key(&role) {
+            true => {
+                let owner = caller.owner.as_ref();
+                self.app.reserve(owner, what, &settings.budget).await
             }
-            let of_user = account.user.daily_usd.map(|it| it - spent.user_usd);
-            let of_org = account.org.as_ref().and_then(|it| it.daily_usd);
-            let of_org = of_org.map(|it| it - spent.org_usd);
-            let left = of_user.into_iter().chain(of_org).reduce(f64::min);
-            if let Some(left) = left.filter(|_| !question.models.is_empty()) {
-                if left <= 0.0 {
-                    return Err(Error::new(Kind::Exhausted, "the money of today is spent")
-                        .hint("ask again tomorrow (UTC), or with \"model\": \"none\""));
-                }
-                let usd = question.budget.usd.map_or(left, |it| it.min(left));
-                question.budget.usd = Some(usd);
-            }
+            false => Ok(SpendGrant::of_nothing()),
         }
-        let owner = caller.owner.clone();
-        let request = within(request, caller);
-        let accepted = self.queue.accept(run.clone(), question, owner, request);
-        let accepted = accepted.await?;
-        if caller.account.is_some() {
-            let outcome = match accepted {
-                Accepted::Queued => "accepted",
-                Accepted::Full => "refused",
-            };
-            self.app
-                .audit(&caller.name, "run.create", run.as_str(), outcome)
-                .await?;
-        }
-        Ok(match accepted {
-            Accepted::Queued => Some(run),
-            Accepted::Full => None,
-        })
     }
 
     /// What the caller may see of the store: rows of others are not there, whatever a handler forgets.

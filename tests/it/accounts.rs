@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use ibid::Kind;
 use ibid::adapters::store::{PostgresStore, SqliteStore};
 use ibid::app::forgetting::forgetting;
+use ibid::app::spending::Submission;
 use ibid::app::{App, Parts};
 use ibid::domain::{Owner, RunId, Usage};
 use ibid::record::{Envelope, Event, Phase};
@@ -197,7 +198,7 @@ async fn runs_that_have_not_ended_are_counted_for_their_user(app: App) {
     assert_eq!(app.spent_today(&owner("bob")).await.unwrap().unended, 0);
 }
 
-/// Runs of two users on two days, with what each cost.
+/// Runs of two users that ended on two days, with what each cost.
 async fn what_was_spent_in_a_day_is_summed_by_user_and_organisation(
     store: &(impl Store + Accounts),
 ) {
@@ -218,7 +219,11 @@ async fn what_was_spent_in_a_day_is_summed_by_user_and_organisation(
             version: ibid::record::VERSION,
             owner: Some(owner(user)),
         };
-        let told = [created, Event::BudgetUpdated { usage }];
+        let told = [
+            created,
+            Event::BudgetUpdated { usage },
+            Event::RunCancelled {},
+        ];
         let events: Vec<Envelope> = told
             .into_iter()
             .zip(1..)
@@ -235,15 +240,16 @@ async fn what_was_spent_in_a_day_is_summed_by_user_and_organisation(
             .collect();
         store.append(&run, &events).await.unwrap();
     }
-    let ann = store.spent(&owner("ann"), "2026-11-21").await.unwrap();
+    let spent = async |owner: &Owner, day| store.spent(owner, day, "2026-11-21T20:00").await;
+    let ann = spent(&owner("ann"), "2026-11-21").await.unwrap();
     assert_eq!((ann.user_usd, ann.org_usd), (0.75, 1.75));
-    let bob = store.spent(&owner("bob"), "2026-11-21").await.unwrap();
+    let bob = spent(&owner("bob"), "2026-11-21").await.unwrap();
     assert_eq!((bob.user_usd, bob.org_usd), (1.0, 1.75));
     let alone = Owner {
         org: None,
         ..owner("ann")
     };
-    let alone = store.spent(&alone, "2026-11-20").await.unwrap();
+    let alone = spent(&alone, "2026-11-20").await.unwrap();
     assert_eq!((alone.user_usd, alone.org_usd), (8.0, 0.0));
 }
 
@@ -361,7 +367,7 @@ async fn a_server_that_keeps_running_forgets_each_run_when_its_days_are_over(app
     };
     let old = ended().await;
     let waiting = app.new_id();
-    let asked = app.enqueue(waiting.clone(), question("bark"), None, None);
+    let asked = app.enqueue(waiting.clone(), question("bark"), Submission::default());
     asked.await.unwrap();
     let (rests, mut resting) = mpsc::unbounded_channel();
     let (wake, woken) = mpsc::unbounded_channel();

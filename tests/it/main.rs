@@ -50,6 +50,7 @@ mod runs;
 mod served;
 mod signals;
 mod speed;
+mod spending;
 mod stand_in;
 mod store_contract;
 mod strategies;

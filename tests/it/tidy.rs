@@ -90,6 +90,21 @@ fn modules_of_a_floor_import_in_no_circle() {
     }
 }
 
+/// Whoever asks a server pays out of an account, by a grant that is reserved. Only who runs the program spends without.
+#[test]
+fn only_the_command_line_spends_without_an_account() {
+    let mut faults = Vec::new();
+    for file in sources() {
+        let [floor, part, ..] = file.module.as_slice() else {
+            continue;
+        };
+        if floor == "surfaces" && part != "cli" && file.text.contains("SpendGrant::of_operator") {
+            faults.push(file.name.clone());
+        }
+    }
+    assert!(faults.is_empty(), "{faults:?} spend as the operator");
+}
+
 #[test]
 fn every_prompt_is_used() {
     let all: String = sources().into_iter().map(|it| it.text).collect();

@@ -163,22 +163,55 @@ macro_rules! accounts {
                 Ok(Some(Account { user, org }))
             }
 
-            async fn spent(&self, owner: &Owner, day: &str) -> Result<Spent> {
-                let row: (f64, f64, i64) = patiently!(self, db => sqlx::query_as(
-                    "select
-                     coalesce((select sum(usd) from runs where owner_user = $1 and substr(started_at, 1, 10) = $3), 0.0),
-                     coalesce((select sum(usd) from runs where owner_org = $2 and substr(started_at, 1, 10) = $3), 0.0),
-                     (select count(*) from runs where owner_user = $1 and status in ('pending', 'in_progress'))",
-                )
-                .bind(&owner.user)
-                .bind(&owner.org)
-                .bind(day)
-                .fetch_one(db))?;
-                Ok(Spent {
-                    user_usd: row.0,
-                    org_usd: row.1,
-                    unended: u64::try_from(row.2).unwrap_or(0),
-                })
+            async fn spent(&self, owner: &Owner, day: &str, alive_since: &str) -> Result<Spent> {
+                let sums: (f64, f64, i64) = patiently!(self, db => sqlx::query_as(SUMS)
+                    .bind(&owner.user)
+                    .bind(&owner.org)
+                    .bind(day)
+                    .bind(alive_since)
+                    .fetch_one(db))?;
+                Ok(spent_of(sums))
+            }
+
+            async fn accept(
+                &self,
+                run: &RunId,
+                events: &[Envelope],
+                on: &Acceptance,
+            ) -> Result<Accepted> {
+                let accept = Accept {
+                    run: run.clone(),
+                    events: events.to_vec(),
+                    on: on.clone(),
+                };
+                match self.ask(Write::Accept(Box::new(accept))).await? {
+                    Done::Accepted(it) => Ok(it),
+                    Done::Written | Done::Granted(_) => Err(unanswered("accepting a run")),
+                }
+            }
+
+            async fn requested(&self, key: &RequestKey) -> Result<Option<Accepted>> {
+                let known: Option<(String, String)> = patiently!(self, db => sqlx::query_as(REQUESTED)
+                    .bind(&key.user)
+                    .bind(&key.key)
+                    .bind(&key.since)
+                    .fetch_optional(db))?;
+                Ok(known.and_then(|it| accepted_before(key, &it)))
+            }
+
+            async fn book(&self, booking: &Booking) -> Result<Option<f64>> {
+                match self.ask(Write::Book(Box::new(booking.clone()))).await? {
+                    Done::Granted(usd) => Ok(usd),
+                    Done::Written | Done::Accepted(_) => Err(unanswered("booking a tool")),
+                }
+            }
+
+            fn settle_booking(&self, id: &str, usd: f64) {
+                self.ask_later(Write::SettleBooking(id.to_owned(), usd));
+            }
+
+            async fn charge(&self, run: &RunId, usd: Option<f64>) -> Result<()> {
+                self.write(Write::Charge(run.clone(), usd)).await
             }
 
             async fn audit(&self, line: &Audited) -> Result<()> {
@@ -287,6 +320,11 @@ pub(super) fn there(changed: u64, what: &str) -> Result<()> {
             .hint("see `ibid admin user ls` and `ibid admin org ls`")),
         _ => Ok(()),
     }
+}
+
+/// A writer that says something else than it was asked.
+pub(super) fn unanswered(doing: &str) -> Error {
+    Error::new(Kind::Internal, doing)
 }
 
 use crate::error::{Error, Kind, Result};

@@ -11,12 +11,16 @@ macro_rules! writes {
         pub(super) async fn apply(
             db: &mut $connection,
             asked: &Asked,
-        ) -> std::result::Result<(), Failed> {
+        ) -> std::result::Result<Done, Failed> {
             let scope = &asked.scope;
             match &asked.write {
                 Write::Append(run, events, bodies) => append(db, scope, run, events, bodies).await,
+                Write::Accept(it) => return accept(db, scope, it).await,
+                Write::Book(it) => return book(db, it).await,
+                Write::SettleBooking(id, usd) => settle_booking(db, id, *usd).await,
                 Write::Nothing => Ok(()),
                 Write::Intend(run, _)
+                | Write::Charge(run, _)
                 | Write::Settle(run, ..)
                 | Write::Keep(run, _)
                 | Write::Order(run, _)
@@ -26,6 +30,7 @@ macro_rules! writes {
                     to_known(db, run, &asked.write).await
                 }
             }
+            .map(|()| Done::Written)
         }
 
         /// Does a write to a run that is there.
@@ -53,8 +58,13 @@ macro_rules! writes {
                     Ok(())
                 }
                 Write::Traffic(_, traffic) => carry(db, run, traffic).await,
+                Write::Charge(_, usd) => charge(db, run, *usd).await,
                 Write::Remove(_) => remove(db, run).await,
-                Write::Append(..) | Write::Nothing => Ok(()),
+                Write::Append(..)
+                | Write::Accept(_)
+                | Write::Book(_)
+                | Write::SettleBooking(..)
+                | Write::Nothing => Ok(()),
             }
         }
 
@@ -108,12 +118,14 @@ macro_rules! writes {
             let seq = last + events.len() as u64;
             let statement = match before {
                 None => {
-                    "insert into runs (id, seq, \"row\", owner_user, owner_org, status, started_at, updated_at, usd)
-                     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+                    "insert into runs (id, seq, \"row\", owner_user, owner_org, status, started_at, updated_at, usd, ended_on, reserved_usd, served)
+                     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
                 }
                 Some(_) => {
                     "update runs set seq = $2, \"row\" = $3, owner_user = $4, owner_org = $5, status = $6,
-                     started_at = $7, updated_at = $8, usd = $9 where id = $1"
+                     started_at = $7, updated_at = $8, usd = $9,
+                     ended_on = case when ended_on = '' then $10 else ended_on end,
+                     reserved_usd = reserved_usd + $11, served = served + $12 where id = $1"
                 }
             };
             let owner = told.owner.as_ref();
@@ -127,6 +139,9 @@ macro_rules! writes {
                 .bind(&told.started_at)
                 .bind(&told.updated_at)
                 .bind(told.usage.usd.unwrap_or(0.0))
+                .bind(ended_on(&told))
+                .bind(reserved_usd(events))
+                .bind(i64::from(is_served(events)))
                 .execute(&mut *db)
                 .await?;
             put_events(db, run, events, bodies).await?;
@@ -244,6 +259,7 @@ macro_rules! writes {
         ) -> std::result::Result<(), Failed> {
             // Whether another run holds a page must be seen, whoever asks.
             widen(db).await?;
+            still_charged(db, run).await?;
             let pages: Vec<String> = sqlx::query_scalar("select page from held where run = $1")
                 .bind(run.as_str())
                 .fetch_all(&mut *db)

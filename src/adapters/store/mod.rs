@@ -6,6 +6,7 @@ mod both;
 mod fault;
 mod locks;
 mod postgres;
+mod spending;
 mod sqlite;
 mod traces;
 mod write;

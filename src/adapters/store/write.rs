@@ -7,7 +7,7 @@ use super::fault::Fault;
 use crate::domain::{Owner, Page, PageHash, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Run};
-use crate::seams::{Order, RunRow, Step, StepState};
+use crate::seams::{Acceptance, Accepted, Booking, Order, RunRow, Step, StepState};
 
 /// Version of the JSON in `steps`: raised when an answer's shape changes its meaning.
 pub(super) const STEP_SCHEMA: i64 = 1;
@@ -48,7 +48,7 @@ pub(super) struct Asked {
 impl Asked {
     /// Whether it may leave more rows in sight than its scope has.
     pub(super) fn widens(&self) -> bool {
-        matches!(self.write, Write::Remove(_))
+        matches!(self.write, Write::Remove(_) | Write::Accept(_))
     }
 
     /// The run it writes to and the hold that it rests on, where it rests on one.
@@ -61,7 +61,24 @@ impl Asked {
 /// A write and who waits for it.
 pub(super) struct Request {
     pub(super) asked: Asked,
-    pub(super) done: oneshot::Sender<std::result::Result<(), Fault>>,
+    pub(super) done: oneshot::Sender<std::result::Result<Done, Fault>>,
+}
+
+/// What came of a write that was done.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Done {
+    Written,
+    Accepted(Accepted),
+    /// US dollars that may be spent, where they are bounded.
+    Granted(Option<f64>),
+}
+
+/// A run that is to be accepted.
+#[derive(Debug)]
+pub(super) struct Accept {
+    pub(super) run: RunId,
+    pub(super) events: Vec<Envelope>,
+    pub(super) on: Acceptance,
 }
 
 /// One write.
@@ -73,6 +90,11 @@ pub(super) enum Write {
     Keep(RunId, Kept),
     Order(RunId, Order),
     Traffic(RunId, BTreeMap<String, Traffic>),
+    Accept(Box<Accept>),
+    Book(Box<Booking>),
+    /// What a tool has spent, US dollars, by the id of its booking.
+    SettleBooking(String, f64),
+    Charge(RunId, Option<f64>),
     Remove(RunId),
     /// Nothing: done when all that was asked before it is done.
     Nothing,
@@ -88,9 +110,19 @@ impl Write {
             | Write::Keep(run, _)
             | Write::Order(run, _)
             | Write::Traffic(run, _)
+            | Write::Charge(run, _)
             | Write::Remove(run) => Some(run),
-            Write::Nothing => None,
+            Write::Accept(it) => Some(&it.run),
+            Write::Book(_) | Write::SettleBooking(..) | Write::Nothing => None,
         }
+    }
+
+    /// Whether it judges or changes what an account may spend: such writes take turns.
+    pub(super) fn is_of_account(&self) -> bool {
+        matches!(
+            self,
+            Write::Accept(_) | Write::Book(_) | Write::SettleBooking(..)
+        )
     }
 
     pub(super) fn append(run: &RunId, events: &[Envelope]) -> Result<Write> {

@@ -4,6 +4,7 @@ use super::console::Console;
 use super::documents::{shown, web};
 use super::exit::{Done, Exit};
 use super::with_app;
+use crate::app::spending::SpendGrant;
 use crate::app::{App, Errand};
 use crate::config::Loaded;
 use crate::domain::Question;
@@ -36,15 +37,16 @@ pub(super) fn read(asked: &Read, task: &str, loaded: &Loaded, console: Console) 
 }
 
 async fn errands(app: &App, path: &std::path::Path, task: &Question) -> Result<Vec<Errand>> {
+    let grant = SpendGrant::of_operator(&task.budget);
     if let Some(url) = web(path) {
-        return Ok(vec![app.errand(url, task).await?]);
+        return Ok(vec![app.errand(url, task, &grant).await?]);
     }
     if path.is_dir() || path.as_os_str() == "-" {
         let doing = format!("reading {} for a task", path.display());
         return Err(Error::new(Kind::Usage, doing)
             .hint("name files or addresses; for a folder ask: ibid \"…\" --folder DIR"));
     }
-    app.errand_of_file(path, task).await
+    app.errand_of_file(path, task, &grant).await
 }
 
 fn tell(it: &Errand, json: bool, console: Console) -> std::result::Result<(), super::exit::Stop> {

@@ -11,6 +11,7 @@ use super::runs::find;
 use super::{follow, signals, with_app};
 use crate::app::Planned;
 use crate::app::models::{Estimate, bounded};
+use crate::app::spending::SpendGrant;
 use crate::config::{Loaded, Surroundings};
 use crate::domain::{Brief, Mode, Plan, Question, Strategy};
 use crate::error::{Error, Kind, Result};
@@ -56,7 +57,10 @@ pub(super) fn plan(
                     plan,
                     unaided,
                     usage,
-                } = signals::until_stopped(app.plan_by_model(&question)).await?;
+                } = signals::until_stopped(
+                    app.plan_by_model(&question, &SpendGrant::of_operator(&question.budget)),
+                )
+                .await?;
                 let made = Made {
                     failed: unaided,
                     usd: usage.usd,

@@ -1,5 +1,6 @@
 //! What is not about runs: health, help for programs, and what is not there.
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -9,15 +10,20 @@ use serde_json::{Value, json};
 
 use super::Server;
 use super::fault::{Answer, Fault};
+use crate::error::{Error, Kind};
+
+/// How long the store is waited for: who asks gives up soon, too.
+const READY: Duration = Duration::from_millis(1500);
 
 /// Whether the process lives.
 pub(super) async fn health() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// Whether it can take questions: the store answers.
+/// Whether it can take questions: the store answers, and does so in time.
 pub(super) async fn ready(State(server): State<Arc<Server>>) -> Answer<Json<Value>> {
-    server.desk.app.ready().await?;
+    let answered = tokio::time::timeout(READY, server.desk.app.ready()).await;
+    answered.unwrap_or_else(|_| Err(Error::new(Kind::Transient, "the store does not answer")))?;
     let (waiting, working) = server.desk.queue.count();
     Ok(Json(
         json!({"status": "ok", "waiting": waiting, "working": working}),

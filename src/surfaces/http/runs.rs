@@ -17,9 +17,8 @@ use super::fault::{Answer, Fault};
 use super::story::number;
 use crate::app::given::PlanFile;
 use crate::domain::{Approval, CoverageRow, Question, Rating, RunId, Vote};
-use crate::error::Kind;
 use crate::record::{Phase, Run, RunStatus};
-use crate::seams::{Order, Remembered, RunRow};
+use crate::seams::{Accepted, Order, RunRow};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::{self, json as shown, markdown};
@@ -169,33 +168,28 @@ pub(super) async fn accept(
         server.desk.app.may_deliver(url).map_err(Fault::unmeant)?;
     }
     let question = meant(server, caller, asked).await?;
-    let mut run = server.desk.app.new_id();
-    if let Some(Once { key, sent }) = once {
-        let app = &server.desk.app;
-        match app.remember(&caller.name, &key, &sent, &run).await? {
-            Remembered::New => {}
-            // Cut off between being remembered and being begun, it may begin now.
-            Remembered::Same(known) => match app.row(&known).await {
-                Err(fault) if fault.kind() == Kind::NotFound => run = known,
-                Err(fault) => return Err(fault.into()),
-                Ok(_) => return Ok(known),
-            },
-            Remembered::Other => {
-                return Err(Fault::new(
-                    StatusCode::UNPROCESSABLE_ENTITY,
-                    "idempotency_key_reused",
-                    "another request was made under this Idempotency-Key",
-                ));
-            }
-        }
+    let app = &server.desk.app;
+    let run = app.new_id();
+    let key = once.map(|it| app.request_key(&caller.name, &it.key, &it.sent));
+    let accepted = server
+        .desk
+        .accept(caller, run.clone(), question, request, key);
+    match accepted.await? {
+        Accepted::Queued => Ok(run),
+        Accepted::Same(known) => Ok(known),
+        Accepted::Full => Err(Fault::later(LATER)),
+        Accepted::Other => Err(Fault::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_key_reused",
+            "another request was made under this Idempotency-Key",
+        )),
     }
-    let accepted = server.desk.accept(caller, run, question, request).await?;
-    accepted.ok_or_else(|| Fault::later(LATER))
 }
 
-/// Refuses before anything is read where too many wait already.
-pub(super) fn room(server: &Server, caller: &Caller) -> Answer<()> {
-    match server.desk.queue.is_full(caller.owner.as_ref()) {
+/// Refuses before anything is read where too many wait already. A request with a key may have begun its run before.
+pub(super) fn room(server: &Server, caller: &Caller, headers: &HeaderMap) -> Answer<()> {
+    let keyed = headers.contains_key("idempotency-key");
+    match !keyed && server.desk.queue.is_full(caller.owner.as_ref()) {
         true => Err(Fault::later(LATER)),
         false => Ok(()),
     }
@@ -209,7 +203,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
-    room(&server, &caller)?;
+    room(&server, &caller, &headers)?;
     let once = once(&headers, &bytes)?;
     let (wait, form) = (shape.wait()?, shape.form()?);
     let value = body(bytes)?;

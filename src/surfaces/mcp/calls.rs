@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use super::asking::{self, Way};
 use super::said::{covered, progress, result, section, summary, task, told, worded};
 use super::{Answer, Mcp, fault, made};
-use crate::domain::RunId;
+use crate::domain::{ModelRole, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::Run;
-use crate::seams::Order;
+use crate::seams::{Accepted, Order};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::Caller;
 use crate::surfaces::export::json::Subtype;
@@ -90,7 +90,7 @@ impl Mcp {
             "research_result" => self.part(caller, &it).await,
             "search" => return worded(self.search(caller, it.text("query")).await),
             "fetch" => return worded(self.fetch(caller, it.text("id")).await),
-            "check_claims" => self.check(&it).await,
+            "check_claims" => self.check(caller, &it).await,
             _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
         };
         told(said)
@@ -125,13 +125,16 @@ impl Mcp {
     async fn accepted(&self, caller: &Caller, asked: Map<String, Value>) -> Result<RunId> {
         let asked = Asked::parse(&Value::Object(asked), &[])?;
         let question = self.desk.question(caller, &asked).await?;
-        let accepted = self
-            .desk
-            .accept(caller, self.desk.app.new_id(), question, None)
-            .await?;
-        accepted.ok_or_else(|| {
-            Error::new(Kind::Transient, "too many runs wait already").hint("try again in a minute")
-        })
+        let run = self.desk.app.new_id();
+        let accepted = self.desk.accept(caller, run.clone(), question, None, None);
+        match accepted.await? {
+            Accepted::Queued => Ok(run),
+            Accepted::Same(known) => Ok(known),
+            Accepted::Other | Accepted::Full => {
+                Err(Error::new(Kind::Transient, "too many runs wait already")
+                    .hint("try again in a minute"))
+            }
+        }
     }
 
     async fn research(
@@ -390,14 +393,16 @@ impl Mcp {
         }))
     }
 
-    async fn check(&self, it: &Arguments<'_>) -> Said {
+    async fn check(&self, caller: &Caller, it: &Arguments<'_>) -> Said {
         let text = it.text("text")?;
         let quiet: crate::app::Heard = Arc::new(|_| {});
         let (base, folders) = (std::path::Path::new("/nonexistent"), self.desk.folders());
+        let role = ModelRole::Verifier;
+        let grant = self.desk.reserve(caller, "check_claims", role).await?;
         let found = self
             .desk
             .app
-            .check(text.to_owned(), base, folders, false, &quiet)
+            .check(text.to_owned(), base, folders, false, &quiet, grant)
             .await?;
         Ok(audit::json("text", &found))
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ibid::app::App;
 use ibid::app::queue::{Limits, Queue};
+use ibid::app::spending::Submission;
 use ibid::domain::{Approval, ModelRole, Question, RunId};
 use ibid::record::{Event, RunStatus};
 use ibid::seams::Order;
@@ -80,7 +81,10 @@ async fn a_run_that_waits_for_approval_is_not_sat_down_to_until_somebody_speaks(
         approve: true,
         ..question("What is cork?")
     };
-    queue.accept(run.clone(), asked, None, None).await.unwrap();
+    queue
+        .accept(run.clone(), asked, Submission::default())
+        .await
+        .unwrap();
     while queue.aside() == 0 {
         tokio::task::yield_now().await;
     }
@@ -113,7 +117,7 @@ async fn a_question_back_that_nobody_answers_is_let_be_however_often_the_run_was
     let (queue, work) = impatient(&here);
     let run = here.new_id();
     queue
-        .accept(run.clone(), asked(), None, None)
+        .accept(run.clone(), asked(), Submission::default())
         .await
         .unwrap();
     while queue.aside() == 0 {

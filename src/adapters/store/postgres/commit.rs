@@ -9,7 +9,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
 
 use super::super::fault::Fault;
-use super::super::write::{Asked, Failed, Request, Scope};
+use super::super::write::{Asked, Done, Failed, Request, Scope};
 use super::fault::{Patience, fault, of_one, passing};
 use super::open::Access;
 use super::write::{apply, narrow, still_held};
@@ -19,7 +19,7 @@ use crate::seams::Chance as _;
 /// How many writes one commit takes at most.
 const GROUP: usize = 256;
 
-type Outcomes = Vec<Result<(), Fault>>;
+type Outcomes = Vec<Result<Done, Fault>>;
 
 /// How one try to commit ended.
 enum Tried {
@@ -87,7 +87,7 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(asked.len());
         for it in asked {
             let alone = self.patiently(&[it]).await;
-            outcomes.push(alone.and_then(|it| it.into_iter().collect()));
+            outcomes.push(alone.and_then(only));
         }
         outcomes
     }
@@ -221,10 +221,10 @@ async fn written(
                 held.extend(fence);
                 apply(db, it).await
             }
-            refused => refused,
+            Err(refused) => Err(refused),
         };
         match done {
-            Ok(()) => outcomes.push(Ok(())),
+            Ok(done) => outcomes.push(Ok(done)),
             Err(Failed::Refused(fault)) => outcomes.push(Err(fault)),
             Err(Failed::Database(fault)) => return Err(fault),
         }
@@ -233,4 +233,10 @@ async fn written(
         }
     }
     Ok(outcomes)
+}
+
+/// How the only write of a commit went.
+fn only(outcomes: Outcomes) -> Result<Done, Fault> {
+    let alone = outcomes.into_iter().next();
+    alone.unwrap_or(Ok(Done::Written))
 }

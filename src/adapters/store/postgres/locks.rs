@@ -19,6 +19,24 @@ use crate::seams::{Chance as _, Hold, Locks};
 /// How often the session is looked after.
 const BEAT: Duration = Duration::from_secs(1);
 
+/// The session of a process that is not heard of for so long is ended by the server, and with it go its locks: a process
+/// that was stopped, or a machine that cannot be reached, keeps its connection and would hold them for ever.
+const EXPIRES: &str = "set idle_session_timeout = '15s'";
+
+/// Before the name of a process in what it locks to show that it is there.
+const ALIVE: &str = "server ";
+
+/// Runs that servers accepted and nobody sees to: neither they nor their last taker are locked by anybody.
+const ABANDONED: &str = "with held as materialized (
+        select (classid::bigint << 32) | objid::bigint as key from pg_locks
+        where locktype = 'advisory' and granted and objsubid = 1
+        and database = (select oid from pg_database where datname = current_database())
+    )
+    select id from runs where ended_on = '' and served = 1
+    and hashtextextended(id, 0) not in (select key from held)
+    and (taker is null or hashtextextended($1 || taker, 0) not in (select key from held))
+    order by id";
+
 /// Locks of processes on any number of machines: one session for each process, which holds an advisory lock for each
 /// run. The server lets go of them when the session ends, however that comes about. After a lost connection they are
 /// taken again; a run that somebody else took meanwhile is lost to them.
@@ -33,6 +51,10 @@ struct Shared {
     /// By what this process is told from others.
     taker: String,
     session: AsyncMutex<Option<PgConnection>>,
+    /// Whether it accepts runs, and so must be known to be there also while it holds none.
+    serves: AtomicBool,
+    /// Whether the session that there is shows that this process is there.
+    shown: AtomicBool,
     /// Counts the sessions there were: what was locked on one is not unlocked on the next.
     nth: AtomicU64,
     holds: Mutex<BTreeMap<RunId, Arc<Mark>>>,
@@ -61,6 +83,8 @@ impl PostgresLocks {
             access,
             taker: format!("{:032x}", SystemChance.bits()),
             session: AsyncMutex::default(),
+            serves: AtomicBool::new(false),
+            shown: AtomicBool::new(false),
             nth: AtomicU64::new(0),
             holds: Mutex::default(),
             released,
@@ -110,6 +134,53 @@ impl Locks for PostgresLocks {
         })))
     }
 
+    fn taker(&self) -> Option<String> {
+        Some(self.shared.taker.clone())
+    }
+
+    async fn taken_by_another(&self, run: &RunId) -> Result<bool> {
+        let shared = &self.shared;
+        let mut session = shared.session.lock().await;
+        let asked = async {
+            let taken = "select taker is not null and taker <> $2 from runs where id = $1";
+            let taken = sqlx::query_scalar(taken)
+                .bind(run.as_str())
+                .bind(&shared.taker);
+            let db = shared.begun(&mut session).await?;
+            taken.fetch_optional(db).await
+        };
+        match asked.await {
+            Ok(taken) => Ok(taken.unwrap_or(false)),
+            Err(it) => {
+                *session = None;
+                Err(fault(shared.access.place(), "asking", &it).error())
+            }
+        }
+    }
+
+    async fn abandoned(&self) -> Result<Option<Vec<RunId>>> {
+        let shared = &self.shared;
+        shared.serves.store(true, Ordering::SeqCst);
+        let mut session = shared.session.lock().await;
+        let mut patience = Patience::new();
+        let found = loop {
+            match shared.abandoned(&mut session).await {
+                Ok(found) => break found,
+                Err(it) => {
+                    *session = None;
+                    if !patience.again(&it).await {
+                        return Err(fault(shared.access.place(), "asking", &it).error());
+                    }
+                }
+            }
+        };
+        found
+            .iter()
+            .map(|it| it.parse())
+            .collect::<Result<_>>()
+            .map(Some)
+    }
+
     async fn held(&self, run: &RunId) -> Result<bool> {
         if self.shared.holds().contains_key(run) {
             return Ok(true);
@@ -143,10 +214,12 @@ impl Shared {
     ) -> sqlx::Result<&'a mut PgConnection> {
         if session.is_none() {
             let mut db = self.access.connect().await?;
+            sqlx::raw_sql(EXPIRES).execute(&mut db).await?;
+            self.shown.store(false, Ordering::SeqCst);
             let nth = self.nth.fetch_add(1, Ordering::SeqCst) + 1;
             let holds = self.holds().clone();
             for (run, mark) in holds {
-                if lock(&mut db, &run).await? {
+                if lock(&mut db, run.as_str()).await? {
                     mark.nth.store(nth, Ordering::SeqCst);
                     if epoch(&mut db, &run).await? == mark.epoch {
                         continue;
@@ -159,7 +232,26 @@ impl Shared {
             }
             *session = Some(db);
         }
-        session.as_mut().ok_or(sqlx::Error::WorkerCrashed)
+        let db = session.as_mut().ok_or(sqlx::Error::WorkerCrashed)?;
+        self.show(db).await?;
+        Ok(db)
+    }
+
+    /// Shows that this process is there, where it serves. The session before may hold the lock for a moment longer.
+    async fn show(&self, db: &mut PgConnection) -> sqlx::Result<()> {
+        let serves = self.serves.load(Ordering::SeqCst);
+        if serves && !self.shown.load(Ordering::SeqCst) {
+            let shown = lock(db, &format!("{ALIVE}{}", self.taker)).await?;
+            self.shown.store(shown, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    async fn abandoned(&self, session: &mut Option<PgConnection>) -> sqlx::Result<Vec<String>> {
+        sqlx::query_scalar(ABANDONED)
+            .bind(ALIVE)
+            .fetch_all(self.begun(session).await?)
+            .await
     }
 
     /// Takes a run: which taking of it that is, or `None` where another has it.
@@ -169,7 +261,7 @@ impl Shared {
         run: &RunId,
     ) -> sqlx::Result<Option<u64>> {
         let db = self.begun(session).await?;
-        if !lock(db, run).await? {
+        if !lock(db, run.as_str()).await? {
             return Ok(None);
         }
         // What this process has on its way of an earlier sitting still counts.
@@ -200,12 +292,15 @@ impl Shared {
     async fn look(&self) {
         let mut session = self.session.lock().await;
         let answered = match session.as_mut() {
-            Some(db) => sqlx::raw_sql("select 1").execute(db).await.is_ok(),
+            Some(db) => {
+                let alive = sqlx::raw_sql("select 1").execute(&mut *db).await.is_ok();
+                alive && self.show(db).await.is_ok()
+            }
             None => false,
         };
         if !answered {
             *session = None;
-            if !self.holds().is_empty() {
+            if self.serves.load(Ordering::SeqCst) || !self.holds().is_empty() {
                 // Where that fails, the next look tries again.
                 let _ = self.begun(&mut session).await;
             }
@@ -224,9 +319,9 @@ impl Shared {
     }
 }
 
-async fn lock(db: &mut PgConnection, run: &RunId) -> sqlx::Result<bool> {
+async fn lock(db: &mut PgConnection, name: &str) -> sqlx::Result<bool> {
     sqlx::query_scalar("select pg_try_advisory_lock(hashtextextended($1, 0))")
-        .bind(run.as_str())
+        .bind(name)
         .fetch_one(db)
         .await
 }

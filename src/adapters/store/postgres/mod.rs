@@ -23,7 +23,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::both::{patiently, store};
-use super::write::{Asked, Kept, Request, Scope, Write, message_of, order_of, row_of, unword};
+use super::write::{
+    Asked, Done, Kept, Request, Scope, Write, message_of, order_of, row_of, unword,
+};
 use crate::domain::{Owner, Page, PageHash, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;
@@ -68,7 +70,8 @@ impl PostgresStore {
     pub async fn open(url: &str) -> Result<PostgresStore> {
         let access = Access::of(url)?.prepare().await?;
         let mut tasks = JoinSet::new();
-        let requests = (0..WRITERS)
+        // One more for what accounts may spend: grants take turns, and nothing of a run waits for them.
+        let requests = (0..=WRITERS)
             .map(|_| {
                 let (requests, inbox) = mpsc::channel(QUEUE);
                 tasks.spawn(commit::serve(access.clone(), inbox));
@@ -112,7 +115,12 @@ impl PostgresStore {
     }
 
     async fn write(&self, write: Write) -> Result<()> {
+        self.ask(write).await.map(drop)
+    }
+
+    async fn ask(&self, write: Write) -> Result<Done> {
         let nth = match write.run() {
+            _ if write.is_of_account() => WRITERS,
             Some(run) => {
                 let mut hasher = DefaultHasher::new();
                 run.hash(&mut hasher);
@@ -123,16 +131,27 @@ impl PostgresStore {
         self.write_by(nth, write).await
     }
 
-    async fn write_by(&self, nth: usize, write: Write) -> Result<()> {
+    /// Asks for a write of an account that nobody waits for. Where too much waits already it is not done.
+    fn ask_later(&self, write: Write) {
+        let asked = self.asked(write);
+        let done = oneshot::channel().0;
+        let _ = self.writers.requests[WRITERS].try_send(Request { asked, done });
+    }
+
+    fn asked(&self, write: Write) -> Asked {
+        Asked {
+            scope: self.scope.clone(),
+            fence: self.fence.clone(),
+            write,
+        }
+    }
+
+    async fn write_by(&self, nth: usize, write: Write) -> Result<Done> {
         let gone = || {
             let what = format!("the writer of {} has ended", self.access.place());
             Error::new(Kind::Internal, what)
         };
-        let asked = Asked {
-            scope: self.scope.clone(),
-            fence: self.fence.clone(),
-            write,
-        };
+        let asked = self.asked(write);
         let (done, outcome) = oneshot::channel();
         self.writers.requests[nth]
             .send(Request { asked, done })
@@ -143,7 +162,7 @@ impl PostgresStore {
 
     /// Waits for every write that was asked for before, also those whose caller went away.
     async fn write_all(&self) -> Result<()> {
-        for nth in 0..WRITERS {
+        for nth in 0..=WRITERS {
             self.write_by(nth, Write::Nothing).await?;
         }
         Ok(())

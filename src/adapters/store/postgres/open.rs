@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("traces.sql"),
     include_str!("writers.sql"),
     include_str!("epochs.sql"),
+    include_str!("spending.sql"),
 ];
 
 /// The oldest server that has all that is used, views with the rights of who reads them among it.

@@ -4,17 +4,24 @@ use std::collections::BTreeMap;
 use sqlx::{PgConnection, Row};
 
 use super::super::both::writes;
+use super::super::spending::{
+    REQUESTED, SUMS, accepted_before, day_of, ended_on, exhausted, full, is_served, oldest_day,
+    reserved_usd, spending, spent_of,
+};
 use super::super::write::{
-    Asked, Failed, Kept, STEP_SCHEMA, Scope, Write, columns, in_order, order_text, refused,
-    taken_over, told, word,
+    Accept, Asked, Done, Failed, Kept, STEP_SCHEMA, Scope, Write, columns, in_order, order_text,
+    refused, taken_over, told, word,
 };
 use super::traces::retell;
 use crate::domain::{RunId, Traffic};
 use crate::error::Kind;
-use crate::record::Envelope;
-use crate::seams::{RunRow, Step, StepState};
+use crate::record::{Envelope, Event};
+use crate::seams::{
+    Acceptance, Accepted, AccountState, Booking, Demand, Grant, RequestKey, RunRow, Step, StepState,
+};
 
 writes!(PgConnection, " for update");
+spending!(PgConnection);
 
 async fn put_events(
     db: &mut PgConnection,
@@ -78,5 +85,28 @@ pub(super) async fn narrow(db: &mut PgConnection, scope: &Scope, stays: bool) ->
     .bind(!stays)
     .execute(db)
     .await?;
+    Ok(())
+}
+
+/// Held by whoever grants places and money to any account, so that grants are given one after the other.
+const GRANTING: i64 = 0x6962_6966;
+
+/// Waits until nobody else grants anything, and lets nobody grant before this transaction has ended. The writer that
+/// grants writes to no row of a run that another may write to, so this is the only lock it ever waits for.
+async fn lock_accounts(db: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("select pg_advisory_xact_lock($1)")
+        .bind(GRANTING)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Says which process will work on `run`.
+async fn given_to(db: &mut PgConnection, run: &RunId, taker: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query("update runs set taker = $2 where id = $1")
+        .bind(run.as_str())
+        .bind(taker)
+        .execute(db)
+        .await?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::mpsc;
 
 use super::super::fault::Fault;
-use super::super::write::{Asked, Failed, Request};
+use super::super::write::{Asked, Done, Failed, Request};
 use super::fault::fault;
 use super::write::apply;
 
@@ -47,7 +47,7 @@ async fn commit(
     db: &mut SqliteConnection,
     path: &Path,
     writes: &[&Asked],
-) -> Vec<Result<(), Fault>> {
+) -> Vec<Result<Done, Fault>> {
     let fault = match together(db, path, writes).await {
         Ok(outcomes) => return outcomes,
         Err(fault) => fault,
@@ -58,7 +58,7 @@ async fn commit(
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {
         let alone = together(db, path, &[write]).await;
-        outcomes.push(alone.and_then(|it| it.into_iter().collect()));
+        outcomes.push(alone.and_then(only));
     }
     outcomes
 }
@@ -67,13 +67,13 @@ async fn together(
     db: &mut SqliteConnection,
     path: &Path,
     writes: &[&Asked],
-) -> Result<Vec<Result<(), Fault>>, Fault> {
+) -> Result<Vec<Result<Done, Fault>>, Fault> {
     let broken = |it: sqlx::Error| fault(path, "writing to", &it);
     let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {
         match apply(&mut tx, write).await {
-            Ok(()) => outcomes.push(Ok(())),
+            Ok(done) => outcomes.push(Ok(done)),
             Err(Failed::Refused(fault)) => outcomes.push(Err(fault)),
             Err(Failed::Database(it)) => {
                 let fault = broken(it);
@@ -85,4 +85,10 @@ async fn together(
     }
     tx.commit().await.map_err(broken)?;
     Ok(outcomes)
+}
+
+/// How the only write of a commit went.
+fn only(outcomes: Vec<Result<Done, Fault>>) -> Result<Done, Fault> {
+    let alone = outcomes.into_iter().next();
+    alone.unwrap_or(Ok(Done::Written))
 }

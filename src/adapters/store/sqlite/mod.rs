@@ -21,7 +21,9 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::both::{patiently, store};
-use super::write::{Asked, Kept, Request, Scope, Write, message_of, order_of, row_of, unword};
+use super::write::{
+    Asked, Done, Kept, Request, Scope, Write, message_of, order_of, row_of, unword,
+};
 use crate::domain::{Owner, Page, PageHash, RunId, Traffic};
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;
@@ -122,18 +124,33 @@ impl SqliteStore {
     }
 
     async fn write(&self, write: Write) -> Result<()> {
+        self.ask(write).await.map(drop)
+    }
+
+    /// Asks for a write that nobody waits for. Where too much waits already it is not done.
+    fn ask_later(&self, write: Write) {
+        let asked = self.asked(write);
+        let done = oneshot::channel().0;
+        let _ = self.requests.try_send(Request { asked, done });
+    }
+
+    fn asked(&self, write: Write) -> Asked {
+        Asked {
+            scope: self.scope.clone(),
+            // A locked file is lost with its process alone.
+            fence: None,
+            write,
+        }
+    }
+
+    async fn ask(&self, write: Write) -> Result<Done> {
         let gone = || {
             Error::new(
                 Kind::Internal,
                 format!("the writer of {} has ended", self.path.display()),
             )
         };
-        let asked = Asked {
-            scope: self.scope.clone(),
-            // A locked file is lost with its process alone.
-            fence: None,
-            write,
-        };
+        let asked = self.asked(write);
         let (done, outcome) = oneshot::channel();
         self.requests
             .send(Request { asked, done })

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("owners.sql"),
     include_str!("accounts.sql"),
     include_str!("traces.sql"),
+    include_str!("spending.sql"),
 ];
 
 /// How long to wait for another process that is writing.

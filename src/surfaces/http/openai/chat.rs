@@ -39,7 +39,7 @@ pub(in crate::surfaces::http) async fn create(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
-    room(&server, &caller)?;
+    room(&server, &caller, &headers)?;
     let think = match wanted.think_tags.as_deref() {
         None | Some("0") => false,
         Some("1") => true,

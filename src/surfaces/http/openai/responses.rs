@@ -35,7 +35,7 @@ pub(in crate::surfaces::http) async fn create(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
-    room(&server, &caller)?;
+    room(&server, &caller, &headers)?;
     let once = once(&headers, &bytes)?;
     let read = asked::responses(&body(bytes)?)?;
     let is = |name: &str| read.kept.get(name) == Some(&json!(true));

@@ -1,6 +1,7 @@
 //! Forms: asking, and saying something to a run.
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -95,7 +96,7 @@ fn asked(visitor: &Visitor, filled: &Form) -> Answer<Asked> {
 }
 
 async fn begun(visitor: &Visitor, filled: &Form) -> Answer<Response> {
-    room(&visitor.server, &visitor.caller)?;
+    room(&visitor.server, &visitor.caller, &HeaderMap::new())?;
     let asked = asked(visitor, filled)?;
     let run = accept(&visitor.server, &visitor.caller, &asked, None, None).await?;
     Ok(to(&format!("/r/{run}")))
@@ -183,7 +184,7 @@ pub(super) async fn rate(mine: Mine, bytes: Sent) -> Answer<Response> {
 
 /// `POST /r/{id}/follow`: a question that goes on with the report.
 pub(super) async fn follow(mine: Mine, visitor: Visitor, bytes: Sent) -> Answer<Response> {
-    room(&visitor.server, &visitor.caller)?;
+    room(&visitor.server, &visitor.caller, &HeaderMap::new())?;
     let said = fields(bytes)?;
     let question = said
         .iter()

@@ -13,7 +13,7 @@ use super::follow::columns_of;
 use super::progress::clip;
 use super::signals::unless_stopped;
 use super::{indexing, with_app};
-use crate::app::Audit;
+use crate::app::{Audit, NamedFiles};
 use crate::app::audit::{Heard, Reference, Ruled, Ruling, Sought};
 use crate::config::{Loaded, Surroundings};
 use crate::error::{Error, Kind, Result};
@@ -44,7 +44,8 @@ pub(super) fn check(
     let folders: Vec<PathBuf> = folders.into_iter().map(PathBuf::from).collect();
     with_app(loaded, async |app| {
         let heard = indexing::told(console);
-        let working = async { Ok(app.check(text, &base, &folders, args.web, &heard).await?) };
+        let files = NamedFiles::Below(&base);
+        let working = async { Ok(app.check(text, files, &folders, args.web, &heard).await?) };
         let audit = unless_stopped(console, working).await?;
         drop(heard);
         deliver(&audit, args, shown, surroundings, console)

@@ -17,8 +17,8 @@ pub(super) async fn health() -> Json<Value> {
 
 /// Whether it can take questions: the store answers.
 pub(super) async fn ready(State(server): State<Arc<Server>>) -> Answer<Json<Value>> {
-    server.desk.app.ready().await?;
-    let (waiting, working) = server.desk.queue.count();
+    server.operator.app().ready().await?;
+    let (waiting, working) = server.operator.queue().count();
     Ok(Json(
         json!({"status": "ok", "waiting": waiting, "working": working}),
     ))

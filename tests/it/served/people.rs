@@ -5,7 +5,7 @@ use super::Served;
 use crate::cli::{ASKED, Desk};
 
 /// A user with a token.
-fn user(desk: &Desk, id: &str, more: &[&str]) -> String {
+pub(super) fn user(desk: &Desk, id: &str, more: &[&str]) -> String {
     let args: Vec<&str> = ["admin", "user", "add", id]
         .iter()
         .chain(more)
@@ -18,7 +18,7 @@ fn user(desk: &Desk, id: &str, more: &[&str]) -> String {
     it.out.trim().to_owned()
 }
 
-async fn asked(
+pub(super) async fn asked(
     served: &Served,
     method: &str,
     path: &str,

@@ -4,9 +4,7 @@ use sha2::{Digest, Sha256};
 use super::App;
 use crate::domain::{Owner, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{
-    Account, Audited, KeyOwner, Org, Remembered, Spent, Token, User, is_reserved,
-};
+use crate::seams::{Account, Audited, KeyOwner, Org, Remembered, Spent, Token, User, is_reserved};
 
 /// How every token begins, so that one that lies about is known for what it is.
 const MARK: &str = "ibid_";

@@ -243,8 +243,11 @@ impl Places {
         }
         let (name, inside) = place.strip_prefix("folder:")?.split_once('/')?;
         let is_named = |it: &&(String, Url)| {
-            let last = it.1.path_segments().and_then(|mut it| it.rfind(|it| !it.is_empty()));
-            it.0 == name || (it.0.contains(|it: char| !it.is_ascii_alphanumeric()) && last == Some(name))
+            let last =
+                it.1.path_segments()
+                    .and_then(|mut it| it.rfind(|it| !it.is_empty()));
+            it.0 == name
+                || (it.0.contains(|it: char| !it.is_ascii_alphanumeric()) && last == Some(name))
         };
         let (_, root) = self.names.iter().find(is_named)?;
         root.join(inside).ok().map(String::from)
@@ -265,7 +268,10 @@ impl Places {
         let is_below = |path: &Path| {
             let hidden =
                 |it: std::path::Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
-            let inside = self.roots.iter().filter_map(|it| path.strip_prefix(it).ok());
+            let inside = self
+                .roots
+                .iter()
+                .filter_map(|it| path.strip_prefix(it).ok());
             inside.into_iter().any(|it| !it.components().any(hidden))
         };
         if !is_below(&path) {

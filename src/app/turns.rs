@@ -6,8 +6,8 @@ use super::App;
 use super::models;
 use crate::adapters::journal::{Journal, known_of};
 use crate::domain::{
-    Brief, Follows, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source, SourceKind, Topic,
-    Turn, Usage,
+    Brief, Follows, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source, SourceKind,
+    Topic, Turn, Usage,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Envelope, Event, Run};
@@ -205,7 +205,9 @@ pub(super) async fn known(
         (Some(it), Topic::Same) => {
             let before = async {
                 let mut before = read_before(store, &it.run).await?;
-                before.retain(|it| is_searched(it, &question.folders));
+                // Where no folder was ever searched, documents are of doors of the program's own.
+                let had_folders = !folders_of(store, &it.run).await?.is_empty();
+                before.retain(|it| !had_folders || is_searched(it, &question.folders));
                 Ok(before)
             };
             journal.known(before).await
@@ -223,13 +225,21 @@ fn file_of(it: &Source) -> Option<&str> {
     it.file.as_deref().or(url)
 }
 
+/// The folders that `run` searched.
+async fn folders_of(store: &dyn Store, run: &RunId) -> Result<Vec<String>> {
+    let asked = Run::of(run.clone(), &store.events(run, 0).await?).question;
+    Ok(asked.map(|it| it.folders).unwrap_or_default())
+}
+
 /// Whether a source that was read before may be used where these folders are searched: what lies in a folder that is searched no
 /// more is not used again, for it may not be served any longer.
 fn is_searched(it: &Source, folders: &[String]) -> bool {
     let Some(file) = file_of(it) else {
         return it.kind != SourceKind::Local;
     };
-    let path = url::Url::parse(file).ok().and_then(|it| it.to_file_path().ok());
+    let path = url::Url::parse(file)
+        .ok()
+        .and_then(|it| it.to_file_path().ok());
     path.is_some_and(|path| {
         folders.iter().map(Path::new).any(|it| {
             let real = it.canonicalize();

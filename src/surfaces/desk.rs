@@ -208,7 +208,7 @@ impl Desk {
         };
         let folders = run.question.map(|it| it.folders).unwrap_or_default();
         let rewrite = self.rewrite.with_folders(&self.names, &folders);
-        let pages = run::pages(&self.app, &rewrite, &run.id, Some(&report)).await?;
+        let pages = run::pages(&self.app, Some(&rewrite), &run.id, Some(&report)).await?;
         Ok(Some(Shared {
             report: rewrite.noun(*report)?,
             pages,

@@ -96,7 +96,10 @@ const WITHOUT_CALLER: &[(&str, &[(&str, &str)])] = &[
         "App",
         &[
             ("src/surfaces/http/mod.rs", "start-up"),
-            ("src/surfaces/http/telling.rs", "tells whoever wanted to hear of an end"),
+            (
+                "src/surfaces/http/telling.rs",
+                "tells whoever wanted to hear of an end",
+            ),
         ],
     ),
     (
@@ -106,8 +109,14 @@ const WITHOUT_CALLER: &[(&str, &[(&str, &str)])] = &[
             ("src/surfaces/http/pages.rs", "readiness"),
             ("src/surfaces/http/metrics.rs", "counts"),
             ("src/surfaces/http/telling.rs", "webhooks of ended runs"),
-            ("src/surfaces/http/viewer/back.rs", "the operator's page of what is set up"),
-            ("src/surfaces/mcp/mod.rs", "whoever started the program over stdio"),
+            (
+                "src/surfaces/http/viewer/back.rs",
+                "the operator's page of what is set up",
+            ),
+            (
+                "src/surfaces/mcp/mod.rs",
+                "whoever started the program over stdio",
+            ),
         ],
     ),
     (
@@ -122,7 +131,10 @@ const WITHOUT_CALLER: &[(&str, &[(&str, &str)])] = &[
         &[
             ("src/surfaces/http/gate.rs", "whose token it is"),
             ("src/surfaces/http/mod.rs", "start-up"),
-            ("src/surfaces/mcp/mod.rs", "whoever started the program over stdio"),
+            (
+                "src/surfaces/mcp/mod.rs",
+                "whoever started the program over stdio",
+            ),
         ],
     ),
 ];
@@ -134,10 +146,16 @@ fn beyond_one_caller(file: &Source) -> BTreeSet<&'static str> {
     if used(&file.text, &file.module).iter().any(of_app) {
         found.insert("App");
     }
-    let code = file.text.lines().filter(|it| !it.trim_start().starts_with("//"));
+    let code = file
+        .text
+        .lines()
+        .filter(|it| !it.trim_start().starts_with("//"));
     for line in code {
         for (name, words) in [
-            ("operator", &["OperatorService", ".operator", "Caller::operator"][..]),
+            (
+                "operator",
+                &["OperatorService", ".operator", "Caller::operator"][..],
+            ),
             ("nobody", &["Caller::nobody"]),
             ("for_caller", &["for_caller("]),
         ] {
@@ -151,7 +169,11 @@ fn beyond_one_caller(file: &Source) -> BTreeSet<&'static str> {
 
 #[test]
 fn surfaces_for_others_hold_nothing_that_knows_no_caller() {
-    let parts = ["src/surfaces/http/", "src/surfaces/mcp/", "src/surfaces/view/"];
+    let parts = [
+        "src/surfaces/http/",
+        "src/surfaces/mcp/",
+        "src/surfaces/view/",
+    ];
     let mut faults = Vec::new();
     let mut files = 0;
     for file in sources() {

@@ -133,8 +133,7 @@ pub(super) fn tools(
     let served = served(&it.folder, loaded, surroundings)?;
     wait(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
-        let (desk, operator, _) =
-            Desk::open(app, surroundings.clone(), served, None).await?;
+        let (desk, operator, _) = Desk::open(app, surroundings.clone(), served, None).await?;
         let desk = Arc::new(desk);
         let mut signals = Signals::listen()?;
         tokio::select! {

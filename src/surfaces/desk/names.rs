@@ -13,7 +13,14 @@ use crate::error::Error;
 const SCHEME: &str = "folder:";
 
 /// Fields that hold words of documents or of the person who asked. They are exact quotes, or are compared with one.
-const WORDS: [&str; 6] = ["text", "content", "snippet", "quote", "exactQuote", "sentence"];
+const WORDS: [&str; 6] = [
+    "text",
+    "content",
+    "snippet",
+    "quote",
+    "exactQuote",
+    "sentence",
+];
 
 /// The served folders with the name of each: its last path component, made unique by a number.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +67,7 @@ impl FolderNames {
 }
 
 /// Replaces paths of the server in what a caller is shown.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct PathRewrite {
     /// What is looked for and what stands in its place, longest first.
     rules: Vec<(String, String)>,
@@ -144,9 +151,8 @@ impl PathRewrite {
     /// # Errors
     /// `Internal` where a noun cannot be read from its own JSON, which is then not shown at all.
     pub(super) fn noun<T: Serialize + DeserializeOwned>(&self, noun: T) -> crate::Result<T> {
-        let broken = |it| {
-            Error::new(crate::Kind::Internal, "rewriting paths for a caller").because(it)
-        };
+        let broken =
+            |it| Error::new(crate::Kind::Internal, "rewriting paths for a caller").because(it);
         let before = serde_json::to_value(&noun).map_err(broken)?;
         let mut after = before.clone();
         self.value(&mut after);
@@ -246,12 +252,18 @@ mod tests {
         for (text, shown) in [
             ("file:///srv/a/docs/x/y.md", "folder:docs/x/y.md"),
             ("file:///srv/my%20papers/a.pdf", "folder:my%20papers/a.pdf"),
-            ("opening folder /srv/b/docs: no such folder", "opening folder folder:docs-2: no such folder"),
+            (
+                "opening folder /srv/b/docs: no such folder",
+                "opening folder folder:docs-2: no such folder",
+            ),
             ("/srv/b/docs-old/x", "/srv/b/docs-old/x"),
             ("x/srv/a/docs", "x/srv/a/docs"),
             ("/var/lib/ibid/ibid.db is full", "…/ibid.db is full"),
             ("file:///gone/for/long/salaries.md", "folder:/salaries.md"),
-            ("https://a.example/srv/a/docs", "https://a.example/srv/a/docs"),
+            (
+                "https://a.example/srv/a/docs",
+                "https://a.example/srv/a/docs",
+            ),
         ] {
             assert_eq!(it.text(text), shown);
         }

@@ -115,8 +115,8 @@ impl CallerRun {
     /// # Errors
     /// When the store cannot be read.
     pub async fn pages(&self, report: Option<&Report>) -> Result<Pages> {
-        let rewrite = self.rewrite(None).await?.cloned().unwrap_or_default();
-        pages(self.service.app(), &rewrite, self.id(), report).await
+        let rewrite = self.rewrite(None).await?;
+        pages(self.service.app(), rewrite, self.id(), report).await
     }
 
     /// The same as they are stored, to be held against their hashes. Where they were read is not for callers.
@@ -124,8 +124,7 @@ impl CallerRun {
     /// # Errors
     /// When the store cannot be read.
     pub async fn pages_as_stored(&self, report: &Report) -> Result<Pages> {
-        let none = PathRewrite::default();
-        pages(self.service.app(), &none, self.id(), Some(report)).await
+        pages(self.service.app(), None, self.id(), Some(report)).await
     }
 
     /// A page that this run holds, as JSON.
@@ -295,7 +294,7 @@ pub(super) fn gone() -> Error {
 /// The pages of `report` that `run` holds.
 pub(super) fn pages<'a>(
     app: &'a App,
-    rewrite: &'a PathRewrite,
+    rewrite: Option<&'a PathRewrite>,
     run: &'a RunId,
     report: Option<&'a Report>,
 ) -> impl Future<Output = Result<Pages>> + Send + 'a {
@@ -311,8 +310,10 @@ pub(super) fn pages<'a>(
                 continue;
             }
             if let Some(mut page) = app.page(hash).await? {
-                page.url = rewrite.text(&page.url);
-                page.file = page.file.as_deref().map(|it| rewrite.text(it));
+                if let Some(rewrite) = rewrite {
+                    page.url = rewrite.text(&page.url);
+                    page.file = page.file.as_deref().map(|it| rewrite.text(it));
+                }
                 pages.insert(hash.clone(), page);
             }
         }

@@ -312,7 +312,9 @@ impl CallerService {
             true => NamedFiles::Below(nowhere),
             false => NamedFiles::InFolders(self.desk.names.all()),
         };
-        let found = self.app.check(text.to_owned(), files, served, false, &quiet);
+        let found = self
+            .app
+            .check(text.to_owned(), files, served, false, &quiet);
         let found = found.await.map_err(|it| self.shown_error(it))?;
         let mut value = audit::json("text", &found);
         if let Some(rewrite) = self.rewrite() {

@@ -13,9 +13,7 @@ mod routes;
 use routes::{ROUTES, Route};
 
 /// `GET /openapi.json`, with the names that this server knows for whoever asks; strangers are told none.
-pub(super) async fn document(
-    Extension(service): Extension<CallerService>,
-) -> impl IntoResponse {
+pub(super) async fn document(Extension(service): Extension<CallerService>) -> impl IntoResponse {
     let mut document = described();
     document["components"]["schemas"]["Engine"]["enum"] = engines::words().into();
     if !service.caller().is_stranger() {

@@ -402,11 +402,7 @@ impl Mcp {
         Ok(CallToolResponse::Task(made(task)?))
     }
 
-    pub(super) async fn task(
-        &self,
-        service: &CallerService,
-        id: &str,
-    ) -> Answer<GetTaskResult> {
+    pub(super) async fn task(&self, service: &CallerService, id: &str) -> Answer<GetTaskResult> {
         let run = service.run(id).await.map_err(|it| fault(&it))?;
         let known = run.run().await.map_err(|it| fault(&it))?;
         let mut task = task(&known);

@@ -96,14 +96,18 @@ pub(super) fn templates() -> Answer<ListResourceTemplatesResult> {
 impl Mcp {
     pub(super) async fn resources(&self, service: &CallerService) -> Answer<ListResourcesResult> {
         let rows = service.rows().await.map_err(|it| fault(&it))?;
-        let each = rows.iter().filter(|it| it.status.ended()).take(LISTED).map(|it| {
-            json!({
-                "uri": format!("ibid://runs/{}/report.md", it.run_id),
-                "name": it.run_id,
-                "title": it.question,
-                "mimeType": "text/markdown",
-            })
-        });
+        let each = rows
+            .iter()
+            .filter(|it| it.status.ended())
+            .take(LISTED)
+            .map(|it| {
+                json!({
+                    "uri": format!("ibid://runs/{}/report.md", it.run_id),
+                    "name": it.run_id,
+                    "title": it.question,
+                    "mimeType": "text/markdown",
+                })
+            });
         complete(json!({"resources": each.collect::<Vec<Value>>()}))
     }
 

@@ -38,8 +38,13 @@ async fn mcp(served: &Served, token: &str, name: &str, arguments: Value) -> Valu
 }
 
 /// What `check_claims` says of one claim that cites `address`: the verdict, and the reason where nothing was found.
-async fn checked(served: &Served, token: &str, claim: &str, address: &str) -> (String, String, Value) {
-    let text = format!("{claim} [1]\n\n## Sources\n\n1. The source. {address}\n\n[1]: {address}\n");
+async fn checked(
+    served: &Served,
+    token: &str,
+    claim: &str,
+    address: &str,
+) -> (String, String, Value) {
+    let text = format!("{claim} [1]\n\n[1]: {address}\n");
     let it = mcp(served, token, "check_claims", json!({"text": text})).await;
     let said = &it["result"]["structuredContent"];
     let verdict = said["claims"][0]["verdict"].as_str().unwrap_or_default();
@@ -51,7 +56,10 @@ async fn checked(served: &Served, token: &str, claim: &str, address: &str) -> (S
 async fn a_claim_is_checked_against_pages_of_ones_own_and_files_that_are_served_alone() {
     let desk = Desk::new();
     let secret = desk.write("secret/salaries.md", &format!("# Salaries\n\n{SALARY}\n"));
-    desk.write("elsewhere/notes.md", "# Notes\n\nNothing to see here at all.\n");
+    desk.write(
+        "elsewhere/notes.md",
+        "# Notes\n\nNothing to see here at all.\n",
+    );
     let bob = user(&desk, "bob", &[]);
     let (docs, hidden) = (desk.docs(), folder(&desk, "secret"));
     // The operator reads it, with the server as with the program.
@@ -96,13 +104,21 @@ async fn a_claim_is_checked_against_pages_of_ones_own_and_files_that_are_served_
     assert!(!it.to_string().contains(&docs), "{it}");
     // A page that one's own run has read is found, and by nobody else.
     let own = ended(&served, &bob, &json!({"question": ASKED})).await;
-    assert!(own["result"]["sources"].to_string().contains("folder:docs/"), "{own}");
+    assert!(
+        own["result"]["sources"]
+            .to_string()
+            .contains("folder:docs/"),
+        "{own}"
+    );
 }
 
 #[tokio::test]
 async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
     let desk = Desk::new();
-    desk.write("secret/salaries.md", &format!("# Salaries of the green roof firm\n\n{SALARY}\n"));
+    desk.write(
+        "secret/salaries.md",
+        &format!("# Salaries of the green roof firm\n\n{SALARY}\n"),
+    );
     let bob = user(&desk, "bob", &[]);
     let (docs, hidden) = (desk.docs(), folder(&desk, "secret"));
     let served = by_operator(&desk, &[&hidden, &docs]);
@@ -114,11 +130,20 @@ async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
     drop(served);
     let served = by_operator(&desk, &[&docs]);
     let on = |run: &Value| json!({"question": "And the salary of the director in the year 2024?", "follows": run["id"]});
-    let it = asked(&served, "POST", "/v1/runs?wait=55", Some(&bob), Some(&on(&run))).await;
+    let it = asked(
+        &served,
+        "POST",
+        "/v1/runs?wait=55",
+        Some(&bob),
+        Some(&on(&run)),
+    )
+    .await;
     assert_eq!(it.status, 200, "{}", it.body);
     let next = it.json();
     let id = next["id"].as_str().unwrap();
-    let events = served.client.get(format!("{}/v1/runs/{id}/events", served.at));
+    let events = served
+        .client
+        .get(format!("{}/v1/runs/{id}/events", served.at));
     let events = events
         .header("authorization", format!("Bearer {bob}"))
         .header("accept", "application/json");
@@ -126,7 +151,12 @@ async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
     let created = &events["data"][0]["data"]["question"];
     assert_eq!(created["folders"], json!(["folder:docs"]), "{created}");
     for it in events["data"].as_array().unwrap() {
-        let reads = ["read.completed", "evidence.added", "known.weighed", "report.ready"];
+        let reads = [
+            "read.completed",
+            "evidence.added",
+            "known.weighed",
+            "report.ready",
+        ];
         if reads.contains(&it["type"].as_str().unwrap()) {
             let said = it["data"].to_string();
             assert!(!said.contains("412 000"), "{it}");
@@ -141,13 +171,19 @@ async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
 #[tokio::test]
 async fn callers_name_folders_by_their_names_and_strangers_are_told_none() {
     let desk = Desk::new();
-    desk.write("other/docs/weight.md", "# Weight\n\nA green roof weighs 120 kg per square metre.\n");
+    desk.write(
+        "other/docs/weight.md",
+        "# Weight\n\nA green roof weighs 120 kg per square metre.\n",
+    );
     let bob = user(&desk, "bob", &[]);
     let (docs, other) = (desk.docs(), folder(&desk, "other/docs"));
     let served = Served::start_on(
         &desk,
         &[&docs, &other],
-        &[("IBID_TOKEN", OPERATOR), ("IBID_SERVE_MODELS", "openai:secret-model")],
+        &[
+            ("IBID_TOKEN", OPERATOR),
+            ("IBID_SERVE_MODELS", "openai:secret-model"),
+        ],
     );
     let folders = |it: &Answer| it.json()["components"]["schemas"]["Folder"]["enum"].clone();
     let stranger = served.get("/openapi.json").await;
@@ -159,8 +195,18 @@ async fn callers_name_folders_by_their_names_and_strangers_are_told_none() {
     assert_eq!(folders(&known), json!(["docs", "docs-2"]));
     assert!(known.body.contains("secret-model"));
     let all = asked(&served, "GET", "/openapi.json", Some(OPERATOR), None).await;
-    assert!(folders(&all).to_string().contains(&docs), "{}", folders(&all));
-    for (named, status) in [("docs", 200), ("docs-2", 200), ("folder:docs", 200), (&*docs, 422), ("/etc", 422)] {
+    assert!(
+        folders(&all).to_string().contains(&docs),
+        "{}",
+        folders(&all)
+    );
+    for (named, status) in [
+        ("docs", 200),
+        ("docs-2", 200),
+        ("folder:docs", 200),
+        (&*docs, 422),
+        ("/etc", 422),
+    ] {
         let body = json!({"question": ASKED, "folders": [named]});
         let it = asked(&served, "POST", "/v1/plan", Some(&bob), Some(&body)).await;
         assert_eq!(it.status, status, "{named}: {}", it.body);
@@ -179,7 +225,11 @@ async fn a_link_ends_with_the_account_of_who_made_it() {
     let (alice, bob) = (user(&desk, "alice", &[]), user(&desk, "bob", &[]));
     let served = by_operator(&desk, &[&desk.docs()]);
     let mut links = Vec::new();
-    for (whose, maker) in [(&alice, &alice), (&bob, &bob), (&alice, &OPERATOR.to_owned())] {
+    for (whose, maker) in [
+        (&alice, &alice),
+        (&bob, &bob),
+        (&alice, &OPERATOR.to_owned()),
+    ] {
         let run = ended(&served, whose, &json!({"question": ASKED})).await;
         let at = format!("/v1/runs/{}/share", run["id"].as_str().unwrap());
         let it = asked(&served, "POST", &at, Some(maker), Some(&json!({}))).await;
@@ -195,7 +245,11 @@ async fn a_link_ends_with_the_account_of_who_made_it() {
     assert_eq!(opened(&links).await, [200, 200, 200]);
     assert_eq!(desk.ibid(&["admin", "user", "disable", "alice"]).code, 0);
     assert_eq!(opened(&links).await, [404, 200, 200]);
-    assert_eq!(desk.ibid(&["admin", "user", "disable", "alice", "--undo"]).code, 0);
+    assert_eq!(
+        desk.ibid(&["admin", "user", "disable", "alice", "--undo"])
+            .code,
+        0
+    );
     assert_eq!(opened(&links).await, [200, 200, 200]);
     assert_eq!(desk.ibid(&["admin", "user", "rm", "bob"]).code, 0);
     assert_eq!(opened(&links).await, [200, 404, 200]);
@@ -281,21 +335,34 @@ async fn what_the_operator_must_mend_is_told_to_the_operator_alone() {
         ("/v1/runs", json!({"question": ASKED})),
         ("/v1/plan", json!({"question": ASKED})),
         ("/v1/responses", json!({"input": ASKED})),
-        ("/v1/chat/completions", json!({"messages": [{"role": "user", "content": ASKED}]})),
+        (
+            "/v1/chat/completions",
+            json!({"messages": [{"role": "user", "content": ASKED}]}),
+        ),
     ] {
         let it = asked(&served, "POST", path, Some(&bob), Some(&body)).await;
         assert_eq!(it.status, 503, "{path}: {}", it.body);
-        assert!(!it.body.contains("breadth") && !it.body.contains("toml"), "{}", it.body);
+        assert!(
+            !it.body.contains("breadth") && !it.body.contains("toml"),
+            "{}",
+            it.body
+        );
     }
     let it = mcp(&served, &bob, "research", json!({"question": ASKED})).await;
     let words = it.to_string();
     assert_eq!(it["result"]["isError"], true, "{it}");
-    assert!(!words.contains("breadth") && !words.contains("toml"), "{words}");
+    assert!(
+        !words.contains("breadth") && !words.contains("toml"),
+        "{words}"
+    );
     // What is amiss with the caller's own words is told as ever.
     desk.write("ibid.toml", "breadth = 4\n");
     let body = json!({"question": ASKED, "breadth": 99});
     let it = asked(&served, "POST", "/v1/runs", Some(&bob), Some(&body)).await;
-    assert_eq!((it.status, it.json()["error"]["param"].clone()), (400, json!("breadth")));
+    assert_eq!(
+        (it.status, it.json()["error"]["param"].clone()),
+        (400, json!("breadth"))
+    );
 }
 
 #[test]

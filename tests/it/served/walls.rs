@@ -1,5 +1,6 @@
 //! Everybody against everything: each route and each tool, asked by whose run it is, by others, and by nobody.
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -32,9 +33,10 @@ fn expected(method: &str, path: &str) -> Option<Row> {
     use Row::{Known, Operator, Own, Public};
     Some(match (method, path) {
         ("GET", "/healthz" | "/readyz" | "/openapi.json" | "/llms.txt") => Public(200),
-        ("GET", "/favicon.ico" | "/assets/style.css" | "/assets/script.js" | "/assets/icon.svg") => {
-            Public(200)
-        }
+        (
+            "GET",
+            "/favicon.ico" | "/assets/style.css" | "/assets/script.js" | "/assets/icon.svg",
+        ) => Public(200),
         ("GET", "/s/{token}") => Public(200),
         ("POST", "/login") => Public(400),
         ("GET", "/login") => Public(200),
@@ -47,11 +49,15 @@ fn expected(method: &str, path: &str) -> Option<Row> {
         ("POST", "/new") => Known(303),
         ("POST" | "GET" | "DELETE", "/mcp") => Known(200),
         ("GET", "/v1/runs/{id}" | "/v1/runs/{id}/events" | "/v1/runs/{id}/evidence") => Own(200),
-        ("GET", "/v1/runs/{id}/sources" | "/v1/runs/{id}/coverage" | "/v1/runs/{id}/plan") => Own(200),
+        ("GET", "/v1/runs/{id}/sources" | "/v1/runs/{id}/coverage" | "/v1/runs/{id}/plan") => {
+            Own(200)
+        }
         ("GET", "/v1/runs/{id}/trace" | "/v1/runs/{id}/egress" | "/v1/runs/{id}/share") => Own(200),
         ("GET", "/v1/runs/{id}/pages/{hash}" | "/v1/runs/{id}/{file}") => Own(200),
         ("GET", "/v1/runs/{a}/diff/{b}" | "/v1/responses/{id}") => Own(200),
-        ("POST", "/v1/runs/{id}/finish" | "/v1/runs/{id}/cancel" | "/v1/runs/{id}/steer") => Own(409),
+        ("POST", "/v1/runs/{id}/finish" | "/v1/runs/{id}/cancel" | "/v1/runs/{id}/steer") => {
+            Own(409)
+        }
         ("POST", "/v1/runs/{id}/approve" | "/v1/runs/{id}/answers") => Own(409),
         ("POST", "/v1/responses/{id}/cancel") => Own(200),
         ("POST", "/v1/responses/{id}/finish" | "/v1/responses/{id}/steer") => Own(409),
@@ -61,9 +67,13 @@ fn expected(method: &str, path: &str) -> Option<Row> {
         ("GET", "/r/{id}" | "/r/{id}/live" | "/r/{id}/report" | "/r/{id}/quote/{k}") => Own(200),
         ("GET", "/r/{id}/evidence" | "/r/{id}/sources" | "/r/{id}/timeline") => Own(200),
         ("GET", "/r/{id}/trace" | "/r/{id}/trace/{n}" | "/r/{id}/share") => Own(200),
-        ("POST", "/r/{id}/finish" | "/r/{id}/cancel" | "/r/{id}/steer" | "/r/{id}/approve") => Own(409),
+        ("POST", "/r/{id}/finish" | "/r/{id}/cancel" | "/r/{id}/steer" | "/r/{id}/approve") => {
+            Own(409)
+        }
         ("POST", "/r/{id}/answers") => Own(409),
-        ("POST", "/r/{id}/rate" | "/r/{id}/follow" | "/r/{id}/unshare") => Own(303),
+        ("POST", "/r/{id}/rate" | "/r/{id}/unshare") => Own(303),
+        // What the run has searched is served no more.
+        ("POST", "/r/{id}/follow") => Own(422),
         ("POST", "/r/{id}/share") => Own(200),
         ("GET", "/runs/export" | "/runs/delete" | "/diff/{a}/{b}") => Own(200),
         ("POST", "/runs/delete") => Own(303),
@@ -111,6 +121,8 @@ fn body(method: &str, path: &str, id: &str) -> Option<String> {
 struct Town {
     desk: Desk,
     served: Served,
+    /// Asks for what it is told to ask, and follows nobody elsewhere.
+    client: reqwest::Client,
     /// Name and token of those with an account, the owner first; the one who is disabled last.
     people: Vec<(&'static str, String)>,
 }
@@ -122,10 +134,16 @@ impl Town {
     }
 
     /// Status and all that came, headers too.
-    async fn ask(&self, method: &str, path: &str, token: Option<&str>, body: Option<&str>) -> Answer {
+    async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: Option<&str>,
+    ) -> Answer {
         let url = format!("{}{path}", self.served.at);
         let method: reqwest::Method = method.parse().unwrap();
-        let mut it = self.served.client.request(method, url);
+        let mut it = self.client.request(method, url);
         if let Some(token) = token {
             it = it.header("authorization", format!("Bearer {token}"));
         }
@@ -213,8 +231,17 @@ async fn town() -> (Town, String, String) {
     );
     let private = desk.path("private").to_string_lossy().into_owned();
     let env = [("IBID_TOKEN", OPERATOR)];
+    let served = Served::start_on(&desk, &[&private], &env);
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .pool_max_idle_per_host(0)
+        .timeout(Duration::from_secs(60))
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
     let first = Town {
-        served: Served::start_on(&desk, &[&private], &env),
+        client,
+        served,
         desk,
         people,
     };
@@ -227,10 +254,12 @@ async fn town() -> (Town, String, String) {
         desk,
         served,
         people,
+        client,
     } = first;
     served.stop().await;
     // From now on nobody may search what the run has read.
     let town = Town {
+        client,
         served: Served::start(&desk, &env),
         desk,
         people,
@@ -275,7 +304,12 @@ async fn every_route_answers_everybody_as_its_row_says_and_tells_others_nothing(
     let (town, id, page) = town().await;
     let alice = town.token("alice").to_owned();
     let link = town
-        .ask("POST", &format!("/v1/runs/{id}/share"), Some(&alice), Some("{}"))
+        .ask(
+            "POST",
+            &format!("/v1/runs/{id}/share"),
+            Some(&alice),
+            Some("{}"),
+        )
         .await;
     assert_eq!(link.status, 201, "{}", link.body);
     let share = link.body.split("\"/s/").nth(1).unwrap();
@@ -331,7 +365,12 @@ async fn every_route_answers_everybody_as_its_row_says_and_tells_others_nothing(
             }
             if who != "operator" {
                 let at = it.body.find(place);
-                let around = at.map(|at| it.body[at.saturating_sub(200)..].chars().take(400).collect::<String>());
+                let around = at.map(|at| {
+                    it.body[at.saturating_sub(200)..]
+                        .chars()
+                        .take(400)
+                        .collect::<String>()
+                });
                 assert_eq!(around, None, "{who} {method} {path} is told a path");
             }
         }
@@ -363,7 +402,10 @@ fn call(tool: &str, id: &str) -> Option<(Value, bool)> {
         "research_wait" => (json!({"run_id": id, "wait_s": 1}), true),
         "research_result" => (json!({"run_id": id}), true),
         "fetch" => (json!({"id": format!("{id}:1")}), true),
-        "search" => (json!({"query": "Quokkafjord roof rainfall retained"}), false),
+        "search" => (
+            json!({"query": "Quokkafjord roof rainfall retained"}),
+            false,
+        ),
         "check_claims" => (
             json!({"text": "A roof retained 56 % of annual rainfall on average [1].\n\n[1]: folder:private/canary.md\n"}),
             false,
@@ -419,12 +461,16 @@ async fn every_tool_resource_and_task_is_its_callers_own() {
         told.push(("resources/list".to_owned(), resources.to_string()));
         for part in ["report.md", "evidence.jsonl", "sources.json"] {
             let uri = format!("ibid://runs/{id}/{part}");
-            let it = town.mcp(token, "resources/read", &json!({"uri": uri})).await;
+            let it = town
+                .mcp(token, "resources/read", &json!({"uri": uri}))
+                .await;
             assert_eq!(it["error"].is_null(), is_owner, "{who} {part}: {it}");
             told.push((part.to_owned(), it.to_string()));
         }
         for method in ["tasks/get", "tasks/cancel"] {
-            let it = town.mcp(token, method, &json!({"taskId": id})).await;
+            let can = json!({"io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
+            let params = json!({"taskId": id, "_meta": can});
+            let it = town.mcp(token, method, &params).await;
             assert_eq!(it["error"].is_null(), is_owner, "{who} {method}: {it}");
             told.push((method.to_owned(), it.to_string()));
         }
@@ -442,7 +488,9 @@ async fn every_tool_resource_and_task_is_its_callers_own() {
     }
     for token in [town.token("gone"), "ibid_0000"] {
         let sent = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
-        let it = town.ask("POST", "/mcp", Some(token), Some(&sent.to_string())).await;
+        let it = town
+            .ask("POST", "/mcp", Some(token), Some(&sent.to_string()))
+            .await;
         assert_eq!(it.status, 401);
     }
     println!("{} tools, {asked} calls of 4 identities", tools.len());
@@ -467,7 +515,9 @@ async fn a_thousand_random_requests_of_two_users_at_once_bring_no_foreign_byte()
     let (town, of_alice, page) = town().await;
     let bob = town.token("bob").to_owned();
     // Words that only the other has, in the question and so in the report.
-    let of_bob = town.run(&bob, "How heavy is a Wombatholm green roof?").await;
+    let of_bob = town
+        .run(&bob, "How heavy is a Wombatholm green roof?")
+        .await;
     let both = [
         ("alice", town.token("alice").to_owned(), "Wombatholm"),
         ("bob", bob, CANARY),
@@ -484,7 +534,7 @@ async fn a_thousand_random_requests_of_two_users_at_once_bring_no_foreign_byte()
     for _ in 0..TIMES {
         let who = dice.roll(&both).clone();
         let id = dice.roll(&[&of_alice, &of_bob]).to_string();
-        let path = real(dice.roll(&reads), &id, &page, "none");
+        let path = real(dice.roll::<String>(&reads).as_str(), &id, &page, "none");
         let file = *dice.roll(&["report.md", "report.json", "report.html", "report.bib"]);
         requests.push((who, path.replace("report.md", file)));
     }

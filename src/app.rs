@@ -57,6 +57,7 @@ pub use crate::research::attribution::check_row;
 pub use crate::research::audit::{self, Audit};
 pub use crate::research::changes::{self, Changes, changes};
 pub use crate::research::{Errand, Looked, Told, expanded};
+pub use check::NamedFiles;
 pub use parts::{
     Doors, Heard, Opening, Parts, Planning, Prepare, Research, SpentBefore, SpentSoFar,
 };

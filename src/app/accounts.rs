@@ -5,7 +5,7 @@ use super::App;
 use super::spending::KEY_MS;
 use crate::domain::{Owner, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Account, Audited, Org, Remembered, Spent, Token, User};
+use crate::seams::{Account, Audited, KeyOwner, Org, Remembered, Spent, Token, User, is_reserved};
 
 /// How every token begins, so that one that lies about is known for what it is.
 const MARK: &str = "ibid_";
@@ -34,9 +34,14 @@ impl App {
     /// Adds a user.
     ///
     /// # Errors
-    /// `Usage` for one that is there or an id that is none, `NotFound` for an organisation that is not.
+    /// `Usage` for one that is there, an id that is none or a name that the program uses for itself, `NotFound` for an organisation
+    /// that is not.
     pub async fn add_user(&self, user: &User) -> Result<()> {
         id(&user.id)?;
+        if is_reserved(&user.id) {
+            let what = format!("`{}` is a name that Ibid uses for itself", user.id);
+            return Err(Error::new(Kind::Usage, what).hint("choose another id"));
+        }
         amount(user.daily_usd)?;
         self.accounts().await?.add_user(user).await
     }
@@ -113,6 +118,15 @@ impl App {
         self.accounts().await?.identify(hash).await
     }
 
+    /// Whether the user of this id is there and may ask.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn may_ask(&self, user: &str) -> Result<bool> {
+        let user = self.accounts().await?.user(user).await?;
+        Ok(user.is_some_and(|it| !it.disabled))
+    }
+
     /// What the owner and their organisation have spent today (UTC) and what is reserved by what has not ended, and how many
     /// runs of the owner have not ended.
     pub async fn spent_today(&self, owner: &Owner) -> Result<Spent> {
@@ -139,11 +153,11 @@ impl App {
         self.accounts().await?.audited(most).await
     }
 
-    /// Remembers for a day that `user` begins `run` by the request `request` under `key`, before it is begun. Where the
+    /// Remembers for a day that `owner` begins `run` by the request `request` under `key`, before it is begun. Where the
     /// run of a request that is known is not there, it was cut off in between and may be begun under its id.
     pub async fn remember(
         &self,
-        user: &str,
+        owner: KeyOwner<'_>,
         key: &str,
         request: &[u8],
         run: &RunId,
@@ -151,7 +165,10 @@ impl App {
         let accounts = self.accounts().await?;
         accounts.forget_keys(&self.now(-KEY_MS)).await?;
         let hash = hex::encode(Sha256::digest(request));
-        accounts.remember(user, key, &hash, run, &self.now(0)).await
+        let owner = owner.stored();
+        accounts
+            .remember(&owner, key, &hash, run, &self.now(0))
+            .await
     }
 
     /// RFC 3339 in UTC, so many milliseconds from now.

@@ -31,11 +31,23 @@ const TITLES: usize = 10;
 /// Characters of an entry that are searched for.
 const SEARCHED: usize = 300;
 
+/// What is said of every file that may not be read, whether it is there or not: who asks must not learn which files exist.
+const NO_FILE: &str = "there is no such file beside the text or in a folder that was named";
+
+/// Which files a text that is audited may name.
+#[derive(Debug, Clone, Copy)]
+pub enum NamedFiles<'a> {
+    /// Those below this place, where the text stands, and below the folders: by their paths and `file:` URLs.
+    Below(&'a Path),
+    /// Those of these folders, by the folder's name alone: `folder:NAME/path/in/folder`.
+    InFolders(&'a [(String, PathBuf)]),
+}
+
 impl App {
     /// Audits a Markdown text: its claims, held against the pages of what they cite. Pages come from the
-    /// file that the text names (below `base`, where it stands, or below a folder), from `folders` by
-    /// address and by title, from earlier runs, and with `web`, where none of these has it, from the address
-    /// itself. The verifier decides, where the settings name one, paid out of `grant`, else the words alone.
+    /// file that the text names (one of `files`), from `folders` by
+    /// address and by title, from earlier runs of the owner of this app, and with `web`, where none of these has it, from the
+    /// address itself. The verifier decides, where the settings name one, paid out of `grant`, else the words alone.
     ///
     /// # Errors
     /// `Usage` for a folder that is not there, `Setup` for a model that cannot be opened or a store that
@@ -43,7 +55,7 @@ impl App {
     pub async fn check(
         &self,
         text: String,
-        base: &Path,
+        files: NamedFiles<'_>,
         folders: &[PathBuf],
         web: bool,
         heard: &Heard,
@@ -58,10 +70,10 @@ impl App {
                 folders::refresh(Arc::clone(folder), move |it| heard(it)).await?;
             }
         }
-        let stored = self.stored(&cited).await?;
+        let places = Places::new(files, folders);
+        let stored = self.stored(&cited, &places).await?;
         let desk = Desk {
-            base: base.to_owned(),
-            roots: roots(base, folders),
+            places,
             limits: reading::limits_of(&self.settings, self.owner.as_ref()),
             folders: opened,
             stored,
@@ -135,7 +147,7 @@ impl App {
 
     /// The pages of earlier runs at the addresses cited, those read last, by what addresses of one page
     /// have in common.
-    async fn stored(&self, cited: &Cited) -> Result<BTreeMap<String, Page>> {
+    async fn stored(&self, cited: &Cited, places: &Places) -> Result<BTreeMap<String, Page>> {
         let mut found = BTreeMap::new();
         let Some(store) = self.store_if_any().await? else {
             return Ok(found);
@@ -146,7 +158,9 @@ impl App {
         }
         for it in cited.sources.iter().filter(|it| it.cited) {
             for address in it.address.iter().chain(&it.path) {
-                let address = common(address);
+                let Some(address) = places.meant(address).map(|it| common(&it)) else {
+                    continue;
+                };
                 let named = known.get(&address).into_iter().flatten();
                 for hash in named.take(PAGES) {
                     let page = self.page(hash).await?;
@@ -195,17 +209,91 @@ fn common(address: &str) -> String {
 
 /// Where files may be read that a text names: it is a stranger's, and must not lead out of what was
 /// given.
-fn roots(base: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
-    std::iter::once(base)
-        .chain(folders.iter().map(PathBuf::as_path))
-        .filter_map(|it| it.canonicalize().ok())
-        .collect()
+struct Places {
+    /// Where paths begin that say nothing of it; nowhere where files are named by folders.
+    base: Option<Url>,
+    /// The folders that have a name.
+    names: Vec<(String, Url)>,
+    /// Below which places files may be read: as they are named, and as the file system resolves them.
+    roots: Vec<PathBuf>,
+}
+
+impl Places {
+    fn new(files: NamedFiles<'_>, folders: &[PathBuf]) -> Places {
+        let (base, names) = match files {
+            NamedFiles::Below(base) => (Some(base), &[][..]),
+            NamedFiles::InFolders(names) => (None, names),
+        };
+        let given = base.into_iter().chain(folders.iter().map(PathBuf::as_path));
+        let named = |(name, path): &(String, PathBuf)| {
+            let url = Url::from_directory_path(path).ok()?;
+            Some((name.clone(), url))
+        };
+        Places {
+            base: base.and_then(|it| Url::from_directory_path(it).ok()),
+            names: names.iter().filter_map(named).collect(),
+            roots: given
+                .flat_map(|it| [Some(it.to_owned()), it.canonicalize().ok()])
+                .flatten()
+                .collect(),
+        }
+    }
+
+    /// The address that a text means by `place`: of the web as it is, of a file as a `file:` URL. `None` for a file that is named
+    /// in a way that files may not be named here.
+    fn meant(&self, place: &str) -> Option<String> {
+        if key(place).is_some() {
+            return Some(place.to_owned());
+        }
+        if let Some(base) = &self.base {
+            return Some(place.to_owned()).filter(|it| base.join(it).is_ok());
+        }
+        let (name, inside) = place.strip_prefix("folder:")?.split_once('/')?;
+        let is_named = |it: &&(String, Url)| {
+            let last =
+                it.1.path_segments()
+                    .and_then(|mut it| it.rfind(|it| !it.is_empty()));
+            it.0 == name
+                || (it.0.contains(|it: char| !it.is_ascii_alphanumeric()) && last == Some(name))
+        };
+        let (_, root) = self.names.iter().find(is_named)?;
+        root.join(inside).ok().map(String::from)
+    }
+
+    /// The file that a text means by `place`, where it may be read; `None` for what is no file.
+    fn file(&self, place: &str) -> Option<std::result::Result<PathBuf, String>> {
+        let refused = || Some(Err(NO_FILE.to_owned()));
+        let Some(meant) = self.meant(place) else {
+            return refused();
+        };
+        let url = match &self.base {
+            Some(base) => base.join(&meant).ok()?,
+            None => Url::parse(&meant).ok()?,
+        };
+        let path = url.to_file_path().ok()?;
+        // The file system is asked only about what lies below a root: else how long it takes would tell what is there.
+        let is_below = |path: &Path| {
+            let hidden =
+                |it: std::path::Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
+            let inside = self
+                .roots
+                .iter()
+                .filter_map(|it| path.strip_prefix(it).ok());
+            inside.into_iter().any(|it| !it.components().any(hidden))
+        };
+        if !is_below(&path) {
+            return refused();
+        }
+        match path.canonicalize() {
+            Ok(real) if is_below(&real) && real.is_file() => Some(Ok(real)),
+            _ => refused(),
+        }
+    }
 }
 
 /// Where sources are looked for.
 struct Desk {
-    base: PathBuf,
-    roots: Vec<PathBuf>,
+    places: Places,
     limits: Limits,
     folders: Vec<Arc<Folder>>,
     stored: BTreeMap<String, Page>,
@@ -224,10 +312,15 @@ impl Desk {
         }
         let mut why = None;
         for place in it.path.iter().chain(&it.address) {
-            match self.file(place, it.address.as_deref()) {
-                Some(Ok(pages)) => return Ok(Sought::Pages(pages)),
-                Some(Err(reason)) => why = why.or(Some(reason)),
-                None => {}
+            let cited = it.address.as_deref().and_then(key);
+            let read = match self.places.file(place) {
+                Some(Ok(path)) => self.documents(&path, cited),
+                Some(Err(refused)) => Err(refused),
+                None => continue,
+            };
+            match read {
+                Ok(pages) => return Ok(Sought::Pages(pages)),
+                Err(reason) => why = why.or(Some(reason)),
             }
         }
         if let Some(address) = &it.address {
@@ -237,7 +330,8 @@ impl Desk {
             }
         }
         for place in it.address.iter().chain(&it.path) {
-            if let Some(page) = self.stored.get(&common(place)) {
+            let known = self.places.meant(place).map(|it| common(&it));
+            if let Some(page) = known.and_then(|it| self.stored.get(&it)) {
                 return Ok(Sought::Pages(vec![page.clone()]));
             }
         }
@@ -263,34 +357,7 @@ impl Desk {
         }
     }
 
-    /// The documents of the file at `place`, those at the address that is cited where some are; `None` for what is no file.
-    fn file(
-        &self,
-        place: &str,
-        cited: Option<&str>,
-    ) -> Option<std::result::Result<Vec<Page>, String>> {
-        let base = Url::from_directory_path(&self.base).ok()?;
-        let path = base.join(place).ok()?.to_file_path().ok()?;
-        let Ok(path) = path.canonicalize() else {
-            return Some(Err("there is no such file".to_owned()));
-        };
-        let below = |root: &PathBuf| {
-            let inside = path.strip_prefix(root).ok()?;
-            let hidden =
-                |it: std::path::Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
-            (!inside.components().any(hidden)).then_some(())
-        };
-        if self.roots.iter().find_map(below).is_none() {
-            return Some(Err(
-                "the file lies neither beside the text nor in a folder that was named".to_owned(),
-            ));
-        }
-        if !path.is_file() {
-            return Some(Err("this is not a file".to_owned()));
-        }
-        Some(self.documents(&path, cited.and_then(key)))
-    }
-
+    /// The documents of the file at `path`, those at the address that is cited where some are.
     fn documents(
         &self,
         path: &Path,

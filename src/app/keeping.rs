@@ -1,9 +1,10 @@
 //! Where runs are kept, opened when first needed: a file of this machine, or a server that many machines share.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::App;
 use crate::adapters::store::{FileLocks, PostgresStore, SqliteStore, database};
-use crate::domain::RunId;
+use crate::domain::{Page, PageHash, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::Envelope;
 use crate::seams::{Accounts, Hold, Locks, Log, Store};
@@ -83,6 +84,26 @@ impl App {
             Error::new(Kind::NotFound, format!("there is no run {run}"))
                 .hint("see `ibid ls` for the ids of your runs")
         })
+    }
+
+    /// The pages that `run` has read, by hash.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run.
+    pub async fn pages_held(&self, run: &RunId) -> Result<BTreeSet<PageHash>> {
+        let held = self.known(run).await?.held(run).await?;
+        Ok(held.into_iter().collect())
+    }
+
+    /// The stored page with this hash, if `run` has read it.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown run.
+    pub async fn page_of(&self, run: &RunId, hash: &PageHash) -> Result<Option<Page>> {
+        match self.pages_held(run).await?.contains(hash) {
+            true => self.page(hash).await,
+            false => Ok(None),
+        }
     }
 
     pub(super) async fn locks(&self) -> Result<Arc<dyn Locks>> {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::App;
-use crate::domain::{Report, RunId, Share};
+use crate::domain::{RunId, Share, ShareMaker};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Run};
 
@@ -23,7 +23,13 @@ impl App {
     /// # Errors
     /// `NotFound` for an unknown run, `Usage` for one without a report or for days out of bounds, `Transient` where another process
     /// works on the run.
-    pub async fn share(&self, run: &RunId, days: u32, private: bool) -> Result<(String, Share)> {
+    pub async fn share(
+        &self,
+        run: &RunId,
+        days: u32,
+        private: bool,
+        maker: ShareMaker,
+    ) -> Result<(String, Share)> {
         if !(1..=Share::MOST_DAYS).contains(&days) {
             let what = format!("a link lasts 1 to {} days, not {days}", Share::MOST_DAYS);
             return Err(
@@ -44,6 +50,7 @@ impl App {
             key: hashed(&secret),
             until: until.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             private,
+            maker: Some(maker),
         };
         let event = Event::ReportShared {
             share: share.clone(),
@@ -77,12 +84,12 @@ impl App {
         Ok(lasting)
     }
 
-    /// The report that a token leads to, and whether it shows the quotes of local documents. `None` alike for a token that is none,
-    /// one that has ended or was taken back, and one of a run that is gone.
+    /// The run whose report a token leads to, and the link. `None` alike for a token that is none, one that has ended or was taken
+    /// back, one whose maker's account is disabled or gone, and one of a run that is gone or has no report.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn shared(&self, token: &str) -> Result<Option<(Report, Share)>> {
+    pub async fn shared(&self, token: &str) -> Result<Option<(Run, Share)>> {
         let Some((bare, secret)) = token.split_once(JOINT) else {
             return Ok(None);
         };
@@ -103,10 +110,20 @@ impl App {
         let key = hashed(secret);
         let now = self.moment();
         let share = run.shares.iter().find(|it| it.key == key && lasts(it, now));
-        Ok(match (share.cloned(), run.report) {
-            (Some(share), Some(report)) => Some((*report, share)),
-            _ => None,
-        })
+        let Some(share) = share.cloned().filter(|_| run.report.is_some()) else {
+            return Ok(None);
+        };
+        let maker = match (&share.maker, &run.owner) {
+            (Some(ShareMaker::Operator), _) | (None, None) => None,
+            (Some(ShareMaker::User(id)), _) => Some(id),
+            (None, Some(owner)) => Some(&owner.user),
+        };
+        if let Some(user) = maker
+            && !self.may_ask(user).await?
+        {
+            return Ok(None);
+        }
+        Ok(Some((run, share)))
     }
 }
 

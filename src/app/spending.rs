@@ -8,7 +8,7 @@ use super::App;
 use crate::adapters::model::Purse;
 use crate::domain::{Budget, Owner, Question};
 use crate::error::Result;
-use crate::seams::{Acceptance, Accepted, Accounts, Booking, Demand, RequestKey};
+use crate::seams::{Acceptance, Accepted, Accounts, Booking, Demand, KeyOwner, RequestKey};
 
 /// How long a tool may take before it is taken to have been cut off, milliseconds: its whole reservation is charged then.
 const TOOL_MS: i64 = 15 * 60 * 1000;
@@ -169,10 +169,10 @@ impl App {
         })
     }
 
-    /// The key of a request of `user`, by which it is known for a day with what was `sent` under it.
-    pub fn request_key(&self, user: &str, key: &str, sent: &[u8]) -> RequestKey {
+    /// The key of a request of `owner`, by which it is known for a day with what was `sent` under it.
+    pub fn request_key(&self, owner: KeyOwner<'_>, key: &str, sent: &[u8]) -> RequestKey {
         RequestKey {
-            user: user.to_owned(),
+            user: owner.stored().into_owned(),
             key: key.to_owned(),
             hash: hex::encode(Sha256::digest(sent)),
             since: self.now(-KEY_MS),

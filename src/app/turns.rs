@@ -1,5 +1,6 @@
 //! One question after another, and the person's own plan.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 
 use super::App;
 use super::models;
@@ -203,12 +204,50 @@ pub(super) async fn known(
     store: &dyn Store,
 ) -> Result<Vec<(Source, Page)>> {
     match (&question.follows, research::topic(question)?) {
-        (Some(it), Topic::Same) => journal.known(read_before(store, &it.run)).await,
+        (Some(it), Topic::Same) => {
+            let before = async {
+                let mut before = read_before(store, &it.run).await?;
+                // Where no folder was ever searched, documents are of doors of the program's own.
+                let had_folders = !folders_of(store, &it.run).await?.is_empty();
+                before.retain(|it| !had_folders || is_searched(it, &question.folders));
+                Ok(before)
+            };
+            journal.known(before).await
+        }
         _ => match &question.resembles {
             Some(run) => journal.known(read_outside(store, run)).await,
             None => Ok(Vec::new()),
         },
     }
+}
+
+/// The `file:` address that a source was read at, where it is a document of a folder.
+fn file_of(it: &Source) -> Option<&str> {
+    let url = Some(it.url.as_str()).filter(|it| it.starts_with("file:"));
+    it.file.as_deref().or(url)
+}
+
+/// The folders that `run` searched.
+async fn folders_of(store: &dyn Store, run: &RunId) -> Result<Vec<String>> {
+    let asked = Run::of(run.clone(), &store.events(run, 0).await?).question;
+    Ok(asked.map(|it| it.folders).unwrap_or_default())
+}
+
+/// Whether a source that was read before may be used where these folders are searched: what lies in a folder that is searched no
+/// more is not used again, for it may not be served any longer.
+fn is_searched(it: &Source, folders: &[String]) -> bool {
+    let Some(file) = file_of(it) else {
+        return it.kind != SourceKind::Local;
+    };
+    let path = url::Url::parse(file)
+        .ok()
+        .and_then(|it| it.to_file_path().ok());
+    path.is_some_and(|path| {
+        folders.iter().map(Path::new).any(|it| {
+            let real = it.canonicalize();
+            path.starts_with(it) || real.is_ok_and(|it| path.starts_with(it))
+        })
+    })
 }
 
 /// What `run` has read outside, as far as it is still there: of folders what they hold now is found again.
@@ -219,7 +258,7 @@ async fn read_outside(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
     };
     let mut there = Vec::new();
     for it in before {
-        if !it.url.starts_with("file:") && store.page(&it.page).await?.is_some() {
+        if file_of(&it).is_none() && store.page(&it.page).await?.is_some() {
             there.push(it);
         }
     }

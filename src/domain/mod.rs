@@ -44,7 +44,7 @@ pub use report::{
     Finding, Followed, Learning, MethodNote, OpenPoint, Report, Section, Side,
 };
 pub use segment::sentences;
-pub use share::Share;
+pub use share::{Share, ShareMaker};
 pub use source::{Source, SourceKind, Trust};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, Team, UnitProgress, UnitStatus,

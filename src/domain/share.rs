@@ -9,6 +9,19 @@ pub struct Share {
     pub until: String,
     /// Whether it shows the quotes of local documents.
     pub private: bool,
+    /// Who made it: it ends with their account. Of a link that does not say, made by an earlier version, whose run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maker: Option<ShareMaker>,
+}
+
+/// Who made a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareMaker {
+    /// Whoever runs the program.
+    Operator,
+    /// The user of this id.
+    User(String),
 }
 
 impl Share {

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +85,40 @@ pub struct Audited {
     pub outcome: String,
 }
 
+/// Names that no user may have: the program uses them for itself, in the audit log and for idempotency keys.
+pub const RESERVED_USERS: [&str; 4] = ["operator", "nobody", "server", "webhooks"];
+
+/// Whose idempotency keys these are. Keys of one never meet those of another, whatever a user is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyOwner<'a> {
+    /// Whoever runs the server.
+    Operator,
+    /// The server itself, for webhooks whose end was told.
+    Webhooks,
+    /// The user of this id.
+    User(&'a str),
+}
+
+impl<'a> KeyOwner<'a> {
+    /// How a store keeps it, and the audit log names it. A user who was added under a reserved name before that was refused is told
+    /// apart by a sign that no id has.
+    pub fn stored(self) -> Cow<'a, str> {
+        match self {
+            KeyOwner::Operator => "operator".into(),
+            KeyOwner::Webhooks => "webhooks".into(),
+            KeyOwner::User(id) if is_reserved(id) => format!("user:{id}").into(),
+            KeyOwner::User(id) => id.into(),
+        }
+    }
+}
+
+/// Whether the program uses this name for itself, however it is written.
+pub fn is_reserved(user: &str) -> bool {
+    RESERVED_USERS
+        .iter()
+        .any(|it| it.eq_ignore_ascii_case(user))
+}
+
 /// Whether a request was made before.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remembered {
@@ -108,6 +144,8 @@ pub trait Accounts: Send + Sync {
     async fn add_user(&self, user: &User) -> Result<()>;
     /// All users, by id.
     async fn users(&self) -> Result<Vec<User>>;
+    /// The user of this id.
+    async fn user(&self, id: &str) -> Result<Option<User>>;
     /// Whether a user may ask from now on.
     async fn disable(&self, user: &str, disabled: bool) -> Result<()>;
     /// Forgets a user and their tokens. Their runs stay.

@@ -22,7 +22,9 @@ use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertic
 use crate::error::Result;
 use crate::record::FailReason;
 
-pub use accounts::{Account, Accounts, Audited, Org, Remembered, Token, User};
+pub use accounts::{
+    Account, Accounts, Audited, KeyOwner, Org, RESERVED_USERS, Remembered, Token, User, is_reserved,
+};
 pub use cast::{Cast, Player};
 pub use chance::{Chance, Clock, FrozenClock, SeededChance};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};

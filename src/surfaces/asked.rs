@@ -183,7 +183,8 @@ pub struct Asked {
     pub flags: Vec<Flag>,
     engines: Vec<String>,
     only_local: bool,
-    folders: Option<Vec<String>>,
+    /// Folders, where any are named; by their paths once the question is made.
+    pub folders: Option<Vec<String>>,
     domains: Vec<String>,
     not_domains: Vec<String>,
     since: Option<String>,
@@ -319,7 +320,11 @@ impl Asked {
             settings,
             !folders.is_empty(),
         )
-        .map_err(|it| named("engines", &it))?;
+        .map_err(|it| match self.engines.is_empty() {
+            // It is the settings that name what is not there.
+            true => Error::new(Kind::Setup, "choosing engines by the settings").because(it),
+            false => named("engines", &it),
+        })?;
         if folders.is_empty() && engines.is_empty() {
             return Err(Error::new(Kind::Usage, "there is nothing to search")
                 .hint("name engines, or have the server started with --folder DIR"));

@@ -1,8 +1,16 @@
 //! What every surface for others does alike: takes questions in, and hands out runs to those whose they are.
+//!
+//! A surface holds a [`CallerService`], which knows its caller and reaches nothing that is not theirs. What has no caller (metrics,
+//! readiness, retention) is an [`OperatorService`], which start-up code and the operator get.
+mod account;
+mod names;
+mod operator;
+mod places;
+mod run;
+mod service;
+
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,46 +19,57 @@ use crate::app::App;
 use crate::app::queue::{Afterwards, Limits, Queue};
 use crate::app::spending::{SpendGrant, Submission};
 use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
-use crate::domain::{ModelRole, Owner, Question, RunId};
+use crate::domain::{ModelRole, Owner, Question, Report, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Accepted, Account, Order, RequestKey, RunRow};
+use crate::seams::{Accepted, Account, RequestKey, RunRow};
+use crate::surfaces::export::Pages;
 
-/// Who asks.
+use account::AccountWatch;
+use names::{FolderNames, PathRewrite};
+pub use operator::OperatorService;
+pub use run::{CallerRun, CallerStory};
+pub use service::{CallerHit, CallerService, Found, Submitted};
+
+/// Who asks. Only a token, a session or the start of the program makes one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Caller {
     /// Whose rows they see; `None` sees all: whoever runs the server.
-    pub owner: Option<Owner>,
+    owner: Option<Owner>,
     /// Their name in the audit log.
-    pub name: String,
+    name: String,
     /// What bounds them, where they have an account.
-    pub account: Option<Account>,
+    account: Option<Account>,
+    /// The hash of the token by which they were recognised, where they have an account.
+    token: Option<String>,
     /// The trace that their request belongs to, as `traceparent` tells.
-    pub traceparent: Option<String>,
+    traceparent: Option<String>,
 }
 
 impl Caller {
     /// Whoever runs the server.
-    pub fn operator() -> Caller {
+    pub(in crate::surfaces) fn operator() -> Caller {
         Caller {
             owner: None,
-            name: "operator".to_owned(),
+            name: KeyOwner::Operator.stored().into_owned(),
             account: None,
+            token: None,
             traceparent: None,
         }
     }
 
-    /// Somebody with an account.
-    pub fn of(account: Account) -> Caller {
+    /// Somebody with an account, recognised by the token of this hash.
+    fn of(account: Account, token: String) -> Caller {
         Caller {
             owner: Some(account.owner()),
-            name: account.user.id.clone(),
+            name: KeyOwner::User(&account.user.id).stored().into_owned(),
             account: Some(account),
+            token: Some(token),
             traceparent: None,
         }
     }
 
     /// Somebody without a name, to whom nothing belongs.
-    pub fn nobody() -> Caller {
+    pub(in crate::surfaces) fn nobody() -> Caller {
         Caller {
             owner: Some(Owner {
                 user: String::new(),
@@ -58,24 +77,66 @@ impl Caller {
             }),
             name: "nobody".to_owned(),
             account: None,
+            token: None,
             traceparent: None,
         }
+    }
+
+    /// The same, in the trace that `traceparent` tells; nothing changes where it tells none or is no header of that kind.
+    #[must_use]
+    pub(in crate::surfaces) fn traced(mut self, traceparent: Option<&str>) -> Caller {
+        if let Some(it) = traceparent.filter(|it| it.len() <= 64) {
+            self.traceparent = Some(it.to_owned());
+        }
+        self
+    }
+
+    /// The name in the audit log.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The hash of the token by which they were recognised, for a session that must end with it.
+    pub(in crate::surfaces) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Whether this is whoever runs the server.
+    pub fn is_operator(&self) -> bool {
+        self.owner.is_none()
+    }
+
+    /// Whether this is somebody whom the server does not know.
+    pub fn is_stranger(&self) -> bool {
+        self.owner.is_some() && self.account.is_none()
     }
 }
 
 /// Where questions are taken in.
 pub struct Desk {
-    /// Everything Ibid can do.
-    pub app: Arc<App>,
-    /// The runs that were accepted.
-    pub queue: Arc<Queue>,
+    app: Arc<App>,
+    queue: Arc<Queue>,
     surroundings: Surroundings,
     served: Served,
+    names: FolderNames,
+    rewrite: PathRewrite,
+    watch: AccountWatch,
+    operator: OperatorService,
+}
+
+/// A report that somebody with a link may read.
+pub struct Shared {
+    /// The report.
+    pub report: Report,
+    /// The pages that it cites.
+    pub pages: Pages,
+    /// Whether the quotes of local documents are shown.
+    pub private: bool,
 }
 
 impl Desk {
     /// A desk over `app`, with the runs that were accepted before and have not ended; says how many those are. `afterwards` is
-    /// done once a run has ended.
+    /// done once a run has ended. What start-up code needs besides comes with it.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -84,7 +145,7 @@ impl Desk {
         surroundings: Surroundings,
         served: Served,
         afterwards: Option<Afterwards>,
-    ) -> Result<(Desk, usize)> {
+    ) -> Result<(Desk, OperatorService, usize)> {
         let limits = limits(&app.settings().serve);
         let queue = Queue::new(Arc::clone(&app), limits);
         let queue = Arc::new(match afterwards {
@@ -92,47 +153,108 @@ impl Desk {
             None => queue,
         });
         let found = queue.recover().await?;
+        let names = FolderNames::new(served.folders.iter().map(AsRef::as_ref));
+        let settings = app.settings();
+        let rewrite = PathRewrite::new(&names, &[&settings.data_dir, &settings.cache_dir]);
+        let folders = served.folders.clone().into();
+        let operator = OperatorService::new(Arc::clone(&app), Arc::clone(&queue), folders);
         let desk = Desk {
             app,
             queue,
             surroundings,
             served,
+            names,
+            rewrite,
+            watch: AccountWatch::default(),
+            operator: operator.clone(),
         };
-        Ok((desk, found))
+        Ok((desk, operator, found))
+    }
+
+    /// What `caller` can do here.
+    pub(in crate::surfaces) fn for_caller(self: &Arc<Self>, caller: Caller) -> CallerService {
+        CallerService::new(Arc::clone(self), caller)
+    }
+
+    /// Whose token this is; nobody's where it was never given out or was taken back, or its user may not ask.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(in crate::surfaces) async fn recognised(&self, token: &str) -> Result<Option<Caller>> {
+        match App::hash_of_token(token) {
+            Some(hash) => self.recognised_by(&hash).await,
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Desk::recognised`], for who has kept the hash of a token and not the token.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(in crate::surfaces) async fn recognised_by(&self, hash: &str) -> Result<Option<Caller>> {
+        let account = self.app.identify_by(hash).await?;
+        Ok(account.map(|it| Caller::of(it, hash.to_owned())))
+    }
+
+    /// The report that the token of a link leads to. `None` alike for all that is amiss with one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(in crate::surfaces) async fn shared(&self, token: &str) -> Result<Option<Shared>> {
+        let Some((run, share)) = self.app.shared(token).await? else {
+            return Ok(None);
+        };
+        let Some(report) = run.report else {
+            return Ok(None);
+        };
+        let folders = run.question.map(|it| it.folders).unwrap_or_default();
+        let rewrite = self.rewrite.with_folders(&self.names, &folders);
+        let pages = run::pages(&self.app, Some(&rewrite), &run.id, Some(&report)).await?;
+        Ok(Some(Shared {
+            report: rewrite.noun(*report)?,
+            pages,
+            private: share.private,
+        }))
     }
 
     /// The settings in force now, with `flags` laid over: files that have changed count from the next question on.
     ///
     /// # Errors
-    /// `Usage` for a value out of bounds, naming its field.
-    pub fn loaded(&self, flags: &[Flag]) -> Result<Loaded> {
-        layers::load(&self.surroundings, flags)
+    /// `Usage` for a value out of bounds, naming its field; `Setup` for what is amiss without the flags, which the operator must mend.
+    fn loaded(&self, flags: &[Flag]) -> Result<Loaded> {
+        let fault = match layers::load(&self.surroundings, flags) {
+            Ok(loaded) => return Ok(loaded),
+            Err(fault) => fault,
+        };
+        match layers::load(&self.surroundings, &[]) {
+            Ok(_) => Err(fault),
+            Err(own) => Err(Error::new(Kind::Setup, "the settings of the server").because(own)),
+        }
     }
 
     /// What was asked, judged and made into a question that can be accepted.
     ///
     /// # Errors
     /// `Usage`, naming the field; `NotFound` for a run to follow that is not the caller's.
-    pub async fn question(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
+    async fn question(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
         worth_asking(&asked.text, false)?;
         let loaded = self.loaded(&asked.flags)?;
         let today = jiff::Zoned::now().date();
         let Some(before) = &asked.follows else {
+            let asked = self.with_paths(caller, asked)?;
             return asked.question(&loaded, &self.served, today);
         };
         let row = self.mine(caller, before).await?;
         let today = today.to_string();
-        let before = self.app.follow_up(&row.run_id, &asked.text, &today).await?;
-        asked.following(before, &loaded, &self.served)
-    }
-
-    /// The folders that are served, as absolute paths.
-    pub fn folders(&self) -> &[PathBuf] {
-        &self.served.folders
+        let app = self.app_of(caller);
+        let before = app.follow_up(&row.run_id, &asked.text, &today).await?;
+        let mut question = asked.following(before, &loaded, &self.served)?;
+        self.judge_anew(&mut question, &loaded.settings)?;
+        Ok(question)
     }
 
     /// The models that callers may name, `provider:model`.
-    pub fn models(&self) -> BTreeSet<String> {
+    fn models(&self) -> BTreeSet<String> {
         let set = self.app.settings().models.values();
         self.served.models.iter().chain(set).cloned().collect()
     }
@@ -142,7 +264,7 @@ impl Desk {
     ///
     /// # Errors
     /// `Exhausted` where the day's money is spent or reserved; those of the store.
-    pub async fn accept(
+    async fn accept(
         &self,
         caller: &Caller,
         run: RunId,
@@ -163,7 +285,7 @@ impl Desk {
     ///
     /// # Errors
     /// Those of [`App::reserve`].
-    pub async fn reserve(
+    async fn reserve(
         &self,
         caller: &Caller,
         what: &str,
@@ -180,7 +302,7 @@ impl Desk {
     }
 
     /// What the caller may see of the store: rows of others are not there, whatever a handler forgets.
-    pub fn app_of(&self, caller: &Caller) -> Arc<App> {
+    fn app_of(&self, caller: &Caller) -> Arc<App> {
         match &caller.owner {
             Some(owner) => Arc::new(self.app.as_owner(owner)),
             None => Arc::clone(&self.app),
@@ -191,7 +313,7 @@ impl Desk {
     ///
     /// # Errors
     /// `NotFound`, alike for what is not there, what is no id, and what is somebody else's.
-    pub async fn mine(&self, caller: &Caller, id: &str) -> Result<RunRow> {
+    async fn mine(&self, caller: &Caller, id: &str) -> Result<RunRow> {
         let gone = || Error::new(Kind::NotFound, "there is no such run");
         let bare = id.strip_prefix("resp_").unwrap_or(id);
         let run: RunId = bare.parse().map_err(|_| gone())?;
@@ -203,32 +325,6 @@ impl Desk {
             Some(it) if row.owner.as_ref() != Some(it) => Err(gone()),
             _ => Ok(row),
         }
-    }
-
-    /// Leaves an order for a run; one that was put aside because it waits for a person has its turn again.
-    ///
-    /// # Errors
-    /// Those of [`App::order`].
-    pub async fn order(&self, run: &RunId, order: Order) -> Result<()> {
-        self.app.order(run, order).await?;
-        self.queue.wake(run);
-        Ok(())
-    }
-
-    /// Waits until the run has ended, or so long.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn wait(&self, run: &RunId, most: Duration) -> Result<()> {
-        if most.is_zero() || self.app.row(run).await?.status.ended() {
-            return Ok(());
-        }
-        let mut story = self.queue.follow(run, 0);
-        let end = async {
-            while story.next().await?.is_some() {}
-            Ok(())
-        };
-        tokio::time::timeout(most, end).await.unwrap_or(Ok(()))
     }
 }
 

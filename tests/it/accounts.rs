@@ -10,7 +10,7 @@ use ibid::app::spending::Submission;
 use ibid::app::{App, Parts};
 use ibid::domain::{Owner, RunId, Usage};
 use ibid::record::{Envelope, Event, Phase};
-use ibid::seams::{Accounts, FrozenClock, Org, Remembered, Store, User};
+use ibid::seams::{Accounts, FrozenClock, KeyOwner, Org, Remembered, Store, User};
 
 use tokio::sync::mpsc;
 
@@ -271,8 +271,10 @@ async fn what_was_spent_is_summed_on_postgres() {
 
 async fn a_key_begins_one_run(app: App) {
     let (one, two) = (app.new_id(), app.new_id());
-    let asked =
-        async |user, request: &[u8], run| app.remember(user, "k", request, run).await.unwrap();
+    let asked = async |user, request: &[u8], run| {
+        let user = KeyOwner::User(user);
+        app.remember(user, "k", request, run).await.unwrap()
+    };
     assert_eq!(asked("ann", b"x", &one).await, Remembered::New);
     assert_eq!(
         asked("ann", b"x", &two).await,
@@ -281,7 +283,9 @@ async fn a_key_begins_one_run(app: App) {
     assert_eq!(asked("ann", b"y", &two).await, Remembered::Other);
     assert_eq!(asked("bob", b"y", &two).await, Remembered::New);
     let ids: Vec<_> = (0..20).map(|_| app.new_id()).collect();
-    let together = ids.iter().map(|it| app.remember("eve", "k", b"x", it));
+    let together = ids
+        .iter()
+        .map(|it| app.remember(KeyOwner::User("eve"), "k", b"x", it));
     let outcomes = futures_util::future::join_all(together).await;
     let new = outcomes
         .iter()

@@ -12,8 +12,10 @@ mod found;
 mod mcp;
 mod neighbours;
 mod openai;
+mod others;
 mod people;
 mod strangers;
+mod walls;
 
 /// The program serving, until this is dropped.
 pub(crate) struct Served {
@@ -44,8 +46,13 @@ impl Answer {
 
 impl Served {
     pub(crate) fn start(desk: &Desk, with: &[(&str, &str)]) -> Served {
-        let docs = desk.docs();
-        let args = ["serve", "--addr", "127.0.0.1:0", "--folder", &docs, "-q"];
+        Served::start_on(desk, &[&desk.docs()], with)
+    }
+
+    /// The same over these folders.
+    pub(crate) fn start_on(desk: &Desk, folders: &[&str], with: &[(&str, &str)]) -> Served {
+        let mut args = vec!["serve", "--addr", "127.0.0.1:0", "-q"];
+        args.extend(folders.iter().flat_map(|it| ["--folder", *it]));
         let mut child = desk
             .command(&args)
             .envs(with.iter().copied())

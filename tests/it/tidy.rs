@@ -105,6 +105,117 @@ fn only_the_command_line_spends_without_an_account() {
     assert!(faults.is_empty(), "{faults:?} spend as the operator");
 }
 
+/// What reaches beyond one caller, and the files of surfaces for others that may name it, each with the reason.
+const WITHOUT_CALLER: &[(&str, &[(&str, &str)])] = &[
+    (
+        "App",
+        &[
+            ("src/surfaces/http/mod.rs", "start-up"),
+            (
+                "src/surfaces/http/telling.rs",
+                "tells whoever wanted to hear of an end",
+            ),
+        ],
+    ),
+    (
+        "operator",
+        &[
+            ("src/surfaces/http/mod.rs", "start-up; the operator's token"),
+            ("src/surfaces/http/pages.rs", "readiness"),
+            ("src/surfaces/http/metrics.rs", "counts"),
+            ("src/surfaces/http/telling.rs", "webhooks of ended runs"),
+            (
+                "src/surfaces/http/viewer/back.rs",
+                "the operator's page of what is set up",
+            ),
+            (
+                "src/surfaces/mcp/mod.rs",
+                "whoever started the program over stdio",
+            ),
+        ],
+    ),
+    (
+        "nobody",
+        &[
+            ("src/surfaces/http/gate.rs", "who comes without a token"),
+            ("src/surfaces/http/viewer/mod.rs", "the page of a refusal"),
+        ],
+    ),
+    (
+        "for_caller",
+        &[
+            ("src/surfaces/http/gate.rs", "whose token it is"),
+            ("src/surfaces/http/mod.rs", "start-up"),
+            (
+                "src/surfaces/mcp/mod.rs",
+                "whoever started the program over stdio",
+            ),
+        ],
+    ),
+];
+
+/// The names in a file that reach beyond one caller: `App`, what makes a caller, and what needs none.
+fn beyond_one_caller(file: &Source) -> BTreeSet<&'static str> {
+    let mut found = BTreeSet::new();
+    let of_app = |path: &Vec<String>| path.join("::") == "app::App";
+    if used(&file.text, &file.module).iter().any(of_app) {
+        found.insert("App");
+    }
+    let code = file
+        .text
+        .lines()
+        .filter(|it| !it.trim_start().starts_with("//"));
+    for line in code {
+        for (name, words) in [
+            (
+                "operator",
+                &["OperatorService", ".operator", "Caller::operator"][..],
+            ),
+            ("nobody", &["Caller::nobody"]),
+            ("for_caller", &["for_caller("]),
+        ] {
+            if words.iter().any(|it| line.contains(it)) {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn surfaces_for_others_hold_nothing_that_knows_no_caller() {
+    let parts = [
+        "src/surfaces/http/",
+        "src/surfaces/mcp/",
+        "src/surfaces/view/",
+    ];
+    let mut faults = Vec::new();
+    let mut files = 0;
+    for file in sources() {
+        if !parts.iter().any(|it| file.name.starts_with(it)) {
+            continue;
+        }
+        files += 1;
+        let found = beyond_one_caller(&file);
+        for (name, allowed) in WITHOUT_CALLER {
+            let excused = allowed.iter().any(|it| it.0 == file.name);
+            match (found.contains(name), excused) {
+                (true, false) => faults.push(format!(
+                    "{}: names `{name}`, which knows no caller; take a CallerService",
+                    file.name
+                )),
+                (false, true) => faults.push(format!(
+                    "{}: names `{name}` no more, take it off WITHOUT_CALLER",
+                    file.name
+                )),
+                _ => {}
+            }
+        }
+    }
+    assert!(files > 30, "{files}");
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
 #[test]
 fn every_prompt_is_used() {
     let all: String = sources().into_iter().map(|it| it.text).collect();

@@ -88,6 +88,14 @@ macro_rules! accounts {
                     .collect()
             }
 
+            async fn user(&self, id: &str) -> Result<Option<User>> {
+                let row = patiently!(self, db => sqlx::query("select * from users where id = $1")
+                    .bind(id)
+                    .fetch_optional(db))?;
+                let user = row.as_ref().map(user_of).transpose();
+                user.map_err(|it| self.unread(&it))
+            }
+
             async fn disable(&self, user: &str, disabled: bool) -> Result<()> {
                 let changed = desk!(self, db => sqlx::query("update users set disabled = $2 where id = $1")
                     .bind(user)

@@ -13,9 +13,9 @@ use super::follow::columns_of;
 use super::progress::clip;
 use super::signals::unless_stopped;
 use super::{indexing, with_app};
-use crate::app::Audit;
 use crate::app::audit::{Heard, Reference, Ruled, Ruling, Sought};
 use crate::app::spending::SpendGrant;
+use crate::app::{Audit, NamedFiles};
 use crate::config::{Loaded, Surroundings};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::export::audit::{Counts, json};
@@ -45,9 +45,10 @@ pub(super) fn check(
     let folders: Vec<PathBuf> = folders.into_iter().map(PathBuf::from).collect();
     with_app(loaded, async |app| {
         let heard = indexing::told(console);
+        let files = NamedFiles::Below(&base);
         let grant = SpendGrant::of_operator(&loaded.settings.budget);
         let working = async {
-            let checked = app.check(text, &base, &folders, args.web, &heard, grant);
+            let checked = app.check(text, files, &folders, args.web, &heard, grant);
             Ok(checked.await?)
         };
         let audit = unless_stopped(console, working).await?;

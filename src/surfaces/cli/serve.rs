@@ -133,11 +133,11 @@ pub(super) fn tools(
     let served = served(&it.folder, loaded, surroundings)?;
     wait(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
-        let (desk, _) = Desk::open(app, surroundings.clone(), served, None).await?;
+        let (desk, operator, _) = Desk::open(app, surroundings.clone(), served, None).await?;
         let desk = Arc::new(desk);
         let mut signals = Signals::listen()?;
         tokio::select! {
-            () = Arc::clone(&desk.queue).work() => {}
+            () = Arc::clone(operator.queue()).work() => {}
             () = signals.next() => {}
             spoken = Mcp::local(Arc::clone(&desk)).stdio() => spoken?,
         }

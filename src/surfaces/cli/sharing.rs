@@ -5,6 +5,7 @@ use super::exit::{Done, Exit};
 use super::runs::with_report;
 use super::{follow, with_app};
 use crate::config::{Loaded, Surroundings};
+use crate::domain::ShareMaker;
 use crate::surfaces::export::markdown::counted;
 use crate::surfaces::export::{self, html};
 
@@ -28,7 +29,9 @@ pub(super) fn share(
         }
         let kept_back = !it.include_private && html::has_local(&report);
         if it.link {
-            let (token, share) = app.share(&run.id, it.days, it.include_private).await?;
+            let (token, share) = app
+                .share(&run.id, it.days, it.include_private, ShareMaker::Operator)
+                .await?;
             console.line(&format!("http://{}/s/{token}", loaded.settings.serve.addr))?;
             console.tell(&format!(
                 "reads the report of run {} until {}, where `ibid serve` serves this store; it is shown this once (ibid share {} --revoke ends it)",

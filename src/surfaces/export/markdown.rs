@@ -455,8 +455,12 @@ fn path(source: &Source) -> String {
     local(&source.url)
 }
 
-/// The path behind a `file:` URL, else the URL as text.
+/// The path behind a `file:` URL, or in a folder behind a `folder:` one, else the URL as text.
 pub fn local(url: &str) -> String {
+    if let Some(inside) = url.strip_prefix("folder:") {
+        let path = local(&format!("file:///{inside}"));
+        return format!("folder:{}", path.trim_start_matches('/'));
+    }
     url::Url::parse(url)
         .ok()
         .filter(|it| it.scheme() == "file")

@@ -8,12 +8,11 @@ use serde::de::DeserializeOwned;
 
 use super::Server;
 use super::fault::{Answer, Fault};
-use crate::app::App;
 use crate::domain::{Report, RunId};
 use crate::error::Kind;
 use crate::record::Run;
-use crate::seams::{Order, RunRow};
-use crate::surfaces::desk::Caller;
+use crate::seams::Order;
+use crate::surfaces::desk::{CallerRun, CallerService};
 
 /// The parameters after the `?`.
 pub(super) struct Params<T>(pub(super) T);
@@ -52,27 +51,22 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Place<T
 /// The run that the path names, which is the caller's: a handler that takes one cannot forget to ask whose it is.
 pub(super) struct Mine {
     pub(super) server: Arc<Server>,
-    /// The store as the caller sees it.
-    pub(super) app: Arc<App>,
-    pub(super) id: RunId,
-    pub(super) row: RunRow,
-    /// The caller's name in the audit log.
-    who: String,
+    pub(super) run: CallerRun,
 }
 
 impl FromRequestParts<Arc<Server>> for Mine {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, server: &Arc<Server>) -> Result<Mine, Fault> {
-        let caller = parts.extensions.get::<Caller>().cloned();
+        let service = parts.extensions.get::<CallerService>().cloned();
         let names = RawPathParams::from_request_parts(parts, server).await;
         let names = names.map_err(|_| Fault::missing("run"))?;
         let id = names
             .iter()
             .find(|it| it.0 == "id")
             .map(|it| it.1.to_owned());
-        match (caller, id) {
-            (Some(caller), Some(id)) => Mine::named(server, &caller, &id).await,
+        match (service, id) {
+            (Some(service), Some(id)) => Mine::named(server, &service, &id).await,
             _ => Err(Fault::missing("run")),
         }
     }
@@ -80,23 +74,34 @@ impl FromRequestParts<Arc<Server>> for Mine {
 
 impl Mine {
     /// The run of this id, if it is the caller's. What is not there and what is somebody else's are told alike.
-    pub(super) async fn named(server: &Arc<Server>, caller: &Caller, id: &str) -> Answer<Mine> {
-        let row = match server.desk.mine(caller, id).await {
+    pub(super) async fn named(
+        server: &Arc<Server>,
+        service: &CallerService,
+        id: &str,
+    ) -> Answer<Mine> {
+        let run = match service.run(id).await {
             Err(fault) if fault.kind() == Kind::NotFound => return Err(Fault::missing("run")),
-            row => row?,
+            run => run?,
         };
         Ok(Mine {
-            app: server.desk.app_of(caller),
             server: Arc::clone(server),
-            id: row.run_id.clone(),
-            row,
-            who: caller.name.clone(),
+            run,
         })
+    }
+
+    /// Its id.
+    pub(super) fn id(&self) -> &RunId {
+        self.run.id()
+    }
+
+    /// Whether it had ended when it was looked up.
+    pub(super) fn has_ended(&self) -> bool {
+        self.run.row().status.ended()
     }
 
     /// The run as its events tell it.
     pub(super) async fn run(&self) -> Answer<Run> {
-        Ok(self.app.run(&self.id).await?)
+        Ok(self.run.run().await?)
     }
 
     /// The run with its report.
@@ -105,14 +110,14 @@ impl Mine {
         let none = Fault::missing("report");
         match run.report.clone() {
             Some(report) => Ok((run, *report)),
-            None if self.row.status.ended() => Err(none.hint("the run ended without one")),
+            None if self.has_ended() => Err(none.hint("the run ended without one")),
             None => Err(none.hint("the run has not written it yet")),
         }
     }
 
     /// Refuses what is only for ended runs.
     pub(super) fn ended(&self) -> Answer<()> {
-        match self.row.status.ended() {
+        match self.has_ended() {
             true => Ok(()),
             false => Err(Fault::new(
                 StatusCode::CONFLICT,
@@ -125,17 +130,7 @@ impl Mine {
     /// Deletes the run, which must have ended.
     pub(super) async fn remove(&self) -> Answer<()> {
         self.ended()?;
-        self.app.remove(&self.id).await?;
-        self.note("run.delete").await
-    }
-
-    /// Writes down in the audit log that the caller did this to a run of somebody with an account.
-    pub(super) async fn note(&self, act: &str) -> Answer<()> {
-        if self.row.owner.is_some() {
-            let app = &self.server.desk.app;
-            app.audit(&self.who, act, self.id.as_str(), "done").await?;
-        }
-        Ok(())
+        Ok(self.run.remove().await?)
     }
 
     /// Leaves an order for the run, which must not have ended.
@@ -144,13 +139,13 @@ impl Mine {
             let what = "the run has ended already";
             Fault::new(StatusCode::CONFLICT, "ended", what)
         };
-        if self.row.status.ended() {
+        if self.has_ended() {
             return Err(over());
         }
-        match self.server.desk.order(&self.id, order).await {
+        match self.run.order(order).await {
             Ok(()) => Ok(()),
             // It ended since it was looked up.
-            Err(_) if self.app.row(&self.id).await?.status.ended() => Err(over()),
+            Err(_) if self.run.has_ended().await? => Err(over()),
             Err(fault) => Err(fault.into()),
         }
     }

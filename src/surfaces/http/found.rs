@@ -14,11 +14,11 @@ use super::Server;
 use super::extract::{Mine, Params, Place};
 use super::fault::{Answer, Fault};
 use super::runs::{bad, body};
-use crate::app::{changes, models};
+use crate::app::changes;
 use crate::domain::PageHash;
 use crate::error::{Error, Kind};
 use crate::surfaces::asked::Asked;
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::CallerService;
 use crate::surfaces::export::references::styled;
 use crate::surfaces::export::{self, Form, Options};
 
@@ -29,7 +29,7 @@ fn list(data: impl Serialize) -> Json<Value> {
 
 /// `GET /v1/runs/{id}/evidence`: each piece as it was found.
 pub(super) async fn evidence(mine: Mine) -> Answer<Json<Value>> {
-    let events = mine.app.events(&mine.id, 0).await?;
+    let events = mine.run.events(0).await?;
     Ok(list(export::evidence::found(&events).collect::<Vec<_>>()))
 }
 
@@ -59,12 +59,12 @@ pub(super) async fn plan(mine: Mine) -> Answer<Json<Value>> {
 
 /// `GET /v1/runs/{id}/trace`: every call to the outside, in order, as far as it came.
 pub(super) async fn trace(mine: Mine) -> Answer<Json<Value>> {
-    Ok(list(mine.app.steps(&mine.id).await?))
+    Ok(list(mine.run.steps().await?))
 }
 
 /// `GET /v1/runs/{id}/egress`: which hosts were contacted for it.
 pub(super) async fn egress(mine: Mine) -> Answer<Json<Value>> {
-    Ok(Json(json!(mine.app.traffic(&mine.id).await?)))
+    Ok(Json(json!(mine.run.traffic().await?)))
 }
 
 /// `GET /v1/runs/{id}/pages/{hash}`: a page that the report of this run rests on, as text.
@@ -79,10 +79,8 @@ pub(super) async fn page(
     if !passages.iter().any(|it| it.1.page() == &wanted) {
         return Err(Fault::missing("page"));
     }
-    match mine.app.page(&wanted).await? {
-        Some(page) => Ok(Json(json!(page))),
-        None => Err(Fault::missing("page")),
-    }
+    let page = mine.run.page(&wanted).await?;
+    page.map(Json).ok_or_else(|| Fault::missing("page"))
 }
 
 /// How a report is made, after the `?`.
@@ -108,7 +106,7 @@ pub(super) async fn report(
         return Err(Fault::missing("form of a report").hint(there));
     };
     let (_, report) = mine.report().await?;
-    let pages = export::pages(&mine.app, Some(&report)).await?;
+    let pages = mine.run.pages(Some(&report)).await?;
     let about = form.about();
     let zip = if about.folder { ".zip" } else { "" };
     let named = format!("{}.{}{zip}", report.run, form.ending(&report));
@@ -143,31 +141,29 @@ pub(super) async fn report(
 /// `GET /v1/runs/{a}/diff/{b}`: what changed from one run to another.
 pub(super) async fn diff(
     State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    Extension(service): Extension<CallerService>,
     Place((a, b)): Place<(String, String)>,
 ) -> Answer<Json<Value>> {
-    let before = Mine::named(&server, &caller, &a).await?.report().await?;
-    let after = Mine::named(&server, &caller, &b).await?.report().await?;
+    let before = Mine::named(&server, &service, &a).await?.report().await?;
+    let after = Mine::named(&server, &service, &b).await?.report().await?;
     let found = changes(&before.1, &after.1)?;
     Ok(Json(export::changes::json(&found)))
 }
 
 /// `POST /v1/plan`: what would be done with a question, and what it may cost; nothing is spent.
 pub(super) async fn preview(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    Extension(service): Extension<CallerService>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Json<Value>> {
     let value = body(bytes)?;
     match value.get("webhook_url") {
         None | Some(Value::Null) => {}
-        Some(Value::String(url)) => server.desk.app.may_deliver(url).map_err(Fault::unmeant)?,
+        Some(Value::String(url)) => service.may_deliver(url).map_err(Fault::unmeant)?,
         Some(_) => return Err(bad("webhook_url", "must be a text")),
     }
     let asked = Asked::parse(&value, &["webhook_url"])?;
-    let question = super::runs::meant(&server, &caller, &asked).await?;
-    let (brief, plan) = server.desk.app.plan(&question).await?;
-    let models = models::bounded(server.desk.app.settings(), &question)?;
+    let question = super::runs::meant(&service, &asked).await?;
+    let (brief, plan, models) = service.plan(&question).await?;
     Ok(Json(export::plan::json(
         &question,
         &brief,

@@ -144,7 +144,7 @@ fn is_form(headers: &HeaderMap) -> bool {
     kind(headers).eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// Lets a request in with its [`Caller`], or refuses it.
+/// Lets a request in with what its caller can do, or refuses it.
 pub(super) async fn pass(
     State(server): State<Arc<Server>>,
     request: Request,
@@ -152,16 +152,16 @@ pub(super) async fn pass(
 ) -> Response {
     let (mut head, body) = request.into_parts();
     match admitted(&server, &head).await {
-        Ok((mut caller, came)) => {
+        Ok((caller, came)) => {
             let traced = head.headers.get("traceparent");
-            let traced = traced.and_then(|it| it.to_str().ok());
-            caller.traceparent = traced.filter(|it| it.len() <= 64).map(str::to_owned);
             if let (Came::Itself | Came::Session, Some(peer)) =
                 (came, head.extensions.get::<Arc<Peer>>())
             {
                 peer.known();
             }
-            head.extensions.insert(caller.clone());
+            let caller = caller.traced(traced.and_then(|it| it.to_str().ok()));
+            let service = server.desk.for_caller(caller.clone());
+            head.extensions.insert(service);
             head.extensions.insert(came);
             let mut response = next.run(Request::from_parts(head, body)).await;
             response.extensions_mut().insert(caller);

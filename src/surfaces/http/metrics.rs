@@ -2,8 +2,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use axum::extract::State;
-use axum::http::header;
+use axum::extract::{Extension, State};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -18,6 +18,7 @@ use super::Server;
 use super::fault::{Answer, Fault};
 use crate::domain::Usage;
 use crate::record::{Envelope, Event, Outcome, Run};
+use crate::surfaces::desk::CallerService;
 
 /// Labels in the order of their names.
 type Labels = Vec<(&'static str, String)>;
@@ -304,7 +305,7 @@ fn provider(model: &str) -> &str {
 /// All that is counted, as OpenMetrics text.
 fn text(server: &Server) -> Option<String> {
     let it = &server.metrics;
-    let (waiting, working) = server.desk.queue.count();
+    let (waiting, working) = server.operator.queue().count();
     it.waiting.set(waiting as i64);
     it.working.set(working as i64);
     let mut out = String::new();
@@ -314,7 +315,7 @@ fn text(server: &Server) -> Option<String> {
 
 /// Tells the counts to whoever takes them, again and again; never ends.
 pub(super) async fn told(server: &Server) {
-    let wanted = server.desk.app.telemetry().ok().flatten();
+    let wanted = server.operator.app().telemetry().ok().flatten();
     let Some(beat) = wanted.and_then(|it| it.beat()) else {
         return std::future::pending().await;
     };
@@ -326,7 +327,7 @@ pub(super) async fn told(server: &Server) {
 
 /// Tells the counts as they stand.
 pub(super) async fn tell(server: &Server) {
-    let app = &server.desk.app;
+    let app = server.operator.app();
     let wanted = app.telemetry().ok().flatten();
     if let (Some(to), Some(text)) = (wanted, text(server)) {
         to.count(&text, server.metrics.since_ms, app.now_ms()).await;
@@ -339,11 +340,19 @@ pub(super) async fn tell(server: &Server) {
     }
 }
 
-/// `GET /metrics`.
-pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Answer<Response> {
+/// `GET /metrics`: for the operator alone. What all callers together do is nobody's own.
+pub(super) async fn metrics(
+    State(server): State<Arc<Server>>,
+    Extension(service): Extension<CallerService>,
+) -> Answer<Response> {
+    if !service.caller().is_operator() {
+        let what = "only the operator may read the metrics";
+        return Err(Fault::new(StatusCode::FORBIDDEN, "operator_only", what)
+            .hint("ask with the operator's token"));
+    }
     let out = text(&server).ok_or_else(|| {
         Fault::new(
-            axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+            StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
             "the metrics cannot be written",
         )

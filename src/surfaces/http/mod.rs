@@ -41,7 +41,7 @@ use crate::config::Surroundings;
 use crate::error::{Error, Kind, Result};
 use crate::record::Run;
 use crate::surfaces::asked::Served;
-use crate::surfaces::desk::{Caller, Desk};
+use crate::surfaces::desk::{Caller, Desk, OperatorService};
 use crate::surfaces::mcp::Mcp;
 
 use fault::Answer;
@@ -59,6 +59,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// All that handlers need.
 pub struct Server {
     desk: Arc<Desk>,
+    /// What has no caller: readiness, counts, webhooks.
+    operator: OperatorService,
     gate: Gate,
     telling: Telling,
     metrics: Arc<Metrics>,
@@ -83,8 +85,8 @@ impl Server {
         if self.gate.token == Some(gate::hashed(token)) {
             return Ok(Some(Caller::operator()));
         }
-        let account = self.desk.app.identify(token).await?;
-        account.map(|it| Some(Caller::of(it))).ok_or_else(|| {
+        let caller = self.desk.recognised(token).await?;
+        caller.map(Some).ok_or_else(|| {
             Fault::new(
                 StatusCode::UNAUTHORIZED,
                 "bad_token",
@@ -98,10 +100,7 @@ impl Server {
         match self.sessions.holder(session) {
             None => Ok(None),
             Some(Holder::Operator) => Ok(self.gate.token.map(|_| Caller::operator())),
-            Some(Holder::User(hash)) => {
-                let account = self.desk.app.identify_by(&hash).await?;
-                Ok(account.map(Caller::of))
-            }
+            Some(Holder::User(hash)) => Ok(self.desk.recognised_by(&hash).await?),
         }
     }
 }
@@ -170,7 +169,7 @@ impl Listening {
         let hosts = Gate::hosts(addr, &serve.hosts);
         let metrics = Arc::new(Metrics::new(app.now_ms()));
         let then = afterwards(Arc::clone(&app), Arc::clone(&metrics), telling.clone());
-        let (desk, found) = Desk::open(app, surroundings, served, Some(then)).await?;
+        let (desk, operator, found) = Desk::open(app, surroundings, served, Some(then)).await?;
         if found > 0 {
             telling.note("recovered", &[("runs", found.into())]);
         }
@@ -181,6 +180,7 @@ impl Listening {
                 token,
             },
             desk: Arc::new(desk),
+            operator,
             telling,
             metrics,
             sessions: Sessions::default(),
@@ -209,7 +209,7 @@ impl Listening {
 
     /// The runs that are taken on here.
     pub fn queue(&self) -> Arc<Queue> {
-        Arc::clone(&self.server.desk.queue)
+        Arc::clone(self.server.operator.queue())
     }
 
     /// Serves until `until` is done; then streams end, answers that were begun are finished, and runs stop where they are.
@@ -222,14 +222,15 @@ impl Listening {
             peers,
             own: _own,
         } = self;
-        let work = Arc::clone(&server.desk.queue).work();
+        let operator = &server.operator;
+        let work = Arc::clone(operator.queue()).work();
         let router = router(Arc::clone(&server));
         let missed = telling::missed_hooks(&server);
-        let desk = &server.desk;
+        let of_operator = server.desk.for_caller(Caller::operator());
         // Settings that change count from the next time on; what cannot be read forgets nothing.
-        let days = || desk.loaded(&[]).ok()?.settings.serve.keep_days;
+        let days = || of_operator.loaded(&[]).ok()?.settings.serve.keep_days;
         let rest = async || tokio::time::sleep(EVERY).await;
-        let forget = forgetting(&desk.app, rest, days, |days, outcome| {
+        let forget = forgetting(operator.app(), rest, days, |days, outcome| {
             forgotten(&server, days, outcome)
         });
         let answer = listen::answer(listener, router, (connections, peers), until, stop);
@@ -241,7 +242,7 @@ impl Listening {
             () = answer => {}
         }
         metrics::tell(&server).await;
-        let (waiting, working) = server.desk.queue.count();
+        let (waiting, working) = operator.queue().count();
         server.telling.note(
             "stopped",
             &[("waiting", waiting.into()), ("parked", working.into())],
@@ -271,7 +272,13 @@ fn afterwards(app: Arc<App>, metrics: Arc<Metrics>, telling: Telling) -> Afterwa
             let Ok(events) = app.events(&run, 0).await else {
                 return;
             };
-            metrics.ended(&Run::of(run.clone(), &events), &events);
+            let ended = Run::of(run.clone(), &events);
+            metrics.ended(&ended, &events);
+            // Who asked is told nothing of what the operator must mend.
+            if let (Some(Kind::Setup | Kind::Internal), Some(why)) = (ended.failure, &ended.error) {
+                let fields = [("run", run.as_str().into()), ("why", why.as_str().into())];
+                telling.note("run_failed", &fields);
+            }
             if let Some(fault) = app.telemetry_fault() {
                 telling.note("telemetry_lost", &[("why", fault.chain().into())]);
             }
@@ -284,7 +291,9 @@ fn afterwards(app: Arc<App>, metrics: Arc<Metrics>, telling: Telling) -> Afterwa
 
 /// Every route. `openapi.json` names each, which a test holds it to.
 fn router(server: Arc<Server>) -> Router {
-    let limit = server.desk.app.settings().serve.max_body_bytes;
+    let of_operator = server.desk.for_caller(Caller::operator());
+    let mcp = |limit| Mcp::http(of_operator.offers_agentic_search(), limit);
+    let limit = server.operator.app().settings().serve.max_body_bytes;
     Router::new()
         .route("/v1/runs", post(runs::create).get(runs::list))
         .route("/v1/runs/{id}", get(runs::show).delete(runs::remove))
@@ -325,7 +334,7 @@ fn router(server: Arc<Server>) -> Router {
         .route("/readyz", get(pages::ready))
         .route("/openapi.json", get(openapi::document))
         .route("/llms.txt", get(pages::llms))
-        .route_service("/mcp", Mcp::http(Arc::clone(&server.desk), limit))
+        .route_service("/mcp", mcp(limit))
         .merge(viewer::routes())
         .fallback(pages::nowhere)
         .method_not_allowed_fallback(pages::wrong_method)
@@ -346,7 +355,7 @@ fn router(server: Arc<Server>) -> Router {
 /// Takes the whole body in within the time that it has, so that no handler waits for somebody who sends slowly. One
 /// that is too large is left to the handler, which refuses it without reading on.
 async fn received(server: &Server, request: Request) -> Answer<Request> {
-    let serve = &server.desk.app.settings().serve;
+    let serve = &server.operator.app().settings().serve;
     if request.body().is_end_stream() {
         return Ok(request);
     }

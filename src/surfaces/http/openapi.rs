@@ -1,48 +1,42 @@
 //! The API described for programs: `/openapi.json`. A test holds it to the routes there are.
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use axum::extract::State;
+use axum::extract::Extension;
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
-use super::Server;
 use crate::app::engines;
+use crate::surfaces::desk::CallerService;
 use crate::surfaces::export::Form;
 
 mod routes;
 
 use routes::{ROUTES, Route};
 
-/// `GET /openapi.json`, with the names that this server knows.
-pub(super) async fn document(State(server): State<Arc<Server>>) -> impl IntoResponse {
+/// `GET /openapi.json`, with the names that this server knows for whoever asks; strangers are told none.
+pub(super) async fn document(Extension(service): Extension<CallerService>) -> impl IntoResponse {
     let mut document = described();
-    offered(&mut document["components"]["schemas"], &server);
+    document["components"]["schemas"]["Engine"]["enum"] = engines::words().into();
+    if !service.caller().is_stranger() {
+        offered(&mut document["components"]["schemas"], &service);
+    }
     (
         [(header::CONTENT_TYPE, "application/json")],
         document.to_string(),
     )
 }
 
-/// Says which engines, folders and models may be named, and whether anybody can be told of an end.
-fn offered(schemas: &mut Value, server: &Server) {
-    let desk = &server.desk;
-    schemas["Engine"]["enum"] = engines::words().into();
-    let mut folders: BTreeSet<String> = BTreeSet::new();
-    for it in desk.folders() {
-        folders.insert(it.to_string_lossy().into_owned());
-        folders.extend(it.file_name().map(|it| it.to_string_lossy().into_owned()));
-    }
+/// Says which folders and models may be named, and whether anybody can be told of an end.
+fn offered(schemas: &mut Value, service: &CallerService) {
+    let folders = service.folder_words();
     match folders.is_empty() {
         // None is served: there is nothing that could stand here.
         true => schemas["Folder"] = json!({"not": {}}),
         false => schemas["Folder"]["enum"] = json!(folders),
     }
-    let models = desk.models().into_iter().map(Value::from);
+    let models = service.models().into_iter().map(Value::from);
     let all = [Value::Null, "".into(), "none".into()];
     schemas["Model"]["enum"] = all.into_iter().chain(models).collect();
-    if !desk.app.delivers() {
+    if !service.delivers() {
         schemas["Webhook"]["enum"] = json!([null]);
     }
 }

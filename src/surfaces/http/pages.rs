@@ -22,9 +22,10 @@ pub(super) async fn health() -> Json<Value> {
 
 /// Whether it can take questions: the store answers, and does so in time.
 pub(super) async fn ready(State(server): State<Arc<Server>>) -> Answer<Json<Value>> {
-    let answered = tokio::time::timeout(READY, server.desk.app.ready()).await;
+    let app = server.operator.app();
+    let answered = tokio::time::timeout(READY, app.ready()).await;
     answered.unwrap_or_else(|_| Err(Error::new(Kind::Transient, "the store does not answer")))?;
-    let (waiting, working) = server.desk.queue.count();
+    let (waiting, working) = server.operator.queue().count();
     Ok(Json(
         json!({"status": "ok", "waiting": waiting, "working": working}),
     ))

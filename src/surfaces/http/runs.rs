@@ -1,27 +1,25 @@
-//! Runs: asked, listed, looked at, steered, forgotten. Every one is looked up by [`mine`], so that nobody sees another's.
-use std::sync::Arc;
+//! Runs: asked, listed, looked at, steered, forgotten. Every one is looked up by [`CallerService::run`], so that nobody sees another's.
 use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
+use axum::extract::Extension;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Server;
 use super::extract::{Mine, Params};
 use super::fault::{Answer, Fault};
 use super::story::number;
 use crate::app::given::PlanFile;
 use crate::domain::{Approval, CoverageRow, Question, Rating, RunId, Vote};
 use crate::record::{Phase, Run, RunStatus};
-use crate::seams::{Accepted, Order, RunRow};
+use crate::seams::{Order, RunRow};
 use crate::surfaces::asked::Asked;
-use crate::surfaces::desk::Caller;
-use crate::surfaces::export::{self, json as shown, markdown};
+use crate::surfaces::desk::{CallerRun, CallerService, Submitted};
+use crate::surfaces::export::{json as shown, markdown};
 
 /// Longest wait of one call, seconds: shorter than what clients and proxies give up after.
 const LONGEST_WAIT: u64 = 55;
@@ -146,39 +144,32 @@ pub(super) fn once(
 }
 
 /// What was asked, as a question. A value out of bounds is answered 400; what is in order and cannot be meant here, 422.
-pub(super) async fn meant(server: &Server, caller: &Caller, asked: &Asked) -> Answer<Question> {
-    server.desk.loaded(&asked.flags)?;
-    let question = server.desk.question(caller, asked).await;
+pub(super) async fn meant(service: &CallerService, asked: &Asked) -> Answer<Question> {
+    service.loaded(&asked.flags)?;
+    let question = service.question(asked).await;
     question.map_err(Fault::unmeant)
 }
 
 /// Accepts what was asked for the caller, or says that too many wait. What was accepted under its key before is not accepted
 /// again.
 pub(super) async fn accept(
-    server: &Server,
-    caller: &Caller,
+    service: &CallerService,
     asked: &Asked,
     request: Option<Value>,
     once: Option<Once>,
-) -> Answer<RunId> {
+) -> Answer<CallerRun> {
     if let Some(url) = request.as_ref().and_then(|it| it.get("webhook_url")) {
         let url = url
             .as_str()
             .ok_or_else(|| bad("webhook_url", "must be a text"))?;
-        server.desk.app.may_deliver(url).map_err(Fault::unmeant)?;
+        service.may_deliver(url).map_err(Fault::unmeant)?;
     }
-    let question = meant(server, caller, asked).await?;
-    let app = &server.desk.app;
-    let run = app.new_id();
-    let key = once.map(|it| app.request_key(&caller.name, &it.key, &it.sent));
-    let accepted = server
-        .desk
-        .accept(caller, run.clone(), question, request, key);
-    match accepted.await? {
-        Accepted::Queued => Ok(run),
-        Accepted::Same(known) => Ok(known),
-        Accepted::Full => Err(Fault::later(LATER)),
-        Accepted::Other => Err(Fault::new(
+    let question = meant(service, asked).await?;
+    let key = once.map(|it| service.request_key(&it.key, &it.sent));
+    match service.accept(question, request, key).await? {
+        Submitted::Begun(run) => Ok(run),
+        Submitted::Full => Err(Fault::later(LATER)),
+        Submitted::Other => Err(Fault::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_key_reused",
             "another request was made under this Idempotency-Key",
@@ -187,9 +178,9 @@ pub(super) async fn accept(
 }
 
 /// Refuses before anything is read where too many wait already. A request with a key may have begun its run before.
-pub(super) fn room(server: &Server, caller: &Caller, headers: &HeaderMap) -> Answer<()> {
+pub(super) fn room(service: &CallerService, headers: &HeaderMap) -> Answer<()> {
     let keyed = headers.contains_key("idempotency-key");
-    match !keyed && server.desk.queue.is_full(caller.owner.as_ref()) {
+    match !keyed && service.is_full() {
         true => Err(Fault::later(LATER)),
         false => Ok(()),
     }
@@ -197,23 +188,22 @@ pub(super) fn room(server: &Server, caller: &Caller, headers: &HeaderMap) -> Ans
 
 /// `POST /v1/runs`.
 pub(super) async fn create(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    Extension(service): Extension<CallerService>,
     Params(shape): Params<Shape>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
-    room(&server, &caller, &headers)?;
+    room(&service, &headers)?;
     let once = once(&headers, &bytes)?;
     let (wait, form) = (shape.wait()?, shape.form()?);
     let value = body(bytes)?;
     let asked = Asked::parse(&value, &["webhook_url"])?;
     let request = value.get("webhook_url").filter(|it| !it.is_null());
     let request = request.map(|it| json!({"api": "runs", "webhook_url": it}));
-    let run = accept(&server, &caller, &asked, request, once).await?;
-    server.desk.wait(&run, wait).await?;
-    let mut response = view(&server, &run, form).await?;
-    let place = format!("/v1/runs/{run}");
+    let run = accept(&service, &asked, request, once).await?;
+    run.wait(wait).await?;
+    let mut response = view(&run, form).await?;
+    let place = format!("/v1/runs/{}", run.id());
     if let Ok(place) = HeaderValue::from_str(&place) {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -221,22 +211,22 @@ pub(super) async fn create(
 }
 
 /// The run as asked for: 200 once it has ended, 202 before.
-async fn view(server: &Server, run: &RunId, form: Form) -> Answer<Response> {
-    let run = server.desk.app.run(run).await?;
+async fn view(of: &CallerRun, form: Form) -> Answer<Response> {
+    let run = of.run().await?;
     let status = match run.status.ended() {
         true => StatusCode::OK,
         false => StatusCode::ACCEPTED,
     };
     let value = match form {
-        Form::Run => object(server, &run).await?,
-        Form::Result => result(server, &run).await?,
+        Form::Run => object(of, &run).await?,
+        Form::Result => result(of, &run).await?,
         Form::Report => reported(&run),
     };
     Ok((status, Json(value)).into_response())
 }
 
-async fn result(server: &Server, run: &Run) -> Answer<Value> {
-    let pages = export::pages(&server.desk.app, run.report.as_deref()).await?;
+async fn result(of: &CallerRun, run: &Run) -> Answer<Value> {
+    let pages = of.pages(run.report.as_deref()).await?;
     Ok(shown::result(run, shown::Subtype::of(run), &pages, true))
 }
 
@@ -260,7 +250,7 @@ fn reported(run: &Run) -> Value {
 }
 
 /// The run object: where it stands, and its result once there is one.
-pub(super) async fn object(server: &Server, run: &Run) -> Answer<Value> {
+pub(super) async fn object(of: &CallerRun, run: &Run) -> Answer<Value> {
     let id = &run.id;
     let at = |it: &str| format!("/v1/runs/{id}{it}");
     let ratio = CoverageRow::completeness(&run.coverage);
@@ -270,7 +260,7 @@ pub(super) async fn object(server: &Server, run: &Run) -> Answer<Value> {
         _ => None,
     };
     let result = match run.status.ended() {
-        true => Some(result(server, run).await?),
+        true => Some(result(of, run).await?),
         false => None,
     };
     Ok(json!({
@@ -313,8 +303,7 @@ pub(super) struct Listed {
 
 /// `GET /v1/runs`: newest first.
 pub(super) async fn list(
-    State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    Extension(service): Extension<CallerService>,
     Params(wanted): Params<Listed>,
 ) -> Answer<Json<Value>> {
     let limit = wanted
@@ -345,7 +334,7 @@ pub(super) async fn list(
         limit: limit as usize,
         ..Wanted::default()
     };
-    let (rows, more) = listed(&server, &caller, &wanted).await?;
+    let (rows, more) = listed(&service, &wanted).await?;
     // Named as in the run itself, too.
     let named = |it: &RunRow| {
         let mut row = json!(it);
@@ -374,17 +363,12 @@ pub(super) struct Wanted {
 
 /// The caller's runs that are wanted, newest first, and whether there are more.
 pub(super) async fn listed(
-    server: &Server,
-    caller: &Caller,
+    service: &CallerService,
     wanted: &Wanted,
 ) -> Answer<(Vec<RunRow>, bool)> {
     let words = wanted.words.trim().to_lowercase();
-    let rows = server.desk.app_of(caller).runs().await?;
-    let found = rows
-        .into_iter()
-        .filter(|it| caller.owner.is_none() || it.owner == caller.owner);
     let mut data = Vec::new();
-    for row in found {
+    for row in service.rows().await? {
         let day = row.started_at.get(..10).unwrap_or_default();
         let here = wanted.after.as_ref().is_none_or(|it| row.run_id < *it)
             && wanted.status.is_none_or(|it| row.status == it)
@@ -405,8 +389,8 @@ pub(super) async fn listed(
 /// `GET /v1/runs/{id}`.
 pub(super) async fn show(mine: Mine, Params(shape): Params<Shape>) -> Answer<Response> {
     let (wait, form) = (shape.wait()?, shape.form()?);
-    mine.server.desk.wait(&mine.id, wait).await?;
-    let mut response = view(&mine.server, &mine.id, form).await?;
+    mine.run.wait(wait).await?;
+    let mut response = view(&mine.run, form).await?;
     *response.status_mut() = StatusCode::OK;
     Ok(response)
 }
@@ -415,14 +399,14 @@ pub(super) async fn show(mine: Mine, Params(shape): Params<Shape>) -> Answer<Res
 pub(super) async fn remove(mine: Mine) -> Answer<Json<Value>> {
     mine.remove().await?;
     Ok(Json(
-        json!({"id": mine.id, "object": "run.deleted", "deleted": true}),
+        json!({"id": mine.id(), "object": "run.deleted", "deleted": true}),
     ))
 }
 
 /// Leaves an order for the run, and shows it.
 async fn ordered(mine: &Mine, order: Order) -> Answer<Response> {
     mine.order(order).await?;
-    let object = object(&mine.server, &mine.run().await?).await?;
+    let object = object(&mine.run, &mine.run().await?).await?;
     Ok((StatusCode::ACCEPTED, Json(object)).into_response())
 }
 
@@ -458,7 +442,7 @@ pub(super) async fn steering(mine: &Mine, text: &str) -> Answer<Order> {
         return Err(bad("text", &most));
     }
     let phase = mine.run().await?.phase;
-    if !mine.row.status.ended() && matches!(phase, Phase::Write | Phase::Check) {
+    if !mine.has_ended() && matches!(phase, Phase::Write | Phase::Check) {
         return Err(Fault::new(
             StatusCode::CONFLICT,
             "too_late",
@@ -478,7 +462,7 @@ pub(super) async fn approve(mine: Mine, bytes: Result<Bytes, BytesRejection>) ->
 /// The word on the plan that a request says, where the run waits for one.
 pub(super) async fn approval(mine: &Mine, value: &Value) -> Answer<Approval> {
     let known = mine.run().await?;
-    if mine.row.status.ended() || !known.question.as_ref().is_some_and(|it| it.approve) {
+    if mine.has_ended() || !known.question.as_ref().is_some_and(|it| it.approve) {
         return Err(Fault::new(
             StatusCode::CONFLICT,
             "not_waiting",
@@ -544,6 +528,6 @@ pub(super) async fn rated(mine: &Mine, value: &Value) -> Answer<Value> {
         vote,
         note: note.clone(),
     };
-    mine.app.rate(&mine.id, rating).await?;
-    Ok(json!({"id": mine.id, "vote": vote, "note": note}))
+    mine.run.rate(rating).await?;
+    Ok(json!({"id": mine.id(), "vote": vote, "note": note}))
 }

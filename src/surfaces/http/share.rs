@@ -14,10 +14,9 @@ use super::extract::{Mine, Place};
 use super::fault::{Answer, Fault};
 use super::runs::{bad, body};
 use super::story::whole;
-use crate::app::sharing::lasts;
 use crate::domain::{RunId, Share};
 use crate::error::{Error, Kind};
-use crate::surfaces::export::{self, html};
+use crate::surfaces::export::html;
 
 /// What search engines are told of a shared report.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -30,24 +29,13 @@ pub(super) async fn made(mine: &Mine, days: u32, private: bool) -> Answer<(Strin
         let most = format!("must be from 1 to {}", Share::MOST_DAYS);
         return Err(bad("days", &most));
     }
-    let it = mine.app.share(&mine.id, days, private).await?;
-    mine.note("run.share").await?;
-    Ok(it)
+    Ok(mine.run.share(days, private).await?)
 }
 
 /// Takes every link of a run back, and gives how many lasted until now.
 pub(super) async fn taken_back(mine: &Mine) -> Answer<usize> {
     mine.ended()?;
-    let count = mine.app.unshare(&mine.id).await?;
-    mine.note("run.unshare").await?;
-    Ok(count)
-}
-
-/// The links of a run that last.
-pub(super) async fn lasting(mine: &Mine) -> Answer<Vec<Share>> {
-    let now = mine.app.moment();
-    let shares = mine.run().await?.shares;
-    Ok(shares.into_iter().filter(|it| lasts(it, now)).collect())
+    Ok(mine.run.unshare().await?)
 }
 
 fn told(run: &RunId, it: &Share) -> Value {
@@ -87,15 +75,15 @@ pub(super) async fn create(mine: Mine, bytes: Result<Bytes, BytesRejection>) -> 
             .ok_or_else(|| bad("include_private", "must be true or false"))?,
     };
     let (token, share) = made(&mine, days, private).await?;
-    let mut out = told(&mine.id, &share);
+    let mut out = told(mine.id(), &share);
     out["path"] = json!(format!("/s/{token}"));
     Ok((StatusCode::CREATED, Json(out)).into_response())
 }
 
 /// `GET /v1/runs/{id}/share`: the links that last, without their tokens, which are kept nowhere.
 pub(super) async fn list(mine: Mine) -> Answer<Json<Value>> {
-    let shares = lasting(&mine).await?;
-    let data: Vec<Value> = shares.iter().map(|it| told(&mine.id, it)).collect();
+    let shares = mine.run.shares().await?;
+    let data: Vec<Value> = shares.iter().map(|it| told(mine.id(), it)).collect();
     Ok(Json(
         json!({"object": "list", "data": data, "has_more": false}),
     ))
@@ -105,7 +93,7 @@ pub(super) async fn list(mine: Mine) -> Answer<Json<Value>> {
 pub(super) async fn revoke(mine: Mine) -> Answer<Json<Value>> {
     let count = taken_back(&mine).await?;
     Ok(Json(
-        json!({"id": mine.id, "object": "share.revoked", "revoked": count}),
+        json!({"id": mine.id(), "object": "share.revoked", "revoked": count}),
     ))
 }
 
@@ -114,13 +102,13 @@ pub(super) async fn open(
     State(server): State<Arc<Server>>,
     Place(token): Place<String>,
 ) -> Answer<Response> {
-    let app = &server.desk.app;
-    let Some((report, share)) = app.shared(&token).await? else {
+    let Some(shared) = server.desk.shared(&token).await? else {
         return Err(Fault::missing("shared report")
             .hint("the link has ended, was taken back, or is not whole"));
     };
-    let pages = export::pages(app, Some(&report)).await?;
-    let making = tokio::task::spawn_blocking(move || html::shared(&report, &pages, share.private));
+    let making = tokio::task::spawn_blocking(move || {
+        html::shared(&shared.report, &shared.pages, shared.private)
+    });
     let text = making
         .await
         .map_err(|it| Error::new(Kind::Internal, "making a shared report").because(it))??;

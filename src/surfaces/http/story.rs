@@ -12,8 +12,8 @@ use tokio::sync::watch;
 
 use super::extract::{Mine, Params};
 use super::fault::{Answer, Fault};
-use crate::app::queue::Story;
 use crate::record::Envelope;
+use crate::surfaces::desk::CallerStory;
 
 /// How often a quiet stream says that it is still there.
 pub(super) const ALIVE: Duration = Duration::from_secs(15);
@@ -46,7 +46,7 @@ pub(super) async fn events(
     }
     let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     if accepted.is_some_and(|it| it.contains("application/json") && !it.contains("event-stream")) {
-        let mut events = mine.app.events(&mine.id, after).await?;
+        let mut events = mine.run.events(after).await?;
         let more = events.len() > limit;
         events.truncate(limit);
         // Each as it stands on the wire of the stream, to the last digit.
@@ -60,7 +60,7 @@ pub(super) async fn events(
         );
         return Ok(([(header::CONTENT_TYPE, "application/json")], list).into_response());
     }
-    let story = mine.server.desk.queue.follow(&mine.id, after);
+    let story = mine.run.follow(after);
     let messages = batches(story, mine.server.stopping.clone()).flat_map(|batch| {
         let each: Vec<_> = batch
             .iter()
@@ -105,10 +105,10 @@ pub(super) fn streamed(
     response
 }
 
-/// What a story tells, until it ends, cannot be read, or the server stops: then the stream ends without a word, and a client comes
+/// What a story tells, until it ends, cannot be read, its caller may not ask any more, or the server stops: then the stream ends without a word, and a client comes
 /// back with the number of the last event it has heard.
 pub(super) fn batches(
-    story: Story,
+    story: CallerStory,
     stopping: watch::Receiver<bool>,
 ) -> impl Stream<Item = Vec<Envelope>> + Send {
     stream::unfold((story, stopping), |(mut story, mut stopping)| async {

@@ -14,7 +14,7 @@ use super::openai::{self, Hook};
 use crate::app::App;
 use crate::domain::RunId;
 use crate::error::Result;
-use crate::seams::{Remembered, RunRow};
+use crate::seams::{KeyOwner, Remembered, RunRow};
 use crate::surfaces::desk::Caller;
 
 /// Where log lines go.
@@ -48,8 +48,6 @@ impl Telling {
     }
 }
 
-/// Under which name it is kept whose end was told.
-const HOOKS: &str = "webhooks";
 /// How far back runs are looked at whose end may not have been told, milliseconds, and how many.
 const MISSED_MS: u64 = 20 * 3_600_000;
 const MISSED: usize = 1_000;
@@ -73,12 +71,14 @@ impl Telling {
 /// Keeps that the end of `run` was told, and says whether that is new. The id beside it is one of nothing: whoever comes with
 /// the id that is kept is taken for the one who was first.
 async fn noted(app: &App, run: &RunId) -> Result<Remembered> {
-    app.remember(HOOKS, run.as_str(), &[], &app.new_id()).await
+    let run = run.as_str();
+    app.remember(KeyOwner::Webhooks, run, &[], &app.new_id())
+        .await
 }
 
 /// Tells of runs that ended before this start and whose end nobody was told: the server was killed in between. Then rests.
 pub(super) async fn missed_hooks(server: &Server) {
-    let (app, telling) = (&server.desk.app, &server.telling);
+    let (app, telling) = (server.operator.app(), &server.telling);
     let since = app.now_ms().saturating_sub(MISSED_MS);
     let rows = app.runs().await.unwrap_or_default();
     let at = |it: &RunRow| it.updated_at.parse::<jiff::Timestamp>().ok();
@@ -123,7 +123,7 @@ pub(super) async fn told(
     let caller = response
         .extensions()
         .get::<Caller>()
-        .map(|it| it.name.clone());
+        .map(|it| it.name().to_owned());
     let took = began.elapsed();
     server
         .metrics

@@ -4,7 +4,7 @@
 //! it are asked over the open connection, while the call and the run wait. Who declares no elicitation reads the questions in the
 //! result, and may give `answers` to `research_wait`.
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -20,7 +20,7 @@ use crate::domain::RunId;
 use crate::error::{Error, Kind, Result};
 use crate::record::Run;
 use crate::seams::Order;
-use crate::surfaces::desk::{Caller, Desk};
+use crate::surfaces::desk::{CallerRun, CallerService};
 
 /// Most questions of a form, and the longest of each and of an answer, characters.
 const MOST: usize = 3;
@@ -93,21 +93,20 @@ impl Mcp {
         match context.protocol_version() {
             Some(it) if it >= ProtocolVersion::V_2026_07_28 => Way::Result,
             // Over HTTP no connection stays open to ask over.
-            _ if self.caller.is_some() => Way::Request,
+            _ if self.local.is_some() => Way::Request,
             _ => Way::Told,
         }
     }
 
     /// Puts the questions of `run` to the person over the open connection, unless they are before them already; what they say is left
     /// for the run. A form that is declined, cancelled or left lying is an answer, too: that the run may go on.
-    pub(super) fn ask_over(&self, run: &RunId, questions: &[String], peer: &Peer<RoleServer>) {
+    pub(super) fn ask_over(&self, run: &CallerRun, questions: &[String], peer: &Peer<RoleServer>) {
         let Ok(form) = made::<ElicitRequestParams>(form(questions)) else {
             return;
         };
-        if !self.open.heard(run) {
+        if !self.open.heard(run.id()) {
             return;
         }
-        let desk = Arc::clone(&self.desk);
         let (run, peer, count) = (run.clone(), peer.clone(), questions.len());
         let mut waits = locked(&self.open.waits);
         while waits.try_join_next().is_some() {}
@@ -119,36 +118,36 @@ impl Mcp {
                 }
                 _ => Vec::new(),
             };
-            reply(&desk, &run, answers).await;
+            reply(&run, answers).await;
         });
     }
 
     /// The run that a call goes on with that was sent again with what the person said; `None` where it is a call of its own.
     pub(super) async fn said_again(
         &self,
-        caller: &Caller,
+        service: &CallerService,
         request: &CallToolRequestParams,
-    ) -> Answer<Option<RunId>> {
+    ) -> Answer<Option<CallerRun>> {
         let Some(state) = &request.request_state else {
             return Ok(None);
         };
         // The state is a handle that comes from outside: whose run it is, is looked up.
-        let row = self.desk.mine(caller, state).await;
-        let row = row.map_err(|it| fault(&it))?;
+        let run = service.run(state).await;
+        let run = run.map_err(|it| fault(&it))?;
         let said = request.input_responses.as_ref().and_then(|it| it.get(FORM));
         // Sent twice, it is heard once: what the run has been told stays.
-        if let Some(said) = said.filter(|_| self.open.heard(&row.run_id)) {
+        if let Some(said) = said.filter(|_| self.open.heard(run.id())) {
             let accepted = said["action"] == "accept";
             let content = said.get("content").filter(|_| accepted);
-            reply(&self.desk, &row.run_id, answers(content, MOST)).await;
+            reply(&run, answers(content, MOST)).await;
         }
-        Ok(Some(row.run_id))
+        Ok(Some(run))
     }
 }
 
 /// Leaves the answers for the run. One that has ended meanwhile, or been answered elsewhere, no longer needs them.
-async fn reply(desk: &Desk, run: &RunId, answers: Vec<String>) {
-    let _ = desk.order(run, Order::Reply(answers)).await;
+async fn reply(run: &CallerRun, answers: Vec<String>) {
+    let _ = run.order(Order::Reply(answers)).await;
 }
 
 /// The questions that `run` waits for a person with, if it does.

@@ -1,5 +1,4 @@
 //! What each tool does.
-use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
@@ -13,14 +12,13 @@ use tokio::time::Instant;
 use super::asking::{self, Way};
 use super::said::{covered, progress, result, section, summary, task, told, worded};
 use super::{Answer, Mcp, fault, made};
-use crate::domain::{ModelRole, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::record::Run;
-use crate::seams::{Accepted, Order};
+use crate::seams::Order;
 use crate::surfaces::asked::Asked;
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::{CallerRun, CallerService, Submitted};
 use crate::surfaces::export::json::Subtype;
-use crate::surfaces::export::{self, audit, json as shown, markdown};
+use crate::surfaces::export::{self, json as shown, markdown};
 
 /// The longest a call may take: hosts cut calls off after 30 seconds and more.
 pub(super) const MOST: Duration = Duration::from_secs(25);
@@ -50,7 +48,7 @@ pub(super) type Said = Result<Value>;
 impl Mcp {
     pub(super) async fn call(
         &self,
-        caller: &Caller,
+        service: &CallerService,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
@@ -58,14 +56,14 @@ impl Mcp {
         if !self.tools().iter().any(|it| it.name == name) {
             return Err(ErrorData::invalid_params("there is no such tool", None));
         }
-        let again = self.said_again(caller, &request).await?;
+        let again = self.said_again(service, &request).await?;
         let arguments = request.arguments.unwrap_or_default();
         let it = Arguments(&arguments);
         let said = match name {
             "research" => {
                 let run = match again {
                     Some(run) => Ok(run),
-                    None => self.research(caller, &it, context).await,
+                    None => self.research(service, &it, context).await,
                 };
                 match run {
                     Ok(run) => return self.begun(&run, Duration::ZERO, context).await,
@@ -75,22 +73,22 @@ impl Mcp {
             "deep_research" | "agentic_search" => {
                 let run = match again {
                     Some(run) => Ok(run),
-                    None => self.asked(caller, name, &it, context).await,
+                    None => self.asked(service, name, &it, context).await,
                 };
                 match run {
                     Ok(run) => return self.begun(&run, WAIT, context).await,
                     Err(fault) => Err(fault),
                 }
             }
-            "research_wait" => match self.wait(caller, &it, context).await {
+            "research_wait" => match self.wait(service, &it, context).await {
                 Ok(Followed::Asks(it)) => return Ok(it),
                 Ok(Followed::Stands(it)) => Ok(it),
                 Err(fault) => Err(fault),
             },
-            "research_result" => self.part(caller, &it).await,
-            "search" => return worded(self.search(caller, it.text("query")).await),
-            "fetch" => return worded(self.fetch(caller, it.text("id")).await),
-            "check_claims" => self.check(caller, &it).await,
+            "research_result" => self.part(service, &it).await,
+            "search" => return worded(self.search(service, it.text("query")).await),
+            "fetch" => return worded(self.fetch(service, it.text("id")).await),
+            "check_claims" => self.check(service, &it).await,
             _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
         };
         told(said)
@@ -100,12 +98,12 @@ impl Mcp {
     /// before.
     async fn begun(
         &self,
-        run: &RunId,
+        run: &CallerRun,
         most: Duration,
         context: &RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
         let task = tasks(context);
-        let known = self.desk.app.run(run).await.map_err(|it| fault(&it))?;
+        let known = run.run().await.map_err(|it| fault(&it))?;
         let clarifies = known.question.as_ref().is_some_and(|it| it.clarify);
         let until = match (task || most.is_zero(), clarifies) {
             // Who can be asked is asked before the task stands; whether to ask is the first thing that a run decides.
@@ -122,15 +120,16 @@ impl Mcp {
     }
 
     /// Accepts what was asked, or says that too many wait.
-    async fn accepted(&self, caller: &Caller, asked: Map<String, Value>) -> Result<RunId> {
+    async fn accepted(
+        &self,
+        service: &CallerService,
+        asked: Map<String, Value>,
+    ) -> Result<CallerRun> {
         let asked = Asked::parse(&Value::Object(asked), &[])?;
-        let question = self.desk.question(caller, &asked).await?;
-        let run = self.desk.app.new_id();
-        let accepted = self.desk.accept(caller, run.clone(), question, None, None);
-        match accepted.await? {
-            Accepted::Queued => Ok(run),
-            Accepted::Same(known) => Ok(known),
-            Accepted::Other | Accepted::Full => {
+        let question = service.question(&asked).await?;
+        match service.accept(question, None, None).await? {
+            Submitted::Begun(run) => Ok(run),
+            Submitted::Other | Submitted::Full => {
                 Err(Error::new(Kind::Transient, "too many runs wait already")
                     .hint("try again in a minute"))
             }
@@ -139,10 +138,10 @@ impl Mcp {
 
     async fn research(
         &self,
-        caller: &Caller,
+        service: &CallerService,
         it: &Arguments<'_>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<RunId> {
+    ) -> Result<CallerRun> {
         let mut asked = it.some(&[
             "question", "context", "effort", "engines", "domains", "since", "output", "ask",
         ]);
@@ -166,17 +165,17 @@ impl Mcp {
         if !budget.is_empty() {
             asked.insert("budget".to_owned(), budget.into());
         }
-        self.accepted(caller, asked).await
+        self.accepted(service, asked).await
     }
 
     /// Rows B1 and D1.
     async fn asked(
         &self,
-        caller: &Caller,
+        service: &CallerService,
         name: &str,
         it: &Arguments<'_>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<RunId> {
+    ) -> Result<CallerRun> {
         let mut asked = it.some(&[
             "question",
             "query",
@@ -191,7 +190,7 @@ impl Mcp {
             asked.insert("mode".to_owned(), "evidence".into());
             asked.entry("max_iterations").or_insert(3.into());
         }
-        self.accepted(caller, asked).await
+        self.accepted(service, asked).await
     }
 
     /// What is unclear is asked back where the host can put it to somebody, unless the call says otherwise.
@@ -202,20 +201,20 @@ impl Mcp {
 
     async fn wait(
         &self,
-        caller: &Caller,
+        service: &CallerService,
         it: &Arguments<'_>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Followed> {
-        let row = self.desk.mine(caller, it.text("run_id")?).await?;
-        let run = row.run_id;
+        let run = service.run(it.text("run_id")?).await?;
+        let has_ended = run.row().status.ended();
         match it.0.get("action").and_then(Value::as_str) {
             None | Some("none") => {}
-            Some(word @ ("finish" | "cancel")) if !row.status.ended() => {
+            Some(word @ ("finish" | "cancel")) if !has_ended => {
                 let order = match word {
                     "finish" => Order::Finish,
                     _ => Order::Cancel,
                 };
-                self.desk.order(&run, order).await?;
+                run.order(order).await?;
             }
             Some("finish" | "cancel") => {}
             Some(_) => {
@@ -228,16 +227,16 @@ impl Mcp {
         let wish = it.0.get("steer").and_then(Value::as_str).map(str::trim);
         if let Some(words) = wish.filter(|it| !it.is_empty()) {
             let words = words.chars().take(2_000).collect();
-            self.desk.order(&run, Order::Steer(words)).await?;
+            run.order(Order::Steer(words)).await?;
         }
         if let Some(answers) = asking::given(it.0.get("answers"))? {
-            let known = self.desk.app.run(&run).await?;
+            let known = run.run().await?;
             if !known.awaiting_clarification {
                 return Err(Error::new(Kind::Usage, "the run asks nothing just now")
                     .hint("leave answers out; steer tells it what you want to know besides"));
             }
-            self.desk.order(&run, Order::Reply(answers)).await?;
-            self.open.heard(&run);
+            run.order(Order::Reply(answers)).await?;
+            self.open.heard(run.id());
         }
         let seconds = it.0.get("wait_s").and_then(Value::as_u64).unwrap_or(20);
         let most = Duration::from_secs(seconds).min(MOST);
@@ -247,15 +246,15 @@ impl Mcp {
     /// The run as it stands once it has come so far, or after so long; progress is told and what it asks back is asked meanwhile.
     async fn followed(
         &self,
-        run: &RunId,
+        run: &CallerRun,
         until: Until,
         context: &RequestContext<RoleServer>,
     ) -> Result<Followed> {
         let last = Instant::now() + until.most();
         let token = context.meta.get_progress_token();
         let way = self.way(context);
-        let mut story = self.desk.queue.follow(run, 0);
-        let mut known = Run::new(run.clone());
+        let mut story = run.follow(0);
+        let mut known = Run::new(run.id().clone());
         let mut step = 0.0;
         while !until.is_reached(&known) && Instant::now() < last {
             let beat = (Instant::now() + BEAT).min(last);
@@ -265,9 +264,9 @@ impl Mcp {
                 Ok(Err(fault)) => return Err(fault),
                 Err(_) => {}
             }
-            if let Some(asks) = asking::asks(&known).filter(|_| !self.open.is_heard(run)) {
+            if let Some(asks) = asking::asks(&known).filter(|_| !self.open.is_heard(run.id())) {
                 match way {
-                    Way::Result => return asking::as_result(run, asks).map(Followed::Asks),
+                    Way::Result => return asking::as_result(run.id(), asks).map(Followed::Asks),
                     Way::Request => self.ask_over(run, asks, &context.peer),
                     Way::Told => break,
                 }
@@ -284,8 +283,9 @@ impl Mcp {
     }
 
     /// Where a run stands; of an ended one, what it comes to.
-    async fn state(&self, run: &RunId) -> Said {
-        let known = self.desk.app.run(run).await?;
+    async fn state(&self, of: &CallerRun) -> Said {
+        let known = of.run().await?;
+        let run = of.id();
         let mut out = json!({
             "run_id": run,
             "status": known.status,
@@ -315,7 +315,7 @@ impl Mcp {
             }
             return Ok(out);
         }
-        let pages = export::pages(&self.desk.app, known.report.as_deref()).await?;
+        let pages = of.pages(known.report.as_deref()).await?;
         let result = shown::result(&known, Subtype::of(&known), &pages, false);
         let Some(report) = known.report.as_deref() else {
             out["error"] = result["error"].clone();
@@ -355,10 +355,10 @@ impl Mcp {
         Ok(out)
     }
 
-    async fn part(&self, caller: &Caller, it: &Arguments<'_>) -> Said {
-        let row = self.desk.mine(caller, it.text("run_id")?).await?;
-        let events = self.desk.app.events(&row.run_id, 0).await?;
-        let run = Run::of(row.run_id, &events);
+    async fn part(&self, service: &CallerService, it: &Arguments<'_>) -> Said {
+        let of = service.run(it.text("run_id")?).await?;
+        let events = of.events(0).await?;
+        let run = Run::of(of.id().clone(), &events);
         let Some(report) = run.report.as_deref() else {
             let what = match run.status.ended() {
                 true => "the run ended without a report",
@@ -393,54 +393,36 @@ impl Mcp {
         }))
     }
 
-    async fn check(&self, caller: &Caller, it: &Arguments<'_>) -> Said {
-        let text = it.text("text")?;
-        let quiet: crate::app::Heard = Arc::new(|_| {});
-        let (base, folders) = (std::path::Path::new("/nonexistent"), self.desk.folders());
-        let role = ModelRole::Verifier;
-        let grant = self.desk.reserve(caller, "check_claims", role).await?;
-        let found = self
-            .desk
-            .app
-            .check(text.to_owned(), base, folders, false, &quiet, grant)
-            .await?;
-        Ok(audit::json("text", &found))
+    async fn check(&self, service: &CallerService, it: &Arguments<'_>) -> Said {
+        service.check(it.text("text")?).await
     }
 
     /// A run as a task: durable before anybody hears of it.
-    async fn made_task(&self, run: &RunId) -> Answer<CallToolResponse> {
-        let known = self.desk.app.run(run).await.map_err(|it| fault(&it))?;
+    async fn made_task(&self, run: &CallerRun) -> Answer<CallToolResponse> {
+        let known = run.run().await.map_err(|it| fault(&it))?;
         let mut task = task(&known);
         task["resultType"] = "task".into();
         Ok(CallToolResponse::Task(made(task)?))
     }
 
-    pub(super) async fn task(&self, caller: &Caller, id: &str) -> Answer<GetTaskResult> {
-        let row = self.desk.mine(caller, id).await.map_err(|it| fault(&it))?;
-        let known = self
-            .desk
-            .app
-            .run(&row.run_id)
-            .await
-            .map_err(|it| fault(&it))?;
+    pub(super) async fn task(&self, service: &CallerService, id: &str) -> Answer<GetTaskResult> {
+        let run = service.run(id).await.map_err(|it| fault(&it))?;
+        let known = run.run().await.map_err(|it| fault(&it))?;
         let mut task = task(&known);
         if task["status"] == "completed" {
-            let state = self.state(&row.run_id).await;
+            let state = self.state(&run).await;
             task["result"] = result(state);
             task["result"]["resultType"] = "complete".into();
         }
         made(task)
     }
 
-    pub(super) async fn stop_task(&self, caller: &Caller, id: &str) -> Answer<()> {
-        let row = self.desk.mine(caller, id).await.map_err(|it| fault(&it))?;
-        if row.status.ended() {
+    pub(super) async fn stop_task(&self, service: &CallerService, id: &str) -> Answer<()> {
+        let run = service.run(id).await.map_err(|it| fault(&it))?;
+        if run.row().status.ended() {
             return Ok(());
         }
-        self.desk
-            .order(&row.run_id, Order::Cancel)
-            .await
-            .map_err(|it| fault(&it))
+        run.order(Order::Cancel).await.map_err(|it| fault(&it))
     }
 }
 

@@ -10,11 +10,10 @@ use super::Mcp;
 use super::calls::{MOST, Said};
 use super::said::id;
 use crate::domain::words::content_stems;
-use crate::domain::{Hit, Question};
 use crate::error::{Error, Kind, Result};
 use crate::record::RunStatus;
 use crate::surfaces::asked::Asked;
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::{CallerHit, CallerService};
 
 /// Results of a search, and how many of them `fetch` still knows.
 const FOUND: usize = 10;
@@ -29,12 +28,11 @@ const LOOKED: Duration = Duration::from_secs(3);
 const SEARCHED: Duration = Duration::from_secs(18);
 const READ: Duration = Duration::from_secs(MOST.as_secs() - 3);
 
-/// A result that `fetch` knows.
+/// A result that `fetch` knows, for the caller who found it.
 pub(super) struct Known {
     id: String,
-    hit: Hit,
-    /// What was asked, and of whom: they read what they have found.
-    question: Arc<Question>,
+    caller: String,
+    hit: CallerHit,
 }
 
 /// What is missing, for who can put it there.
@@ -46,10 +44,10 @@ fn missing(nowhere: &Error) -> Error {
 
 impl Mcp {
     /// What documents, engines and earlier runs have on it: `{results: [{id, title, url}]}`, with what failed in `remarks`.
-    pub(super) async fn search(&self, caller: &Caller, query: Result<&str>) -> Said {
+    pub(super) async fn search(&self, service: &CallerService, query: Result<&str>) -> Said {
         let query = query?;
         let asked = Asked::parse(&json!({"question": query}), &[])?;
-        let (question, mut remarks) = match self.desk.question(caller, &asked).await {
+        let (question, mut remarks) = match service.question(&asked).await {
             Ok(it) => (Some(Arc::new(it)), Vec::new()),
             // What earlier runs have read can be found where nobody searches anew.
             Err(nowhere) if nowhere.kind() == Kind::Usage => (None, vec![missing(&nowhere)]),
@@ -57,11 +55,11 @@ impl Mcp {
         };
         let looked = async {
             match &question {
-                Some(it) => self.desk.app.look_up(it, FOUND, SEARCHED).await.map(Some),
+                Some(it) => service.look_up(it, FOUND, SEARCHED).await.map(Some),
                 None => Ok(None),
             }
         };
-        let before = timeout(LOOKED, self.read_before(caller, query));
+        let before = timeout(LOOKED, self.read_before(service, query));
         let (looked, before) = tokio::join!(looked, before);
         let looked = looked?.unwrap_or_default();
         let mut before = before.unwrap_or_else(|_| Ok(Vec::new()))?;
@@ -77,10 +75,7 @@ impl Mcp {
             let what = format!("no engine answered: {}", looked.faults.join("; "));
             return Err(Error::new(Kind::Transient, what).hint("search again in a minute"));
         }
-        let mut results = match &question {
-            Some(question) => self.kept(hits, question),
-            None => Vec::new(),
-        };
+        let mut results = self.kept(service, hits);
         results.extend(before);
         let mut out = json!({"results": results});
         if !looked.faults.is_empty() {
@@ -90,17 +85,18 @@ impl Mcp {
     }
 
     /// The results that `hits` are, and keeps these for [`Mcp::fetch`].
-    fn kept(&self, hits: Vec<Hit>, question: &Arc<Question>) -> Vec<Value> {
+    fn kept(&self, service: &CallerService, hits: Vec<CallerHit>) -> Vec<Value> {
+        let caller = service.caller().name();
         let mut results = Vec::new();
         let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         for hit in hits {
-            let id = id(&hit);
+            let id = id(hit.hit());
             results.push(json!({"id": id, "title": hit.title, "url": hit.url}));
-            known.retain(|it| it.id != id);
+            known.retain(|it| it.id != id || it.caller != caller);
             known.push_back(Known {
                 id,
+                caller: caller.to_owned(),
                 hit,
-                question: Arc::clone(question),
             });
         }
         while known.len() > KNOWN {
@@ -110,18 +106,17 @@ impl Mcp {
     }
 
     /// Sources of the caller's own latest reports whose titles have the words.
-    async fn read_before(&self, caller: &Caller, query: &str) -> Result<Vec<Value>> {
+    async fn read_before(&self, service: &CallerService, query: &str) -> Result<Vec<Value>> {
         let words: BTreeSet<String> = content_stems(query).into_iter().collect();
         let wanted = words.len().min(2);
         let mut out: Vec<Value> = Vec::new();
         if wanted == 0 {
             return Ok(out);
         }
-        let rows = self.desk.app_of(caller).runs().await?.into_iter();
-        let own = rows.filter(|it| caller.owner.is_none() || it.owner == caller.owner);
-        let ended = own.filter(|it| it.status == RunStatus::Completed);
+        let rows = service.rows().await?.into_iter();
+        let ended = rows.filter(|it| it.status == RunStatus::Completed);
         for row in ended.take(RUNS) {
-            let run = self.desk.app.run(&row.run_id).await?;
+            let run = service.run_of(&row)?.run().await?;
             let sources = run.report.iter().flat_map(|it| &it.sources).enumerate();
             for (at, it) in sources.filter(|it| it.1.url.starts_with("http")) {
                 let title: BTreeSet<String> = content_stems(&it.title).into_iter().collect();
@@ -139,46 +134,48 @@ impl Mcp {
     }
 
     /// The text behind the id of a result: `{id, title, text, url, metadata}`.
-    pub(super) async fn fetch(&self, caller: &Caller, id: Result<&str>) -> Said {
+    pub(super) async fn fetch(&self, service: &CallerService, id: Result<&str>) -> Said {
         let id = id?;
         let gone = || {
             Error::new(Kind::Usage, "there is nothing of this id")
                 .hint("search again, and use an id of its results")
         };
         if let Some((run, n)) = id.split_once(':') {
-            let row = self.desk.mine(caller, run).await.map_err(|_| gone())?;
-            let run = self.desk.app.run(&row.run_id).await?;
+            let of = service.run(run).await.map_err(|_| gone())?;
+            let run = of.run().await?;
             let n: usize = n.parse().map_err(|_| gone())?;
             let report = run.report.as_deref().ok_or_else(gone)?;
             let source = report.sources.get(n.wrapping_sub(1)).ok_or_else(gone)?;
-            let page = self.desk.app.page(&source.page).await?.ok_or_else(gone)?;
+            let page = of.page(&source.page).await?.ok_or_else(gone)?;
             return Ok(json!({
                 "id": id,
                 "title": source.title,
-                "text": page.text().expose(),
+                "text": page["text"],
                 "url": source.url,
                 "metadata": {"published": source.date, "doi": source.work.doi, "pmid": source.work.pmid},
             }));
         }
-        let (hit, question) = {
+        let found = {
+            let caller = service.caller().name();
             let known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = known.iter().find(|it| it.id == id);
-            let found = found.map(|it| (it.hit.clone(), Arc::clone(&it.question)));
-            found.ok_or_else(gone)?
+            let mut of_caller = known.iter().filter(|it| it.caller == caller);
+            let found = of_caller.find(|it| it.id == id);
+            found.map(|it| it.hit.clone()).ok_or_else(gone)?
         };
-        let page = self.desk.app.look_into(&question, &hit, READ).await;
-        let page = page.map_err(|fault| self.unread(&hit, fault))?;
+        let page = service.look_into(&found, READ).await;
+        let page = page.map_err(|fault| self.unread(&found, fault))?;
+        let work = &found.hit().work;
         Ok(json!({
             "id": id,
-            "title": hit.title,
+            "title": found.title,
             "text": page.text().expose(),
-            "url": hit.url,
-            "metadata": {"published": page.date, "doi": hit.work.doi, "pmid": hit.work.pmid},
+            "url": found.url,
+            "metadata": {"published": page.date, "doi": work.doi, "pmid": work.pmid},
         }))
     }
 
     /// A page that cannot be read is the page's matter: whoever asked is told why.
-    fn unread(&self, hit: &Hit, fault: Error) -> Error {
+    fn unread(&self, hit: &CallerHit, fault: Error) -> Error {
         match fault.kind() {
             Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted => fault,
             _ => Error::new(

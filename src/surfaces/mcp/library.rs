@@ -7,7 +7,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::{Answer, Mcp, complete, fault};
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::CallerService;
 use crate::surfaces::export::{evidence, markdown};
 
 /// Runs that are listed as resources.
@@ -94,41 +94,36 @@ pub(super) fn templates() -> Answer<ListResourceTemplatesResult> {
 }
 
 impl Mcp {
-    pub(super) async fn resources(&self, caller: &Caller) -> Answer<ListResourcesResult> {
-        let rows = self
-            .desk
-            .app_of(caller)
-            .runs()
-            .await
-            .map_err(|it| fault(&it))?;
-        let own = rows
+    pub(super) async fn resources(&self, service: &CallerService) -> Answer<ListResourcesResult> {
+        let rows = service.rows().await.map_err(|it| fault(&it))?;
+        let each = rows
             .iter()
-            .filter(|it| caller.owner.is_none() || it.owner == caller.owner);
-        let each = own.filter(|it| it.status.ended()).take(LISTED).map(|it| {
-            json!({
-                "uri": format!("ibid://runs/{}/report.md", it.run_id),
-                "name": it.run_id,
-                "title": it.question,
-                "mimeType": "text/markdown",
-            })
-        });
+            .filter(|it| it.status.ended())
+            .take(LISTED)
+            .map(|it| {
+                json!({
+                    "uri": format!("ibid://runs/{}/report.md", it.run_id),
+                    "name": it.run_id,
+                    "title": it.question,
+                    "mimeType": "text/markdown",
+                })
+            });
         complete(json!({"resources": each.collect::<Vec<Value>>()}))
     }
 
-    pub(super) async fn resource(&self, caller: &Caller, uri: &str) -> Answer<ReadResourceResult> {
+    pub(super) async fn resource(
+        &self,
+        service: &CallerService,
+        uri: &str,
+    ) -> Answer<ReadResourceResult> {
         let gone = || {
             ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))
         };
         let path = uri.strip_prefix("ibid://runs/").ok_or_else(gone)?;
         let (id, part) = path.split_once('/').ok_or_else(gone)?;
-        let row = self.desk.mine(caller, id).await.map_err(|_| gone())?;
-        let events = self
-            .desk
-            .app
-            .events(&row.run_id, 0)
-            .await
-            .map_err(|it| fault(&it))?;
-        let run = crate::record::Run::of(row.run_id, &events);
+        let of = service.run(id).await.map_err(|_| gone())?;
+        let events = of.events(0).await.map_err(|it| fault(&it))?;
+        let run = crate::record::Run::of(of.id().clone(), &events);
         let (kind, text) = match part {
             "report.md" => {
                 let report = run.report.as_deref().ok_or_else(gone)?;

@@ -25,7 +25,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::error::{Error, Kind, Result};
-use crate::surfaces::desk::{Caller, Desk};
+use crate::surfaces::desk::{Caller, CallerService, Desk};
 
 use asking::Open;
 use finding::Known;
@@ -38,9 +38,10 @@ until it is completed. A run goes on when you go away.";
 /// The tools over a desk.
 #[derive(Clone)]
 pub struct Mcp {
-    desk: Arc<Desk>,
-    /// Who asks, where no token says it: over stdio.
-    caller: Option<Caller>,
+    /// What whoever started the program can do, where no token says who asks: over stdio.
+    local: Option<CallerService>,
+    /// Whether the tool `agentic_search` is offered.
+    agentic_search: bool,
     /// What `search` has found lately, for `fetch`, oldest first.
     found: Arc<Mutex<VecDeque<Known>>>,
     /// Runs whose questions back have been put to somebody.
@@ -50,9 +51,10 @@ pub struct Mcp {
 impl Mcp {
     /// The tools for whoever started the program.
     pub fn local(desk: Arc<Desk>) -> Mcp {
+        let service = desk.for_caller(Caller::operator());
         Mcp {
-            desk,
-            caller: Some(Caller::operator()),
+            agentic_search: service.offers_agentic_search(),
+            local: Some(service),
             found: Arc::default(),
             open: Arc::default(),
         }
@@ -73,10 +75,13 @@ impl Mcp {
     }
 
     /// The tools as a service below a route. Whose they are is told by the caller that the gate has put into each request.
-    pub fn http(desk: Arc<Desk>, most: usize) -> StreamableHttpService<Mcp, NeverSessionManager> {
+    pub fn http(
+        agentic_search: bool,
+        most: usize,
+    ) -> StreamableHttpService<Mcp, NeverSessionManager> {
         let tools = Mcp {
-            desk,
-            caller: None,
+            local: None,
+            agentic_search,
             found: Arc::default(),
             open: Arc::default(),
         };
@@ -91,30 +96,18 @@ impl Mcp {
     fn tools(&self) -> Vec<Tool> {
         let all = include_str!("tools.json");
         let mut all: Vec<Tool> = serde_json::from_str(all).unwrap_or_default();
-        let searches = self.desk.app.settings().agentic_search;
-        all.retain(|it| searches || it.name != "agentic_search");
+        all.retain(|it| self.agentic_search || it.name != "agentic_search");
         all
     }
 
-    fn caller(
-        &self,
-        context: &RequestContext<RoleServer>,
-    ) -> std::result::Result<Caller, ErrorData> {
-        let traced = |mut it: Caller| {
-            let within = context.meta.get("traceparent").and_then(|it| it.as_str());
-            if let Some(within) = within.filter(|it| it.len() <= 64) {
-                it.traceparent = Some(within.to_owned());
-            }
-            it
-        };
-        if let Some(it) = &self.caller {
-            return Ok(traced(it.clone()));
-        }
+    /// What whoever asks can do.
+    fn service(&self, context: &RequestContext<RoleServer>) -> Answer<CallerService> {
         let parts = context.extensions.get::<axum::http::request::Parts>();
-        let caller = parts.and_then(|it| it.extensions.get::<Caller>());
-        caller
-            .cloned()
-            .map(traced)
+        let sent = || parts.and_then(|it| it.extensions.get::<CallerService>());
+        let within = context.meta.get("traceparent").and_then(|it| it.as_str());
+        let service = self.local.as_ref().or_else(sent).cloned();
+        service
+            .map(|it| it.traced(within))
             .ok_or_else(|| ErrorData::invalid_request("nobody is known to ask", None))
     }
 }
@@ -152,8 +145,8 @@ impl ServerHandler for Mcp {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
-        let caller = self.caller(&context)?;
-        self.call(&caller, request, &context).await
+        let service = self.service(&context)?;
+        self.call(&service, request, &context).await
     }
 
     async fn get_task(
@@ -161,7 +154,7 @@ impl ServerHandler for Mcp {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Answer<GetTaskResult> {
-        self.task(&self.caller(&context)?, &request.task_id).await
+        self.task(&self.service(&context)?, &request.task_id).await
     }
 
     async fn cancel_task(
@@ -169,7 +162,7 @@ impl ServerHandler for Mcp {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Answer<()> {
-        self.stop_task(&self.caller(&context)?, &request.task_id)
+        self.stop_task(&self.service(&context)?, &request.task_id)
             .await
     }
 
@@ -178,7 +171,7 @@ impl ServerHandler for Mcp {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Answer<ListResourcesResult> {
-        self.resources(&self.caller(&context)?).await
+        self.resources(&self.service(&context)?).await
     }
 
     async fn list_resource_templates(
@@ -194,8 +187,8 @@ impl ServerHandler for Mcp {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Answer<ReadResourceResponse> {
-        let caller = self.caller(&context)?;
-        let found = self.resource(&caller, &request.uri).await?;
+        let service = self.service(&context)?;
+        let found = self.resource(&service, &request.uri).await?;
         Ok(found.into())
     }
 

@@ -259,6 +259,7 @@ fn ending() -> Vec<Event> {
                 key: "ab".repeat(32),
                 until: "2026-11-29T20:17:44Z".to_owned(),
                 private: false,
+                maker: None,
             },
         },
         Event::ReportUnshared {},

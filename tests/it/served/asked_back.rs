@@ -127,8 +127,8 @@ async fn connected(person: Person, new: bool, takes: Duration) -> Connected {
         folders: vec![dir.path().to_owned()],
         models: Vec::new(),
     };
-    let (desk, _) = Desk::open(app, surroundings, served, None).await.unwrap();
-    desk.queue.bound(Limits {
+    let (desk, operator, _) = Desk::open(app, surroundings, served, None).await.unwrap();
+    operator.queue().bound(Limits {
         working: 4,
         waiting: 10,
         waiting_each: 10,
@@ -136,7 +136,7 @@ async fn connected(person: Person, new: bool, takes: Duration) -> Connected {
     });
     let desk = Arc::new(desk);
     let mut tools = JoinSet::new();
-    tools.spawn(Arc::clone(&desk.queue).work());
+    tools.spawn(Arc::clone(operator.queue()).work());
     let (here, there) = tokio::io::duplex(1 << 20);
     tools.spawn(async move {
         let running = Mcp::local(desk).serve(there).await.unwrap();

@@ -22,7 +22,7 @@ use super::stream::{pieces, ulid};
 use super::{FOREVER, asked, seconds};
 use crate::domain::{Report, SourceKind};
 use crate::record::{Envelope, Event, Run, RunStatus};
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::CallerService;
 use crate::surfaces::export::cited::cited;
 use crate::surfaces::export::escape::target;
 
@@ -34,12 +34,12 @@ pub(in crate::surfaces::http) struct Wanted {
 /// `POST /v1/chat/completions`.
 pub(in crate::surfaces::http) async fn create(
     State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    Extension(service): Extension<CallerService>,
     Params(wanted): Params<Wanted>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
-    room(&server, &caller, &headers)?;
+    room(&service, &headers)?;
     let think = match wanted.think_tags.as_deref() {
         None | Some("0") => false,
         Some("1") => true,
@@ -48,15 +48,15 @@ pub(in crate::surfaces::http) async fn create(
     let once = once(&headers, &bytes)?;
     let read = asked::chat(&body(bytes)?)?;
     let kept = read.kept.clone();
-    let run = accept(&server, &caller, &read.asked, Some(read.kept.into()), once).await?;
+    let of = accept(&service, &read.asked, Some(read.kept.into()), once).await?;
     if kept.get("stream") == Some(&json!(true)) {
         let fold = Fold {
-            run: Run::new(run.clone()),
+            run: Run::new(of.id().clone()),
             kept,
             think,
             thinking: false,
         };
-        let messages = batches(server.desk.queue.follow(&run, 0), server.stopping.clone())
+        let messages = batches(of.follow(0), server.stopping.clone())
             .scan(fold, |fold, batch| {
                 let all: Vec<Value> = batch.iter().flat_map(|it| fold.take(it)).collect();
                 std::future::ready(Some((all, fold.run.status.ended())))
@@ -73,8 +73,8 @@ pub(in crate::surfaces::http) async fn create(
             });
         return Ok(streamed(messages));
     }
-    server.desk.wait(&run, FOREVER).await?;
-    let run = server.desk.app.run(&run).await?;
+    of.wait(FOREVER).await?;
+    let run = of.run().await?;
     match cites::text(&run) {
         Some(text) => Ok(Json(completion(&run, &kept, &text)).into_response()),
         None => Err(Fault::new(

@@ -20,10 +20,9 @@ use super::super::runs::{accept, bad, body, once, room, said, steering};
 use super::super::story::{batches, number, streamed};
 use super::stream::Fold;
 use super::{FOREVER, asked};
-use crate::domain::RunId;
 use crate::record::Run;
 use crate::seams::Order;
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::{CallerRun, CallerService};
 
 /// How long a cancel is waited for.
 const SOON: Duration = Duration::from_secs(5);
@@ -31,38 +30,38 @@ const SOON: Duration = Duration::from_secs(5);
 /// `POST /v1/responses`.
 pub(in crate::surfaces::http) async fn create(
     State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    Extension(service): Extension<CallerService>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
-    room(&server, &caller, &headers)?;
+    room(&service, &headers)?;
     let once = once(&headers, &bytes)?;
     let read = asked::responses(&body(bytes)?)?;
     let is = |name: &str| read.kept.get(name) == Some(&json!(true));
     let (stream, background) = (is("stream"), is("background"));
-    let run = accept(&server, &caller, &read.asked, Some(read.kept.into()), once).await?;
+    let run = accept(&service, &read.asked, Some(read.kept.into()), once).await?;
     if stream {
         return Ok(told(&server, &run, None));
     }
     if !background {
-        server.desk.wait(&run, FOREVER).await?;
+        run.wait(FOREVER).await?;
     }
-    Ok(Json(response(&server, &run).await?).into_response())
+    Ok(Json(response(&run).await?).into_response())
 }
 
 /// The response as it stands.
-async fn response(server: &Server, run: &RunId) -> Answer<Value> {
-    let mut fold = Fold::new(Run::new(run.clone()));
-    for it in server.desk.app.events(run, 0).await? {
+async fn response(run: &CallerRun) -> Answer<Value> {
+    let mut fold = Fold::new(Run::new(run.id().clone()));
+    for it in run.events(0).await? {
         fold.take(&it);
     }
     Ok(fold.response())
 }
 
 /// The response as it comes, after `after` where a client comes back.
-fn told(server: &Server, run: &RunId, after: Option<u64>) -> Response {
-    let story = server.desk.queue.follow(run, 0);
-    let fold = Fold::new(Run::new(run.clone()));
+fn told(server: &Server, run: &CallerRun, after: Option<u64>) -> Response {
+    let story = run.follow(0);
+    let fold = Fold::new(Run::new(run.id().clone()));
     let messages = batches(story, server.stopping.clone())
         .scan(fold, move |fold, batch| {
             let all: Vec<Value> = batch.iter().flat_map(|it| fold.take(it)).collect();
@@ -104,8 +103,8 @@ pub(in crate::surfaces::http) async fn show(
         Some(it) => Some(number("starting_after", it)?),
     };
     match wanted.stream.as_deref() {
-        None | Some("false") => Ok(Json(response(&mine.server, &mine.id).await?).into_response()),
-        Some("true") => Ok(told(&mine.server, &mine.id, after)),
+        None | Some("false") => Ok(Json(response(&mine.run).await?).into_response()),
+        Some("true") => Ok(told(&mine.server, &mine.run, after)),
         Some(_) => Err(bad("stream", "must be true or false")),
     }
 }
@@ -115,17 +114,17 @@ pub(in crate::surfaces::http) async fn cancel(mine: Mine) -> Answer<Json<Value>>
     // OpenAI's API answers a second cancel, or one that comes too late, with the response as it is.
     match mine.order(Order::Cancel).await {
         // What the order comes to is told by the run itself.
-        Ok(()) => mine.server.desk.wait(&mine.id, SOON).await?,
+        Ok(()) => mine.run.wait(SOON).await?,
         Err(fault) if fault.conflicts() => {}
         Err(fault) => return Err(fault),
     }
-    Ok(Json(response(&mine.server, &mine.id).await?))
+    Ok(Json(response(&mine.run).await?))
 }
 
 /// `POST /v1/responses/{id}/finish`: write with what there is.
 pub(in crate::surfaces::http) async fn finish(mine: Mine) -> Answer<Json<Value>> {
     mine.order(Order::Finish).await?;
-    Ok(Json(response(&mine.server, &mine.id).await?))
+    Ok(Json(response(&mine.run).await?))
 }
 
 /// `POST /v1/responses/{id}/steer`: what the person wants to know besides.
@@ -135,13 +134,13 @@ pub(in crate::surfaces::http) async fn steer(
 ) -> Answer<Json<Value>> {
     let order = steering(&mine, said(&body(bytes)?)).await?;
     mine.order(order).await?;
-    Ok(Json(response(&mine.server, &mine.id).await?))
+    Ok(Json(response(&mine.run).await?))
 }
 
 /// `DELETE /v1/responses/{id}`.
 pub(in crate::surfaces::http) async fn remove(mine: Mine) -> Answer<Json<Value>> {
     mine.remove().await?;
-    let id = mine.id.as_str().trim_start_matches("r_");
+    let id = mine.id().as_str().trim_start_matches("r_");
     Ok(Json(
         json!({"id": format!("resp_{id}"), "object": "response", "deleted": true}),
     ))

@@ -6,7 +6,6 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::{Answer, Html, Visitor, fields, to};
-use crate::app::models;
 use crate::seams::Order;
 use crate::surfaces::asked::Asked;
 use crate::surfaces::export;
@@ -27,10 +26,9 @@ fn form(
     plan: Option<Preview>,
     fresh: bool,
 ) -> Answer<Html> {
-    let desk = &visitor.server.desk;
-    let settings = desk.app.settings();
+    let service = &visitor.service;
+    let (set, offered) = service.models_set_and_offered();
     let mut models = Vec::new();
-    let set: Vec<&String> = settings.models.values().collect();
     match set.first() {
         Some(_) => {
             models.push((String::new(), "the one that is set".to_owned()));
@@ -38,18 +36,16 @@ fn form(
         }
         None => models.push((String::new(), "none".to_owned())),
     }
-    for it in set.into_iter().chain(&settings.serve.models) {
-        if !models.iter().any(|known| known.0 == *it) {
-            models.push((it.clone(), line(it)));
+    for it in set.into_iter().chain(offered) {
+        if !models.iter().any(|known: &(String, String)| known.0 == it) {
+            let shown = line(&it);
+            models.push((it, shown));
         }
     }
-    let folders = desk.folders().iter().map(|it| {
-        let path = it.to_string_lossy().into_owned();
-        let name = it
-            .file_name()
-            .map_or_else(|| path.clone(), |it| it.to_string_lossy().into_owned());
-        let ticked = fresh || form.folders.contains(&path);
-        (path, ticked, line(&name))
+    let folders = service.folders().into_iter().map(|name| {
+        let ticked = fresh || form.folders.contains(&name);
+        let shown = line(&name);
+        (name, ticked, shown)
     });
     Ok(Html(page(&New {
         shell: visitor.shell("New run").at("new").narrow(),
@@ -85,29 +81,21 @@ pub(super) async fn ask(visitor: Visitor, bytes: Sent) -> Answer<Response> {
 }
 
 fn asked(visitor: &Visitor, filled: &Form) -> Answer<Asked> {
-    let all: Vec<String> = visitor
-        .server
-        .desk
-        .folders()
-        .iter()
-        .map(|it| it.to_string_lossy().into_owned())
-        .collect();
+    let all = visitor.service.folders();
     Ok(Asked::parse(&filled.request(&all), &[])?)
 }
 
 async fn begun(visitor: &Visitor, filled: &Form) -> Answer<Response> {
-    room(&visitor.server, &visitor.caller, &HeaderMap::new())?;
+    room(&visitor.service, &HeaderMap::new())?;
     let asked = asked(visitor, filled)?;
-    let run = accept(&visitor.server, &visitor.caller, &asked, None, None).await?;
-    Ok(to(&format!("/r/{run}")))
+    let run = accept(&visitor.service, &asked, None, None).await?;
+    Ok(to(&format!("/r/{}", run.id())))
 }
 
 async fn planned(visitor: &Visitor, filled: &Form) -> Answer<Response> {
     let asked = asked(visitor, filled)?;
-    let desk = &visitor.server.desk;
-    let question = desk.question(&visitor.caller, &asked).await?;
-    let (brief, plan) = desk.app.plan(&question).await?;
-    let models = models::bounded(desk.app.settings(), &question)?;
+    let question = visitor.service.question(&asked).await?;
+    let (brief, plan, models) = visitor.service.plan(&question).await?;
     let plan = export::plan::json(&question, &brief, &plan, models.as_ref())?;
     let shown = form(
         visitor,
@@ -120,7 +108,7 @@ async fn planned(visitor: &Visitor, filled: &Form) -> Answer<Response> {
 }
 
 fn back(mine: &Mine) -> Response {
-    to(&format!("/r/{}", mine.id))
+    to(&format!("/r/{}", mine.id()))
 }
 
 /// `POST /r/{id}/finish`.
@@ -179,18 +167,18 @@ pub(super) async fn rate(mine: Mine, bytes: Sent) -> Answer<Response> {
     };
     let note = Some(one("note")).filter(|it| !it.is_empty());
     rated(&mine, &json!({"vote": one("vote"), "note": note})).await?;
-    Ok(to(&format!("/r/{}/report#rate", mine.id)))
+    Ok(to(&format!("/r/{}/report#rate", mine.id())))
 }
 
 /// `POST /r/{id}/follow`: a question that goes on with the report.
 pub(super) async fn follow(mine: Mine, visitor: Visitor, bytes: Sent) -> Answer<Response> {
-    room(&visitor.server, &visitor.caller, &HeaderMap::new())?;
+    room(&visitor.service, &HeaderMap::new())?;
     let said = fields(bytes)?;
     let question = said
         .iter()
         .find(|it| it.0 == "question")
         .map_or("", |it| &it.1);
-    let asked = Asked::parse(&json!({"question": question, "follows": mine.id}), &[])?;
-    let run = accept(&visitor.server, &visitor.caller, &asked, None, None).await?;
-    Ok(to(&format!("/r/{run}")))
+    let asked = Asked::parse(&json!({"question": question, "follows": mine.id()}), &[])?;
+    let run = accept(&visitor.service, &asked, None, None).await?;
+    Ok(to(&format!("/r/{}", run.id())))
 }

@@ -12,11 +12,11 @@ use crate::surfaces::view::page;
 
 /// `GET /diff/{a}/{b}`.
 pub(super) async fn diff(visitor: Visitor, Place((a, b)): Place<(String, String)>) -> Answer<Html> {
-    let before = Mine::named(&visitor.server, &visitor.caller, &a)
+    let before = Mine::named(&visitor.server, &visitor.service, &a)
         .await?
         .report()
         .await?;
-    let after = Mine::named(&visitor.server, &visitor.caller, &b)
+    let after = Mine::named(&visitor.server, &visitor.service, &b)
         .await?
         .report()
         .await?;
@@ -27,8 +27,8 @@ pub(super) async fn diff(visitor: Visitor, Place((a, b)): Place<(String, String)
 
 /// `GET /costs`: what the caller's runs come to.
 pub(super) async fn costs(visitor: Visitor) -> Answer<Html> {
-    let app = visitor.server.desk.app_of(&visitor.caller);
-    let (tally, rows) = (app.tally().await?, app.runs().await?);
+    let service = &visitor.service;
+    let (tally, rows) = (service.tally().await?, service.rows().await?);
     let shell = visitor.shell("Costs").at("costs");
     Ok(Html(page(&CostsPage::of(shell, &tally, &rows))?))
 }
@@ -45,14 +45,13 @@ pub(super) async fn doctor_outside(visitor: Visitor) -> Answer<Html> {
 
 async fn examined(visitor: &Visitor, everybody: bool) -> Answer<Html> {
     // What the server is made of is the operator's affair.
-    if visitor.caller.owner.is_some() {
+    let Some(operator) = visitor.service.operator() else {
         return Err(Fault::missing("page"));
-    }
-    let desk = &visitor.server.desk;
-    let mut loaded = desk.loaded(&[])?;
+    };
+    let mut loaded = visitor.service.loaded(&[])?;
     let settings = changed(&loaded);
     // Those that the server was started with, wherever they were named.
-    loaded.settings.folders = desk.folders().to_vec();
+    loaded.settings.folders = operator.folders().to_vec();
     let loaded = Arc::new(loaded);
     let mut found = inside(&loaded).await;
     if everybody {

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Html, Visitor, remember, remembered};
-use crate::app::App;
 use crate::record::{Envelope, Run};
 use crate::seams::RunRow;
+use crate::surfaces::desk::CallerService;
 use crate::surfaces::export;
 use crate::surfaces::export::escape::line;
 use crate::surfaces::export::html::Body;
@@ -53,12 +53,12 @@ fn day(field: &str, text: Option<&str>) -> Answer<Option<String>> {
 const LOOKED: usize = 400;
 
 /// What of a run does not stand in its row; read once where it has ended.
-async fn glanced(server: &Server, app: &App, row: &RunRow) -> Answer<Glance> {
+async fn glanced(server: &Server, service: &CallerService, row: &RunRow) -> Answer<Glance> {
     let ended = row.status.ended();
     if let Some(it) = remembered(server, &row.run_id).filter(|_| ended) {
         return Ok(it);
     }
-    let events = app.events(&row.run_id, 0).await?;
+    let events = service.run_of(row)?.events(0).await?;
     let it = Glance::of(&Run::of(row.run_id.clone(), &events), &events);
     if ended {
         remember(server, row.run_id.clone(), it.clone());
@@ -94,12 +94,11 @@ pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> An
         limit: if model.is_empty() { PAGE } else { LOOKED },
     };
     let later = wanted.after.is_some();
-    let (rows, mut more) = listed(&visitor.server, &visitor.caller, &wanted).await?;
-    let app = visitor.server.desk.app_of(&visitor.caller);
+    let (rows, mut more) = listed(&visitor.service, &wanted).await?;
     let now = Timestamp::now();
     let (mut lines, mut moving, mut last) = (Vec::new(), false, None);
     for row in &rows {
-        let glance = glanced(&visitor.server, &app, row).await?;
+        let glance = glanced(&visitor.server, &visitor.service, row).await?;
         if !model.is_empty() && !glance.is_with(&model) {
             last = Some(&row.run_id);
             continue;
@@ -145,11 +144,10 @@ pub(super) async fn runs(visitor: Visitor, Params(sought): Params<Sought>) -> An
 
 /// The models that a list can be of: those that are set up, those that are seen, and the one that is asked for.
 fn models(visitor: &Visitor, asked: &str, lines: &[Line]) -> Vec<(String, String)> {
-    let settings = visitor.server.desk.app.settings();
-    let mut all: Vec<String> = settings
-        .models
-        .values()
-        .chain(&settings.serve.models)
+    let (set, offered) = visitor.service.models_set_and_offered();
+    let mut all: Vec<String> = set
+        .iter()
+        .chain(&offered)
         .map(|it| line(it))
         .chain(
             lines
@@ -221,8 +219,8 @@ pub(super) async fn report(
         return beside(&mine, &visitor, k).await;
     }
     let (run, report) = mine.report().await?;
-    let pages = export::pages(&mine.app, Some(&report)).await?;
-    let base = format!("/r/{}/quote/", mine.id);
+    let pages = mine.run.pages(Some(&report)).await?;
+    let base = format!("/r/{}/quote/", mine.id());
     let head = Head::of(&run, "report");
     Ok(Html(page(&ReportPage {
         shell: visitor.shell(clip(&report.title, 80)),
@@ -255,7 +253,7 @@ pub(super) async fn quote(
 
 async fn beside(mine: &Mine, visitor: &Visitor, k: usize) -> Answer<Html> {
     let (run, report) = mine.report().await?;
-    let pages = export::pages(&mine.app, Some(&report)).await?;
+    let pages = mine.run.pages_as_stored(&report).await?;
     let shell = visitor.shell(format!("Quote {k} · {}", clip(&report.title, 60)));
     let found = QuotePage::of(shell, Head::of(&run, "report"), &report, &pages, k);
     let found = found
@@ -294,7 +292,7 @@ pub(super) async fn evidence(
 /// `GET /r/{id}/sources`.
 pub(super) async fn sources(mine: Mine, visitor: Visitor) -> Answer<Html> {
     let (run, events) = told(&mine).await?;
-    let traffic = mine.app.traffic(&mine.id).await?;
+    let traffic = mine.run.traffic().await?;
     let shown = SourcesPage::of(visitor.shell("Sources"), &run, &events, &traffic);
     Ok(Html(page(&shown)?))
 }
@@ -326,7 +324,7 @@ pub(super) async fn trace(
     visitor: Visitor,
     Params(part): Params<Part>,
 ) -> Answer<Html> {
-    let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
+    let (run, steps) = (mine.run().await?, mine.run.steps().await?);
     let shown = TracePage::of(visitor.shell("Trace"), &run, &steps, part.from.unwrap_or(0));
     Ok(Html(page(&shown)?))
 }
@@ -338,12 +336,12 @@ pub(super) async fn step(
     Place((_, n)): Place<(String, String)>,
 ) -> Answer<Html> {
     let n = n.parse().map_err(|_| Fault::missing("call"))?;
-    let (run, steps) = (mine.run().await?, mine.app.steps(&mine.id).await?);
+    let (run, steps) = (mine.run().await?, mine.run.steps().await?);
     let shown = StepPage::of(visitor.shell(format!("Call {n}")), &run, &steps, n);
     Ok(Html(page(&shown.ok_or_else(|| Fault::missing("call"))?)?))
 }
 
 async fn told(mine: &Mine) -> Answer<(Run, Vec<Envelope>)> {
-    let events = mine.app.events(&mine.id, 0).await?;
-    Ok((Run::of(mine.id.clone(), &events), events))
+    let events = mine.run.events(0).await?;
+    Ok((Run::of(mine.id().clone(), &events), events))
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::{Answer, Html, Visitor, fields, to};
 use crate::error::{Error, Kind};
-use crate::surfaces::export::{self, Form, Made, Options};
+use crate::surfaces::export::{Form, Made, Options};
 use crate::surfaces::http::extract::Mine;
 use crate::surfaces::http::fault::Fault;
 use crate::surfaces::http::runs::bad;
@@ -36,7 +36,7 @@ async fn chosen(visitor: &Visitor, said: &[(String, String)]) -> Answer<Vec<Mine
     }
     let mut out = Vec::new();
     for id in ids {
-        out.push(Mine::named(&visitor.server, &visitor.caller, id).await?);
+        out.push(Mine::named(&visitor.server, &visitor.service, id).await?);
     }
     Ok(out)
 }
@@ -63,7 +63,7 @@ pub(super) async fn export(visitor: Visitor, RawQuery(query): RawQuery) -> Answe
         let Some(report) = mine.run().await?.report else {
             continue;
         };
-        let pages = export::pages(&mine.app, Some(&report)).await?;
+        let pages = mine.run.pages(Some(&report)).await?;
         reports.push((report, pages));
     }
     if reports.is_empty() {
@@ -108,9 +108,9 @@ pub(super) async fn export(visitor: Visitor, RawQuery(query): RawQuery) -> Answe
 pub(super) async fn sure(visitor: Visitor, RawQuery(query): RawQuery) -> Answer<Html> {
     let chosen = chosen(&visitor, &asked(query)).await?;
     let runs = chosen.iter().map(|it| Doomed {
-        id: it.id.to_string(),
-        question: clip(&it.row.question, 200),
-        ended: it.row.status.ended(),
+        id: it.id().to_string(),
+        question: clip(&it.run.row().question, 200),
+        ended: it.has_ended(),
     });
     Ok(Html(page(&DeletePage {
         runs: runs.collect(),

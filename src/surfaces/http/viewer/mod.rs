@@ -25,7 +25,7 @@ use super::Server;
 use super::fault::{Answer, Fault, Told};
 use super::gate::Came;
 use crate::domain::RunId;
-use crate::surfaces::desk::Caller;
+use crate::surfaces::desk::{Caller, CallerService};
 use crate::surfaces::export::html::STYLE;
 use crate::surfaces::view::runs::Glance;
 use crate::surfaces::view::small::FaultPage;
@@ -108,7 +108,7 @@ impl IntoResponse for Html {
 /// Who looks, and at what.
 pub(super) struct Visitor {
     pub(super) server: Arc<Server>,
-    pub(super) caller: Caller,
+    pub(super) service: CallerService,
     pub(super) came: Came,
 }
 
@@ -116,12 +116,12 @@ impl FromRequestParts<Arc<Server>> for Visitor {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, server: &Arc<Server>) -> Result<Visitor, Fault> {
-        let caller = parts.extensions.get::<Caller>().cloned();
+        let service = parts.extensions.get::<CallerService>().cloned();
         let came = parts.extensions.get::<Came>().copied();
-        match (caller, came) {
-            (Some(caller), Some(came)) => Ok(Visitor {
+        match (service, came) {
+            (Some(service), Some(came)) => Ok(Visitor {
                 server: Arc::clone(server),
-                caller,
+                service,
                 came,
             }),
             _ => Err(Fault::missing("page")),
@@ -132,15 +132,15 @@ impl FromRequestParts<Arc<Server>> for Visitor {
 impl Visitor {
     /// What surrounds a page of this title.
     pub(super) fn shell(&self, title: impl Into<String>) -> Shell {
-        shell(&self.caller, self.came, title)
+        shell(self.service.caller(), self.came, title)
     }
 }
 
 fn shell(caller: &Caller, came: Came, title: impl Into<String>) -> Shell {
     Shell {
         inside: came != Came::Nobody,
-        operator: came != Came::Nobody && caller.owner.is_none(),
-        who: (came == Came::Session).then(|| caller.name.clone()),
+        operator: came != Came::Nobody && caller.is_operator(),
+        who: (came == Came::Session).then(|| caller.name().to_owned()),
         ..Shell::new(title)
     }
 }

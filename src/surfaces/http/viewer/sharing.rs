@@ -9,7 +9,7 @@ use crate::domain::Share;
 use crate::surfaces::export::html;
 use crate::surfaces::http::extract::Mine;
 use crate::surfaces::http::runs::bad;
-use crate::surfaces::http::share::{lasting, made, taken_back};
+use crate::surfaces::http::share::{made, taken_back};
 use crate::surfaces::view::live::Head;
 use crate::surfaces::view::page;
 use crate::surfaces::view::share::SharePage;
@@ -21,7 +21,7 @@ async fn form(mine: &Mine, visitor: &Visitor, link: Option<(String, Share)>) -> 
         head: Head::of(&run, "share"),
         local: html::has_local(&report),
         unaided: report.method.unaided.iter().any(|it| it == "write"),
-        shares: lasting(mine).await?,
+        shares: mine.run.shares().await?,
         link,
     })?))
 }
@@ -59,5 +59,5 @@ pub(super) async fn make(
 /// `POST /r/{id}/unshare`: every link ends.
 pub(super) async fn end(mine: Mine) -> Answer<Response> {
     taken_back(&mine).await?;
-    Ok(to(&format!("/r/{}/share", mine.id)))
+    Ok(to(&format!("/r/{}/share", mine.id())))
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::session::{Holder, LONGEST};
 use super::{Answer, Html, Visitor, fields, is_page, to};
-use crate::app::App;
+use crate::surfaces::desk::Caller;
 use crate::surfaces::http::extract::Params;
 use crate::surfaces::http::fault::Fault;
 use crate::surfaces::http::gate::{COOKIE, Came, hashed, session};
@@ -77,13 +77,11 @@ pub(super) async fn sign_in(
     let holder = match token {
         "" => None,
         _ if visitor.server.gate.token == Some(hashed(token)) => Some(Holder::Operator),
-        _ => match App::hash_of_token(token) {
-            Some(hash) => {
-                let known = visitor.server.desk.app.identify_by(&hash).await?;
-                known.map(|_| Holder::User(hash))
-            }
-            None => None,
-        },
+        _ => {
+            let known = visitor.server.desk.recognised(token).await?;
+            let hash = known.as_ref().and_then(Caller::token);
+            hash.map(|it| Holder::User(it.to_owned()))
+        }
     };
     let Some(holder) = holder else {
         visitor.server.telling.note("sign_in_refused", &[]);

@@ -1,9 +1,7 @@
 //! Markdown texts with citations, as `ibid check` takes them apart.
 use std::fmt::Write as _;
 
-use super::{grown, nested, repeated, sentence};
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
+use super::{Rule, grown, nested, repeated, sentence};
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("check: [", |size| repeated(size, "Words ", "[", "")),

@@ -2,9 +2,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use super::{grown, nested, repeated};
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
+use super::{Rule, grown, nested, repeated};
 
 /// One entry of a zip file: its name and content, and whether it is packed.
 type Entry<'a> = (&'a str, &'a [u8], bool);

@@ -1,12 +1,10 @@
 //! Web pages whose tags, attributes and nesting grow.
 use std::fmt::Write as _;
 
-use super::{grown, nested, repeated, sentence};
+use super::{Rule, grown, nested, repeated, sentence};
 
 /// Words enough that a page counts as one with text.
 const TEXT: &str = "<p>The library's green roof kept most of the rain of that year, and the cellar stayed dry.</p>";
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("html: attributes of one tag", |size| {

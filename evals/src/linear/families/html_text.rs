@@ -1,11 +1,9 @@
 //! Web pages whose text, links, styles and metadata grow.
 use std::fmt::Write as _;
 
-use super::{grown, repeated, sentence};
+use super::{Rule, grown, repeated, sentence};
 
 const TEXT: &str = "<p>The library's green roof kept most of the rain of that year, and the cellar stayed dry.</p>";
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
 
 /// A page whose JSON-LD carries a text of half its size.
 fn with_json_ld(size: usize, part: fn(usize) -> String) -> Vec<u8> {

@@ -1,9 +1,7 @@
 //! JSON whose strings, keys and nesting grow.
 use std::fmt::Write as _;
 
-use super::{grown, repeated};
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
+use super::{Rule, grown, repeated};
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("json: one long string", |size| {

@@ -1,9 +1,7 @@
 //! Markdown whose marks grow.
 use std::fmt::Write as _;
 
-use super::{grown, nested, repeated};
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
+use super::{Rule, grown, nested, repeated};
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("markdown: [", |size| repeated(size, "Words ", "[", "")),

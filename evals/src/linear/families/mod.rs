@@ -60,6 +60,9 @@ impl Form {
     }
 }
 
+/// A name, and what makes a document of about so many bytes.
+type Rule = (&'static str, fn(usize) -> Vec<u8>);
+
 /// One family.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Family {
@@ -73,7 +76,7 @@ pub(crate) struct Family {
 
 /// All families.
 pub(crate) fn all() -> Vec<Family> {
-    let groups: [(Form, &[(&'static str, fn(usize) -> Vec<u8>)]); 11] = [
+    let groups: [(Form, &[Rule]); 11] = [
         (Form::Html, html::FAMILIES),
         (Form::Html, html_text::FAMILIES),
         (Form::Markdown, markdown::FAMILIES),

@@ -1,7 +1,7 @@
 //! PDFs, written here object by object.
 use std::fmt::Write as _;
 
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
+use super::Rule;
 
 /// A PDF of these objects, numbered from 1; the first is the catalogue.
 fn pdf(objects: &[String]) -> Vec<u8> {

@@ -1,7 +1,5 @@
 //! Plain texts without ends, and in other encodings.
-use super::{grown, repeated, sentence};
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
+use super::{Rule, grown, repeated, sentence};
 
 /// A text in UTF-16, little end first.
 fn utf16(text: &str) -> Vec<u8> {

@@ -1,12 +1,10 @@
 //! Papers in XML whose elements and attributes grow.
 use std::fmt::Write as _;
 
-use super::{grown, nested, repeated};
+use super::{Rule, grown, nested, repeated};
 
 const HEAD: &str = "<?xml version=\"1.0\"?><article article-type=\"research-article\"><body><p>The first words.</p>";
 const TAIL: &str = "</body></article>";
-
-type Rule = (&'static str, fn(usize) -> Vec<u8>);
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("xml: attributes of one tag", |size| {

@@ -19,7 +19,7 @@ use crate::record::FailReason;
 /// A document that takes longer is worked on with a lower priority from then on, and its process is not used again.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
 /// Priority of what is slow: others go first, three times of four.
-const GIVING_WAY: i32 = 10;
+const GIVING_WAY: i32 = 5;
 /// Documents and seconds after which a process is replaced, so that nothing adds up.
 const DOCUMENTS: u32 = 500;
 const BUSY: Duration = Duration::from_secs(60);

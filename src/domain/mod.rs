@@ -7,6 +7,7 @@ mod budget;
 mod evidence;
 mod ids;
 mod judgement;
+mod outbound;
 mod owner;
 mod page;
 mod plan;
@@ -28,6 +29,7 @@ pub use evidence::{
 };
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
+pub use outbound::{FolderWords, OutboundWords, PermittedWords, PublicName, WordOrigin, is_name, is_public};
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence};
 pub use plan::{

@@ -3,6 +3,7 @@ use crate::domain::{Brief, Coverage, CoverageRow, Endpoint, Item, ModelRole, Pla
 use crate::error::Result;
 
 use super::aid::{Aid, Counting, Step};
+use super::query_policy::QueryPolicy;
 use super::ask::{
     self,
     shapes::{QueriesAsk, QueryRow, RefineSearchAsk},
@@ -50,6 +51,7 @@ pub(crate) async fn thought_of(
 pub(crate) async fn refining(
     aid: &mut Aid<'_>,
     brief: &Brief,
+    policy: &QueryPolicy,
     usual: u32,
     searched: &[String],
     wanted: &[String],
@@ -85,6 +87,12 @@ pub(crate) async fn refining(
         Ok(it) => Ok(asked
             .sound(it.value)
             .into_iter()
+            .filter_map(|it| {
+                Some(SearchTask {
+                    query: policy.narrowed(&it.query)?,
+                    ..it
+                })
+            })
             .take(A_REFINEMENT)
             .collect()),
         Err(fault) => aid.without(Step::Refine, role, fault).map(|()| plain()),

@@ -43,16 +43,13 @@ const SAME_BEGINNING: usize = 5;
 /// Those of `provider`.
 pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hit>> {
     let plain = provider.search(query).await?.hits;
-    let followed: Vec<Hit> = followed(&query.text, &plain).cloned().collect();
+    let followed: Vec<Hit> = followed(query.text(), plain.iter()).cloned().collect();
     let mut paths = Vec::new();
     for from in &followed {
         let mut path: Vec<Hit> = Vec::new();
-        for name in leads(&query.text, &from.title, from.snippet.expose()) {
-            let asked = Query {
-                text: name.clone(),
-                limit: PER_NAME,
-                ..query.clone()
-            };
+        for name in leads(query.text(), &from.title, from.snippet.expose()) {
+            let mut asked = query.locally(name.as_str());
+            asked.limit = PER_NAME;
             let about = provider.search(&asked).await?.hits;
             path.extend(about.into_iter().find(|it| titled(&it.title, &name)));
         }
@@ -62,16 +59,16 @@ pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hi
 }
 
 /// The hits that the question itself names: every word of their title stands in it.
-pub(crate) fn followed<'a>(
+pub(crate) fn followed<'a, H: Iterator<Item = &'a Hit>>(
     question: &str,
-    hits: &'a [Hit],
-) -> impl Iterator<Item = &'a Hit> + use<'a> {
+    hits: H,
+) -> impl Iterator<Item = &'a Hit> + use<'a, H> {
     let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
-    let named = move |it: &&Hit| {
+    let named = move |it: &&'a Hit| {
         let title = content_stems(&it.title);
         !title.is_empty() && title.iter().all(|it| asked.contains(it))
     };
-    hits.iter().take(LOOKED_AT).filter(named).take(FOLLOWED)
+    hits.take(LOOKED_AT).filter(named).take(FOLLOWED)
 }
 
 /// The followed documents, two of the plain hits, then what the followed lead to in turns, then the rest.
@@ -150,13 +147,13 @@ fn without_orders(text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn alike(a: &str, b: &str) -> bool {
     a == b || a.len() >= SAME_BEGINNING && a.get(..SAME_BEGINNING) == b.get(..SAME_BEGINNING)
 }
 
 /// The runs of capitalised words in `text`, with the place of their first word. Small words of names (`of`, `von`) may
 /// stand within; initials keep their stop.
-fn names(text: &str, words: &[Token]) -> Vec<(String, usize)> {
+pub(crate) fn names(text: &str, words: &[Token]) -> Vec<(String, usize)> {
     const WITHIN: &[&str] = &[
         "of", "the", "de", "del", "di", "da", "du", "la", "le", "al", "el", "y", "e", "von", "van",
         "der", "den", "zu", "af", "mac", "ibn", "bin",

@@ -47,7 +47,9 @@ impl Gathering<'_> {
         let voices = question.method.min_source_domains.max(2);
         let standing = &mut self.standing;
         standing.update(brief, &got.notes, scale, 0, voices)?;
-        standing.judge(aid, brief, &got.notes, 0).await?;
+        let policy = self.places.policy();
+        policy.learn(brief, &got.notes, got.notes.evidence.iter());
+        standing.judge(aid, brief, &got.notes, 0, policy).await?;
         standing.tell(log);
         got.coverage.clone_from(&standing.rows);
         got.gate = Gate::of(&question.method).judge(&got.notes, voices);

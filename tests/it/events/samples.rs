@@ -134,6 +134,7 @@ fn research() -> Vec<Event> {
             vertical: Vertical::Local,
             item: ItemId::new(1),
             variation: Variation::Original,
+            origin: Vec::new(),
         },
         Event::SearchCompleted {
             engine: "local".to_owned(),

@@ -26,6 +26,16 @@ const NAMES_A_PAGE: usize = 2;
 /// Small words that may stand between a name and the word that asks for it.
 const BETWEEN: usize = 4;
 
+/// Words of the queries that code makes of a template.
+const OF_TEMPLATES: &[&str] = &["definition", "step", "instructions", "code", "example"];
+/// Words in which a gap is told, whatever it is.
+const OF_GAPS: &[&str] = &[
+    "answer", "answered", "available", "data", "details", "evidence", "exact", "figures", "found", "given",
+    "information", "known", "lack", "lacking", "lacks", "mentioned", "missing", "named", "none", "nothing",
+    "provided", "question", "read", "report", "reported", "said", "says", "source", "sources", "specific", "state",
+    "stated", "states", "still", "tells", "told", "unclear", "yet",
+];
+
 /// The policy of one run. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryPolicy(Arc<Mutex<State>>);
@@ -73,8 +83,10 @@ impl QueryPolicy {
         QueryPolicy::with(outside)
     }
 
-    fn with(outside: PermittedWords) -> QueryPolicy {
+    fn with(mut outside: PermittedWords) -> QueryPolicy {
+        outside.general(OF_TEMPLATES.iter().copied());
         let mut folders = outside.for_folders();
+        folders.general(OF_GAPS.iter().copied());
         folders.general(prompts::weak().iter().copied());
         QueryPolicy(Arc::new(Mutex::new(State {
             outside,

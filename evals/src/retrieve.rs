@@ -161,7 +161,12 @@ impl Measuring<'_> {
 }
 
 async fn search(folder: &Folder, it: &Judged, limit: usize, way: Way) -> Result<Vec<Hit>, String> {
-    let query = Query::local(it.text.as_str(), ItemId::new(1), Variation::Original, limit as u32);
+    let query = Query::local(
+        it.text.as_str(),
+        ItemId::new(1),
+        Variation::Original,
+        limit as u32,
+    );
     let found = match way {
         Way::Once => folder.search(&query).await.map(|it| it.hits),
         Way::Steps => steps::find(folder, &query).await,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::words::{is_stop, stem, tokens};
-use super::{Brief, Plan, Question, Source, SourceKind, pubmed};
+use super::{Brief, Plan, Question, Source, SourceKind, Vertical, pubmed};
 
 /// Longest query that is sent as it stands, characters: the asking part of a long question has 600.
 const QUERY_CHARS: usize = 600;
@@ -33,6 +33,8 @@ pub enum WordOrigin {
     Plan,
     /// The program's own lists of general words and synonyms.
     General,
+    /// The model's own knowledge, written before it had read anything.
+    Model,
     /// A page of the outside, with its address.
     Page(String),
 }
@@ -44,6 +46,7 @@ impl std::fmt::Display for WordOrigin {
             WordOrigin::Person => f.write_str("person"),
             WordOrigin::Plan => f.write_str("plan"),
             WordOrigin::General => f.write_str("general"),
+            WordOrigin::Model => f.write_str("model"),
             WordOrigin::Page(url) => write!(f, "outside page {url}"),
         }
     }
@@ -64,10 +67,10 @@ impl PublicName {
         PublicName::at(name, &source.url)
     }
 
-    /// The same for a name that a search engine of the outside shows beside a hit.
-    pub fn shown(name: &str, hit: &super::Hit) -> Option<PublicName> {
-        is_public(SourceKind::from(hit.vertical)).then_some(())?;
-        PublicName::at(name, &hit.url)
+    /// The same for a name that a search engine shows beside a hit of this kind at `url`.
+    pub fn shown(name: &str, vertical: Vertical, url: &str) -> Option<PublicName> {
+        is_public(SourceKind::from(vertical)).then_some(())?;
+        PublicName::at(name, url)
     }
 
     fn at(name: &str, url: &str) -> Option<PublicName> {
@@ -80,6 +83,23 @@ impl PublicName {
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// A word of a model that had read nothing when it wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnWord(String);
+
+impl OwnWord {
+    /// `word`, in lower case, where it is plain: letters alone, or a number of two digits. `None` where it stands on a page
+    /// that was read or shown, which `read` tells.
+    pub fn thought(word: &str, read: &dyn Fn(&str) -> bool) -> Option<OwnWord> {
+        let letters = word
+            .chars()
+            .all(|c| c.is_alphabetic() || matches!(c, '-' | '‐' | '‑'));
+        let number = word.len() <= 2 && word.bytes().all(|it| it.is_ascii_digit());
+        let plain = (letters && word.chars().count() <= NAME_WORD_CHARS) || number;
+        (plain && !read(word)).then(|| OwnWord(word.to_owned()))
     }
 }
 
@@ -197,23 +217,9 @@ impl PermittedWords {
         PermittedWords(own)
     }
 
-    /// Adds the words of what was made of the question before anything was read. Words for which `kept` says no are left out.
-    pub fn planned(&mut self, brief: &Brief, plan: &Plan, kept: impl Fn(&str) -> bool) {
-        let told = brief.sharpened.iter().chain([&brief.question]);
-        let told = told.chain(&brief.subjects).chain(&brief.key_terms);
-        let items = plan.items().iter().flat_map(|it| {
-            [&it.asks, &it.heading, &it.query]
-                .into_iter()
-                .chain(&it.terms)
-        });
-        let tasks = plan.search_tasks.iter().map(|it| &it.query);
-        for text in told.chain(items).chain(tasks) {
-            for word in tokens(text) {
-                if kept(&word.text) {
-                    self.0.take(&text[word.span], &WordOrigin::Plan);
-                }
-            }
-        }
+    /// Adds the words of what was made of the question before anything was read.
+    pub fn planned(&mut self, brief: &Brief, plan: &Plan) {
+        self.0.plan(brief, plan);
     }
 
     /// Adds what the person said while the run went on.
@@ -224,6 +230,11 @@ impl PermittedWords {
     /// Adds general words of the program's own lists.
     pub fn general(&mut self, words: impl Iterator<Item = &'static str>) {
         self.0.general(words);
+    }
+
+    /// Adds a word of a model that had read nothing.
+    pub fn thought(&mut self, word: &OwnWord) {
+        self.0.thought(word);
     }
 
     /// Adds a name from a page of the outside.
@@ -241,6 +252,11 @@ impl PermittedWords {
             None => self.0.narrowed(&text)?,
         };
         Some(OutboundWords { text, origins })
+    }
+
+    /// Whether every word of `text` that carries a meaning is permitted, and it is written plainly.
+    pub fn permits(&self, text: &str) -> bool {
+        is_plain(text) && self.0.origins(text).is_some()
     }
 
     /// `text` in PubMed's syntax, where every word of it is permitted.
@@ -292,6 +308,16 @@ impl FolderWords {
         self.0.general(words);
     }
 
+    /// Adds a word of a model that had read nothing.
+    pub fn thought(&mut self, word: &OwnWord) {
+        self.0.thought(word);
+    }
+
+    /// Adds the words of what was made of the question before anything was read.
+    pub fn planned(&mut self, brief: &Brief, plan: &Plan) {
+        self.0.plan(brief, plan);
+    }
+
     /// Adds a name that was found on a page, private or not. What is not shaped like one is left out.
     pub fn named(&mut self, name: &str, url: &str) {
         if is_name(name) {
@@ -323,6 +349,26 @@ impl WordList {
     fn general(&mut self, words: impl Iterator<Item = &'static str>) {
         for word in words {
             self.words.entry(key(word)).or_insert(WordOrigin::General);
+        }
+    }
+
+    fn plan(&mut self, brief: &Brief, plan: &Plan) {
+        let told = brief.sharpened.iter().chain([&brief.question]);
+        let told = told.chain(&brief.subjects).chain(&brief.key_terms);
+        let items = plan.items().iter().flat_map(|it| {
+            [&it.asks, &it.heading, &it.query]
+                .into_iter()
+                .chain(&it.terms)
+        });
+        let tasks = plan.search_tasks.iter().map(|it| &it.query);
+        for text in told.chain(items).chain(tasks) {
+            self.take(text, &WordOrigin::Plan);
+        }
+    }
+
+    fn thought(&mut self, word: &OwnWord) {
+        for part in std::iter::once(word.0.as_str()).chain(parts(&word.0)) {
+            self.words.entry(key(part)).or_insert(WordOrigin::Model);
         }
     }
 

@@ -235,10 +235,15 @@ mod tests {
     #[test]
     fn a_reason_quotes_no_model() {
         assert_eq!(
-            without_quotes("asking a for step `cover`: `state` is \"Buy gold\"; it must be one of open"),
+            without_quotes(
+                "asking a for step `cover`: `state` is \"Buy gold\"; it must be one of open"
+            ),
             "asking a for step `cover`: `state` is …; it must be one of open"
         );
-        assert_eq!(without_quotes("asking a: it refused: Buy gold"), "asking a: it refused");
+        assert_eq!(
+            without_quotes("asking a: it refused: Buy gold"),
+            "asking a: it refused"
+        );
         assert_eq!(without_quotes("asking a: timed out"), "asking a: timed out");
     }
 }

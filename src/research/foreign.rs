@@ -5,7 +5,6 @@
 //! numbers must.
 use std::collections::BTreeSet;
 
-use super::steps::alike;
 use crate::domain::words::{is_stop, numbers, stem, tokens};
 
 /// Fewest characters of letters and digits mixed that are a code and no formula: `CO2` and `H1N1` are said for words.
@@ -61,8 +60,13 @@ pub(crate) fn names_otherwise<'a>(said: &str, known: impl IntoIterator<Item = &'
             && !there.contains(&stem(&it.text))
             && !parts().all(|it| there.contains(&stem(it)))
             // `Germany` is named by `German`.
-            && !there.iter().any(|other| alike(other, &it.text))
+            && !there.iter().any(|other| begin_alike(other, &it.text))
     })
+}
+
+/// Whether two lower-case words begin with the same five letters or more.
+fn begin_alike(a: &str, b: &str) -> bool {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count() >= 5
 }
 
 /// The addresses and codes of a text, in lower case.

@@ -31,7 +31,11 @@ pub async fn look_up(world: &World, log: &Log, question: &Question, most: usize)
         return Ok(Looked::default());
     };
     let policy = QueryPolicy::asked(question);
-    let queries = plainly(&Places::of(&world.search, &question.text, policy), question, item);
+    let queries = plainly(
+        &Places::of(&world.search, &question.text, policy),
+        question,
+        item,
+    );
     let (mut found, mut usage) = (Found::default(), Usage::default());
     let mut told = log.follow();
     search(world, log, &queries, &mut found, &mut usage).await?;

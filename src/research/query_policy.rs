@@ -7,33 +7,61 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::words::{Token, content_stems, is_stop, stem, tokens};
+use crate::domain::words::{content_stems, tokens};
 use crate::domain::{
-    Brief, Evidence, FolderWords, Hit, Notes, OutboundWords, PermittedWords, Plan, PublicName,
-    Question, Turn, Vertical, is_name, is_public, sentences,
+    Brief, FolderWords, Hit, ModelRole, OutboundWords, OwnWord, PermittedWords, Plan, PublicName,
+    Question, Source, Vertical, is_name, is_public,
 };
 use crate::seams::World;
 
 use super::prompts;
-use super::steps;
 use super::thesaurus;
-use super::unaided::intake::is_weak;
 
-/// Names that pages may add in a round, in a run, and one page in a round.
-const NAMES_A_ROUND: usize = 4;
+/// Names that pages may add in a run.
 const NAMES_A_RUN: usize = 12;
-const NAMES_A_PAGE: usize = 2;
-/// Small words that may stand between a name and the word that asks for it.
-const BETWEEN: usize = 4;
 
 /// Words of the queries that code makes of a template.
 const OF_TEMPLATES: &[&str] = &["definition", "step", "instructions", "code", "example"];
 /// Words in which a gap is told, whatever it is.
 const OF_GAPS: &[&str] = &[
-    "answer", "answered", "available", "data", "details", "evidence", "exact", "figures", "found", "given",
-    "information", "known", "lack", "lacking", "lacks", "mentioned", "missing", "named", "none", "nothing",
-    "provided", "question", "read", "report", "reported", "said", "says", "source", "sources", "specific", "state",
-    "stated", "states", "still", "tells", "told", "unclear", "yet",
+    "answer",
+    "answered",
+    "available",
+    "data",
+    "details",
+    "evidence",
+    "exact",
+    "figures",
+    "found",
+    "given",
+    "information",
+    "known",
+    "lack",
+    "lacking",
+    "lacks",
+    "mentioned",
+    "missing",
+    "named",
+    "none",
+    "nothing",
+    "provided",
+    "question",
+    "read",
+    "report",
+    "reported",
+    "said",
+    "says",
+    "source",
+    "sources",
+    "specific",
+    "state",
+    "stated",
+    "states",
+    "still",
+    "tells",
+    "told",
+    "unclear",
+    "yet",
 ];
 
 /// The policy of one run. Clones share it.
@@ -44,6 +72,10 @@ pub(crate) struct QueryPolicy(Arc<Mutex<State>>);
 struct State {
     outside: PermittedWords,
     folders: FolderWords,
+    /// Whether private documents are searched or known.
+    private: bool,
+    /// Whether question and plan hold no words of answers that may quote private documents.
+    clean: bool,
     /// What was sent to the outside with fewer words than were written.
     sent: BTreeSet<(Vertical, Vec<String>)>,
     /// Names from pages: how many, and those that evidence led to.
@@ -55,7 +87,7 @@ impl QueryPolicy {
     /// Of the question alone.
     pub(crate) fn asked(question: &Question) -> QueryPolicy {
         let outside = PermittedWords::asked(question, synonyms);
-        QueryPolicy::with(outside)
+        QueryPolicy::with(outside, false, true)
     }
 
     /// Of a run: its question, and what was made of it before anything was read.
@@ -67,23 +99,32 @@ impl QueryPolicy {
     ) -> QueryPolicy {
         let mut outside = PermittedWords::asked(question, synonyms);
         let local = |it: &Vertical| *it == Vertical::Local;
-        let private = world.search.iter().any(|it| it.verticals().iter().any(local))
+        let private = world
+            .search
+            .iter()
+            .any(|it| it.verticals().iter().any(local))
             || world.known.iter().any(|it| !is_public(it.0.kind));
-        // Answers of earlier runs may quote private documents, and a model that refined the question has seen them.
+        // Answers of earlier runs may quote private documents, and a model that made the plan has seen them.
         let unknown = question.follows.is_some() && world.known.is_empty();
         let by_person = question.given.is_some() || question.approve;
-        let quoted = match (private || unknown) && !by_person {
-            true => answers(question),
-            false => BTreeSet::new(),
-        };
-        outside.planned(brief, plan, |word| !quoted.contains(&stem(word)));
+        let by_code = world.models.of(ModelRole::Planner).is_none();
+        let tainted = (private || unknown) && has_answers(question);
+        let clean = by_person || by_code || !tainted;
+        if clean {
+            outside.planned(brief, plan);
+        }
+        for said in brief.clarified.iter().filter_map(|it| it.answer.as_ref()) {
+            outside.said(said);
+        }
         if !private {
             outside.general(prompts::weak().iter().copied());
         }
-        QueryPolicy::with(outside)
+        let policy = QueryPolicy::with(outside, private, clean);
+        policy.state().folders.planned(brief, plan);
+        policy
     }
 
-    fn with(mut outside: PermittedWords) -> QueryPolicy {
+    fn with(mut outside: PermittedWords, private: bool, clean: bool) -> QueryPolicy {
         outside.general(OF_TEMPLATES.iter().copied());
         let mut folders = outside.for_folders();
         folders.general(OF_GAPS.iter().copied());
@@ -91,6 +132,8 @@ impl QueryPolicy {
         QueryPolicy(Arc::new(Mutex::new(State {
             outside,
             folders,
+            private,
+            clean,
             sent: BTreeSet::new(),
             names: 0,
             known: BTreeSet::new(),
@@ -136,39 +179,40 @@ impl QueryPolicy {
         state.folders.said(words);
     }
 
-    /// The names that new evidence leads to.
-    pub(crate) fn learn<'e>(
-        &self,
-        brief: &Brief,
-        notes: &Notes,
-        new: impl Iterator<Item = &'e Evidence>,
-    ) {
-        let mut left = NAMES_A_ROUND;
-        let mut by_page: Vec<(crate::domain::SourceId, usize)> = Vec::new();
-        for it in new {
-            let Some(source) = notes.source(it.source) else {
-                continue;
-            };
-            let asks = it.items.iter().filter_map(|id| notes.plan.item(*id));
-            let asks: Vec<&str> = asks.map(|it| it.asks.as_str()).collect();
-            let asked = format!("{} {}", brief.question, asks.join(" "));
-            for name in asked_for(&asked, it.passage.text().expose()) {
-                let mut state = self.state();
-                let of_page = by_page.iter().filter(|had| had.0 == it.source).count();
-                let full = left == 0 || state.names == NAMES_A_RUN || of_page == NAMES_A_PAGE;
-                if full || state.known.contains(&name) {
-                    continue;
+    /// Takes in a name from a sentence of evidence; whether it is new and there was room for it.
+    pub(crate) fn evident(&self, name: &str, source: &Source) -> bool {
+        let mut state = self.state();
+        if state.names == NAMES_A_RUN || !is_name(name) || !state.known.insert(name.to_owned()) {
+            return false;
+        }
+        state.names += 1;
+        if let Some(public) = PublicName::found(name, source) {
+            state.outside.named(&public);
+        }
+        state.folders.named(name, &source.url);
+        true
+    }
+
+    /// A query that a model wrote before it read anything: its own words are permitted too, except those that stand on a
+    /// page, as `read` tells, and what is no plain word.
+    pub(crate) fn thought(&self, query: &str, read: &dyn Fn(&str) -> bool) -> Option<String> {
+        let mut state = self.state();
+        if state.clean {
+            for word in tokens(query) {
+                if let Some(own) = OwnWord::thought(&word.text, read) {
+                    state.outside.thought(&own);
+                    state.folders.thought(&own);
                 }
-                state.known.insert(name.clone());
-                left -= 1;
-                state.names += 1;
-                by_page.push((it.source, of_page));
-                if let Some(public) = PublicName::found(&name, source) {
-                    state.outside.named(&public);
-                }
-                state.folders.named(&name, &source.url);
             }
         }
+        state.folders.narrowed(query)
+    }
+
+    /// Whether `text` may be shown to a model whose own words may leave: of a run with private documents, only what may
+    /// leave itself.
+    pub(crate) fn may_be_shown(&self, text: &str) -> bool {
+        let state = self.state();
+        !state.private || state.outside.permits(text)
     }
 
     /// Takes in a name that a hit shows beside a word of the question; whether it may be asked for in folders, and outside.
@@ -182,7 +226,7 @@ impl QueryPolicy {
         }
         state.names += 1;
         state.folders.named(name, &hit.url);
-        match PublicName::shown(name, hit) {
+        match PublicName::shown(name, hit.vertical, &hit.url) {
             Some(public) => {
                 state.outside.named(&public);
                 (true, true)
@@ -192,7 +236,7 @@ impl QueryPolicy {
     }
 
     /// Takes in a name that titles of pages with evidence share.
-    pub(crate) fn met(&self, name: &str, source: &crate::domain::Source) {
+    pub(crate) fn met(&self, name: &str, source: &Source) {
         let mut state = self.state();
         if state.names == NAMES_A_RUN || !is_name(name) {
             return;
@@ -209,47 +253,9 @@ fn synonyms(stem: &str) -> Vec<&'static str> {
     thesaurus::synonyms(stem).collect()
 }
 
-/// The stems of what assistants said before.
-fn answers(question: &Question) -> BTreeSet<String> {
+/// Whether somebody else than the person has spoken before.
+fn has_answers(question: &Question) -> bool {
     let before = question.follows.iter().flat_map(|it| &it.turns);
-    let said = |it: &Turn| [it.assistant.clone(), it.system.clone()];
-    let all = question.dialogue.iter().chain(before).flat_map(said);
-    all.flatten().flat_map(|it| content_stems(&it)).collect()
-}
-
-/// The names in `text` that `asked` asks for: those with a word of it right before or behind them, small words aside.
-/// "directed by Clarence Brown" is asked for by "director". Names of the question itself ask for nothing.
-pub(crate) fn asked_for(asked: &str, text: &str) -> Vec<String> {
-    let own = tokens(asked);
-    let named = |it: &&Token| it.span.start > 0 && asked[it.span.clone()].starts_with(char::is_uppercase);
-    let names: BTreeSet<String> = own.iter().filter(named).map(|it| stem(&it.text)).collect();
-    let sought: Vec<String> = content_stems(asked)
-        .into_iter()
-        .filter(|it| !names.contains(it))
-        .collect();
-    let asks = |word: &Token| {
-        let stem = stem(&word.text);
-        sought.iter().any(|it| {
-            steps::alike(it, &stem) || thesaurus::synonyms(it).any(|other| other == stem)
-        })
-    };
-    let small = |word: &Token| is_stop(&word.text) || is_weak(&word.text);
-    let mut found: Vec<String> = Vec::new();
-    for sentence in sentences(text) {
-        let text = &text[sentence];
-        let words = tokens(text);
-        for (name, at) in steps::names(text, &words) {
-            let length = tokens(&name).len();
-            let known = content_stems(&name).iter().all(|it| names.contains(it) || sought.contains(it));
-            let before = words[..at].iter().rev();
-            let before = before.take(BETWEEN + 1).find(|it| asks(it) || !small(it));
-            let behind = words[(at + length).min(words.len())..].iter();
-            let behind = behind.take(2).find(|it| asks(it) || !small(it));
-            let beside = before.is_some_and(&asks) || behind.is_some_and(&asks);
-            if beside && !known && is_name(&name) && !found.contains(&name) {
-                found.push(name);
-            }
-        }
-    }
-    found
+    let mut turns = question.dialogue.iter().chain(before);
+    turns.any(|it| it.assistant.is_some() || it.system.is_some())
 }

@@ -80,6 +80,16 @@ impl Shelf {
         &self.failed
     }
 
+    /// Whether a lower-case word stands in a private page that was read, or in its title.
+    pub(crate) fn says_privately(&self, notes: &Notes, word: &str) -> bool {
+        let private = notes.sources.iter().filter(|it| !is_public(it.kind));
+        let mut pages = private.filter_map(|it| self.page(it));
+        pages.any(|it| {
+            let text = it.text().expose().to_lowercase();
+            text.contains(word) || it.title.to_lowercase().contains(word)
+        })
+    }
+
     /// Names that the titles read so far speak of and the question does not: where to look next.
     pub(crate) fn names_met(
         &self,

@@ -9,7 +9,6 @@ use crate::domain::{Brief, Hit, Hits, ItemId, Query, Usage, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
 use crate::research::READ_AT_ONCE;
-use crate::research::query_policy::asked_for;
 use crate::research::read::Shelf;
 use crate::research::steps;
 use crate::research::works::{self, Works};
@@ -244,7 +243,7 @@ impl Found {
             for hit in steps::followed(question, best.iter().copied()) {
                 let text = hit.snippet.expose();
                 // Of what the document names, what the question asks for by a word of its own.
-                let asked = asked_for(question, text);
+                let asked = steps::asked_for(question, text);
                 let names = steps::leads(question, &hit.title, text).into_iter();
                 let names = names.filter(|it| asked.contains(it));
                 let fresh = |it: &String| found.iter().all(|had| had.name != *it);
@@ -258,6 +257,16 @@ impl Found {
         }
         found.truncate(most);
         found
+    }
+
+    /// Whether a lower-case word stands in what folders showed of a document.
+    pub(crate) fn says_privately(&self, word: &str) -> bool {
+        let hits = self.hits.values();
+        let mut private = hits.filter(|it| it.vertical == Vertical::Local);
+        private.any(|it| {
+            let shown = format!("{} {} {}", it.title, it.url, it.snippet.expose());
+            shown.to_lowercase().contains(word)
+        })
     }
 
     /// How many distinct voices any search has named.

@@ -3,11 +3,11 @@ use crate::domain::{Brief, Coverage, CoverageRow, Endpoint, Item, ModelRole, Pla
 use crate::error::Result;
 
 use super::aid::{Aid, Counting, Step};
-use super::query_policy::QueryPolicy;
 use super::ask::{
     self,
     shapes::{QueriesAsk, QueryRow, RefineSearchAsk},
 };
+use super::query_policy::QueryPolicy;
 
 /// Searches of a refinement, and pages read in one (row A9).
 const A_REFINEMENT: usize = 2;
@@ -17,12 +17,24 @@ pub(crate) const PAGES_OF_A_REFINEMENT: usize = 3;
 pub(crate) async fn thought_of(
     aid: &mut Aid<'_>,
     brief: &Brief,
+    policy: &QueryPolicy,
     plan: &Plan,
     rows: &[CoverageRow],
     searched: &[String],
     pubmed: bool,
 ) -> Result<Vec<QueryRow>> {
     let role = ModelRole::Researcher;
+    // Its words may leave, so nothing is shown to it that may not.
+    let shown = |it: &String| policy.may_be_shown(it);
+    let searched: Vec<String> = searched.iter().filter(|it| shown(it)).cloned().collect();
+    let rows: Vec<CoverageRow> = rows
+        .iter()
+        .map(|it| CoverageRow {
+            gap: it.gap.clone().filter(shown),
+            proof: None,
+            ..it.clone()
+        })
+        .collect();
     let open: Vec<(&Item, Option<&CoverageRow>)> = rows
         .iter()
         .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
@@ -34,7 +46,7 @@ pub(crate) async fn thought_of(
     let asked = QueriesAsk {
         question: brief.asked(),
         items: &open,
-        searched,
+        searched: &searched,
         pubmed,
     };
     let model = Counting::of(mind);

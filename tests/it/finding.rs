@@ -104,7 +104,12 @@ async fn what_a_found_document_names_is_found_in_the_next_step() {
         )
     }));
     let folder = folder(dir.path(), &rows);
-    let query = Query::local("Where did the director of film The Lost Ferry die?", ItemId::new(1), Variation::Original, 5);
+    let query = Query::local(
+        "Where did the director of film The Lost Ferry die?",
+        ItemId::new(1),
+        Variation::Original,
+        5,
+    );
     let plain = folder.find(query.text(), 5, &Filter::default()).unwrap();
     assert!(plain.iter().all(|it| it.title != "Anna von Weber"));
     let found = steps::find(&folder, &query).await.unwrap();

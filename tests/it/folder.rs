@@ -8,9 +8,7 @@ use std::time::{Duration, SystemTime};
 use ibid::Result;
 use ibid::adapters::documents::{Fault, Taken};
 use ibid::adapters::folder::{Filter, Folder, FolderOptions, Found, Refreshed, forget, indexed};
-use ibid::domain::{
-    Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation,
-};
+use ibid::domain::{Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation};
 use ibid::record::FailReason;
 use ibid::seams::{PageReader, SearchProvider};
 

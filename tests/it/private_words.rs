@@ -30,7 +30,9 @@ const QUESTION: &str = "Who measured how much rain a green roof retains?";
 /// Everything that a server on loopback heard.
 type Heard = Arc<Mutex<Vec<String>>>;
 
-async fn listening(answer: impl Fn(&str, &str, u16) -> String + Send + Sync + 'static) -> (u16, Heard) {
+async fn listening(
+    answer: impl Fn(&str, &str, u16) -> String + Send + Sync + 'static,
+) -> (u16, Heard) {
     let heard = Heard::default();
     let kept = Arc::clone(&heard);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -73,14 +75,20 @@ fn outside(uri: &str, _: &str, port: u16) -> String {
         }
         _ => "Nothing is here.",
     };
-    format!("<html><head><title>Green roofs</title></head><body><main><h1>Green roofs</h1><p>{text}</p></main></body></html>")
+    format!(
+        "<html><head><title>Green roofs</title></head><body><main><h1>Green roofs</h1><p>{text}</p></main></body></html>"
+    )
 }
 
 /// A model that says all canaries it was shown, plainly, in pieces and in base64, in every text it fills in.
 fn leaking(_: &str, body: &str, _: u16) -> String {
     let asked: Value = serde_json::from_str(body).unwrap_or_default();
     let shown = asked["messages"].to_string();
-    let seen: Vec<&str> = CANARIES.iter().copied().filter(|it| shown.contains(it)).collect();
+    let seen: Vec<&str> = CANARIES
+        .iter()
+        .copied()
+        .filter(|it| shown.contains(it))
+        .collect();
     let schema = &asked["response_format"]["json_schema"];
     let step = schema["name"].as_str().unwrap_or_default();
     // A researcher searches, reads, searches again and ends.
@@ -96,7 +104,13 @@ fn filled(schema: &Value, field: &str, step: &str, turns: usize, seen: &[&str]) 
     if let Some(words) = schema["enum"].as_array() {
         let wanted = match (step, field) {
             ("supervise", "action") => "ConductResearch",
-            ("research", "action") => ["search_web", "fetch_url", "search_web", "fetch_url", "finish"][turns.min(4)],
+            ("research", "action") => [
+                "search_web",
+                "fetch_url",
+                "search_web",
+                "fetch_url",
+                "finish",
+            ][turns.min(4)],
             ("cover", "state") => "partial",
             _ => "",
         };
@@ -119,10 +133,17 @@ fn filled(schema: &Value, field: &str, step: &str, turns: usize, seen: &[&str]) 
         Some("string") if field == "lang" => "en".into(),
         Some("string") if field == "clarify" => "".into(),
         _ => {
-            let split: Vec<String> = seen.iter().map(|it| format!("{} {}", &it[..3], &it[3..])).collect();
+            let split: Vec<String> = seen
+                .iter()
+                .map(|it| format!("{} {}", &it[..3], &it[3..]))
+                .collect();
             let all = seen.join(" ");
             let turned: String = all.chars().rev().collect();
-            let words = format!("green roof rain {all} {} {} {turned}", split.join(" "), base64(all.as_bytes()));
+            let words = format!(
+                "green roof rain {all} {} {} {turned}",
+                split.join(" "),
+                base64(all.as_bytes())
+            );
             // What asks the same as the question is listened to most.
             match field {
                 "question" => QUESTION.into(),
@@ -151,7 +172,14 @@ fn private(desk: &Desk) -> String {
         "{\"id\": \"hushfield-7\", \"title\": \"Ostravine rain on a green roof\", \"text\": \"The green roof retained 54 % of the rain, measured by Zorvath Quillon for Vexlune.\", \"url\": \"https://brimwick.example/plan\", \"date\": \"2016-06-09\"}\n",
     );
     let path = desk.path("private/paper.pdf");
-    std::fs::write(path, pdf("Grellowan green roof", "A green roof retained 52 % of the rain in Grellowan.")).unwrap();
+    std::fs::write(
+        path,
+        pdf(
+            "Grellowan green roof",
+            "A green roof retained 52 % of the rain in Grellowan.",
+        ),
+    )
+    .unwrap();
     desk.path("private").to_string_lossy().into_owned()
 }
 
@@ -201,7 +229,10 @@ fn unheard(what: &str, heard: &Heard) {
             // The ends of a coding depend on what stands beside it.
             let coded = &coded[..coded.len() - 4];
             for form in [bare.as_str(), turned.as_str(), coded] {
-                assert!(!squeezed.contains(form), "{what}: {canary} was sent: {said}");
+                assert!(
+                    !squeezed.contains(form),
+                    "{what}: {canary} was sent: {said}"
+                );
             }
         }
     }
@@ -209,7 +240,10 @@ fn unheard(what: &str, heard: &Heard) {
 
 fn searched(heard: &Heard) -> usize {
     let heard = heard.lock().unwrap();
-    heard.iter().filter(|it| it.contains("/searxng/search")).count()
+    heard
+        .iter()
+        .filter(|it| it.contains("/searxng/search"))
+        .count()
 }
 
 struct Machine {
@@ -269,23 +303,52 @@ async fn no_word_of_a_private_folder_is_searched_for_outside_by_any_strategy() {
             let before = searched(&it.heard);
             let said = it
                 .ibid(&[
-                    "run", QUESTION, "--folder", &it.docs, "--engine", "searxng", "--model", model, "--strategy",
-                    strategy, "--fresh", "--json",
+                    "run",
+                    QUESTION,
+                    "--folder",
+                    &it.docs,
+                    "--engine",
+                    "searxng",
+                    "--model",
+                    model,
+                    "--strategy",
+                    strategy,
+                    "--fresh",
+                    "--json",
                 ])
                 .await;
             let what = format!("{strategy}, {model}");
             assert_eq!(said.code, 0, "{what}: {}{}", said.out, said.err);
-            assert!(said.out.contains("Vexlune"), "{what}: no private page was read: {}", said.out);
-            assert!(searched(&it.heard) > before, "{what}: nobody was asked outside");
+            assert!(
+                said.out.contains("Vexlune"),
+                "{what}: no private page was read: {}",
+                said.out
+            );
+            assert!(
+                searched(&it.heard) > before,
+                "{what}: nobody was asked outside"
+            );
             unheard(&what, &it.heard);
         }
         if model != "none" {
             let model = it.model.lock().unwrap();
-            assert!(model.iter().any(|it| it.contains("Vexlune")), "the model saw nothing private");
+            assert!(
+                model.iter().any(|it| it.contains("Vexlune")),
+                "the model saw nothing private"
+            );
         }
         // A follow-up inherits what was read, and asks outside alone.
         let said = it
-            .ibid(&["ask", "last", "And who planned it?", "--engine", "searxng", "--model", model, "--json"])
+            .ibid(&[
+                "ask",
+                "last",
+                "And who planned it?",
+                "--engine",
+                "searxng",
+                "--model",
+                model,
+                "--json",
+            ])
             .await;
         assert!([0, 1].contains(&said.code), "{}{}", said.out, said.err);
         unheard(&format!("follow-up, {model}"), &it.heard);
@@ -299,7 +362,10 @@ async fn no_word_of_a_private_folder_leaves_by_any_surface() {
         let served = it.served(model);
         for (path, body) in [
             ("/v1/responses", json!({"model": "ibid", "input": QUESTION})),
-            ("/v1/chat/completions", json!({"model": "ibid", "messages": [{"role": "user", "content": QUESTION}]})),
+            (
+                "/v1/chat/completions",
+                json!({"model": "ibid", "messages": [{"role": "user", "content": QUESTION}]}),
+            ),
             (
                 "/v1/chat/completions",
                 json!({"model": "ibid", "messages": [
@@ -320,10 +386,16 @@ async fn no_word_of_a_private_folder_leaves_by_any_surface() {
 async fn the_queries_that_left_are_listed_with_the_origin_of_their_words() {
     let it = Machine::new().await;
     let said = it
-        .ibid(&["run", QUESTION, "--folder", &it.docs, "--engine", "searxng", "--model", "none", "--json"])
+        .ibid(&[
+            "run", QUESTION, "--folder", &it.docs, "--engine", "searxng", "--model", "none",
+            "--json",
+        ])
         .await;
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
-    let listed = it.ibid(&["show", "last", "--egress", "--json"]).await.json();
+    let listed = it
+        .ibid(&["show", "last", "--egress", "--json"])
+        .await
+        .json();
     let queries = listed["queries"].as_array().unwrap().clone();
     assert_eq!(queries.len(), searched(&it.heard), "{listed}");
     for query in &queries {
@@ -331,7 +403,13 @@ async fn the_queries_that_left_are_listed_with_the_origin_of_their_words() {
         let origin = query["origin"].as_array().unwrap();
         assert!(!origin.is_empty(), "{query}");
     }
-    assert!(queries.iter().any(|it| it["origin"][0] == "asked"), "{listed}");
+    assert!(
+        queries.iter().any(|it| it["origin"][0] == "asked"),
+        "{listed}"
+    );
     let table = it.ibid(&["show", "last", "--egress"]).await.out;
-    assert!(table.contains("searxng: ") && table.contains("(asked"), "{table}");
+    assert!(
+        table.contains("searxng: ") && table.contains("(asked"),
+        "{table}"
+    );
 }

@@ -23,6 +23,7 @@ use crate::seams::{Go, Log, World};
 
 use super::allowance::{all_failed, folders, items_of, note, spent, within_searches};
 use super::content;
+use super::names;
 
 /// What the scores of all items must rise by together for a wave to have been worth it.
 const LITTLE: f32 = 0.02;
@@ -364,7 +365,7 @@ impl<'a> Gathering<'a> {
         )?;
         let policy = self.places.policy();
         let fresh = got.notes.evidence.iter().filter(|it| it.wave == got.waves);
-        policy.learn(brief, &got.notes, fresh);
+        names::learn(policy, brief, &got.notes, fresh);
         standing
             .judge(aid, brief, &got.notes, got.waves, policy)
             .await?;
@@ -515,6 +516,7 @@ impl<'a> Gathering<'a> {
         let thought = searches::thought_of(
             aid,
             self.brief,
+            self.places.policy(),
             plan,
             rows,
             &got.queries,
@@ -537,10 +539,18 @@ impl<'a> Gathering<'a> {
             });
             let own = thought.iter().filter(|it| it.item == item.id);
             let policy = self.places.policy();
+            // Its prompt showed no page, so its own words may be searched for.
+            let found = &self.found;
+            let read = |word: &str| {
+                got.shelf.says_privately(&got.notes, word) || found.says_privately(word)
+            };
             let own = own.filter_map(|it| {
+                if let Some(syntax) = &it.pubmed {
+                    policy.thought(syntax, &read);
+                }
                 Some(Words {
                     variation: it.variation,
-                    text: policy.narrowed(&it.query)?,
+                    text: policy.thought(&it.query, &read)?,
                     pubmed: it.pubmed.clone(),
                 })
             });

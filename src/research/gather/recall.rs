@@ -5,7 +5,7 @@ use crate::record::{Event, Phase};
 use crate::research::aid::Aid;
 use crate::research::weigh;
 
-use super::Gathering;
+use super::{Gathering, names};
 
 impl Gathering<'_> {
     /// Puts the known pages on the shelf, counts their sources, and weighs them; no search is made and no page asked for.
@@ -48,7 +48,7 @@ impl Gathering<'_> {
         let standing = &mut self.standing;
         standing.update(brief, &got.notes, scale, 0, voices)?;
         let policy = self.places.policy();
-        policy.learn(brief, &got.notes, got.notes.evidence.iter());
+        names::learn(policy, brief, &got.notes, got.notes.evidence.iter());
         standing.judge(aid, brief, &got.notes, 0, policy).await?;
         standing.tell(log);
         got.coverage.clone_from(&standing.rows);

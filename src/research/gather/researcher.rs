@@ -70,7 +70,10 @@ impl Move {
         let Move::Search(queries) = self else {
             return self;
         };
-        let queries: Vec<String> = queries.iter().filter_map(|it| policy.narrowed(it)).collect();
+        let queries: Vec<String> = queries
+            .iter()
+            .filter_map(|it| policy.narrowed(it))
+            .collect();
         match queries.is_empty() {
             true => Move::Think("no word of these queries is asked for".to_owned()),
             false => Move::Search(queries),

@@ -29,6 +29,11 @@ impl Sent {
         let said = stems(&format!("{} {}", unit.topic, unit.query));
         let strays = it.brief.lang == "en" && own.is_disjoint(&said);
         let policy = it.places.policy();
+        // Where nothing was read yet, its own knowledge is no page's.
+        if it.gathered.notes.sources.is_empty() {
+            let read = |word: &str| it.found.says_privately(word);
+            policy.thought(&format!("{} {}", unit.topic, unit.query), &read);
+        }
         // It has read what was found: only words that are no page's own are taken over.
         let topic = policy.told(&unit.topic).filter(|_| !strays);
         let query = policy.narrowed(&unit.query).filter(|_| !strays);

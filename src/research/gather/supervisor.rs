@@ -24,6 +24,7 @@ use crate::seams::Go;
 use super::Gathering;
 use super::allowance::{all_failed, folders, note, within_searches};
 use super::bullets;
+use super::names;
 use super::researcher::{self, Move, Unit};
 use super::sent::Sent;
 
@@ -529,7 +530,7 @@ async fn fetched(
     };
     let found = weigh::found(log, aid, &round, &mut it.scale, &got.notes, &got.shelf).await?;
     let policy = it.places.policy();
-    policy.learn(it.brief, &got.notes, found.iter());
+    names::learn(policy, it.brief, &got.notes, found.iter());
     for (at, (hit, nth)) in wanted.iter().enumerate() {
         let unit = &mut units[*nth];
         let source = fresh.iter().find(|it| it.0 == at).map(|it| it.1);

@@ -376,7 +376,8 @@ fn placed(
         let nth = if telling { nth_outside } else { usize::MAX };
         nth_outside += usize::from(telling);
         let verticals = places.of_nth(nth).into_iter();
-        let asked = verticals.filter_map(|it| asked_of(places, question, it, item, written, &draft));
+        let asked =
+            verticals.filter_map(|it| asked_of(places, question, it, item, written, &draft));
         found.extend(asked);
     }
     found

@@ -89,7 +89,11 @@ fn obeys(step: &str, words: &str) -> Value {
     let wanted = "Quillmere Foundation";
     let near = "The length of the Harrow Lane Tramway is told by Quillmere Foundation.";
     let reached = words.contains(MARK);
-    let queries = [wanted, "Harrow Lane Tramway Quillmere", "QUILLMERE tramway length"];
+    let queries = [
+        wanted,
+        "Harrow Lane Tramway Quillmere",
+        "QUILLMERE tramway length",
+    ];
     match step {
         "refine" => json!({
             "kind": "open", "question": QUESTION, "subjects": ["Harrow Lane Tramway"], "key_terms": ["tramway", "length"],
@@ -132,7 +136,9 @@ fn obeys(step: &str, words: &str) -> Value {
             json!({"search_tasks": queries.iter().take(2).map(task).collect::<Vec<_>>()})
         }
         "write" => {
-            let id = words.lines().find(|it| it.starts_with('E') && it.contains("6.4"));
+            let id = words
+                .lines()
+                .find(|it| it.starts_with('E') && it.contains("6.4"));
             let id = id.and_then(|it| it.split(':').next()).unwrap_or("E1");
             json!({"sections": [{"heading": "Length", "sentences": [
                 {"text": near, "evidence": [id]},
@@ -152,7 +158,9 @@ fn told(events: &[Event]) -> Vec<String> {
     let mut found = Vec::new();
     for it in events {
         let words = match it {
-            Event::SearchStarted { query, .. } | Event::SearchCompleted { query, .. } => query.clone(),
+            Event::SearchStarted { query, .. } | Event::SearchCompleted { query, .. } => {
+                query.clone()
+            }
             Event::GapFound { gap, gap_query, .. } => format!("{gap} {gap_query}"),
             Event::CoverageUpdated { rows, .. } => {
                 let gaps = rows.iter().filter_map(|it| it.gap.clone());
@@ -189,8 +197,20 @@ async fn no_order_of_a_page_becomes_a_query_or_a_line_of_the_story() {
             1 => [("Harrow Lane Tramway", format!("{order}\n{fact} {order}"))],
             _ => [(*order, format!("{fact}\n{order}"))],
         };
-        let pages = pages.map(|(title, text)| page("https://almanac.example/tramway", title, Some("2022-03-01"), &text));
-        let strategy = [Strategy::Checklist, Strategy::Planned, Strategy::Supervisor, Strategy::Coverage][nth % 4];
+        let pages = pages.map(|(title, text)| {
+            page(
+                "https://almanac.example/tramway",
+                title,
+                Some("2022-03-01"),
+                &text,
+            )
+        });
+        let strategy = [
+            Strategy::Checklist,
+            Strategy::Planned,
+            Strategy::Supervisor,
+            Strategy::Coverage,
+        ][nth % 4];
         for obeyed in [false, true] {
             let roles: &[ModelRole] = if obeyed { &ModelRole::ALL } else { &[] };
             let model = Scripted::new(|step, words| Ok(obeys(step, words).to_string()));
@@ -199,15 +219,28 @@ async fn no_order_of_a_page_becomes_a_query_or_a_line_of_the_story() {
             asked.method.completeness_threshold = 1.0;
             let (report, events) = run_over(pages.to_vec(), &model, roles, &asked).await;
             runs += 1;
-            searches += events.iter().filter(|it| it.name() == "search.started").count();
+            searches += events
+                .iter()
+                .filter(|it| it.name() == "search.started")
+                .count();
             let report = report.unwrap_or_else(|it| panic!("{order}: {}", it.chain()));
             assert!(!report.sources.is_empty(), "{order}");
             let told = told(&events);
             if !told.is_empty() {
-                failed.push(format!("{order} ({strategy:?}, obeyed: {obeyed}): {told:?}"));
+                failed.push(format!(
+                    "{order} ({strategy:?}, obeyed: {obeyed}): {told:?}"
+                ));
             }
         }
     }
-    assert!(runs >= 120 && searches > runs, "{runs} runs, {searches} searches");
-    assert!(failed.is_empty(), "{} of {runs}:\n{}", failed.len(), failed.join("\n"));
+    assert!(
+        runs >= 120 && searches > runs,
+        "{runs} runs, {searches} searches"
+    );
+    assert!(
+        failed.is_empty(),
+        "{} of {runs}:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
 }

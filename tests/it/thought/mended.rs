@@ -103,7 +103,7 @@ async fn a_model_says_what_is_missing_and_that_is_searched_for() {
     let model = Scripted::new(|step, words| {
         match step {
         "cover" if words.contains("Item: How is cork harvested?") => Ok(json!({
-            "state": "partial", "gap": "No harvest of the bark is told.", "gap_query": "cork bark harvest"
+            "state": "partial", "gap": "No harvest of the cork is told.", "gap_query": "cork harvest floating"
         })
         .to_string()),
         "queries" => Err(Error::new(Kind::Malformed, "asking scripted/one")),
@@ -117,20 +117,27 @@ async fn a_model_says_what_is_missing_and_that_is_searched_for() {
     let report = report.unwrap();
     holds(&report);
     let row = &report.coverage[1];
-    assert_eq!(row.gap.as_deref(), Some("No harvest of the bark is told."));
+    assert_eq!(row.gap.as_deref(), Some("No harvest of the cork is told."));
     assert_eq!(row.state.judged(), "partial");
     let gap = events.iter().any(
-        |it| matches!(it, Event::GapFound { gap_query, .. } if gap_query == "cork bark harvest"),
+        |it| matches!(it, Event::GapFound { gap_query, .. } if gap_query == "cork harvest floating"),
     );
     assert!(gap);
     let said = report.method.queries.join(" | ");
-    assert!(said.contains("cork bark harvest"), "{said}");
+    assert!(said.contains("cork harvest floating"), "{said}");
 }
 
 #[tokio::test]
 async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again() {
     for asks_by in ["more", "tag"] {
         let model = Scripted::new(move |step, words| {
+            if step == "weigh" && words.contains("The south") {
+                return Ok(
+                    json!({"evidence": [{"item": "Q2", "sentences": [1], "stance": "for",
+                    "claim": "In spring cork is harvested in Alentejo by hand with small axes."}]})
+                    .to_string(),
+                );
+            }
             let mut said = well(step, words);
             if step == "write" && !words.contains("An earlier draft") {
                 match asks_by {

@@ -118,6 +118,11 @@ fn obeys(step: &str, words: &str) -> Value {
             json!({"evidence": [{"item": "Q1", "sentences": [1], "claim": near, "stance": "for"}]})
         }
         "cover" => json!({"state": "partial", "gap": near, "gap_query": wanted}),
+        // Who has read nothing has nothing to obey.
+        "supervise" if words.contains("0 waves") => {
+            let unit = json!({"item": "Q3", "topic": "What the tramway cost to build", "query": "tramway cost"});
+            json!({"action": "ConductResearch", "thought": "", "units": [unit]})
+        }
         "supervise" => {
             let unit = json!({"item": "Q3", "topic": near, "query": wanted});
             json!({"action": "ConductResearch", "thought": near, "units": [unit]})

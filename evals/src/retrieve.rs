@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ibid::adapters::folder::Folder;
-use ibid::domain::{Hit, ItemId, Query, Variation, Vertical};
+use ibid::domain::{Hit, ItemId, Query, Variation};
 use ibid::research::steps;
 use ibid::seams::{Embedder, SearchProvider as _};
 
@@ -161,17 +161,12 @@ impl Measuring<'_> {
 }
 
 async fn search(folder: &Folder, it: &Judged, limit: usize, way: Way) -> Result<Vec<Hit>, String> {
-    let query = Query {
-        text: it.text.clone(),
-        vertical: Vertical::Local,
-        item: ItemId::new(1),
-        variation: Variation::Original,
-        limit: limit as u32,
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-    };
+    let query = Query::local(
+        it.text.as_str(),
+        ItemId::new(1),
+        Variation::Original,
+        limit as u32,
+    );
     let found = match way {
         Way::Once => folder.search(&query).await.map(|it| it.hits),
         Way::Steps => steps::find(folder, &query).await,

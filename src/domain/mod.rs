@@ -8,10 +8,12 @@ mod evidence;
 mod ids;
 mod judgement;
 mod model_choice;
+mod outbound;
 mod owner;
 mod page;
 mod plan;
 pub mod pubmed;
+mod query;
 mod question;
 mod report;
 mod segment;
@@ -30,12 +32,16 @@ pub use evidence::{
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, Part, Quality, Rating, Vote};
 pub use model_choice::{ModelChoice, ModelRole};
+pub use outbound::{
+    FolderWords, OutboundWords, OwnWord, PermittedWords, PublicName, WordOrigin, is_name, is_public,
+};
 pub use owner::Owner;
 pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, Witness};
 pub use plan::{
-    Complexity, Endpoint, Expansion, Item, Plan, Query, SearchTask, SectionPlan, Variation,
-    Vertical, WritingPlan,
+    Complexity, Endpoint, Expansion, Item, Plan, SearchTask, SectionPlan, Variation, Vertical,
+    WritingPlan,
 };
+pub use query::Query;
 pub use question::{
     Brief, Clarified, Effort, Follows, Given, Method, Mode, Question, QuestionKind, Turn,
 };

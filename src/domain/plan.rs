@@ -34,29 +34,6 @@ pub enum Variation {
     Gap,
 }
 
-/// What we look for, where, and for which item.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Query {
-    /// The words sent.
-    pub text: String,
-    /// Where.
-    pub vertical: Vertical,
-    /// For which item.
-    pub item: ItemId,
-    /// By which variation.
-    pub variation: Variation,
-    /// How many hits are wanted.
-    pub limit: u32,
-    /// Only these domains, where any are named.
-    pub domains: Vec<String>,
-    /// Never these domains.
-    pub not_domains: Vec<String>,
-    /// Published on or after, `YYYY-MM-DD`.
-    pub since: Option<String>,
-    /// Published on or before, `YYYY-MM-DD`.
-    pub until: Option<String>,
-}
-
 /// One thing that a complete answer must say (rows B3, D2).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
     Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Share,
-    Source, StopReason, Strategy, Topic, Usage, Variation, Vertical,
+    Source, StopReason, Strategy, Topic, Usage, Variation, Vertical, WordOrigin,
 };
 use crate::error::Kind;
 
@@ -216,6 +216,9 @@ pub enum Event {
         vertical: Vertical,
         item: ItemId,
         variation: Variation,
+        // Where the words of a query for the outside come from; none for folders.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        origin: Vec<WordOrigin>,
     },
     /// A search came back. `new` counts documents no earlier search of the run returned.
     #[serde(rename = "search.completed")]

@@ -96,6 +96,25 @@ impl LanguageModel for Counting<'_> {
     }
 }
 
+/// The reason of a fault without the words of the model that it quotes: a model that has read pages may say theirs.
+fn without_quotes(reason: &str) -> String {
+    let (told, refused) = match reason.split_once(REFUSED) {
+        Some((told, _)) => (told, REFUSED.trim_end_matches([':', ' '])),
+        None => (reason, ""),
+    };
+    let mut out = String::new();
+    for (nth, part) in told.split('"').enumerate() {
+        match nth % 2 {
+            0 => out.push_str(part),
+            _ => out.push('…'),
+        }
+    }
+    out + refused
+}
+
+/// What leads to a model's own words where it refuses.
+const REFUSED: &str = "it refused: ";
+
 /// What a run has of models: who plays which role, what was counted, what was done without.
 pub(crate) struct Aid<'a> {
     models: &'a Models,
@@ -175,11 +194,12 @@ impl<'a> Aid<'a> {
         self.unaided.insert(step);
         self.spent |= fault.kind() == Kind::Exhausted;
         if let Entry::Vacant(first) = self.told.entry(step) {
-            first.insert(fault.chain());
+            let reason = without_quotes(&fault.chain());
+            first.insert(reason.clone());
             self.log.emit(Event::StepUnaided {
                 step: step.word().to_owned(),
                 role,
-                reason: fault.chain(),
+                reason,
                 hint: fault.help().map(str::to_owned),
             });
         }
@@ -205,5 +225,25 @@ impl<'a> Aid<'a> {
     /// The steps done without a model, wholly or in part, in the order of the flow.
     pub(crate) fn unaided(&self) -> Vec<String> {
         self.unaided.iter().map(|it| it.word().to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_quotes;
+
+    #[test]
+    fn a_reason_quotes_no_model() {
+        assert_eq!(
+            without_quotes(
+                "asking a for step `cover`: `state` is \"Buy gold\"; it must be one of open"
+            ),
+            "asking a for step `cover`: `state` is …; it must be one of open"
+        );
+        assert_eq!(
+            without_quotes("asking a: it refused: Buy gold"),
+            "asking a: it refused"
+        );
+        assert_eq!(without_quotes("asking a: timed out"), "asking a: timed out");
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, stream};
 
-use crate::domain::words::share;
+use crate::domain::words::{is_stop, share};
 use crate::domain::{
     Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Plan, Usage,
 };
@@ -18,7 +18,9 @@ use super::ask::{
     shapes::{CoverAsk, Covered, language},
 };
 use super::prompts::{self, fill};
+use super::query_policy::QueryPolicy;
 use super::unaided::choose::voices;
+use super::unaided::intake::is_weak;
 use super::unaided::score::Scale;
 
 /// Share of items that must be covered for good coverage, beside none being open (row B6).
@@ -29,6 +31,9 @@ const STRONG: f32 = 0.5;
 const PLAIN: f32 = 0.7;
 /// Share of a told gap's words that a finding holds which says it.
 const FOUND: f32 = 0.8;
+
+/// Words that a gap names.
+const NAMED: usize = 3;
 
 /// Findings of an item that a model is shown, best first.
 const SHOWN: usize = 12;
@@ -102,6 +107,7 @@ impl Standing {
         brief: &Brief,
         notes: &Notes,
         wave: u32,
+        policy: &QueryPolicy,
     ) -> Result<()> {
         let role = ModelRole::Researcher;
         let Some(mind) = aid.mind(Step::Cover, role) else {
@@ -145,7 +151,7 @@ impl Standing {
             let own = self.gaps.remove(&row.id);
             row.gap = None;
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
-                let gap = told(judged, brief, row, &found).or(own);
+                let gap = told(judged, brief, row, &found, policy)?.or(own);
                 row.gap = gap.as_ref().map(|it| it.text.clone());
                 self.gaps.extend(gap.map(|it| (row.id, it)));
             }
@@ -185,18 +191,51 @@ pub(crate) fn unseen(plan: &Plan) -> Vec<CoverageRow> {
     plan.items().iter().map(row).collect()
 }
 
-/// The gap that a model tells; none where it only says the question or what was found again.
-fn told(judged: &Covered, brief: &Brief, row: &CoverageRow, found: &[&Evidence]) -> Option<Gap> {
+/// The gap that a model tells; none where it only says the question or what was found again. It has read pages: its words
+/// stand where none of them is a page's own, else those of them that may be told name what is missing.
+fn told(
+    judged: &Covered,
+    brief: &Brief,
+    row: &CoverageRow,
+    found: &[&Evidence],
+    policy: &QueryPolicy,
+) -> Result<Option<Gap>> {
     let text = judged.gap.trim();
     let asked = format!("{} {}", brief.asked(), row.text);
-    let query = match judged.gap_query.trim() {
-        "" => row.text.as_str(),
-        query => query,
-    };
     let known = found.iter().any(|it| share(text, &it.claim) >= FOUND);
-    (share(text, &asked) < 1.0 && !known).then(|| Gap {
-        text: text.to_owned(),
-        query: query.to_owned(),
+    if share(text, &asked) >= 1.0 || known {
+        return Ok(None);
+    }
+    let query = policy.narrowed(&judged.gap_query);
+    Ok(Some(Gap {
+        text: match policy.told(text) {
+            Some(text) => text.to_owned(),
+            None => missing(text, found, policy)?,
+        },
+        query: query.unwrap_or_else(|| row.text.clone()),
+    }))
+}
+
+/// A gap in words of the program, with what of a model's words may be told and was not found.
+fn missing(text: &str, found: &[&Evidence], policy: &QueryPolicy) -> Result<String> {
+    let words = &prompts::phrases()?.gap;
+    let own = match found.is_empty() {
+        true => &words.open,
+        false => &words.weak,
+    };
+    let narrowed = policy.narrowed(text).unwrap_or_default();
+    let named: Vec<&str> = narrowed
+        .split(' ')
+        .filter(|it| !is_stop(it) && !is_weak(it))
+        .filter(|it| found.iter().all(|own| share(it, &own.claim) < 1.0))
+        .take(NAMED)
+        .collect();
+    Ok(match named.is_empty() {
+        true => own.clone(),
+        false => format!(
+            "{own} {}",
+            fill(&words.missing, &[("terms", &named.join(", "))])
+        ),
     })
 }
 

@@ -5,7 +5,7 @@
 //! numbers must.
 use std::collections::BTreeSet;
 
-use crate::domain::words::numbers;
+use crate::domain::words::{is_stop, numbers, stem, tokens};
 
 /// Fewest characters of letters and digits mixed that are a code and no formula: `CO2` and `H1N1` are said for words.
 const CODE: usize = 5;
@@ -38,6 +38,35 @@ pub(crate) fn counts_otherwise(said: &str, known: &[&str]) -> bool {
     numbers(said)
         .iter()
         .any(|it| !there.iter().any(|other| same(it.value, *other)))
+}
+
+/// Whether `said` holds a name that none of `known` holds: a word with a capital that does not begin a sentence.
+pub(crate) fn names_otherwise<'a>(said: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut there: BTreeSet<String> = BTreeSet::new();
+    for it in known {
+        there.extend(tokens(it).iter().map(|it| stem(&it.text)));
+    }
+    let words = tokens(said);
+    let mut end = 0;
+    words.iter().any(|it| {
+        let between = &said[end..it.span.start];
+        let begins = end == 0 || between.contains(['.', '!', '?', ':', '"', '“', '\n']);
+        end = it.span.end;
+        let capital = said[it.span.clone()].starts_with(char::is_uppercase);
+        let parts = || it.text.split(['-', '’', '\'']).filter(|it| it.len() > 1);
+        capital
+            && !begins
+            && !is_stop(&it.text)
+            && !there.contains(&stem(&it.text))
+            && !parts().all(|it| there.contains(&stem(it)))
+            // `Germany` is named by `German`.
+            && !there.iter().any(|other| begin_alike(other, &it.text))
+    })
+}
+
+/// Whether two lower-case words begin with the same five letters or more.
+fn begin_alike(a: &str, b: &str) -> bool {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count() >= 5
 }
 
 /// The addresses and codes of a text, in lower case.
@@ -134,6 +163,14 @@ mod tests {
         let trial = "The trial NCT01234567 ended early.";
         assert!(!is_foreign("NCT01234567 ended.", [trial]));
         assert!(is_foreign("NCT01234568 ended.", [trial]));
+    }
+
+    #[test]
+    fn names_must_be_known() {
+        let known = ["In Porto the cork of the Amorim works floats."];
+        assert!(!names_otherwise("Cork floats in Porto.", known));
+        assert!(!names_otherwise("It is so. Bark floats.", known));
+        assert!(names_otherwise("Cork floats, says Quillmere.", known));
     }
 
     #[test]

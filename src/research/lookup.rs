@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::record::Event;
 use crate::seams::{Log, World};
 
+use super::query_policy::QueryPolicy;
 use super::read::Shelf;
 use super::search::{Found, search};
 use super::unaided::queries::{Places, plainly};
@@ -29,7 +30,12 @@ pub async fn look_up(world: &World, log: &Log, question: &Question, most: usize)
     let Some(item) = plan.items().first() else {
         return Ok(Looked::default());
     };
-    let queries = plainly(&Places::of(&world.search, &question.text), question, item);
+    let policy = QueryPolicy::asked(question);
+    let queries = plainly(
+        &Places::of(&world.search, &question.text, policy),
+        question,
+        item,
+    );
     let (mut found, mut usage) = (Found::default(), Usage::default());
     let mut told = log.follow();
     search(world, log, &queries, &mut found, &mut usage).await?;

@@ -5,6 +5,7 @@ mod aid;
 mod approve;
 mod intake;
 mod plan;
+mod query_policy;
 mod topic;
 
 mod cover;

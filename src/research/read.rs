@@ -8,13 +8,14 @@ use crate::domain::words::{is_stop, tokens};
 pub(crate) use crate::domain::work::registrable_domain;
 use crate::domain::{
     Brief, Hit, Notes, Page, PageHash, Question, Source, SourceId, SourceKind, Usage, Vertical,
-    Witness,
+    Witness, is_public,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
 use crate::seams::{Log, PageReader, World};
 
 use super::READ_AT_ONCE;
+use super::query_policy::QueryPolicy;
 use super::substituted::substituted;
 
 /// Words of a shingle, and how many shingles stand for a page.
@@ -79,11 +80,30 @@ impl Shelf {
         &self.failed
     }
 
+    /// Whether a lower-case word stands in a private page that was read, or in its title.
+    pub(crate) fn says_privately(&self, notes: &Notes, word: &str) -> bool {
+        let private = notes.sources.iter().filter(|it| !is_public(it.kind));
+        let mut pages = private.filter_map(|it| self.page(it));
+        pages.any(|it| {
+            let text = it.text().expose().to_lowercase();
+            text.contains(word) || it.title.to_lowercase().contains(word)
+        })
+    }
+
     /// Names that the titles read so far speak of and the question does not: where to look next.
-    pub(crate) fn names_met(&self, brief: &Brief) -> Vec<String> {
+    pub(crate) fn names_met(
+        &self,
+        brief: &Brief,
+        notes: &Notes,
+        policy: &QueryPolicy,
+    ) -> Vec<String> {
         let asked = brief.question.to_lowercase();
-        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-        for page in self.pages.values() {
+        let mut counts: BTreeMap<String, (u32, &Source)> = BTreeMap::new();
+        let speaks = |it: &&Source| notes.evidence.iter().any(|own| own.source == it.id);
+        for source in notes.sources.iter().filter(speaks) {
+            let Some(page) = self.page(source) else {
+                continue;
+            };
             let title = page.title.as_str();
             for token in tokens(title).iter().skip(1) {
                 let word = &title[token.span.clone()];
@@ -91,17 +111,27 @@ impl Shelf {
                     && word.chars().count() > 2
                     && !is_stop(&token.text);
                 if name && !asked.contains(&token.text) {
-                    *counts.entry(word.to_owned()).or_insert(0) += 1;
+                    let entry = counts.entry(word.to_owned()).or_insert((0, source));
+                    entry.0 += 1;
+                    // What a public page says too is not private.
+                    if is_public(source.kind) {
+                        entry.1 = source;
+                    }
                 }
             }
         }
-        let mut ranked: Vec<(u32, String)> = counts
+        let mut ranked: Vec<(u32, String, &Source)> = counts
             .into_iter()
-            .filter(|it| it.1 >= 2)
-            .map(|it| (it.1, it.0))
+            .filter(|it| it.1.0 >= 2)
+            .map(|it| (it.1.0, it.0, it.1.1))
             .collect();
         ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        ranked.into_iter().take(2).map(|it| it.1).collect()
+        let best = ranked.into_iter().take(2);
+        best.map(|(_, name, source)| {
+            policy.met(&name, source);
+            name
+        })
+        .collect()
     }
 
     /// The earlier source with the same text, if there is one, and its page.

@@ -38,15 +38,24 @@ pub(crate) struct Found {
     pub(crate) answered: u32,
 }
 
+/// A name that a document leads to.
+pub(crate) struct FoundName<'f> {
+    /// The item it speaks to.
+    pub(crate) item: ItemId,
+    pub(crate) name: String,
+    /// The document that names it.
+    pub(crate) hit: &'f Hit,
+}
+
 /// Those who are asked one query, in order.
 type Engines = Vec<Arc<dyn SearchProvider>>;
 
 /// Whom a query is asked: every folder of documents, but of the engines of a kind the first, and the next where that one
 /// fails or finds nothing.
 fn asked(world: &World, query: &Query) -> Vec<Engines> {
-    let serves = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&query.vertical);
+    let serves = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&query.vertical());
     let all = world.search.iter().filter(serves).cloned();
-    match query.vertical {
+    match query.vertical() {
         Vertical::Local => all.map(|it| vec![it]).collect(),
         _ => vec![all.collect()],
     }
@@ -133,10 +142,11 @@ pub(crate) async fn search_as(
 fn started(engine: &Arc<dyn SearchProvider>, query: &Query) -> Event {
     Event::SearchStarted {
         engine: engine.name().to_owned(),
-        query: query.text.clone(),
-        vertical: query.vertical,
+        query: query.text().to_owned(),
+        vertical: query.vertical(),
         item: query.item,
         variation: query.variation,
+        origin: query.origins().to_vec(),
     }
 }
 
@@ -178,7 +188,7 @@ fn heard(
     let new = found.take(query, hits.hits);
     let told = Event::SearchCompleted {
         engine,
-        query: query.text.clone(),
+        query: query.text().to_owned(),
         item: query.item,
         hits: count,
         new,
@@ -217,8 +227,8 @@ impl Found {
         question: &str,
         items: &[ItemId],
         most: usize,
-    ) -> Vec<(ItemId, String)> {
-        let mut found: Vec<(ItemId, String)> = Vec::new();
+    ) -> Vec<FoundName<'_>> {
+        let mut found: Vec<FoundName<'_>> = Vec::new();
         for item in items {
             let of_item = |it: &(&(ItemId, String), &f32)| it.0.0 == *item;
             let mut scores: Vec<(&String, f32)> = self
@@ -228,20 +238,35 @@ impl Found {
                 .map(|((_, key), score)| (key, *score))
                 .collect();
             scores.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-            let best: Vec<Hit> = scores
-                .iter()
-                .filter_map(|it| self.hits.get(it.0).cloned())
-                .take(BEST)
-                .collect();
-            for hit in steps::followed(question, &best) {
-                let names = steps::leads(question, &hit.title, hit.snippet.expose());
-                let fresh = |it: &String| found.iter().all(|had| had.1 != *it);
-                let names: Vec<String> = names.into_iter().filter(fresh).collect();
-                found.extend(names.into_iter().map(|it| (*item, it)));
+            let best = scores.iter().filter_map(|it| self.hits.get(it.0));
+            let best: Vec<&Hit> = best.take(BEST).collect();
+            for hit in steps::followed(question, best.iter().copied()) {
+                let text = hit.snippet.expose();
+                // Of what the document names, what the question asks for by a word of its own.
+                let asked = steps::asked_for(question, text);
+                let names = steps::leads(question, &hit.title, text).into_iter();
+                let names = names.filter(|it| asked.contains(it));
+                let fresh = |it: &String| found.iter().all(|had| had.name != *it);
+                let names: Vec<String> = names.filter(fresh).collect();
+                found.extend(names.into_iter().map(|name| FoundName {
+                    item: *item,
+                    name,
+                    hit,
+                }));
             }
         }
         found.truncate(most);
         found
+    }
+
+    /// Whether a lower-case word stands in what folders showed of a document.
+    pub(crate) fn says_privately(&self, word: &str) -> bool {
+        let hits = self.hits.values();
+        let mut private = hits.filter(|it| it.vertical == Vertical::Local);
+        private.any(|it| {
+            let shown = format!("{} {} {}", it.title, it.url, it.snippet.expose());
+            shown.to_lowercase().contains(word)
+        })
     }
 
     /// How many distinct voices any search has named.
@@ -386,7 +411,7 @@ fn spread(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Variation;
+    use crate::domain::{OutboundWords, Variation};
 
     fn hits(urls: &[&str]) -> Vec<Hit> {
         let hit = |it: &&str| Hit::new("local", &format!("https://{it}.example/"), it, "");
@@ -395,16 +420,10 @@ mod tests {
 
     #[test]
     fn answers_are_fused_by_reciprocal_ranks_with_60() {
-        let query = |item: u32| Query {
-            text: "cork".to_owned(),
-            vertical: Vertical::Web,
-            item: ItemId::new(item),
-            variation: Variation::Original,
-            limit: 10,
-            domains: Vec::new(),
-            not_domains: Vec::new(),
-            since: None,
-            until: None,
+        let query = |item: u32| {
+            let words = OutboundWords::constant("cork");
+            let item = ItemId::new(item);
+            Query::outside(words, Vertical::Web, item, Variation::Original, 10)
         };
         let mut found = Found::default();
         assert_eq!(found.take(&query(1), hits(&["a", "b", "c"])), 3);

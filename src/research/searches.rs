@@ -7,6 +7,7 @@ use super::ask::{
     self,
     shapes::{QueriesAsk, QueryRow, RefineSearchAsk},
 };
+use super::query_policy::QueryPolicy;
 
 /// Searches of a refinement, and pages read in one (row A9).
 const A_REFINEMENT: usize = 2;
@@ -16,12 +17,24 @@ pub(crate) const PAGES_OF_A_REFINEMENT: usize = 3;
 pub(crate) async fn thought_of(
     aid: &mut Aid<'_>,
     brief: &Brief,
+    policy: &QueryPolicy,
     plan: &Plan,
     rows: &[CoverageRow],
     searched: &[String],
     pubmed: bool,
 ) -> Result<Vec<QueryRow>> {
     let role = ModelRole::Researcher;
+    // Its words may leave, so nothing is shown to it that may not.
+    let shown = |it: &String| policy.may_be_shown(it);
+    let searched: Vec<String> = searched.iter().filter(|it| shown(it)).cloned().collect();
+    let rows: Vec<CoverageRow> = rows
+        .iter()
+        .map(|it| CoverageRow {
+            gap: it.gap.clone().filter(shown),
+            proof: None,
+            ..it.clone()
+        })
+        .collect();
     let open: Vec<(&Item, Option<&CoverageRow>)> = rows
         .iter()
         .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
@@ -33,7 +46,7 @@ pub(crate) async fn thought_of(
     let asked = QueriesAsk {
         question: brief.asked(),
         items: &open,
-        searched,
+        searched: &searched,
         pubmed,
     };
     let model = Counting::of(mind);
@@ -50,6 +63,7 @@ pub(crate) async fn thought_of(
 pub(crate) async fn refining(
     aid: &mut Aid<'_>,
     brief: &Brief,
+    policy: &QueryPolicy,
     usual: u32,
     searched: &[String],
     wanted: &[String],
@@ -85,6 +99,12 @@ pub(crate) async fn refining(
         Ok(it) => Ok(asked
             .sound(it.value)
             .into_iter()
+            .filter_map(|it| {
+                Some(SearchTask {
+                    query: policy.narrowed(&it.query)?,
+                    ..it
+                })
+            })
             .take(A_REFINEMENT)
             .collect()),
         Err(fault) => aid.without(Step::Refine, role, fault).map(|()| plain()),

@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::prompts;
+use super::thesaurus::synonyms;
 use super::unaided::lexicon::spaced;
 use super::unaided::orders::gives_orders;
 use super::unaided::sentence::names_month;
 use crate::domain::words::{Token, content_stems, is_stop, stem, tokens};
-use crate::domain::{Hit, Query, sentences};
+use crate::domain::{Hit, Query, is_name, sentences};
 use crate::error::Result;
 use crate::seams::SearchProvider;
 
@@ -28,6 +29,8 @@ const FIRST: usize = 2;
 const PER_NAME: u32 = 5;
 /// Share of a name's words that must stand in a title for the document to be about it.
 const TITLED: f32 = 0.6;
+/// Small words that may stand between a name and the word that asks for it.
+const BETWEEN: usize = 4;
 /// A name belongs to a word of the question up to this many words behind it.
 const BEHIND: usize = 6;
 /// What stands before the first word of a sentence or a line.
@@ -43,16 +46,13 @@ const SAME_BEGINNING: usize = 5;
 /// Those of `provider`.
 pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hit>> {
     let plain = provider.search(query).await?.hits;
-    let followed: Vec<Hit> = followed(&query.text, &plain).cloned().collect();
+    let followed: Vec<Hit> = followed(query.text(), plain.iter()).cloned().collect();
     let mut paths = Vec::new();
     for from in &followed {
         let mut path: Vec<Hit> = Vec::new();
-        for name in leads(&query.text, &from.title, from.snippet.expose()) {
-            let asked = Query {
-                text: name.clone(),
-                limit: PER_NAME,
-                ..query.clone()
-            };
+        for name in leads(query.text(), &from.title, from.snippet.expose()) {
+            let mut asked = query.locally(name.as_str());
+            asked.limit = PER_NAME;
             let about = provider.search(&asked).await?.hits;
             path.extend(about.into_iter().find(|it| titled(&it.title, &name)));
         }
@@ -62,16 +62,16 @@ pub async fn find(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hi
 }
 
 /// The hits that the question itself names: every word of their title stands in it.
-pub(crate) fn followed<'a>(
+pub(crate) fn followed<'a, H: Iterator<Item = &'a Hit>>(
     question: &str,
-    hits: &'a [Hit],
-) -> impl Iterator<Item = &'a Hit> + use<'a> {
+    hits: H,
+) -> impl Iterator<Item = &'a Hit> + use<'a, H> {
     let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
-    let named = move |it: &&Hit| {
+    let named = move |it: &&'a Hit| {
         let title = content_stems(&it.title);
         !title.is_empty() && title.iter().all(|it| asked.contains(it))
     };
-    hits.iter().take(LOOKED_AT).filter(named).take(FOLLOWED)
+    hits.take(LOOKED_AT).filter(named).take(FOLLOWED)
 }
 
 /// The followed documents, two of the plain hits, then what the followed lead to in turns, then the rest.
@@ -150,13 +150,53 @@ fn without_orders(text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-fn alike(a: &str, b: &str) -> bool {
+/// The names in `text` that `asked` asks for: those with a word of it right before or behind them, small words aside.
+/// "directed by Clarence Brown" is asked for by "director". Names of the question itself ask for nothing.
+pub(crate) fn asked_for(asked: &str, text: &str) -> Vec<String> {
+    let own = tokens(asked);
+    let named =
+        |it: &&Token| it.span.start > 0 && asked[it.span.clone()].starts_with(char::is_uppercase);
+    let own_names: BTreeSet<String> = own.iter().filter(named).map(|it| stem(&it.text)).collect();
+    let sought: Vec<String> = content_stems(asked)
+        .into_iter()
+        .filter(|it| !own_names.contains(it))
+        .collect();
+    let asks = |word: &Token| {
+        let stem = stem(&word.text);
+        sought
+            .iter()
+            .any(|it| alike(it, &stem) || synonyms(it).any(|other| other == stem))
+    };
+    let small = |word: &Token| is_stop(&word.text) || prompts::weak().contains(word.text.as_str());
+    let mut found: Vec<String> = Vec::new();
+    for sentence in sentences(text) {
+        let text = &text[sentence];
+        let words = tokens(text);
+        for (name, at) in names(text, &words) {
+            let length = tokens(&name).len();
+            let known = content_stems(&name)
+                .iter()
+                .all(|it| own_names.contains(it) || sought.contains(it));
+            let before = words[..at].iter().rev();
+            let before = before.take(BETWEEN + 1).find(|it| asks(it) || !small(it));
+            let behind = words[(at + length).min(words.len())..].iter();
+            let behind = behind.take(2).find(|it| asks(it) || !small(it));
+            let beside = before.is_some_and(&asks) || behind.is_some_and(&asks);
+            if beside && !known && is_name(&name) && !found.contains(&name) {
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+pub(crate) fn alike(a: &str, b: &str) -> bool {
     a == b || a.len() >= SAME_BEGINNING && a.get(..SAME_BEGINNING) == b.get(..SAME_BEGINNING)
 }
 
 /// The runs of capitalised words in `text`, with the place of their first word. Small words of names (`of`, `von`) may
 /// stand within; initials keep their stop.
-fn names(text: &str, words: &[Token]) -> Vec<(String, usize)> {
+pub(crate) fn names(text: &str, words: &[Token]) -> Vec<(String, usize)> {
     const WITHIN: &[&str] = &[
         "of", "the", "de", "del", "di", "da", "du", "la", "le", "al", "el", "y", "e", "von", "van",
         "der", "den", "zu", "af", "mac", "ibn", "bin",

@@ -90,7 +90,8 @@ fn same_people(a: &Work, b: &Work) -> bool {
 
 /// Takes over what a second record of a work knows and the first did not.
 pub(crate) fn merge(known: &mut Hit, other: Hit) {
-    if known.vertical == Vertical::Local {
+    // Words of a private document never stand in a record of the outside.
+    if known.vertical == Vertical::Local || other.vertical == Vertical::Local {
         return;
     }
     known.work.learn(&other.work);

@@ -21,6 +21,7 @@ use super::ask::{
     shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written as Answer, WrittenSentence, language},
 };
 use super::draft::{Draft, DraftSection, Line};
+use super::foreign::names_otherwise;
 use super::gather::Gathering;
 use super::gathered::Gathered;
 use super::prompts::{self, fill};
@@ -184,7 +185,7 @@ impl<'a> Desk<'a> {
                 }
                 Ok(Written::Nothing) => {}
                 Ok(Written::Sections(sections, more)) => {
-                    stage.sections(&sections);
+                    stage.sections(&self.previewed(&sections));
                     written.extend(sections);
                     draft.more.extend(more);
                 }
@@ -212,6 +213,33 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
+    /// Whether every name in a sentence stands in the evidence it names, the question, or the title it stands under.
+    fn names_known(&self, text: &str, title: &str, evidence: &[EvidenceId]) -> bool {
+        let all = self.notes.evidence.iter();
+        let named = all.filter(|it| evidence.contains(&it.id));
+        let shown = named.flat_map(|it| [it.claim.as_str(), it.passage.text().expose()]);
+        !names_otherwise(text, shown.chain([self.brief.asked(), title]))
+    }
+
+    /// The sections as they may be told before they are checked.
+    fn previewed(&self, sections: &[DraftSection]) -> Vec<DraftSection> {
+        let lines = |section: &DraftSection, lines: &[Line]| -> Vec<Line> {
+            let known = |it: &&Line| self.names_known(&it.text, &section.title, &it.evidence);
+            lines.iter().filter(known).cloned().collect()
+        };
+        let previewed = sections.iter().map(|it| DraftSection {
+            title: it.title.clone(),
+            item: it.item,
+            paragraphs: it
+                .paragraphs
+                .iter()
+                .map(|own| lines(it, own))
+                .filter(|it| !it.is_empty())
+                .collect(),
+        });
+        previewed.collect()
+    }
+
     async fn answer(&self) -> Asked<'a, Written> {
         let model = Counting::of(self.mind);
         let answer = self.answered(&model).await;
@@ -232,7 +260,8 @@ impl<'a> Desk<'a> {
         let answer = ask::typed(model, asked.prompt()?, |it| asked.check(it)).await?;
         let text = answer.value.answer.trim().to_owned();
         let evidence = meant(&text, asked.carried(&answer.value), &best);
-        Ok(match evidence.is_empty() || text.is_empty() {
+        let known = self.names_known(&text, "", &evidence);
+        Ok(match evidence.is_empty() || text.is_empty() || !known {
             true => Written::Nothing,
             false => Written::Answer(Line { text, evidence }),
         })
@@ -335,10 +364,12 @@ impl<'a> Desk<'a> {
         // Enough to say each piece of evidence twice: small models go on until they are stopped.
         let enough = A_REPORT + A_PIECE * evidence.len();
         prompt.max_tokens = Some(self.kept_free().min(enough) as u32);
-        // Nothing is told of what will not stand in the draft either.
+        // Nothing is told of what will not stand in the draft either, nor of a name that the evidence does not have.
         let holds = |nth: usize, heading: &str, it: &WrittenSentence| {
             let title = &planned(plan, heading, nth)?.title;
-            (!asked.carried(it).is_empty()).then(|| (title.clone(), it.text.trim().to_owned()))
+            let carried = asked.carried(it);
+            let told = !carried.is_empty() && self.names_known(&it.text, title, &carried);
+            told.then(|| (title.clone(), it.text.trim().to_owned()))
         };
         let mut teller = stage.map(|it| it.teller(&holds));
         let aloud = teller.as_mut().map(|it| it as &mut dyn ask::Hear);

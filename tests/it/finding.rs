@@ -3,7 +3,7 @@ use std::path::Path;
 
 use ibid::adapters::documents::Limits;
 use ibid::adapters::folder::{Filter, Folder, FolderOptions};
-use ibid::domain::{ItemId, Query, Variation, Vertical};
+use ibid::domain::{ItemId, Query, Variation};
 use ibid::research::steps;
 use serde_json::{Value, json};
 
@@ -104,18 +104,13 @@ async fn what_a_found_document_names_is_found_in_the_next_step() {
         )
     }));
     let folder = folder(dir.path(), &rows);
-    let query = Query {
-        text: "Where did the director of film The Lost Ferry die?".to_owned(),
-        vertical: Vertical::Local,
-        item: ItemId::new(1),
-        variation: Variation::Original,
-        limit: 5,
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-    };
-    let plain = folder.find(&query.text, 5, &Filter::default()).unwrap();
+    let query = Query::local(
+        "Where did the director of film The Lost Ferry die?",
+        ItemId::new(1),
+        Variation::Original,
+        5,
+    );
+    let plain = folder.find(query.text(), 5, &Filter::default()).unwrap();
     assert!(plain.iter().all(|it| it.title != "Anna von Weber"));
     let found = steps::find(&folder, &query).await.unwrap();
     let titles: Vec<&str> = found.iter().map(|it| it.title.as_str()).collect();

@@ -8,9 +8,7 @@ use std::time::{Duration, SystemTime};
 use ibid::Result;
 use ibid::adapters::documents::{Fault, Taken};
 use ibid::adapters::folder::{Filter, Folder, FolderOptions, Found, Refreshed, forget, indexed};
-use ibid::domain::{
-    Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation, Vertical,
-};
+use ibid::domain::{Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation};
 use ibid::record::FailReason;
 use ibid::seams::{PageReader, SearchProvider};
 
@@ -461,17 +459,7 @@ fn the_best_passage_of_a_long_document_is_shown() {
 }
 
 fn query(text: &str) -> Query {
-    Query {
-        text: text.to_owned(),
-        vertical: Vertical::Local,
-        item: ItemId::new(1),
-        variation: Variation::Original,
-        limit: 5,
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-    }
+    Query::local(text, ItemId::new(1), Variation::Original, 5)
 }
 
 #[tokio::test]

@@ -42,6 +42,7 @@ mod newcomer;
 mod outside;
 mod peers;
 mod postgres;
+mod private_words;
 mod progress;
 mod read_command;
 mod recordings;

@@ -55,7 +55,7 @@ impl SearchProvider for Pages {
         let n = self.pages.len() as f32;
         let average = self.lengths.iter().sum::<f32>() / n.max(1.0);
         let mut scores: BTreeMap<u32, f32> = BTreeMap::new();
-        let mut stems = content_stems(&query.text);
+        let mut stems = content_stems(query.text());
         stems.sort();
         stems.dedup();
         for stem in stems {

@@ -114,6 +114,7 @@ pub(crate) fn underway(words: &str) -> Vec<Envelope> {
         vertical: Vertical::Local,
         item: ItemId::new(1),
         variation: Variation::Original,
+        origin: Vec::new(),
     };
     for event in [
         Event::PlanProposed { plan },
@@ -215,7 +216,7 @@ impl SearchProvider for Named {
     async fn search(&self, query: &Query) -> Result<Hits> {
         let mut hits = self.2.search(query).await?;
         for it in &mut hits.hits {
-            it.vertical = query.vertical;
+            it.vertical = query.vertical();
         }
         Ok(hits)
     }

@@ -15,7 +15,7 @@ use ibid::domain::{
     Block, BlockKind, Budget, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
     Evidence, EvidenceId, Gate, GateVerdict, Hit, Hits, ItemId, Method, MethodNote, Mode, Page,
     PageDraft, Query, Question, Report, RunId, Source, SourceId, SourceKind, Stance, StopReason,
-    Untrusted, Usage, Variation, Vertical, Work,
+    Untrusted, Usage, Variation, Work,
 };
 use ibid::record::{Event, Outcome, Phase};
 use ibid::seams::{FrozenClock, Go, Log, PageReader, Ranker, SearchProvider, SeededChance, World};
@@ -77,17 +77,17 @@ impl SearchProvider for Shelf {
     }
 
     async fn search(&self, query: &Query) -> Result<Hits> {
-        self.answer(format!("search {}", query.text)).await?;
+        self.answer(format!("search {}", query.text())).await?;
         let hit = |n: u32| Hit {
-            url: format!("https://shelf.test/{}/{n}", query.text.replace(' ', "-")),
+            url: format!("https://shelf.test/{}/{n}", query.text().replace(' ', "-")),
             file: None,
             doc_id: None,
-            title: format!("Document {n} about {}", query.text),
+            title: format!("Document {n} about {}", query.text()),
             snippet: Untrusted::new("a snippet"),
             rank: n,
             score: 1.0 / (n as f32 + 0.1),
             provider: "shelf".to_owned(),
-            vertical: query.vertical,
+            vertical: query.vertical(),
             date: None,
             work: Work::default(),
             text: None,
@@ -189,7 +189,7 @@ pub(crate) async fn research(
             log.emit(searched(query, &answer));
             match answer {
                 Ok(it) => hits.extend(it.hits),
-                Err(fault) => failed.push((query.text.clone(), fault.chain())),
+                Err(fault) => failed.push((query.text().to_owned(), fault.chain())),
             }
         }
         let pages = join_all(hits.iter().map(|it| world.readers[0].read(it))).await;
@@ -232,23 +232,13 @@ pub(crate) async fn research(
 }
 
 pub(crate) fn query(text: &str) -> Query {
-    Query {
-        text: text.to_owned(),
-        vertical: Vertical::Local,
-        item: ItemId::new(1),
-        variation: Variation::Original,
-        limit: 4,
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-    }
+    Query::local(text, ItemId::new(1), Variation::Original, 4)
 }
 
 fn searched(query: &Query, answer: &Result<Hits>) -> Event {
     Event::SearchCompleted {
         engine: "shelf".to_owned(),
-        query: query.text.clone(),
+        query: query.text().to_owned(),
         item: query.item,
         hits: answer.as_ref().map_or(0, |it| it.hits.len() as u32),
         new: 0,

@@ -267,7 +267,7 @@ impl SearchProvider for Elsewhere {
         let left_out = |url: &str| query.not_domains.iter().any(|it| url.contains(it.as_str()));
         hits.hits.retain(|it| !left_out(&it.url));
         for hit in &mut hits.hits {
-            hit.vertical = query.vertical;
+            hit.vertical = query.vertical();
         }
         Ok(hits)
     }

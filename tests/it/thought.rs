@@ -3,6 +3,7 @@ mod aloud;
 mod clarify;
 mod mended;
 mod obeying;
+mod orders;
 
 use std::sync::{Arc, Mutex};
 

@@ -462,7 +462,7 @@ impl SearchProvider for Folder {
             until: query.until.clone(),
         };
         let found = self
-            .look(&query.text, query.limit as usize, &filter)
+            .look(query.text(), query.limit as usize, &filter)
             .await?;
         Ok((1..)
             .zip(found)

@@ -47,8 +47,8 @@ impl SearchProvider for JournaledSearch {
     async fn search(&self, query: &Query) -> Result<Hits> {
         // For which item and by which variation is our own bookkeeping, not part of the question.
         let asked = json!({
-            "text": query.text,
-            "vertical": query.vertical,
+            "text": query.text(),
+            "vertical": query.vertical(),
             "limit": query.limit,
             "domains": query.domains,
             "not_domains": query.not_domains,

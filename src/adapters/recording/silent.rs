@@ -48,7 +48,7 @@ impl SearchProvider for Silent {
     }
 
     async fn search(&self, query: &Query) -> Result<Hits> {
-        Err(self.tape.nobody(&self.name, &query.text))
+        Err(self.tape.nobody(&self.name, query.text()))
     }
 }
 

@@ -50,12 +50,12 @@ impl Api for Arxiv {
 
 /// The terms to try: all telling words, then any of them.
 fn terms(query: &Query) -> Vec<String> {
-    let words: Vec<String> = keywords(&query.text)
+    let words: Vec<String> = keywords(query.text())
         .iter()
         .map(|it| format!("all:{it}"))
         .collect();
     let mut all = vec![match words.is_empty() {
-        true => format!("all:{}", query.text),
+        true => format!("all:{}", query.text()),
         false => words.join(" AND "),
     }];
     if words.len() > 2 {

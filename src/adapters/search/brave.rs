@@ -27,7 +27,7 @@ pub(super) fn api(_: &Given) -> Box<dyn Api> {
 impl Api for Brave {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
         let text = few_words(&with_sites(query, LONGEST));
-        let (path, most) = match query.vertical {
+        let (path, most) = match query.vertical() {
             Vertical::News => ("/res/v1/news/search", 50),
             _ => ("/res/v1/web/search", 20),
         };

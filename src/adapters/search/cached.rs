@@ -77,8 +77,8 @@ impl SearchProvider for CachedSearch {
 fn key(engine: &str, query: &Query) -> String {
     let mut domains = [query.domains.clone(), query.not_domains.clone()];
     domains.iter_mut().for_each(|it| it.sort());
-    let bounds = (query.vertical, query.limit, &query.since, &query.until);
-    json!([engine, words(&query.text), bounds, domains]).to_string()
+    let bounds = (query.vertical(), query.limit, &query.since, &query.until);
+    json!([engine, words(query.text()), bounds, domains]).to_string()
 }
 
 /// The words of a query that carry meaning, in alphabetical order; as it is written where its form matters, or where it has
@@ -105,7 +105,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::domain::{Hit, ItemId, Variation};
+    use crate::domain::{Hit, ItemId, OutboundWords, Variation};
 
     struct Counting(AtomicUsize);
 
@@ -117,7 +117,7 @@ mod tests {
 
         async fn search(&self, query: &Query) -> Result<Hits> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            if query.text == "nothing" {
+            if query.text() == "nothing" {
                 return Ok(Hits::default());
             }
             let hit = Hit::new("counting", "https://example.org/", "Cork", "bark");
@@ -128,18 +128,14 @@ mod tests {
         }
     }
 
-    fn query(text: &str) -> Query {
-        Query {
-            text: text.to_owned(),
-            vertical: Vertical::Web,
-            item: ItemId::new(1),
-            variation: Variation::Original,
-            limit: 10,
-            domains: Vec::new(),
-            not_domains: Vec::new(),
-            since: None,
-            until: None,
-        }
+    fn query(text: &'static str) -> Query {
+        Query::outside(
+            OutboundWords::constant(text),
+            Vertical::Web,
+            ItemId::new(1),
+            Variation::Original,
+            10,
+        )
     }
 
     #[tokio::test]
@@ -166,19 +162,18 @@ mod tests {
         let (again, calls) = asked(&search, &query("how do floating corks float")).await;
         assert_eq!((again.hits, again.cost_usd, calls), (first.hits, None, 0));
         // Other bounds, other engines' places and other forms are other questions.
+        let (mut fewer, mut newer, mut within) = (
+            query("Why does cork float?"),
+            query("Why does cork float?"),
+            query("Why does cork float?"),
+        );
+        fewer.limit = 5;
+        newer.since = Some("2020-01-01".to_owned());
+        within.domains = vec!["example.org".to_owned()];
         for other in [
-            Query {
-                limit: 5,
-                ..query("Why does cork float?")
-            },
-            Query {
-                since: Some("2020-01-01".to_owned()),
-                ..query("Why does cork float?")
-            },
-            Query {
-                domains: vec!["example.org".to_owned()],
-                ..query("Why does cork float?")
-            },
+            fewer,
+            newer,
+            within,
             query("\"cork floats\""),
             query("cork -float"),
             query("warum schwimmt kork über wasser"),

@@ -35,10 +35,7 @@ impl Api for Crossref {
         ];
         let bounds: Vec<String> = bounds.into_iter().flatten().collect();
         let bounds = bounds.join(",");
-        let mut asked = vec![
-            ("query.bibliographic", query.text.as_str()),
-            ("rows", &limit),
-        ];
+        let mut asked = vec![("query.bibliographic", query.text()), ("rows", &limit)];
         if !bounds.is_empty() {
             asked.push(("filter", &bounds));
         }

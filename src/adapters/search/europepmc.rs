@@ -27,7 +27,7 @@ impl Api for EuropePmc {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
         let limit = query.limit.min(1_000).to_string();
         let mut found = Hits::default();
-        for term in super::words::terms(&query.text) {
+        for term in super::words::terms(query.text()) {
             let asked = bounded(&term, query);
             let ask = Ask::get(
                 "/search",

@@ -28,12 +28,12 @@ impl Api for Exa {
 fn body(query: &Query) -> Value {
     // Highlights are snippets that speak to the query; what stands on the page is read from the page.
     let mut body = json!({
-        "query": query.text,
+        "query": query.text(),
         "type": "auto",
         "numResults": query.limit.min(100),
         "contents": { "highlights": true },
     });
-    match query.vertical {
+    match query.vertical() {
         Vertical::News => body["category"] = json!("news"),
         Vertical::Scholar | Vertical::Pubmed => body["category"] = json!("research paper"),
         _ => {}

@@ -23,7 +23,7 @@ pub(super) fn api(_: &Given) -> Box<dyn Api> {
 #[async_trait]
 impl Api for Firecrawl {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let source = match query.vertical {
+        let source = match query.vertical() {
             Vertical::News => "news",
             _ => "web",
         };

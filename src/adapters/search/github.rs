@@ -34,7 +34,7 @@ impl Api for GitHub {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
         let ask = |path: &str, name: &str, more: &str| {
             // It takes 256 characters and five operators.
-            let words = super::words::shortened(&keywords(&query.text).join(" "), 150);
+            let words = super::words::shortened(&keywords(query.text()).join(" "), 150);
             let text = format!("{words}{}{more}", range(name, query));
             let limit = query.limit.clamp(1, 100).to_string();
             Ask::get(path, &[("q", text.trim()), ("per_page", &limit)])

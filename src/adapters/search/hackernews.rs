@@ -26,7 +26,7 @@ impl Api for HackerNews {
         let bounds: Vec<String> = [since, until].into_iter().flatten().collect();
         let bounds = bounds.join(",");
         let mut found = Hits::default();
-        for term in super::words::fewer(&query.text) {
+        for term in super::words::fewer(query.text()) {
             let mut asked = vec![
                 ("query", term.as_str()),
                 ("tags", "story"),

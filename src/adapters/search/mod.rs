@@ -41,7 +41,7 @@ use url::Url;
 use crate::adapters::model::providers::Secret;
 use crate::adapters::service::{Access, Paces, Service};
 use crate::domain::work::canonical;
-use crate::domain::{Hit, Hits, Query, Vertical};
+use crate::domain::{Hit, Hits, OutboundWords, Query, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, SearchProvider};
 
@@ -154,17 +154,13 @@ impl Engine {
     /// # Errors
     /// What it failed with; `Malformed` where it answers with nothing.
     pub async fn trial(&self) -> Result<()> {
-        let query = Query {
-            text: "water".to_owned(),
-            vertical: self.row.verticals[0],
-            item: crate::domain::ItemId::new(1),
-            variation: crate::domain::Variation::Original,
-            limit: 1,
-            domains: Vec::new(),
-            not_domains: Vec::new(),
-            since: None,
-            until: None,
-        };
+        let query = Query::outside(
+            OutboundWords::constant("water"),
+            self.row.verticals[0],
+            crate::domain::ItemId::new(1),
+            crate::domain::Variation::Original,
+            1,
+        );
         let found = self.search(&query).await?;
         match found.hits.is_empty() {
             false => Ok(()),
@@ -193,11 +189,8 @@ impl SearchProvider for Engine {
     }
 
     async fn search(&self, query: &Query) -> Result<Hits> {
-        let asked = Query {
-            text: words::shortened(&query.text, self.row.longest),
-            ..query.clone()
-        };
-        let cut = asked.text.len() < query.text.trim().len();
+        let asked = query.cut_to(&words::shortened(query.text(), self.row.longest));
+        let cut = asked.text().len() < query.text().trim().len();
         let mut found = self.api.search(&self.service, &asked).await?;
         if cut {
             let most = self.row.longest;
@@ -240,7 +233,7 @@ fn tidied(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
         }
         it.url = url.to_string();
         it.doc_id = it.work.key();
-        it.vertical = query.vertical;
+        it.vertical = query.vertical();
         let key = it.doc_id.clone().unwrap_or_else(|| canonical(&it.url));
         seen.insert(key).then_some(it)
     });

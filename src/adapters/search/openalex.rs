@@ -26,7 +26,7 @@ pub(super) fn api(given: &Given) -> Box<dyn super::Api> {
 #[async_trait]
 impl Api for OpenAlex {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let telling = super::words::telling(&query.text);
+        let telling = super::words::telling(query.text());
         let limit = query.limit.min(100).to_string();
         let mut bounds = Vec::new();
         bounds.extend(

@@ -66,12 +66,12 @@ impl Pubmed {
     /// The ids that a query finds. A query in PubMed's syntax that finds too little, or that PubMed does not understand, is
     /// asked in plain words too, and what these find stands behind: its form never costs a work that its words would find.
     async fn found(&self, service: &Service, query: &Query) -> Result<Ids> {
-        let mut tries = terms(&query.text);
+        let mut tries = terms(query.text());
         let mut enough = 1;
-        let strict = is_written(&query.text);
+        let strict = is_written(query.text());
         if strict {
             enough = ENOUGH.min(query.limit.max(1) as usize);
-            let plain = syntax::plain(&query.text);
+            let plain = syntax::plain(query.text());
             tries.extend(terms(&plain).into_iter().filter(|_| !plain.is_empty()));
         }
         let last = tries.len().saturating_sub(1);

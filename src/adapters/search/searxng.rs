@@ -19,12 +19,12 @@ pub(super) fn api(_: &Given) -> Box<dyn super::Api> {
 #[async_trait]
 impl Api for Searxng {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let categories = match query.vertical {
+        let categories = match query.vertical() {
             Vertical::News => "news",
             Vertical::Scholar | Vertical::Pubmed => "science",
             _ => "general",
         };
-        let mut text = query.text.clone();
+        let mut text = query.text().to_owned();
         // The engines behind it know this much; what they do not know is filtered from what they find.
         if let [domain] = query.domains.as_slice() {
             text = format!("{text} site:{domain}");

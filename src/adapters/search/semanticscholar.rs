@@ -24,7 +24,7 @@ pub(super) fn api(_: &Given) -> Box<dyn Api> {
 #[async_trait]
 impl Api for SemanticScholar {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let text = super::words::telling(&query.text);
+        let text = super::words::telling(query.text());
         let limit = query.limit.min(100).to_string();
         let mut asked = vec![
             ("query", text.as_str()),

@@ -51,7 +51,7 @@ enum Told {
 #[async_trait]
 impl Api for Serper {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let path = path(query.vertical);
+        let path = path(query.vertical());
         let told = match self.join(path, query) {
             Some((mine, first)) => {
                 if let Some(group) = first {
@@ -212,20 +212,15 @@ fn of_value(value: &Value) -> Read<Hits> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{ItemId, Variation};
+    use crate::domain::{ItemId, OutboundWords, Variation};
 
-    fn query(text: &str) -> Query {
-        Query {
-            text: text.to_owned(),
-            vertical: Vertical::Web,
-            item: ItemId::new(1),
-            variation: Variation::Original,
-            limit: 10,
-            domains: vec!["a.example".to_owned()],
-            not_domains: Vec::new(),
-            since: Some("2024-01-02".to_owned()),
-            until: None,
-        }
+    fn query(text: &'static str) -> Query {
+        let words = OutboundWords::constant(text);
+        let (item, variation) = (ItemId::new(1), Variation::Original);
+        let mut query = Query::outside(words, Vertical::Web, item, variation, 10);
+        query.domains = vec!["a.example".to_owned()];
+        query.since = Some("2024-01-02".to_owned());
+        query
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Api for StackExchange {
             unix(query.until.as_deref(), 86_399),
         );
         let mut found = Hits::default();
-        for term in super::words::fewer(&query.text) {
+        for term in super::words::fewer(query.text()) {
             let mut asked = vec![
                 ("site", "stackoverflow"),
                 ("q", term.as_str()),

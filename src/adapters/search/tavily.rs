@@ -22,12 +22,12 @@ pub(super) fn api(_: &Given) -> Box<dyn super::Api> {
 #[async_trait]
 impl Api for Tavily {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let topic = match query.vertical {
+        let topic = match query.vertical() {
             Vertical::News => "news",
             _ => "general",
         };
         let mut body = json!({
-            "query": query.text,
+            "query": query.text(),
             "search_depth": "basic",
             "topic": topic,
             "max_results": query.limit.min(20),

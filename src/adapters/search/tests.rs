@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::domain::{ItemId, Variation};
+use crate::domain::{ItemId, OutboundWords, Variation};
 
 /// What came, and a server at this address that says the same to everybody.
 async fn server(
@@ -70,18 +70,14 @@ fn engine(name: &str, base_url: &str) -> Engine {
     .unwrap()
 }
 
-fn query(text: &str) -> Query {
-    Query {
-        text: text.to_owned(),
-        vertical: Vertical::Web,
-        item: ItemId::new(1),
-        variation: Variation::Original,
-        limit: 5,
-        domains: Vec::new(),
-        not_domains: Vec::new(),
-        since: None,
-        until: None,
-    }
+fn query(text: &'static str) -> Query {
+    Query::outside(
+        OutboundWords::constant(text),
+        Vertical::Web,
+        ItemId::new(1),
+        Variation::Original,
+        5,
+    )
 }
 
 #[tokio::test]
@@ -179,11 +175,9 @@ async fn what_the_bounds_shut_out_is_dropped() {
         {"url": "https://www.a.example/1", "title": "twice"}]});
     let body = rows.to_string().into_bytes();
     let (address, _) = server("", move |_| body.clone()).await;
-    let bounded = Query {
-        domains: vec!["a.example".to_owned()],
-        since: Some("2024-01-01".to_owned()),
-        ..query("cork")
-    };
+    let mut bounded = query("cork");
+    bounded.domains = vec!["a.example".to_owned()];
+    bounded.since = Some("2024-01-01".to_owned());
     let found = engine("exa", &address).search(&bounded).await.unwrap();
     let titles: Vec<&str> = found.hits.iter().map(|it| it.title.as_str()).collect();
     assert_eq!(titles, ["in"]);
@@ -232,7 +226,7 @@ fn pubmed(found: &'static [(&'static str, &'static [&'static str])]) -> impl Fn(
 const STRICT: &str = "(\"vitamin d\"[mh] OR \"vitamin d\"[tiab]) AND rickets AND (dose OR winter)";
 
 async fn titles_of(
-    term: &str,
+    term: &'static str,
     found: &'static [(&'static str, &'static [&'static str])],
 ) -> (Vec<String>, usize) {
     let (address, came) = server("", pubmed(found)).await;

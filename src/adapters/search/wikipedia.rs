@@ -20,7 +20,7 @@ pub(super) fn api(_: &Given) -> Box<dyn super::Api> {
 #[async_trait]
 impl Api for Wikipedia {
     async fn search(&self, service: &Service, query: &Query) -> Result<Hits> {
-        let text = super::words::telling(&query.text);
+        let text = super::words::telling(query.text());
         let limit = query.limit.min(50).to_string();
         let ask = Ask::get(
             "/w/api.php",

@@ -108,8 +108,8 @@ pub(super) fn with_sites(query: &Query, most: usize) -> String {
     }
     let room = most.saturating_sub(bounds.chars().count() + 1);
     match bounds.is_empty() || room < most / 2 {
-        true => shortened(&query.text, most),
-        false => format!("{} {bounds}", shortened(&query.text, room)),
+        true => shortened(query.text(), most),
+        false => format!("{} {bounds}", shortened(query.text(), room)),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::seams::{SearchProvider, World};
 /// Adds the words of `queries` to those asked so far, each once.
 pub(super) fn note(asked: &mut Vec<String>, queries: &[Query]) {
     for it in queries {
-        if !asked.contains(&it.text) {
-            asked.push(it.text.clone());
+        if !asked.iter().any(|had| had == it.text()) {
+            asked.push(it.text().to_owned());
         }
     }
 }

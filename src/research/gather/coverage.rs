@@ -2,7 +2,7 @@
 //! covered, each gap by its own query and closer, until every topic has its proof.
 use std::collections::BTreeSet;
 
-use crate::domain::{Coverage, ItemStatus, Query, StopReason, Variation};
+use crate::domain::{Coverage, ItemStatus, Query, StopReason, Variation, is_public};
 use crate::error::Result;
 use crate::research::aid::Aid;
 use crate::research::unaided::queries;
@@ -99,10 +99,14 @@ fn varied(it: &mut Gathering<'_>, wanted: &[Variation]) -> Result<Vec<Query>> {
 fn elsewhere(it: &mut Gathering<'_>) -> Result<Vec<Query>> {
     let gate = &it.gathered.gate;
     let notes = &it.gathered.notes;
+    // The address that a private document gives as its own is not told to engines.
+    let public = notes.sources.iter().filter(|it| is_public(it.kind));
+    let public: BTreeSet<&str> = public.map(|it| it.domain.as_str()).collect();
     let known: BTreeSet<String> = notes
         .domains(&notes.evidence)
         .into_iter()
         .filter(|it| it.contains('.') && !it.contains('/'))
+        .filter(|it| public.contains(it))
         .take(KNOWN_SITES)
         .map(str::to_owned)
         .collect();

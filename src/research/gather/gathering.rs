@@ -11,6 +11,7 @@ use crate::record::{Event, Phase};
 use crate::research::aid::Aid;
 use crate::research::cover::{self, Standing};
 use crate::research::gathered::Gathered;
+use crate::research::query_policy::QueryPolicy;
 use crate::research::read::{self, Shelf};
 use crate::research::search::{self, Found};
 use crate::research::searches::{self, PAGES_OF_A_REFINEMENT};
@@ -22,6 +23,7 @@ use crate::seams::{Go, Log, World};
 
 use super::allowance::{all_failed, folders, items_of, note, spent, within_searches};
 use super::content;
+use super::names;
 
 /// What the scores of all items must rise by together for a wave to have been worth it.
 const LITTLE: f32 = 0.02;
@@ -119,13 +121,14 @@ impl<'a> Gathering<'a> {
         let strategy = question.strategy(plan.complexity);
         let notes = Notes::new(plan);
         let gate = Gate::of(&question.method).judge(&notes, 0);
+        let policy = QueryPolicy::planned(world, question, brief, &notes.plan);
         Ok(Gathering {
             world,
             log,
             question,
             brief,
             pace,
-            places: Places::of(&world.search, &question.text),
+            places: Places::of(&world.search, &question.text, policy),
             gathered: Gathered {
                 notes,
                 shelf: Shelf::without(&world.unreadable),
@@ -236,7 +239,9 @@ impl<'a> Gathering<'a> {
             self.log.emit(Event::RunFinishing { reason });
             return Ok(false);
         }
-        let tasks = self.refining(aid, wanted).await?;
+        let policy = self.places.policy();
+        let wanted: Vec<String> = wanted.iter().filter_map(|it| policy.narrowed(it)).collect();
+        let tasks = self.refining(aid, &wanted).await?;
         let next = self.tasked(&tasks, Variation::Gap);
         if next.is_empty() {
             return Ok(false);
@@ -252,7 +257,8 @@ impl<'a> Gathering<'a> {
         wanted: &[String],
     ) -> Result<Vec<SearchTask>> {
         let usual = self.question.method.results_per_query;
-        searches::refining(aid, self.brief, usual, &self.gathered.queries, wanted).await
+        let (policy, searched) = (self.places.policy(), &self.gathered.queries);
+        searches::refining(aid, self.brief, policy, usual, searched, wanted).await
     }
 
     /// The queries that search tasks spell, each for the item it is nearest to; what was asked before is left out.
@@ -357,7 +363,12 @@ impl<'a> Gathering<'a> {
             got.waves,
             found.domains(),
         )?;
-        standing.judge(aid, brief, &got.notes, got.waves).await?;
+        let policy = self.places.policy();
+        let fresh = got.notes.evidence.iter().filter(|it| it.wave == got.waves);
+        names::learn(policy, brief, &got.notes, fresh);
+        standing
+            .judge(aid, brief, &got.notes, got.waves, policy)
+            .await?;
         if got.strategy == Strategy::Coverage {
             content::hold(brief, &got.notes, &got.shelf, standing)?;
         }
@@ -420,13 +431,19 @@ impl<'a> Gathering<'a> {
     async fn follow_names(&mut self, items: &[ItemId]) -> Result<()> {
         let most = self.pace.breadth as usize;
         let mut next = Vec::new();
-        for (item, name) in self.found.leads(&self.brief.question, items, most) {
-            let Some(item) = self.gathered.notes.plan.item(item) else {
+        for lead in self.found.leads(&self.brief.question, items, most) {
+            let Some(item) = self.gathered.notes.plan.item(lead.item) else {
                 continue;
             };
-            let own = vec![Words::plain(Variation::Gap, name)];
+            // What a private document leads to stays where that document is.
+            let places = match self.places.policy().lead(lead.hit, &lead.name) {
+                (true, true) => self.places.clone(),
+                (true, false) => self.places.folders(),
+                _ => continue,
+            };
+            let own = vec![Words::plain(Variation::Gap, lead.name)];
             next.extend(queries::given(
-                &self.places,
+                &places,
                 self.question,
                 item,
                 own,
@@ -499,6 +516,7 @@ impl<'a> Gathering<'a> {
         let thought = searches::thought_of(
             aid,
             self.brief,
+            self.places.policy(),
             plan,
             rows,
             &got.queries,
@@ -520,10 +538,21 @@ impl<'a> Gathering<'a> {
                 gap_query: gap.query.clone(),
             });
             let own = thought.iter().filter(|it| it.item == item.id);
-            let own = own.map(|it| Words {
-                variation: it.variation,
-                text: it.query.trim().to_owned(),
-                pubmed: it.pubmed.clone(),
+            let policy = self.places.policy();
+            // Its prompt showed no page, so its own words may be searched for.
+            let found = &self.found;
+            let read = |word: &str| {
+                got.shelf.says_privately(&got.notes, word) || found.says_privately(word)
+            };
+            let own = own.filter_map(|it| {
+                if let Some(syntax) = &it.pubmed {
+                    policy.thought(syntax, &read);
+                }
+                Some(Words {
+                    variation: it.variation,
+                    text: policy.thought(&it.query, &read)?,
+                    pubmed: it.pubmed.clone(),
+                })
             });
             let most = self.pace.breadth.min(3);
             let by_model = queries::given(
@@ -535,7 +564,7 @@ impl<'a> Gathering<'a> {
                 &mut self.asked,
             );
             if by_model.is_empty() {
-                let met = got.shelf.names_met(self.brief);
+                let met = got.shelf.names_met(self.brief, &got.notes, policy);
                 next.extend(queries::gap_round(
                     &self.places,
                     self.question,

@@ -3,6 +3,7 @@
 mod allowance;
 mod content;
 mod gathering;
+mod names;
 mod recall;
 mod steered;
 

@@ -5,7 +5,7 @@ use crate::record::{Event, Phase};
 use crate::research::aid::Aid;
 use crate::research::weigh;
 
-use super::Gathering;
+use super::{Gathering, names};
 
 impl Gathering<'_> {
     /// Puts the known pages on the shelf, counts their sources, and weighs them; no search is made and no page asked for.
@@ -47,7 +47,9 @@ impl Gathering<'_> {
         let voices = question.method.min_source_domains.max(2);
         let standing = &mut self.standing;
         standing.update(brief, &got.notes, scale, 0, voices)?;
-        standing.judge(aid, brief, &got.notes, 0).await?;
+        let policy = self.places.policy();
+        names::learn(policy, brief, &got.notes, got.notes.evidence.iter());
+        standing.judge(aid, brief, &got.notes, 0, policy).await?;
         standing.tell(log);
         got.coverage.clone_from(&standing.rows);
         got.gate = Gate::of(&question.method).judge(&got.notes, voices);

@@ -10,6 +10,7 @@ use crate::research::ask::{
     self,
     shapes::{ResearchAsk, Researched, UnitAction, language},
 };
+use crate::research::query_policy::QueryPolicy;
 use crate::seams::Mind;
 
 use super::Gathering;
@@ -61,6 +62,23 @@ pub(super) enum Move {
     Think(String),
     /// Come back with these notes; none are made of the findings.
     Finish(Vec<(String, Vec<usize>)>),
+}
+
+impl Move {
+    /// The same with its queries narrowed to what they may be made of: a model that has read pages wrote them.
+    pub(super) fn narrowed(self, policy: &QueryPolicy) -> Move {
+        let Move::Search(queries) = self else {
+            return self;
+        };
+        let queries: Vec<String> = queries
+            .iter()
+            .filter_map(|it| policy.narrowed(it))
+            .collect();
+        match queries.is_empty() {
+            true => Move::Think("no word of these queries is asked for".to_owned()),
+            false => Move::Search(queries),
+        }
+    }
 }
 
 impl Unit {

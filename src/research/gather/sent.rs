@@ -27,16 +27,25 @@ impl Sent {
         let missing = gap.map_or("", |it| it.text.as_str());
         let own = stems(&format!("{} {asks} {missing}", it.brief.asked()));
         let said = stems(&format!("{} {}", unit.topic, unit.query));
-        let (topic, query) = match item {
-            Some(item) if it.brief.lang == "en" && own.is_disjoint(&said) => {
-                (item.asks.as_str(), item.query.as_str())
-            }
-            _ => (unit.topic.trim(), unit.query.trim()),
-        };
+        let strays = it.brief.lang == "en" && own.is_disjoint(&said);
+        let policy = it.places.policy();
+        // Where nothing was read yet, its own knowledge is no page's.
+        if it.gathered.notes.sources.is_empty() {
+            let read = |word: &str| it.found.says_privately(word);
+            policy.thought(&format!("{} {}", unit.topic, unit.query), &read);
+        }
+        // It has read what was found: only words that are no page's own are taken over.
+        let topic = policy.told(&unit.topic).filter(|_| !strays);
+        let query = policy.narrowed(&unit.query).filter(|_| !strays);
         Sent {
             item: unit.item,
-            topic: topic.to_owned(),
-            query: query.to_owned(),
+            topic: topic
+                .or(item.map(|it| it.asks.as_str()))
+                .unwrap_or_default()
+                .to_owned(),
+            query: query
+                .or(item.map(|it| it.query.clone()))
+                .unwrap_or_default(),
         }
     }
 }

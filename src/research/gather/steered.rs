@@ -23,6 +23,7 @@ impl Gathering<'_> {
             self.log.emit(Event::PlanChanged {
                 words: words.clone(),
             });
+            self.places.policy().said(&words);
             let known = &self.gathered.notes.plan;
             let item = plan::part_item(self.brief, &words, known.items().len());
             let Some(wider) = known.with(item.clone()) else {

@@ -24,6 +24,7 @@ use crate::seams::Go;
 use super::Gathering;
 use super::allowance::{all_failed, folders, note, within_searches};
 use super::bullets;
+use super::names;
 use super::researcher::{self, Move, Unit};
 use super::sent::Sent;
 
@@ -408,7 +409,7 @@ async fn decided(
     for (nth, (model, answer)) in answers {
         aid.settle(Step::Research, ModelRole::Researcher, model);
         let next = match answer {
-            Ok(next) => next,
+            Ok(next) => next.narrowed(it.places.policy()),
             Err(fault) => {
                 // Money that is spent is no fault of the researcher.
                 if fault.kind() != Kind::Exhausted {
@@ -528,6 +529,8 @@ async fn fetched(
         chunks: Some(FETCHED),
     };
     let found = weigh::found(log, aid, &round, &mut it.scale, &got.notes, &got.shelf).await?;
+    let policy = it.places.policy();
+    names::learn(policy, it.brief, &got.notes, found.iter());
     for (at, (hit, nth)) in wanted.iter().enumerate() {
         let unit = &mut units[*nth];
         let source = fresh.iter().find(|it| it.0 == at).map(|it| it.1);

@@ -9,24 +9,32 @@ use crate::domain::{
 };
 use crate::error::Result;
 use crate::research::prompts::{self, fill};
+use crate::research::query_policy::QueryPolicy;
 use crate::seams::SearchProvider;
 
 use super::intake::is_weak;
 
 /// Where to ask: in folders of documents, or of the outside in these verticals.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Places {
     local: bool,
     outside: Vec<Vertical>,
     /// Whether anybody is asked for news.
     news: bool,
+    /// What queries may be made of.
+    policy: QueryPolicy,
 }
 
 impl Places {
     /// What those who search are asked for, for this question.
-    pub(crate) fn of(search: &[Arc<dyn SearchProvider>], question: &str) -> Places {
+    pub(crate) fn of(
+        search: &[Arc<dyn SearchProvider>],
+        question: &str,
+        policy: QueryPolicy,
+    ) -> Places {
         let serves = |it: Vertical| search.iter().any(|engine| engine.verticals().contains(&it));
         Places {
+            policy,
             news: serves(Vertical::News),
             local: serves(Vertical::Local),
             outside: [
@@ -53,15 +61,30 @@ impl Places {
 
     /// Folders alone and the outside alone, where there are both.
     pub(crate) fn apart(&self) -> Option<(Places, Places)> {
-        let local = Places {
-            local: true,
-            ..Places::default()
-        };
-        let outside = Places {
+        let outside = self.without_folders();
+        (self.local && !self.outside.is_empty()).then_some((self.folders(), outside))
+    }
+
+    /// Folders alone.
+    pub(crate) fn folders(&self) -> Places {
+        Places {
+            outside: Vec::new(),
+            news: false,
+            ..self.clone()
+        }
+    }
+
+    /// The outside alone.
+    pub(crate) fn without_folders(&self) -> Places {
+        Places {
             local: false,
             ..self.clone()
-        };
-        (self.local && !self.outside.is_empty()).then_some((local, outside))
+        }
+    }
+
+    /// What queries may be made of.
+    pub(crate) fn policy(&self) -> &QueryPolicy {
+        &self.policy
     }
 
     /// Whether the scholarly record is asked.
@@ -164,9 +187,9 @@ pub(crate) fn first_round(
         let texts = variations(brief, item)?;
         let mut mine = Vec::new();
         for (variation, text) in texts.into_iter().take(breadth as usize) {
-            push(question, item, variation, text, asked, &mut mine);
+            push(variation, text, asked, &mut mine);
         }
-        found.extend(placed(places, item, &Written::new(), mine));
+        found.extend(placed(places, question, item, &Written::new(), mine));
     }
     Ok(found)
 }
@@ -191,9 +214,9 @@ pub(crate) fn gap_round(
         if found.len() >= breadth as usize {
             break;
         }
-        push(question, item, Variation::Gap, text, asked, &mut found);
+        push(Variation::Gap, text, asked, &mut found);
     }
-    placed(places, item, &Written::new(), found)
+    placed(places, question, item, &Written::new(), found)
 }
 
 /// Searches in PubMed's syntax that somebody wrote, by the plain words of the same search.
@@ -236,10 +259,10 @@ pub(crate) fn given(
             if let Some(own) = it.pubmed.filter(|it| pubmed::is_sound(it)) {
                 written.insert(it.text.clone(), own);
             }
-            push(question, item, it.variation, it.text, asked, &mut found);
+            push(it.variation, it.text, asked, &mut found);
         }
     }
-    placed(places, item, &written, found)
+    placed(places, question, item, &written, found)
 }
 
 /// The queries of a search task; none where it was asked before.
@@ -252,24 +275,18 @@ pub(crate) fn tasked(
     asked: &mut BTreeSet<Vec<String>>,
 ) -> Vec<Query> {
     let mut found = Vec::new();
-    push(
-        question,
-        item,
-        variation,
-        task.query.clone(),
-        asked,
-        &mut found,
-    );
-    let Some(query) = found.pop() else {
+    push(variation, task.query.clone(), asked, &mut found);
+    let Some(draft) = found.pop() else {
         return Vec::new();
     };
     let verticals = places.of_endpoint(task.endpoint).into_iter();
-    verticals
-        .map(|vertical| Query {
-            limit: task.num_results,
-            ..asked_of(vertical, item, &Written::new(), query.clone())
-        })
-        .collect()
+    let asked = verticals
+        .filter_map(|it| asked_of(places, question, it, item, &Written::new(), &draft))
+        .map(|mut query| {
+            query.limit = task.num_results;
+            query
+        });
+    asked.collect()
 }
 
 /// The queries of these variations for an item.
@@ -287,64 +304,90 @@ pub(crate) fn varied(
         .iter()
         .filter_map(|it| all.iter().find(|row| row.0 == *it))
     {
-        push(question, item, *variation, text.clone(), asked, &mut found);
+        push(*variation, text.clone(), asked, &mut found);
     }
-    Ok(placed(places, item, &Written::new(), found))
+    Ok(placed(places, question, item, &Written::new(), found))
 }
 
-/// A query as this vertical is asked it: PubMed in its own syntax (row B4), all others in plain words.
-fn asked_of(vertical: Vertical, item: &Item, written: &Written, query: Query) -> Query {
-    let text = match (vertical, written.get(&query.text)) {
-        (Vertical::Pubmed, Some(own)) => own.clone(),
-        (Vertical::Pubmed, None) => pubmed::made(&query.text, &item.terms),
-        _ => query.text,
+/// A query as this vertical is asked it: folders in any words, the outside in those that may leave, PubMed in its own syntax
+/// (row B4). Nothing where no words are left.
+fn asked_of(
+    places: &Places,
+    question: &Question,
+    vertical: Vertical,
+    item: &Item,
+    written: &Written,
+    draft: &QueryDraft,
+) -> Option<Query> {
+    let limit = question.method.results_per_query;
+    let mut query = match vertical {
+        Vertical::Local => Query::local(draft.text.clone(), item.id, draft.variation, limit),
+        _ => {
+            let words = match vertical {
+                Vertical::Pubmed => {
+                    let own = written.get(&draft.text);
+                    let own = own.and_then(|it| places.policy.outbound_syntax(it));
+                    own.or_else(|| {
+                        let plain = places.policy.outbound(vertical, &draft.text)?;
+                        Some(plain.in_pubmed_syntax(&item.terms))
+                    })
+                }
+                _ => places.policy.outbound(vertical, &draft.text),
+            };
+            Query::outside(words?, vertical, item.id, draft.variation, limit)
+        }
     };
-    Query {
-        vertical,
-        text,
-        ..query
-    }
+    query.domains.clone_from(&question.domains);
+    query.not_domains.clone_from(&question.not_domains);
+    query.since.clone_from(&question.since);
+    query.until.clone_from(&question.until);
+    Some(query)
 }
 
 /// The words of `question` as they are, once for every place.
 pub(crate) fn plainly(places: &Places, question: &Question, item: &Item) -> Vec<Query> {
     let mut found = Vec::new();
     let (text, mut asked) = (question.text.clone(), BTreeSet::new());
-    push(
-        question,
-        item,
-        Variation::Original,
-        text,
-        &mut asked,
-        &mut found,
-    );
-    placed(places, item, &Written::new(), found)
+    push(Variation::Original, text, &mut asked, &mut found);
+    placed(places, question, item, &Written::new(), found)
+}
+
+/// Words to search for, before it is known where.
+struct QueryDraft {
+    text: String,
+    variation: Variation,
 }
 
 /// Each query of an item where it is to be asked.
-fn placed(places: &Places, item: &Item, written: &Written, queries: Vec<Query>) -> Vec<Query> {
+fn placed(
+    places: &Places,
+    question: &Question,
+    item: &Item,
+    written: &Written,
+    drafts: Vec<QueryDraft>,
+) -> Vec<Query> {
     let mut found = Vec::new();
     let mut nth_outside = 0;
-    let is_telling = |it: &Query| content_stems(&it.text).len() > 1;
-    let any_telling = queries.iter().any(is_telling);
-    for query in queries {
+    let is_telling = |it: &QueryDraft| content_stems(&it.text).len() > 1;
+    let any_telling = drafts.iter().any(is_telling);
+    for draft in drafts {
         // One word finds everything there is outside.
-        let telling = !any_telling || is_telling(&query);
+        let telling = !any_telling || is_telling(&draft);
         let nth = if telling { nth_outside } else { usize::MAX };
         nth_outside += usize::from(telling);
         let verticals = places.of_nth(nth).into_iter();
-        found.extend(verticals.map(|it| asked_of(it, item, written, query.clone())));
+        let asked =
+            verticals.filter_map(|it| asked_of(places, question, it, item, written, &draft));
+        found.extend(asked);
     }
     found
 }
 
 fn push(
-    question: &Question,
-    item: &Item,
     variation: Variation,
     text: String,
     asked: &mut BTreeSet<Vec<String>>,
-    found: &mut Vec<Query>,
+    found: &mut Vec<QueryDraft>,
 ) {
     let mut key = content_stems(&text);
     key.sort();
@@ -352,17 +395,7 @@ fn push(
     if key.is_empty() || !asked.insert(key) {
         return;
     }
-    found.push(Query {
-        text,
-        vertical: Vertical::Local,
-        item: item.id,
-        variation,
-        limit: question.method.results_per_query,
-        domains: question.domains.clone(),
-        not_domains: question.not_domains.clone(),
-        since: question.since.clone(),
-        until: question.until.clone(),
-    });
+    found.push(QueryDraft { text, variation });
 }
 
 /// Other wordings of an item (row D3).

@@ -10,6 +10,7 @@ use crate::app::engines::{Standing, standing, try_out};
 use crate::config::Loaded;
 use crate::domain::{SourceKind, Traffic};
 use crate::error::Error;
+use crate::record::{SentQuery, sent_queries};
 
 /// `ibid engines`.
 pub(super) fn engines(loaded: &Loaded, as_json: bool, try_them: bool, console: Console) -> Done {
@@ -111,17 +112,37 @@ pub(super) fn egress(loaded: &Loaded, name: &str, as_json: bool, console: Consol
     with_app(loaded, async |app| {
         let run = runs::find(app, name).await?;
         let traffic = app.traffic(&run).await?;
+        let queries = sent_queries(&app.events(&run, 0).await?);
         if as_json {
             let hosts: Vec<Value> = traffic
                 .iter()
                 .map(|(host, it)| json!({"host": host, "requests": it.requests, "bytes_sent": it.sent, "bytes_received": it.received}))
                 .collect();
-            console.line(&json!({"run": run, "hosts": hosts}).to_string())?;
+            console.line(&json!({"run": run, "hosts": hosts, "queries": queries}).to_string())?;
             return Ok(Exit::Delivered);
         }
         console.print(&table(&traffic, console))?;
+        console.print(&sent(&queries, console))?;
         Ok(Exit::Delivered)
     })
+}
+
+/// The queries that left the machine, each with where its words come from.
+fn sent(queries: &[SentQuery], console: Console) -> String {
+    let mut out = String::new();
+    for it in queries {
+        if out.is_empty() {
+            out += &format!("\n{}\n", console.out.bold("queries"));
+        }
+        let origin = format!("({})", it.origin.join(", "));
+        out += &format!(
+            "{}: {} {}\n",
+            bare(&it.engine),
+            bare(&it.query),
+            console.out.dim(&bare(&origin))
+        );
+    }
+    out
 }
 
 fn table(traffic: &BTreeMap<String, Traffic>, console: Console) -> String {

@@ -17,6 +17,7 @@ use super::runs::{bad, body};
 use crate::app::changes;
 use crate::domain::PageHash;
 use crate::error::{Error, Kind};
+use crate::record::sent_queries;
 use crate::surfaces::asked::Asked;
 use crate::surfaces::desk::CallerService;
 use crate::surfaces::export::references::styled;
@@ -62,9 +63,13 @@ pub(super) async fn trace(mine: Mine) -> Answer<Json<Value>> {
     Ok(list(mine.run.steps().await?))
 }
 
-/// `GET /v1/runs/{id}/egress`: which hosts were contacted for it.
+/// `GET /v1/runs/{id}/egress`: which hosts were contacted for it, and which queries were sent, of whose words.
 pub(super) async fn egress(mine: Mine) -> Answer<Json<Value>> {
-    Ok(Json(json!(mine.run.traffic().await?)))
+    let events = mine.run.events(0).await?;
+    let hosts = mine.run.traffic().await?;
+    Ok(Json(
+        json!({"hosts": hosts, "queries": sent_queries(&events)}),
+    ))
 }
 
 /// `GET /v1/runs/{id}/pages/{hash}`: a page that the report of this run rests on, as text.

@@ -6,7 +6,7 @@ use ibid::domain::{
     Judgement, Learning, Method, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Part, Plan,
     Quality, Question, QuestionKind, Rating, Report, RunId, RuntimeProgress, Section, SectionPlan,
     Share, Side, Source, SourceId, SourceKind, Stance, StopReason, Strategy, Team, Topic,
-    UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote, WritingPlan,
+    UnitProgress, UnitStatus, Usage, Variation, Vertical, Vote, WordOrigin, WritingPlan,
 };
 use ibid::record::{Envelope, Event, FailReason, Outcome, Phase, RunStatusWord, VERSION};
 
@@ -131,9 +131,10 @@ fn research() -> Vec<Event> {
         Event::SearchStarted {
             engine: "local".to_owned(),
             query: "green roof".to_owned(),
-            vertical: Vertical::Local,
+            vertical: Vertical::Web,
             item: ItemId::new(1),
             variation: Variation::Original,
+            origin: vec![WordOrigin::Asked],
         },
         Event::SearchCompleted {
             engine: "local".to_owned(),

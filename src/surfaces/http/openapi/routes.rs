@@ -213,7 +213,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/egress",
-        "Which hosts were contacted, how often, with how many bytes.",
+        "Which hosts were contacted, how often, with how many bytes, and which queries were sent, with the origin of their words.",
         &[],
         None,
         &[(200, "Object")],

@@ -313,7 +313,6 @@ async fn checking_claims_is_paid_by_the_account_and_stops_where_its_money_does()
     let token = user(&desk, &env, "eve", &["--daily-usd", "0.1"]);
     let poor = user(&desk, &env, "max", &["--daily-usd", "0"]);
     let served = serve(&desk, &env);
-    let file = format!("{}/rain.md", desk.docs());
     let claims: Vec<String> = (0..12)
         .map(|n| {
             format!(
@@ -322,7 +321,7 @@ async fn checking_claims_is_paid_by_the_account_and_stops_where_its_money_does()
             )
         })
         .collect();
-    let text = format!("{}\n\n[1]: file://{file}\n", claims.join(" "));
+    let text = format!("{}\n\n[1]: folder:docs/rain.md\n", claims.join(" "));
     let check = async |token: &str| {
         let it = tool(&served, token, "check_claims", json!({"text": text})).await;
         assert!(model.usd() <= 0.1 + 1e-6, "billed ${}", model.usd());

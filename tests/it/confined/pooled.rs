@@ -134,10 +134,16 @@ async fn what_a_child_makes_of_a_page_is_what_this_process_would() {
 #[tokio::test]
 async fn what_was_fetched_is_where_it_was_fetched_whatever_it_says_of_itself() {
     let says = r#"{"url": "https://www.nature.example/1", "id": "nature-1", "title": "A", "text": "The dam was built in 1931."}"#;
-    for kind in ["application/json", "application/x-ndjson", "text/plain"] {
+    let cases = [
+        ("application/json", "https://dams.example/data"),
+        // One of many rows, whose number is told.
+        ("application/x-ndjson", "https://dams.example/data#row=1"),
+        ("text/plain", "https://dams.example/data"),
+    ];
+    for (kind, address) in cases {
         let origin = fetched("https://dams.example/data", kind);
         let draft = read_fetched(says.into(), origin, &limits()).await.unwrap();
-        assert_eq!(draft.url, "https://dams.example/data", "{kind}");
+        assert_eq!(draft.url, address, "{kind}");
         assert_eq!((draft.doc_id, draft.file), (None, None), "{kind}");
     }
 }

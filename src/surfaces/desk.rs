@@ -21,7 +21,7 @@ use crate::app::spending::{SpendGrant, Submission};
 use crate::config::{Flag, Loaded, Serve, Surroundings, layers};
 use crate::domain::{ModelRole, Owner, Question, Report, RunId};
 use crate::error::{Error, Kind, Result};
-use crate::seams::{Accepted, Account, RequestKey, RunRow};
+use crate::seams::{Accepted, Account, KeyOwner, RequestKey, RunRow};
 use crate::surfaces::export::Pages;
 
 use account::AccountWatch;

@@ -4,7 +4,7 @@ use std::path::Path;
 use super::{Caller, Desk};
 use crate::app::engines::resolve;
 use crate::config::Settings;
-use crate::domain::Question;
+use crate::domain::{ModelChoice, ModelRole, Question};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::export::escape::line;
@@ -51,12 +51,15 @@ impl Desk {
         let is_offered = |it: &String| {
             served.models.contains(it) || settings.models.values().any(|set| set == it)
         };
-        for (role, model) in std::mem::take(&mut question.models) {
-            let now = match is_offered(&model) {
-                true => Some(model),
-                false => settings.models.get(&role).cloned(),
+        if let ModelChoice::Named(models) = &question.models {
+            let now = |(role, model): (&ModelRole, &String)| {
+                let now = match is_offered(model) {
+                    true => model,
+                    false => settings.models.get(role)?,
+                };
+                Some((*role, now.clone()))
             };
-            question.models.extend(now.map(|it| (role, it)));
+            question.models = models.iter().filter_map(now).collect();
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! done in a moment is not judged.
 use std::time::Instant;
 
-use ibid::adapters::documents::Limits;
+use ibid::adapters::documents::{Limits, Origin, Parser};
 
 #[allow(dead_code, reason = "the measurement uses more of it")]
 #[path = "../../evals/src/linear/families/mod.rs"]
@@ -82,7 +82,7 @@ fn cited_texts_written_to_be_slow_take_no_longer_than_their_size_says() {
 #[test]
 fn word_documents_and_books_written_to_be_slow_are_read_within_the_limits_of_their_process() {
     let limits = Limits {
-        child: env!("CARGO_BIN_EXE_ibid").into(),
+        parser: Some(Parser::of_program(env!("CARGO_BIN_EXE_ibid"))),
         ..Limits::default()
     };
     for family in all() {
@@ -102,10 +102,7 @@ fn a_tag_of_a_hundred_and_sixty_thousand_attributes_is_read_and_so_is_what_stand
     );
     let began = Instant::now();
     let before = processor_seconds(began);
-    let origin = ibid::adapters::documents::Origin {
-        name: "https://page.example/".to_owned(),
-        content_type: Some("text/html".to_owned()),
-    };
+    let origin = Origin::fetched("https://page.example/", Some("text/html".to_owned()));
     let draft = ibid::adapters::documents::read_bytes(page.as_bytes(), &origin, &Limits::default())
         .unwrap();
     let took = processor_seconds(began) - before;

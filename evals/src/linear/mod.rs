@@ -6,7 +6,7 @@ mod reading;
 
 use std::time::Instant;
 
-use ibid::adapters::documents::Limits;
+use ibid::adapters::documents::{Limits, Parser};
 
 use self::families::{Family, all};
 use crate::program::{binary, flag, number};
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     families.retain(|it| it.name.contains(only));
     let mut limits = Limits::default();
     match binary(args) {
-        Ok(child) => limits.child = child,
+        Ok(program) => limits.parser = Some(Parser::of_program(program)),
         Err(fault) => {
             println!("PDFs, Word documents and books are left out: {fault}");
             families.retain(|it| !it.form.is_confined());

@@ -16,10 +16,7 @@ pub(crate) fn read(form: Form, bytes: &[u8], limits: &Limits) -> String {
         );
     }
     let (name, content_type) = form.origin();
-    let origin = Origin {
-        name: name.to_owned(),
-        content_type: content_type.map(str::to_owned),
-    };
+    let origin = Origin::fetched(name, content_type.map(str::to_owned));
     match read_bytes(bytes, &origin, limits) {
         Ok(draft) => {
             let shown = markdown(&draft).len();

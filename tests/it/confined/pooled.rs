@@ -28,10 +28,7 @@ fn long_page() -> Vec<u8> {
 }
 
 fn fetched(url: &str, content_type: &str) -> Origin {
-    Origin {
-        name: url.to_owned(),
-        content_type: Some(content_type.to_owned()),
-    }
+    Origin::fetched(url, Some(content_type.to_owned()))
 }
 
 fn html() -> Origin {

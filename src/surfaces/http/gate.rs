@@ -153,9 +153,9 @@ pub(super) async fn pass(
     let (mut head, body) = request.into_parts();
     match admitted(&server, &head).await {
         Ok((caller, came)) => {
-            let most = server.operator.app().settings().serve.requests_each;
-            let Some(open) = server.open.enter(&caller, most) else {
-                return open::refused(most);
+            let open = match server.open.enter(&caller) {
+                Ok(it) => it,
+                Err(refused) => return open::closing(refused),
             };
             let traced = head.headers.get("traceparent");
             if let (Came::Itself | Came::Session, Some(peer)) =

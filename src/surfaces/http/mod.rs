@@ -203,7 +203,7 @@ impl Listening {
             metrics,
             sessions: Sessions::default(),
             guesses: Guesses::default(),
-            open: Arc::default(),
+            open: OpenRequests::new(serve.requests_each),
             glances: Glances::default(),
             stopping,
         });

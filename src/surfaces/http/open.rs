@@ -16,8 +16,12 @@ use crate::surfaces::desk::Caller;
 const LATER: u64 = 5;
 
 /// How many requests of each user are open.
-#[derive(Debug, Default)]
-pub(super) struct OpenRequests(Mutex<HashMap<String, usize>>);
+#[derive(Debug)]
+pub(super) struct OpenRequests {
+    /// Of one user at most.
+    most: usize,
+    by_user: Mutex<HashMap<String, usize>>,
+}
 
 /// A request that is open until this is dropped.
 #[derive(Debug)]
@@ -27,23 +31,33 @@ pub(super) struct OpenRequest {
 }
 
 impl OpenRequests {
-    /// Counts a request of `caller`, of whom at most `most` may be open; `None` where as many are. Whoever runs the server is not
-    /// bounded, and those who have not shown who they are are bounded by their address.
-    pub(super) fn enter(
-        self: &Arc<Self>,
-        caller: &Caller,
-        most: usize,
-    ) -> Option<Option<OpenRequest>> {
-        if caller.is_operator() || caller.is_stranger() {
-            return Some(None);
-        }
-        self.enter_named(caller.name(), most).map(Some)
+    /// None open yet, and at most `most` of one user.
+    pub(super) fn new(most: usize) -> Arc<OpenRequests> {
+        Arc::new(OpenRequests {
+            most,
+            by_user: Mutex::default(),
+        })
     }
 
-    fn enter_named(self: &Arc<Self>, user: &str, most: usize) -> Option<OpenRequest> {
+    /// Counts a request of `caller`, where they are a user: whoever runs the server is not bounded, and those who have not shown
+    /// who they are are bounded by their address.
+    ///
+    /// # Errors
+    /// The refusal of a request too many, to be answered by [`closing`].
+    pub(super) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Option<OpenRequest>, Fault> {
+        if caller.is_operator() || caller.is_stranger() {
+            return Ok(None);
+        }
+        match self.enter_named(caller.name()) {
+            Some(request) => Ok(Some(request)),
+            None => Err(self.refused()),
+        }
+    }
+
+    fn enter_named(self: &Arc<Self>, user: &str) -> Option<OpenRequest> {
         let mut all = self.all();
         let count = all.entry(user.to_owned()).or_default();
-        if *count >= most {
+        if *count >= self.most {
             return None;
         }
         *count += 1;
@@ -53,8 +67,18 @@ impl OpenRequests {
         })
     }
 
+    fn refused(&self) -> Fault {
+        let what = format!(
+            "{} requests and streams of yours are open already",
+            self.most
+        );
+        Fault::new(StatusCode::TOO_MANY_REQUESTS, "too_many_open", what)
+            .hint("close streams that nobody reads; the operator bounds them with `serve.requests_each`")
+            .after(LATER)
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_user.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,16 +94,10 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The refusal of a request too many. Its connection is closed, so that it keeps no other out.
-pub(super) fn refused(most: usize) -> Response {
-    let what = format!("{most} requests and streams of yours are open already");
-    let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "too_many_open", what)
-        .hint(
-            "close streams that nobody reads; the operator bounds them with `serve.requests_each`",
-        )
-        .after(LATER);
+/// The answer to a request too many. Its connection is closed, so that it keeps no other out.
+pub(super) fn closing(refused: Fault) -> Response {
     let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
-    (close, fault).into_response()
+    (close, refused).into_response()
 }
 
 /// The same answer, whose request is open until its body has been sent.
@@ -127,18 +145,17 @@ mod tests {
 
     #[test]
     fn each_user_has_so_many_requests_open_and_others_have_their_own() {
-        let open = Arc::new(OpenRequests::default());
-        let one = open.enter_named("ann", 2);
-        let two = held(Response::new(Body::empty()), open.enter_named("ann", 2));
+        let open = OpenRequests::new(2);
+        let one = open.enter_named("ann");
+        let two = held(Response::new(Body::empty()), open.enter_named("ann"));
         assert!(one.is_some());
-        assert!(open.enter_named("ann", 2).is_none());
-        assert!(open.enter_named("bob", 2).is_some());
+        assert!(open.enter_named("ann").is_none());
+        assert!(open.enter_named("bob").is_some());
         // It is open until its body has been sent.
         drop(two);
-        assert!(open.enter_named("ann", 2).is_some());
+        assert!(open.enter_named("ann").is_some());
         drop(one);
         assert!(open.all().is_empty());
-        assert!(matches!(open.enter(&Caller::operator(), 0), Some(None)));
-        assert_eq!(refused(2).status(), StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(open.refused().status(), StatusCode::TOO_MANY_REQUESTS);
     }
 }

@@ -203,7 +203,7 @@ async fn only_the_operator_loosens_bounds_that_are_set() {
             .header("accept", "application/json");
         let events = served.send(request).await.json();
         post(&served, who, &format!("/v1/runs/{run}/cancel"), &json!({})).await;
-        let budget = &events["data"][0]["question"]["budget"];
+        let budget = &events["data"][0]["data"]["question"]["budget"];
         (
             budget["usd"].as_f64(),
             budget["seconds"].as_u64(),
@@ -255,8 +255,13 @@ async fn who_guesses_tokens_at_the_door_is_told_to_wait() {
     let none = [OPERATOR, ("IBID_SERVE_PROXIES", "192.0.2.1")];
     for (with, known) in [(&none[..1], 303), (&none[..], 429)] {
         let served = Served::start(&desk, with);
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
         let sign_in = async |token: &str| {
-            let request = served.client.post(format!("{}/login", served.at));
+            let request = client.post(format!("{}/login", served.at));
             let request = request.header("origin", &served.at);
             let request = request.header("content-type", "application/x-www-form-urlencoded");
             served
@@ -373,7 +378,7 @@ async fn one_user_s_pages_that_never_end_leave_places_to_others() {
     let body = json!({"question": "How often is slate harvested?", "effort": "deep"});
     let run = id(&post(&served, &ann, "/v1/runs", &body).await);
     let begun = Instant::now();
-    while slow.load(Ordering::SeqCst) < 3 {
+    while slow.load(Ordering::SeqCst) == 0 {
         assert!(
             begun.elapsed() < Duration::from_secs(50),
             "no slow pages were asked for"

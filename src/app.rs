@@ -9,12 +9,14 @@ mod errand;
 mod folders;
 pub mod forgetting;
 pub mod given;
+mod indexes;
 mod judging;
 mod keeping;
 mod looking;
 mod machine;
 pub mod meaning;
 pub mod models;
+pub mod orders;
 mod parts;
 pub mod queue;
 mod readers;
@@ -33,14 +35,14 @@ pub mod web;
 mod webhook;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use tokio::sync::{OnceCell, Semaphore, broadcast, mpsc, watch};
+use tokio::sync::{OnceCell, broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 
-use crate::adapters::folder;
+use crate::adapters::fair::{FairSemaphore, OwnPlaces};
 use crate::adapters::journal::{Journal, Tape};
 use crate::adapters::telemetry::Telemetry;
 use crate::config::Settings;
@@ -77,7 +79,7 @@ pub struct App {
     settings: Arc<Settings>,
     parts: Parts,
     kept: Arc<OnceCell<Kept>>,
-    at_once: Arc<Semaphore>,
+    at_once: Arc<FairSemaphore>,
     telemetry: Arc<OnceLock<Option<Arc<Telemetry>>>>,
     tallies: Arc<Mutex<Tallies>>,
     owner: Option<Owner>,
@@ -86,6 +88,7 @@ pub struct App {
 /// What is to be done, and with what.
 struct Work {
     run: RunId,
+    owner: Option<Owner>,
     question: Question,
     past: Vec<Envelope>,
     doors: Doors,
@@ -101,7 +104,7 @@ impl App {
     /// An app that works with `parts`.
     pub fn with(settings: Settings, parts: Parts) -> App {
         App {
-            at_once: Arc::new(Semaphore::new(settings.concurrency.max(1))),
+            at_once: FairSemaphore::reserving(settings.concurrency),
             settings: Arc::new(settings),
             parts,
             kept: Arc::default(),
@@ -204,13 +207,14 @@ impl App {
         log.emit(Event::RunCreated {
             question: question.clone(),
             version: VERSION,
-            owner,
+            owner: owner.clone(),
         });
         crash_point("accept.before_commit");
         log.flush().await?;
         crash_point("accept.after_commit");
         let work = Work {
             run,
+            owner,
             question,
             past: Vec::new(),
             doors,
@@ -251,6 +255,7 @@ impl App {
         let doors = self.doors(&question, owner.as_ref()).await?;
         let work = Work {
             run: run.clone(),
+            owner,
             question,
             past,
             doors,
@@ -269,6 +274,7 @@ impl App {
     ) -> Result<Running> {
         let Work {
             run,
+            owner,
             question,
             past,
             mut doors,
@@ -284,7 +290,7 @@ impl App {
             run.clone(),
             Arc::clone(&store),
             question.budget,
-            Arc::clone(&self.at_once),
+            OwnPlaces::new(&self.at_once, owner.as_ref().map(|it| it.user.as_str())),
             report_fault,
         )
         .await?
@@ -460,7 +466,10 @@ impl App {
                 lock.retire();
                 Ok(())
             }
-            None => store.order(run, order).await,
+            None => match orders::is_new(&order, &known, &store.orders(run).await?)? {
+                true => store.order(run, order).await,
+                false => Ok(()),
+            },
         }
     }
 
@@ -486,67 +495,6 @@ impl App {
             Some(store) => store.page(hash).await,
             None => Ok(None),
         }
-    }
-
-    /// The `n` documents below `paths` that speak best to each of `queries`, best first. The indexes
-    /// are brought up to date once, before the first query, and `heard` hears how far that is; no store
-    /// is made.
-    ///
-    /// # Errors
-    /// `Usage` for a folder that is not there, or when none is named.
-    pub async fn search(
-        &self,
-        paths: &[PathBuf],
-        queries: &[String],
-        n: usize,
-        filter: &Filter,
-        heard: &Heard,
-    ) -> Result<Vec<Vec<Found>>> {
-        let embedder = meaning::embedder(&self.settings)?;
-        let folders = folders::open(&self.settings, paths, embedder).await?;
-        if folders.is_empty() {
-            return Err(nowhere());
-        }
-        for folder in &folders {
-            let on = Arc::clone(heard);
-            folders::refresh(Arc::clone(folder), move |it| on(it)).await?;
-            folder.learn(&mut |it| heard(it)).await?;
-        }
-        let mut found = Vec::new();
-        for query in queries {
-            found.push(folders::find(&folders, query, n, filter).await?);
-        }
-        Ok(found)
-    }
-
-    /// Brings the index of the folder at `path` up to date, or makes it, with its vectors where there is
-    /// an embedding model; `heard` hears how far it is.
-    ///
-    /// # Errors
-    /// `Usage` for a folder that is not there, `Setup` where the index cannot be kept.
-    pub async fn index_add(&self, path: &Path, heard: &Heard) -> Result<Refreshed> {
-        let embedder = meaning::embedder(&self.settings)?;
-        let opened = folders::open(&self.settings, &[path.to_owned()], embedder).await?;
-        let Some(folder) = opened.into_iter().next() else {
-            return Err(nowhere());
-        };
-        let on = Arc::clone(heard);
-        let refreshed = folders::refresh(Arc::clone(&folder), move |it| on(it)).await?;
-        folder.learn(&mut |it| heard(it)).await?;
-        Ok(refreshed)
-    }
-
-    /// Removes the index of the folder at `path`, which itself is not touched. Says whether there
-    /// was one.
-    pub async fn index_remove(&self, path: &Path) -> Result<bool> {
-        let (cache_dir, path) = (self.settings.cache_dir.clone(), path.to_owned());
-        folders::off_thread(move || folder::forget(&cache_dir, &path)).await
-    }
-
-    /// Folders known to the index: path, documents, bytes.
-    pub async fn folders(&self) -> Result<Vec<(PathBuf, u64, u64)>> {
-        let cache_dir = self.settings.cache_dir.clone();
-        folders::off_thread(move || folder::indexed(&cache_dir)).await
     }
 }
 

@@ -15,7 +15,7 @@ use ibid::adapters::web::cache::WebCache;
 use ibid::adapters::web::fetch::{Bounds, Fetcher, Names};
 use ibid::adapters::web::guard::Guard;
 use ibid::adapters::web::kept::Keeping;
-use ibid::adapters::web::manners::{Courtesy, Manners};
+use ibid::adapters::web::manners::{Courtesy, OwnManners};
 use ibid::domain::Hit;
 use ibid::seams::PageReader as _;
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ fn read_all(port: u16, pages: usize) -> Outcome {
     runtime.block_on(async {
         let guard = Guard::allowing(vec!["127.0.0.0/8".parse()?]);
         let fetcher = Fetcher::new(guard, Arc::new(Hosts), Bounds::default(), "ibid-evals");
-        let fetcher = fetcher.with_manners(Arc::new(Manners::default()), Courtesy::default());
+        let fetcher = fetcher.with_manners(OwnManners::default(), Courtesy::default());
         let cache = Arc::new(WebCache::open(&WebCache::path(dir.path()), 1 << 30).await?);
         let keeping = Keeping::new(Arc::new(fetcher), Some(cache), Duration::from_secs(3600));
         let reader = Arc::new(Embedded::new(keeping, Limits::default()));

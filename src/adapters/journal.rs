@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
+use super::fair::OwnPlaces;
 use crate::domain::{Budget, Hits, Page, PageHash, RunId, Usage};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{
@@ -38,7 +39,7 @@ pub struct Journal {
     run: RunId,
     store: Arc<dyn Store>,
     budget: Budget,
-    at_once: Arc<Semaphore>,
+    at_once: OwnPlaces,
     in_doubt: u32,
     doubted: Vec<Prompt>,
     state: Mutex<State>,
@@ -70,14 +71,14 @@ enum Known {
 impl Journal {
     /// The journal of `run`, warm with what earlier sittings wrote.
     ///
-    /// At most `at_once` calls are out at a time. When the store can no longer be written to, the
+    /// Calls take a place of `at_once` while they are out. When the store can no longer be written to, the
     /// fault is sent to `faults` and the call never returns: nobody may use an answer that is not
     /// kept. The receiver must then drop the run.
     pub async fn open(
         run: RunId,
         store: Arc<dyn Store>,
         budget: Budget,
-        at_once: Arc<Semaphore>,
+        at_once: OwnPlaces,
         faults: mpsc::Sender<Error>,
     ) -> Result<Journal> {
         let mut state = State::default();
@@ -206,7 +207,7 @@ impl Journal {
         }
         // Models have limits of their own, by provider and key.
         let _turn = match is_call(door) && !door.starts_with(MODEL) {
-            true => self.at_once.acquire().await.ok(),
+            true => Some(self.at_once.acquire().await),
             false => None,
         };
         let step = Step {

@@ -1,5 +1,7 @@
 //! What stands behind the doors.
 pub mod documents;
+pub mod fair;
+mod files;
 pub mod folder;
 pub mod journal;
 pub mod meaning;

@@ -9,7 +9,7 @@ use url::Url;
 use super::parts::Heard;
 use super::spending::SpendGrant;
 use super::{App, folders, models, reading, web};
-use crate::adapters::documents::{Limits, Origin, Taken, read_fetched, read_file};
+use crate::adapters::documents::{Limits, Origin, Taken, read_fetched, read_listed};
 use crate::adapters::folder::{Filter, Folder, Found};
 use crate::adapters::model::Limiters;
 use crate::adapters::web::fetch::{Fetched, Unfetched};
@@ -366,7 +366,7 @@ impl Desk {
         let mut pages = Vec::new();
         let mut others = Vec::new();
         let mut why = None;
-        let read = read_file(path, &self.limits, &mut |taken| {
+        let read = read_listed(path, &self.limits, &mut |taken| {
             match taken {
                 Taken::Draft(draft) if cited.is_none() || key(&draft.url) == cited => {
                     pages.push(Page::new(draft));

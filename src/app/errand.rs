@@ -7,6 +7,7 @@ use super::spending::SpendGrant;
 use super::{App, models, readers, reading};
 use crate::adapters::documents::{self, Taken};
 use crate::adapters::service::Paces;
+use crate::adapters::web::manners::OwnManners;
 use crate::domain::{ModelRole, Page, Question, RunId};
 use crate::error::{Error, Kind, Result};
 use crate::research::{self, Errand};
@@ -22,7 +23,7 @@ impl App {
     pub async fn errand(&self, url: &str, task: &Question, grant: &SpendGrant) -> Result<Errand> {
         let (egress, paces) = (Egress::default(), Paces::default());
         let cache = readers::cache(&self.settings).await?;
-        let manners = Arc::default();
+        let manners = OwnManners::default();
         let limits = reading::limits_of(&self.settings, self.owner.as_ref());
         let readers = readers::open(&self.settings, limits, manners, &paces, cache, &egress)?;
         let models = self.summarizer(task, grant, &egress)?;

@@ -45,7 +45,7 @@ impl App {
             run.clone(),
             Arc::clone(&store),
             Budget::default(),
-            Arc::clone(&self.at_once),
+            self.places(),
             report_fault,
         )
         .await?;

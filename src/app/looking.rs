@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{App, Doors};
+use crate::adapters::fair::OwnPlaces;
 use crate::domain::{Hit, Hits, Page, Query, Question, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::Event;
@@ -27,7 +28,7 @@ impl App {
     pub async fn look_up(&self, question: &Question, n: usize, most: Duration) -> Result<Looked> {
         let until = Instant::now() + most;
         let mut doors = self.hold(question.clone()).await?;
-        let _turn = timeout_at(until, self.at_once.acquire())
+        let _turn = timeout_at(until, self.places().acquire())
             .await
             .map_err(|_| late("the engines are busy with runs"))?;
         let mut remarks = Vec::new();
@@ -56,15 +57,17 @@ impl App {
     pub async fn look_into(&self, question: &Question, hit: &Hit, most: Duration) -> Result<Page> {
         let read = async {
             let doors = self.hold(question.clone()).await?;
-            let _turn = self
-                .at_once
-                .acquire()
-                .await
-                .map_err(|_| late("reading stopped"))?;
+            let _turn = self.places().acquire().await;
             research::by_any(&doors.readers, hit).await.0
         };
         let page = timeout(most, read).await;
         page.unwrap_or_else(|_| Err(late(&format!("reading {} took too long", hit.url))))
+    }
+
+    /// The places for searches and reads of who uses this app.
+    pub(super) fn places(&self) -> OwnPlaces {
+        let owner = self.owner.as_ref().map(|it| it.user.as_str());
+        OwnPlaces::new(&self.at_once, owner)
     }
 
     /// The world of somebody who only looks: nobody steers, nothing was known before.

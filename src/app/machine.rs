@@ -10,7 +10,7 @@ use crate::adapters::model::Limiters;
 use crate::adapters::plans::KeptPlans;
 use crate::adapters::service::Paces;
 use crate::adapters::system;
-use crate::adapters::web::manners::Manners;
+use crate::adapters::web::manners::{Manners, OwnManners};
 use crate::config::Settings;
 use crate::domain::{ModelRole, Question};
 use crate::error::Result;
@@ -31,7 +31,8 @@ impl Parts {
             chance: system::chance(),
             open: Arc::new(move |settings, question, owner| {
                 let (limiters, paces) = (Arc::clone(&limiters), Arc::clone(&paces));
-                let (manners, shelves) = (Arc::clone(&manners), Arc::clone(&shelves));
+                let manners = OwnManners::new(&manners, owner.map(|it| it.user.as_str()));
+                let shelves = Arc::clone(&shelves);
                 Box::pin(async move {
                     let limits = reading::limits_of(settings, owner);
                     open(
@@ -55,7 +56,7 @@ async fn open(
     limits: Limits,
     limiters: Arc<Limiters>,
     paces: &Paces,
-    manners: Arc<Manners>,
+    manners: OwnManners,
     shelves: &folders::Shelves,
 ) -> Result<Doors> {
     let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();

@@ -46,7 +46,9 @@ pub struct Limits {
     pub waiting: usize,
     /// Of these, runs of one owner.
     pub waiting_each: usize,
-    /// How long a run may wait for a person before its turn goes to another.
+    /// Runs of one owner that may wait for a person.
+    pub aside_each: usize,
+    /// How long a run may wait for a person before its turn goes to another; where another waits for a turn, it goes at once.
     pub patience: Duration,
 }
 
@@ -56,6 +58,8 @@ pub struct Queue {
     state: Mutex<State>,
     /// Somebody waits, or there is room again.
     turn: Notify,
+    /// Whether a run waits for its turn that has none because every place is taken.
+    crowded: watch::Sender<bool>,
     /// Runs that begin at once: who asks and who listens is answered in between.
     begin: Semaphore,
     keys: KeyTurns,
@@ -115,6 +119,7 @@ impl Queue {
                 promised: Vec::new(),
             }),
             turn: Notify::new(),
+            crowded: watch::channel(false).0,
             begin: Semaphore::new(BEGIN),
             keys: KeyTurns::default(),
             afterwards: None,
@@ -162,6 +167,12 @@ impl Queue {
         own >= state.limits.waiting_each + free
     }
 
+    /// Whether `owner` has as many runs that wait for a person as they may: no further one is taken that would ask them.
+    fn asks_enough(state: &State, owner: &Option<String>) -> bool {
+        let aside = state.waiting.iter().filter(|it| it.rest.is_for_person());
+        aside.filter(|it| it.owner == *owner).count() >= state.limits.aside_each
+    }
+
     /// Accepts `question` as `run`: when this says `Queued`, it is on disk, with all that was submitted. What was begun
     /// under the same key before is named, however full it is here.
     ///
@@ -181,7 +192,8 @@ impl Queue {
         let key = key(on.owner.as_ref());
         {
             let mut state = self.state();
-            if self.full(&state, &key) {
+            let asks = question.approve || question.clarify;
+            if self.full(&state, &key) || asks && Queue::asks_enough(&state, &key) {
                 return Ok(Accepted::Full);
             }
             state.promised.push(key.clone());
@@ -299,10 +311,14 @@ impl Queue {
     /// The next run to be worked on: the oldest of the owner who has the fewest at work.
     fn next(&self) -> Option<Waiting> {
         let mut state = self.state();
-        if state.working.len() >= state.limits.working {
+        let now = Instant::now();
+        let full = state.working.len() >= state.limits.working;
+        let crowded = full && state.waiting.iter().any(|it| it.rest.is_over(now));
+        // Told while the state is held, so that none of two that look at once has the older word.
+        self.crowded.send_replace(crowded);
+        if full {
             return None;
         }
-        let now = Instant::now();
         let at_work = |owner: &Option<String>| {
             let own = state.working.values().filter(|it| &it.owner == owner);
             own.count()
@@ -347,7 +363,7 @@ impl Queue {
             drop(begins);
             it.told.send_replace(Some(running.durable()));
             let patience = self.state().limits.patience;
-            let waits = waits(running.waits.clone(), patience);
+            let waits = waits(running.waits.clone(), patience, self.crowded.subscribe());
             tokio::select! {
                 ended = running.wait() => ended.map(|_| None),
                 // Dropping it stops it where it is: nothing was sent meanwhile.

@@ -11,7 +11,7 @@ use crate::adapters::search::Lookups;
 use crate::adapters::service::Paces;
 use crate::adapters::web::cache::WebCache;
 use crate::adapters::web::kept::Keeping;
-use crate::adapters::web::manners::Manners;
+use crate::adapters::web::manners::OwnManners;
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Egress, PageReader};
@@ -42,7 +42,7 @@ pub(super) async fn cache(settings: &Settings) -> Result<Option<Arc<WebCache>>> 
 pub(super) fn open(
     settings: &Settings,
     limits: Limits,
-    manners: Arc<Manners>,
+    manners: OwnManners,
     paces: &Paces,
     cache: Option<Arc<WebCache>>,
     egress: &Egress,
@@ -253,7 +253,7 @@ mod tests {
             open(
                 &settings(words, &[]),
                 Limits::default(),
-                Arc::default(),
+                OwnManners::default(),
                 &Paces::default(),
                 None,
                 &Egress::default(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::adapters::web::address::Cidr;
 use crate::adapters::web::fetch::{Bounds, Fetcher, SystemNames};
 use crate::adapters::web::guard::{Blocked, Guard, Target};
-use crate::adapters::web::manners::{Courtesy, Manners};
+use crate::adapters::web::manners::{Courtesy, OwnManners};
 pub use crate::adapters::web::own::OwnSocket;
 use crate::config::Settings;
 use crate::error::{Error, Kind, Result};
@@ -53,22 +53,38 @@ pub fn agent(settings: &Settings) -> String {
 /// # Errors
 /// `Usage` when `allow_net` holds what is no block of addresses.
 pub fn fetcher(settings: &Settings) -> Result<Fetcher> {
-    fetcher_among(settings, Arc::default())
+    fetcher_among(settings, OwnManners::default())
 }
 
 /// The same, beside others that know the same hosts.
 ///
 /// # Errors
 /// `Usage` when `allow_net` holds what is no block of addresses.
-pub(super) fn fetcher_among(settings: &Settings, manners: Arc<Manners>) -> Result<Fetcher> {
+pub(super) fn fetcher_among(settings: &Settings, manners: OwnManners) -> Result<Fetcher> {
+    Ok(behind(guard(settings)?, settings, manners))
+}
+
+/// What tells of the ends of runs: for a user, to addresses of the open web alone.
+///
+/// # Errors
+/// `Usage` when `allow_net` holds what is no block of addresses.
+pub(super) fn deliverer(settings: &Settings, by_operator: bool) -> Result<Fetcher> {
+    let guard = match by_operator {
+        true => guard(settings)?,
+        false => Guard::allowing(Vec::new()),
+    };
+    Ok(behind(guard, settings, OwnManners::default()))
+}
+
+fn behind(guard: Guard, settings: &Settings, manners: OwnManners) -> Fetcher {
     let (names, bounds) = (Arc::new(SystemNames), Bounds::default());
     let courtesy = Courtesy {
         robots: settings.web.robots,
         at_once: settings.web.host_requests,
         distance: settings.web.host_pace,
     };
-    let fetcher = Fetcher::new(guard(settings)?, names, bounds, &agent(settings));
-    Ok(fetcher.with_manners(manners, courtesy))
+    let fetcher = Fetcher::new(guard, names, bounds, &agent(settings));
+    fetcher.with_manners(manners, courtesy)
 }
 
 /// What is known of the web where nothing may be asked of it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::Sha256;
 
 use super::App;
-use super::web::fetcher;
+use super::web::deliverer;
 use crate::error::{Error, Kind, Result};
 
 /// How long to wait before each further try.
@@ -29,11 +29,12 @@ impl App {
         settings.variables.get(variable).is_some()
     }
 
-    /// Whether a webhook may be sent to `url`, as far as that can be said without asking.
+    /// Whether a webhook may be sent to `url`, as far as that can be said without asking. What the operator has opened with
+    /// `allow_net` is open to webhooks only `by_operator`: a user's would reach any port inside.
     ///
     /// # Errors
     /// `Usage` for an address that is none or is not of the open web, and where no key is set to sign with.
-    pub fn may_deliver(&self, url: &str) -> Result<()> {
+    pub fn may_deliver(&self, url: &str, by_operator: bool) -> Result<()> {
         let settings = self.settings();
         let wrong = |why: String| Error::new(Kind::Usage, format!("webhook_url {why}"));
         if !self.delivers() {
@@ -41,15 +42,22 @@ impl App {
                 .hint("the operator has to set a key to sign webhooks with"));
         }
         // Why an address is refused says what there is inside; the operator sees it with `ibid doctor --guard`.
-        let judged = fetcher(settings)?.guard().target(url).map(drop);
+        let fetcher = deliverer(settings, by_operator)?;
+        let judged = fetcher.guard().target(url).map(drop);
         judged.map_err(|_| wrong("is no address that may be sent to".to_owned()))
     }
 
-    /// Sends `body` to `url`, signed, under the id `id`; tries again up to five times. `unix_s` is when it is first sent.
+    /// Sends `body` to `url`, signed, under the id `id`, to where [`App::may_deliver`] lets it; tries again up to five times.
     ///
     /// # Errors
     /// `Setup` where no key is set, `Transient` where nobody took it in the end.
-    pub async fn deliver(&self, url: &str, id: &str, body: &Value) -> Result<()> {
+    pub async fn deliver(
+        &self,
+        url: &str,
+        id: &str,
+        body: &Value,
+        by_operator: bool,
+    ) -> Result<()> {
         let settings = self.settings();
         let variable = &settings.serve.webhook_secret_env;
         let Some(secret) = settings.variables.get(variable) else {
@@ -58,7 +66,7 @@ impl App {
                     .hint(format!("set {variable}")),
             );
         };
-        let fetcher = fetcher(settings)?;
+        let fetcher = deliverer(settings, by_operator)?;
         let body = body.to_string();
         let mut rests = RESTS.iter();
         loop {

@@ -111,6 +111,10 @@ pub struct Serve {
     pub queue: usize,
     /// Of these, runs of one user.
     pub queue_each: usize,
+    /// Runs of one user that may wait for a person.
+    pub aside_each: usize,
+    /// Requests of one user that may be open at once.
+    pub requests_each: usize,
     /// How long a run may wait for a person before its turn goes to another.
     pub patience: Duration,
     /// How many days after their end runs are forgotten, if ever.
@@ -139,6 +143,8 @@ impl Serve {
             concurrency: count("serve.concurrency"),
             queue: count("serve.queue"),
             queue_each: count("serve.queue_each"),
+            aside_each: count("serve.aside_each"),
+            requests_each: count("serve.requests_each"),
             patience: Duration::from_secs(count("serve.patience_seconds") as u64),
             keep_days: values.whole("serve.keep_days").map(|it| it as u32),
             connections: count("serve.connections"),

@@ -1,9 +1,25 @@
 //! What flags set, laid over a question that was asked before: how a fork differs from what it forks.
+use super::origin::Origin;
 use super::{Loaded, Settings};
-use crate::domain::{ModelChoice, ModelRole, Question};
+use crate::domain::{Budget, ModelChoice, ModelRole, Question};
 use crate::error::{Error, Kind, Result};
 
 impl Loaded {
+    /// The bounds of a run that somebody has set. What an effort stands for is none of them: who asks may choose another.
+    pub fn configured_budget(&self) -> Budget {
+        let is_set = |name: &str| {
+            let mut rows = self.resolved.rows();
+            let row = rows.find(|it| it.0.name == name);
+            row.is_some_and(|it| !matches!(it.2, Origin::Default | Origin::Effort(_)))
+        };
+        let all = self.settings.budget;
+        Budget {
+            seconds: all.seconds.filter(|_| is_set("budget.seconds")),
+            calls: all.calls.filter(|_| is_set("budget.calls")),
+            ..all
+        }
+    }
+
     /// Lays what flags set, and what an effort set by a flag stands for, over `question`; all else of it
     /// stays as it is.
     ///

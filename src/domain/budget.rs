@@ -19,6 +19,20 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// The same, where no bound is looser than that of `most`.
+    #[must_use]
+    pub fn within(self, most: &Budget) -> Budget {
+        let least = |own: Option<u64>, most: Option<u64>| own.into_iter().chain(most).min();
+        Budget {
+            usd: self.usd.into_iter().chain(most.usd).reduce(f64::min),
+            seconds: least(self.seconds, most.seconds),
+            calls: least(self.calls, most.calls),
+            searches: least(self.searches, most.searches),
+            pages: least(self.pages, most.pages),
+            tokens: least(self.tokens, most.tokens),
+        }
+    }
+
     /// Searches and page reads that may still be made, where they are bounded.
     pub fn calls_left(&self, used: &Usage) -> Option<u64> {
         self.calls.map(|it| it.saturating_sub(used.calls()))

@@ -232,11 +232,21 @@ impl Desk {
         }
     }
 
-    /// What was asked, judged and made into a question that can be accepted.
+    /// What was asked, judged and made into a question that can be accepted. Only the operator loosens bounds that are set.
     ///
     /// # Errors
     /// `Usage`, naming the field; `NotFound` for a run to follow that is not the caller's.
     async fn question(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
+        let mut question = self.worded(caller, asked).await?;
+        if !caller.is_operator() {
+            let most = self.loaded(&[])?.configured_budget();
+            question.budget = question.budget.within(&most);
+        }
+        Ok(question)
+    }
+
+    /// The question that was asked, with the bounds that it asks for.
+    async fn worded(&self, caller: &Caller, asked: &Asked) -> Result<Question> {
         worth_asking(&asked.text, false)?;
         let loaded = self.loaded(&asked.flags)?;
         let today = jiff::Zoned::now().date();
@@ -339,6 +349,7 @@ pub fn limits(serve: &Serve) -> Limits {
         working: serve.concurrency,
         waiting: serve.queue,
         waiting_each: serve.queue_each,
+        aside_each: serve.aside_each,
         patience: serve.patience,
     }
 }

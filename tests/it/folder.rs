@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ibid::Result;
-use ibid::adapters::documents::{Fault, Taken};
+use ibid::adapters::documents::{Fault, Limits, Taken, read_listed};
 use ibid::adapters::folder::{Filter, Folder, FolderOptions, Found, Refreshed, forget, indexed};
 use ibid::domain::{Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation};
 use ibid::record::FailReason;
@@ -244,6 +244,66 @@ fn links_are_not_followed_so_loops_and_escapes_are_harmless() {
     )
     .unwrap();
     assert_eq!(titles(&place.opened(), "plums"), ["a"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_becomes_a_link_after_it_was_listed_is_not_followed() {
+    let place = Place::new();
+    place.write("in/a.md", "# Plums\n\nPlums are grown here.");
+    place.write(
+        "in/b.jsonl",
+        "{\"title\": \"Pears\", \"text\": \"Pears are grown here.\"}\n",
+    );
+    let outside = place.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("a.md"), "# Salaries\n\nThe salary is 913.").unwrap();
+    let row = "{\"title\": \"Salaries\", \"text\": \"The salary is 913.\"}\n";
+    fs::write(outside.join("b.jsonl"), row).unwrap();
+    // The whole directory is swapped once the first of its files has been looked at.
+    let swapped = std::sync::Once::new();
+    let options = FolderOptions {
+        globs: Vec::new(),
+        read: Arc::new(move |path, each| {
+            swapped.call_once(|| {
+                let dir = path.parent().unwrap();
+                fs::rename(dir, dir.with_file_name("gone")).unwrap();
+                std::os::unix::fs::symlink(&outside, dir).unwrap();
+            });
+            read_listed(path, &Limits::default(), each)
+        }),
+        salt: String::new(),
+    };
+    let folder = Folder::open(&place.docs(), &place.cache(), &options).unwrap();
+    let found = refresh(&folder);
+    assert_eq!(titles(&folder, "salary"), Vec::<String>::new());
+    assert_eq!(found.faults.len(), 2, "{:?}", found.faults);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_index_is_its_owner_s_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    place.write("a.txt", "About plums.");
+    drop(place.opened());
+    let mut all = vec![place.cache().join("index")];
+    let mut files = 0;
+    while let Some(path) = all.pop() {
+        let about = path.metadata().unwrap();
+        let mode = about.permissions().mode() & 0o777;
+        if about.is_dir() {
+            assert_eq!(mode, 0o700, "{}", path.display());
+            all.extend(fs::read_dir(&path).unwrap().map(|it| it.unwrap().path()));
+            continue;
+        }
+        // The index library makes its locks itself; they are empty.
+        if about.len() > 0 {
+            files += 1;
+            assert_eq!(mode & 0o077, 0, "{}", path.display());
+        }
+    }
+    assert!(files > 3);
 }
 
 #[test]

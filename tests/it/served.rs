@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::{ASKED, Desk};
 
 mod asked_back;
+mod bounds;
 mod found;
 mod mcp;
 mod neighbours;

@@ -185,7 +185,13 @@ async fn a_run_is_one_trace_without_what_was_asked() {
     assert_eq!(search["gen_ai.operation.name"], "retrieval");
     assert!(search.contains_key("gen_ai.request.top_k"));
     assert_eq!(search["openinference.span.kind"], "RETRIEVER");
-    named("execute_tool read_page");
+    let read = words(&named("execute_tool read_page").attributes);
+    assert!(read["url.full"].starts_with("folder:"), "{read:?}");
+    // Neither where a document lies nor the address that it states of itself.
+    let told = to.words();
+    for it in ["file://", "rain.md", "weight.md", "a.example", &desk.docs()] {
+        assert!(!told.contains(it), "{it}");
+    }
     let model = words(&named("chat small").attributes);
     assert_eq!(model["gen_ai.provider.name"], "openai");
     assert_eq!(model["gen_ai.usage.input_tokens"], "7");

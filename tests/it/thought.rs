@@ -8,6 +8,7 @@ mod orders;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use ibid::adapters::fair::{FairSemaphore, OwnPlaces};
 use ibid::adapters::journal::{Journal, JournaledModel};
 use ibid::adapters::ranker::Lexical;
 use ibid::adapters::store::SqliteStore;
@@ -447,7 +448,7 @@ async fn what_a_model_answered_is_not_asked_and_not_paid_again() {
     let sitting = || async {
         let (report_fault, faults) = tokio::sync::mpsc::channel(1);
         let store = Arc::clone(&store) as Arc<dyn Store>;
-        let turns = Arc::new(tokio::sync::Semaphore::new(1));
+        let turns = OwnPlaces::new(&FairSemaphore::new(1), None);
         let journal = Journal::open(run_id(), store, Budget::default(), turns, report_fault)
             .await
             .unwrap();
@@ -515,7 +516,7 @@ impl LanguageModel for Slow {
 async fn the_time_of_a_model_call_is_taken_once_and_read_back_with_the_answer() {
     let (report_fault, _faults) = tokio::sync::mpsc::channel(1);
     let store = Arc::new(crate::memory::Events::default()) as Arc<dyn Store>;
-    let turns = Arc::new(tokio::sync::Semaphore::new(1));
+    let turns = OwnPlaces::new(&FairSemaphore::new(1), None);
     let journal = Journal::open(run_id(), store, Budget::default(), turns, report_fault)
         .await
         .unwrap();

@@ -55,6 +55,7 @@ pub use sandbox::{Confinement, Escapes};
 pub use trial::{PdfReader, try_pdf, try_sandbox};
 pub use unread::Unread;
 
+use super::files::open_without_links;
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 use crate::{Error, Kind, Result};
@@ -157,6 +158,9 @@ impl Trouble {
     }
 }
 
+/// How a file is opened.
+type OpenFile = fn(&Path) -> std::io::Result<File>;
+
 /// Reads one file and hands over each document in it as it comes, until `each` breaks off.
 ///
 /// A JSONL file is streamed line by line, so memory stays bounded by one document.
@@ -166,6 +170,28 @@ impl Trouble {
 /// [`Taken::Fault`].
 pub fn read_file(
     path: &Path,
+    limits: &Limits,
+    each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
+) -> Result<()> {
+    read_opened(path, |it| File::open(it), limits, each)
+}
+
+/// The same of a file that was listed below a folder, by its absolute path without links: one that has become a link since is
+/// not followed.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_listed(
+    path: &Path,
+    limits: &Limits,
+    each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
+) -> Result<()> {
+    read_opened(path, open_without_links, limits, each)
+}
+
+fn read_opened(
+    path: &Path,
+    open: OpenFile,
     limits: &Limits,
     each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
 ) -> Result<()> {
@@ -185,7 +211,7 @@ pub fn read_file(
     };
     let origin = Origin::file(full);
     if rows::is_lines(path) {
-        rows::read_lines(path, limits, &mut |place, taken| {
+        rows::read_lines(path, open, limits, &mut |place, taken| {
             each(match taken {
                 Ok(parsed) => Taken::Draft(parsed.placed(&origin)),
                 Err(it) => fault(place, it),
@@ -193,7 +219,7 @@ pub fn read_file(
         });
         return Ok(());
     }
-    let found = load(path, limits).and_then(|bytes| {
+    let found = load(path, open, limits).and_then(|bytes| {
         let format = format::detect(&bytes, &origin);
         if format == Format::Json {
             let mut all = Vec::new();
@@ -304,9 +330,9 @@ fn not_read() -> Trouble {
     )
 }
 
-fn load(path: &Path, limits: &Limits) -> std::result::Result<Vec<u8>, Trouble> {
+fn load(path: &Path, open: OpenFile, limits: &Limits) -> std::result::Result<Vec<u8>, Trouble> {
     let read = || -> std::io::Result<Option<Vec<u8>>> {
-        let mut file = File::open(path)?;
+        let mut file = open(path)?;
         let mut bytes = Vec::new();
         (&mut file).take(HEAD).read_to_end(&mut bytes)?;
         if !format::may_be_read(&bytes, path) {

@@ -1,5 +1,4 @@
 //! JSON documents: one a line (JSONL, also gzipped), one object, or an array of objects.
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,10 +19,11 @@ type Row = Result<ParsedDocument, Trouble>;
 /// Streams a JSONL file; each row comes with its place, `line 7`.
 pub(super) fn read_lines(
     path: &Path,
+    open: super::OpenFile,
     limits: &Limits,
     each: &mut dyn FnMut(Option<String>, Row) -> ControlFlow<()>,
 ) {
-    let file = match File::open(path) {
+    let file = match open(path) {
         Ok(file) => file,
         Err(it) => {
             let _ = each(None, Err(super::unreadable(&it)));

@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::adapters::files::{private_options, write_private};
 use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
@@ -87,7 +88,7 @@ impl Directory for Disk {
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         let full = self.root.join(path);
-        let opened = File::options().write(true).create_new(true).open(&full);
+        let opened = private_options().create_new(true).open(&full);
         let file = opened.map_err(|why| match why.kind() {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(why, path.to_owned()),
@@ -108,7 +109,7 @@ impl Directory for Disk {
         // The list of files to tidy up is written anew for each new file.
         let full = self.root.join(path);
         let draft = full.with_extension("new");
-        std::fs::write(&draft, data)?;
+        write_private(&draft, data)?;
         std::fs::rename(&draft, full)
     }
 

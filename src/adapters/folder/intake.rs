@@ -1,5 +1,4 @@
 //! Files read side by side into rows, in bounded memory.
-use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +17,7 @@ use super::rows::{origin, rows};
 use super::schema::Fields;
 use super::walk::{Seen, first_64};
 use crate::adapters::documents::{Fault, Format, Taken};
+use crate::adapters::files::open_without_links;
 use crate::domain::PageDraft;
 use crate::record::FailReason;
 
@@ -226,7 +226,7 @@ pub(super) fn fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> Fa
 /// Hash of a file's bytes. Of a film or a disk image, which is no document, the beginning, the size
 /// and the time of change stand for all of it.
 fn hash_file(path: &Path, salt: &str) -> std::io::Result<u64> {
-    let file = File::open(path)?;
+    let file = open_without_links(path)?;
     let about = file.metadata()?;
     let mut hasher = Sha256::new();
     hasher.update(salt.as_bytes());

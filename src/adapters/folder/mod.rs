@@ -36,7 +36,7 @@ use self::place::{Label, Place, failed};
 use self::rows::pages;
 use self::schema::{Fields, VERSION};
 use self::view::View;
-use crate::adapters::documents::{Fault, Limits, Taken, read_file};
+use crate::adapters::documents::{Fault, Limits, Taken, read_listed};
 use crate::domain::{Hit, Hits, Page, Query};
 use crate::error::{Error, Kind, Result};
 use crate::seams::{PageReader, SearchProvider};
@@ -85,7 +85,7 @@ impl FolderOptions {
         );
         FolderOptions {
             globs,
-            read: Arc::new(move |path, each| read_file(path, &limits, each)),
+            read: Arc::new(move |path, each| read_listed(path, &limits, each)),
             salt,
         }
     }

@@ -9,6 +9,7 @@ use tantivy::Index;
 use super::disk::Disk;
 use super::schema::{Fields, VERSION, register, schema, settings};
 use super::walk::short_hash;
+use crate::adapters::files::{private_options, tightened_dir, write_private};
 use crate::error::{Error, Kind, Result};
 
 /// An index up to this many bytes is checked byte for byte when it is opened (some 10 ms).
@@ -57,9 +58,12 @@ impl Place {
         self.dir.join("folder.json")
     }
 
-    /// Makes the directory.
+    /// Makes the directory, for its owner alone: an index holds what private documents say.
     pub(super) fn prepare(&self) -> Result<()> {
-        fs::create_dir_all(&self.dir).map_err(|why| self.unwritable(why))
+        let shelf = self.dir.parent().unwrap_or(&self.dir);
+        tightened_dir(shelf)
+            .and_then(|()| tightened_dir(&self.dir))
+            .map_err(|why| self.unwritable(why))
     }
 
     fn unwritable(&self, why: std::io::Error) -> Error {
@@ -73,10 +77,8 @@ impl Place {
 
     /// The right to write, or `None` if another process keeps it longer than `patience`.
     pub(super) fn turn(&self, patience: Duration) -> Result<Option<Turn>> {
-        let file = File::options()
-            .create(true)
+        let file = private_options()
             .truncate(false)
-            .write(true)
             .open(self.dir.join("lock"))
             .map_err(|why| self.unwritable(why))?;
         let since = Instant::now();
@@ -102,7 +104,7 @@ impl Place {
         let draft = self.dir.join("folder.json.new");
         let written = serde_json::to_vec(label)
             .map_err(std::io::Error::from)
-            .and_then(|it| fs::write(&draft, it))
+            .and_then(|it| write_private(&draft, &it))
             .and_then(|()| fs::rename(&draft, self.label_file()));
         written.map_err(|why| self.unwritable(why))
     }
@@ -144,7 +146,7 @@ impl Place {
         {
             return Err(self.unwritable(why));
         }
-        fs::create_dir_all(self.rows()).map_err(|why| self.unwritable(why))?;
+        tightened_dir(&self.rows()).map_err(|why| self.unwritable(why))?;
         let (schema, fields) = schema();
         let index = Disk::open(&self.rows())
             .and_then(|it| Index::create(it, schema, settings()))

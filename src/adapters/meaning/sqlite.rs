@@ -10,6 +10,8 @@ use sqlx::{Row, SqlitePool};
 use tokio::sync::Mutex;
 
 use super::cosine;
+use crate::adapters::files::tightened_file;
+use crate::adapters::store::private_dir;
 use crate::error::{Error, Kind, Result};
 use crate::seams::{Vector, VectorIndex};
 
@@ -44,8 +46,10 @@ impl SqliteVectors {
     pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
         let fault = |it: sqlx::Error| fault(path, "opening", &it);
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(|it| fault(sqlx::Error::Io(it)))?;
+            private_dir(dir).map_err(|it| fault(sqlx::Error::Io(it)))?;
         }
+        // Vectors tell much of what a text says.
+        tightened_file(path).map_err(|it| fault(sqlx::Error::Io(it)))?;
         // Vectors can be made anew, so that a commit need not wait for the disk.
         let options = SqliteConnectOptions::new()
             .filename(path)

@@ -61,7 +61,7 @@ fn reader(name: &str, base: &str, polite: bool) -> Remote {
         ..Courtesy::default()
     };
     let gate = match polite {
-        true => gate.with_manners(Arc::default(), courtesy),
+        true => gate.with_manners(Default::default(), courtesy),
         false => gate,
     };
     let (limits, egress) = (Limits::default(), Egress::default());

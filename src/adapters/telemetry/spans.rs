@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::semconv::{self as name, Conventions};
 use super::thought::Thoughts;
-use crate::domain::RunId;
+use crate::domain::{RunId, SourceKind};
 use crate::record::{Envelope, Event, Outcome, Phase, Run};
 
 /// The trace that a caller's request belongs to: `traceparent` of W3C Trace Context.
@@ -132,6 +132,8 @@ struct Maker<'a> {
     names: Conventions,
     /// Hits asked of each search, where that is known.
     wanted: Option<u32>,
+    /// Whether nothing but folders was searched.
+    only_local: bool,
     spans: Vec<Span>,
     /// Where each stage stands among `spans`, by who does what in which round.
     stages: BTreeMap<Stage, usize>,
@@ -159,6 +161,7 @@ pub(super) fn spans(
         trace: trace_of(run, parent),
         names,
         wanted: None,
+        only_local: false,
         spans: Vec::new(),
         stages: BTreeMap::new(),
     };
@@ -208,6 +211,7 @@ impl Maker<'_> {
         at.push(pair(name::STATUS, word(run.status)));
         if let Some(question) = &run.question {
             self.wanted = Some(question.method.results_per_query);
+            self.only_local = question.engines.is_empty();
             at.push(pair(name::EFFORT, word(question.method.effort)));
             if content {
                 at.push(pair(name::INPUT, question.text.as_str()));
@@ -371,11 +375,13 @@ impl Maker<'_> {
                 self.spans.push(span);
             }
             Event::ReadCompleted { source, ms, .. } => {
-                let span = self.read(it, &source.url, *ms, thoughts.is_some());
+                let private = source.kind == SourceKind::Local;
+                let span = self.read(it, (&source.url, private), *ms, thoughts.is_some());
                 self.spans.push(span);
             }
             Event::ReadFailed { url, reason, .. } => {
-                let mut span = self.read(it, url, 0, thoughts.is_some());
+                let private = self.only_local || !url.starts_with("http");
+                let mut span = self.read(it, (url, private), 0, thoughts.is_some());
                 span.attributes.push(pair(name::ERROR, reason.word()));
                 span.status = Some(failed(reason.word()));
                 self.spans.push(span);
@@ -421,7 +427,13 @@ impl Maker<'_> {
         }
     }
 
-    fn read(&mut self, it: &Envelope, url: &str, ms: u64, content: bool) -> Span {
+    fn read(
+        &mut self,
+        it: &Envelope,
+        (url, private): (&str, bool),
+        ms: u64,
+        content: bool,
+    ) -> Span {
         let title = "execute_tool read_page".to_owned();
         let mut span = self.call(it, title, SpanKind::Internal, ms);
         let at = &mut span.attributes;
@@ -431,7 +443,15 @@ impl Maker<'_> {
         at.push(pair(name::TOOL, "read_page"));
         // Without its query, which may hold what nobody should see.
         let bare = url.split(['?', '#']).next().unwrap_or_default();
-        at.push(pair(name::URL, bare));
+        let bare = match private && !content {
+            // Paths and the addresses that documents state of themselves say what somebody works on.
+            true => format!(
+                "folder:{}",
+                hex::encode(first::<8>(&["document", self.run.as_str(), url]))
+            ),
+            false => bare.to_owned(),
+        };
+        at.push(pair(name::URL, bare.as_str()));
         if content {
             at.push(pair(name::INPUT, bare));
         }

@@ -8,17 +8,17 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Response, redirect};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::cache::{WebCache, What};
 use super::guard::{Guard, Target};
-use super::manners::{Courtesy, Host, Manners, Told};
+use super::manners::{Courtesy, Host, OwnManners, Told};
 use super::outcome::refused;
 pub use super::outcome::{Bounds, Fetched, Unfetched, Validators};
 use super::robots::{Robots, TOKEN};
 use super::unpack::{ACCEPTED, Unpacking};
+use crate::adapters::fair::FairPermit;
 use crate::adapters::model::ModelFault;
 use crate::adapters::model::http::headers;
 use crate::adapters::tls;
@@ -89,7 +89,7 @@ pub struct Fetcher {
     bounds: Bounds,
     agent: String,
     egress: Egress,
-    manners: Option<(Arc<Manners>, Courtesy)>,
+    manners: Option<(OwnManners, Courtesy)>,
     cache: Option<Arc<WebCache>>,
     clients: Mutex<VecDeque<(Key, Client)>>,
 }
@@ -132,7 +132,7 @@ impl Fetcher {
 
     /// The same, that treats hosts with `courtesy`; without it every host is asked at once.
     #[must_use]
-    pub fn with_manners(mut self, manners: Arc<Manners>, courtesy: Courtesy) -> Fetcher {
+    pub fn with_manners(mut self, manners: OwnManners, courtesy: Courtesy) -> Fetcher {
         self.manners = Some((manners, courtesy));
         self
     }
@@ -260,15 +260,12 @@ impl Fetcher {
     }
 
     /// Waits until `target` may be asked, and holds its place at its host; an error where robots.txt says no.
-    async fn turn(
-        &self,
-        target: &Target,
-    ) -> Result<Option<(Arc<Host>, OwnedSemaphorePermit)>, Unfetched> {
+    async fn turn(&self, target: &Target) -> Result<Option<(Arc<Host>, FairPermit)>, Unfetched> {
         let Some((manners, courtesy)) = &self.manners else {
             return Ok(None);
         };
         let name = host_of(target.url().as_str());
-        let host = manners.host(&name, courtesy.at_once);
+        let (host, owner) = manners.host(&name, courtesy.at_once);
         let mut distance = courtesy.distance;
         if courtesy.robots {
             let robots = self.robots(target, &host).await?;
@@ -282,7 +279,7 @@ impl Fetcher {
             }
             distance = distance.max(robots.pace().unwrap_or_default());
         }
-        match host.turn(distance).await {
+        match host.turn(distance, owner).await {
             Ok(place) => Ok(Some((host, place))),
             Err(wait) => Err(Unfetched::new(
                 FailReason::Timeout,

@@ -65,7 +65,7 @@ fn fetcher(distance: u64, cache: Option<Arc<WebCache>>) -> Arc<Fetcher> {
         ..Courtesy::default()
     };
     let fetcher = Fetcher::new(guard, Arc::new(SystemNames), Bounds::default(), "ibid-test");
-    let fetcher = fetcher.with_manners(Arc::default(), courtesy);
+    let fetcher = fetcher.with_manners(Default::default(), courtesy);
     Arc::new(fetcher.remembering(cache))
 }
 

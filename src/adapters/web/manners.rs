@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 
 use super::robots::Robots;
+use crate::adapters::fair::{FairPermit, FairSemaphore};
 use crate::adapters::pace::Pace;
 
 /// The longest that a request waits for its turn at a host.
@@ -49,7 +50,7 @@ impl Manners {
         }
         let new = || {
             Arc::new(Host {
-                places: Arc::new(Semaphore::new(at_once.max(1))),
+                places: FairSemaphore::new(at_once),
                 pace: Pace::every(Duration::ZERO),
                 plain: AsyncMutex::default(),
                 secure: AsyncMutex::default(),
@@ -59,10 +60,32 @@ impl Manners {
     }
 }
 
+/// The hosts of a process, as one owner asks them.
+#[derive(Debug, Clone, Default)]
+pub struct OwnManners {
+    all: Arc<Manners>,
+    owner: Option<String>,
+}
+
+impl OwnManners {
+    /// Of `all` hosts, those that are asked for `owner`.
+    pub fn new(all: &Arc<Manners>, owner: Option<&str>) -> OwnManners {
+        OwnManners {
+            all: Arc::clone(all),
+            owner: owner.map(str::to_owned),
+        }
+    }
+
+    /// The host of this name, and who asks it.
+    pub(super) fn host(&self, name: &str, at_once: usize) -> (Arc<Host>, Option<&str>) {
+        (self.all.host(name, at_once), self.owner.as_deref())
+    }
+}
+
 /// One host.
 #[derive(Debug)]
 pub(super) struct Host {
-    places: Arc<Semaphore>,
+    places: Arc<FairSemaphore>,
     pace: Pace,
     plain: AsyncMutex<Option<Told>>,
     secure: AsyncMutex<Option<Told>>,
@@ -76,15 +99,18 @@ pub(super) struct Told {
 }
 
 impl Host {
-    /// Waits for a place and a turn, `distance` behind the one before. The place is free again when what is given is dropped.
+    /// Waits for a place of `owner` and a turn, `distance` behind the one before. The place is free again when what is given is
+    /// dropped.
     ///
     /// # Errors
     /// How long the wait would be, where that is longer than anybody waits.
-    pub(super) async fn turn(&self, distance: Duration) -> Result<OwnedSemaphorePermit, Duration> {
-        let place = timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await;
-        let Ok(Ok(place)) = place else {
-            return Err(PATIENCE);
-        };
+    pub(super) async fn turn(
+        &self,
+        distance: Duration,
+        owner: Option<&str>,
+    ) -> Result<FairPermit, Duration> {
+        let place = timeout(PATIENCE, self.places.acquire(owner)).await;
+        let place = place.map_err(|_| PATIENCE)?;
         self.pace.turn_apart(distance, PATIENCE).await?;
         Ok(place)
     }
@@ -113,22 +139,44 @@ mod tests {
         let host = manners.host("example.org", 2);
         let begun = Instant::now();
         let distance = Duration::from_millis(200);
-        let first = host.turn(distance).await.unwrap();
-        let _second = host.turn(distance).await.unwrap();
+        let first = host.turn(distance, None).await.unwrap();
+        let _second = host.turn(distance, None).await.unwrap();
         assert_eq!(begun.elapsed(), distance);
         // A third waits until one is done.
-        let third = timeout(Duration::from_secs(5), host.turn(distance)).await;
+        let third = timeout(Duration::from_secs(5), host.turn(distance, None)).await;
         assert!(third.is_err());
         drop(first);
-        let third = host.turn(distance).await.unwrap();
+        let third = host.turn(distance, None).await.unwrap();
         drop(third);
         host.rest(Duration::from_secs(20));
         let begun = Instant::now();
-        drop(host.turn(distance).await.unwrap());
+        drop(host.turn(distance, None).await.unwrap());
         assert_eq!(begun.elapsed(), Duration::from_secs(20));
         host.rest(Duration::from_secs(3600));
-        assert!(host.turn(distance).await.is_err());
-        assert!(manners.host("example.com", 2).turn(distance).await.is_ok());
+        assert!(host.turn(distance, None).await.is_err());
+        assert!(
+            manners
+                .host("example.com", 2)
+                .turn(distance, None)
+                .await
+                .is_ok()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_user_s_slow_pages_do_not_keep_another_from_a_host_that_both_read() {
+        let manners = Arc::new(Manners::default());
+        let of = |owner| OwnManners::new(&manners, Some(owner));
+        let (ann, bob) = (of("ann"), of("bob"));
+        let (host, who) = bob.host("example.org", 2);
+        drop(host.turn(Duration::ZERO, who).await.unwrap());
+        let (host, who) = ann.host("example.org", 2);
+        let _slow = host.turn(Duration::ZERO, who).await.unwrap();
+        let more = timeout(Duration::from_secs(5), host.turn(Duration::ZERO, who)).await;
+        assert!(more.is_err());
+        let (host, who) = bob.host("example.org", 2);
+        let own = timeout(Duration::from_secs(5), host.turn(Duration::ZERO, who)).await;
+        assert!(own.unwrap().is_ok());
     }
 
     #[tokio::test]

@@ -39,17 +39,26 @@ impl Rest {
     }
 }
 
-/// Comes to its end when a run has waited for a person so long that its turn is better given to another: what it rests for.
-pub(super) async fn waits(mut waits: watch::Receiver<Option<Waits>>, patience: Duration) -> Rest {
+/// Comes to its end when a run that waits for a person is to give its turn to another: after `patience`, or as soon as a run
+/// has none because every place is taken, as `crowded` tells. What it rests for.
+pub(super) async fn waits(
+    mut waits: watch::Receiver<Option<Waits>>,
+    patience: Duration,
+    mut crowded: watch::Receiver<bool>,
+) -> Rest {
     loop {
         if waits.wait_for(Option::is_some).await.is_err() {
             break;
         }
-        let went_on = timeout(patience, waits.wait_for(Option::is_none)).await;
-        match went_on.map(|it| it.is_ok()) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(_) => {
+        let went_on = tokio::select! {
+            biased;
+            went_on = timeout(patience, waits.wait_for(Option::is_none)) => went_on.ok().map(|it| it.is_ok()),
+            Ok(_) = crowded.wait_for(|it| *it) => None,
+        };
+        match went_on {
+            Some(true) => {}
+            Some(false) => break,
+            None => {
                 if let Some(it) = *waits.borrow() {
                     return Rest::Person(it.heard, it.until);
                 }

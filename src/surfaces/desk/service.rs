@@ -213,7 +213,7 @@ impl CallerService {
     /// # Errors
     /// Those of [`App::may_deliver`].
     pub fn may_deliver(&self, url: &str) -> Result<()> {
-        self.desk.app.may_deliver(url)
+        self.desk.app.may_deliver(url, self.caller.is_operator())
     }
 
     /// What was asked, judged and made into a question that can be accepted.

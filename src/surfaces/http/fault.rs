@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+use crate::app::orders::OrderRefusal;
 use crate::error::{Error, Kind};
 use crate::surfaces::asked::is_field;
 use crate::surfaces::view::words::sentence;
@@ -73,6 +74,7 @@ impl Fault {
             "queue_full",
             "too many runs wait already",
         )
+        .hint("wait until runs have ended; approve, answer or cancel those that wait for you")
         .after(seconds)
     }
 
@@ -144,6 +146,13 @@ impl From<Error> for Fault {
             Kind::Malformed => (StatusCode::BAD_GATEWAY, "bad_upstream"),
             Kind::Setup => (StatusCode::SERVICE_UNAVAILABLE, "not_set_up"),
             Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        };
+        let refused = std::error::Error::source(&it).and_then(|it| it.downcast_ref());
+        let (status, code) = match refused {
+            Some(OrderRefusal::TooLong) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
+            Some(OrderRefusal::TooMany) => (StatusCode::TOO_MANY_REQUESTS, "too_many_orders"),
+            Some(OrderRefusal::NotAsked) => (StatusCode::CONFLICT, "not_waiting"),
+            None => (status, code),
         };
         let open = matches!(it.kind(), Kind::Usage | Kind::Exhausted | Kind::Cancelled);
         let message = match it.kind() {

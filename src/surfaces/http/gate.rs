@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::Server;
 use super::fault::{Answer, Fault};
 use super::peers::Peer;
-use super::viewer;
+use super::{open, viewer};
 use crate::surfaces::desk::Caller;
 
 /// What is asked of a request before anything of it is read.
@@ -153,6 +153,10 @@ pub(super) async fn pass(
     let (mut head, body) = request.into_parts();
     match admitted(&server, &head).await {
         Ok((caller, came)) => {
+            let open = match server.open.enter(&caller) {
+                Ok(it) => it,
+                Err(refused) => return open::closing(refused),
+            };
             let traced = head.headers.get("traceparent");
             if let (Came::Itself | Came::Session, Some(peer)) =
                 (came, head.extensions.get::<Arc<Peer>>())
@@ -166,7 +170,7 @@ pub(super) async fn pass(
             let mut response = next.run(Request::from_parts(head, body)).await;
             response.extensions_mut().insert(caller);
             response.extensions_mut().insert(came);
-            response
+            open::held(response, open)
         }
         Err(fault) => fault.into_response(),
     }

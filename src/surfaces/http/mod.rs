@@ -6,8 +6,10 @@ mod extract;
 mod fault;
 mod found;
 mod gate;
+mod guesses;
 mod listen;
 mod metrics;
+mod open;
 mod openai;
 mod openapi;
 mod pages;
@@ -47,9 +49,11 @@ use crate::surfaces::mcp::Mcp;
 use fault::Answer;
 pub use fault::Fault;
 use gate::Gate;
+use guesses::Guesses;
 use metrics::Metrics;
+use open::OpenRequests;
 use openai::{chat, responses};
-use peers::Peers;
+use peers::{Peer, Peers};
 pub use telling::Telling;
 use viewer::{Glances, Holder, Sessions};
 
@@ -66,6 +70,10 @@ pub struct Server {
     metrics: Arc<Metrics>,
     /// Who has signed in with a browser.
     sessions: Sessions,
+    /// Who has tried to sign in with tokens that are not known here.
+    guesses: Guesses,
+    /// The requests of users that are open.
+    open: Arc<OpenRequests>,
     /// What is known of ended runs beside their rows.
     glances: Glances,
     /// Turns true when the server stops: streams end, so that their clients come back elsewhere.
@@ -93,6 +101,16 @@ impl Server {
                 "this token is not known here",
             )
         })
+    }
+
+    /// Counts a token from `peer` that is not known here. Told is `fault`, and after too many of them to wait.
+    fn guessed(&self, peer: Option<&Arc<Peer>>, fault: Fault) -> Fault {
+        let Some(address) = peer.map(|it| it.address()) else {
+            return fault;
+        };
+        let admitted = self.guesses.admit(address);
+        self.guesses.count(address);
+        admitted.err().unwrap_or(fault)
     }
 
     /// Whose session it is, if their token still lets them in.
@@ -184,6 +202,8 @@ impl Listening {
             telling,
             metrics,
             sessions: Sessions::default(),
+            guesses: Guesses::default(),
+            open: OpenRequests::new(serve.requests_each),
             glances: Glances::default(),
             stopping,
         });

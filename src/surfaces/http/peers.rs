@@ -75,6 +75,7 @@ impl Peers {
         drop(strangers);
         Some(Peer {
             peers: Arc::clone(self),
+            address,
             nth,
             leave,
         })
@@ -108,11 +109,22 @@ impl Peers {
 #[derive(Debug)]
 pub(super) struct Peer {
     peers: Arc<Peers>,
+    address: IpAddr,
     nth: u64,
     leave: Arc<Notify>,
 }
 
 impl Peer {
+    /// Where it comes from: an address of version 4, or a network of version 6.
+    pub(super) fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Whether many people come from there.
+    pub(super) fn is_proxy(&self) -> bool {
+        self.peers.proxies.contains(&self.address)
+    }
+
     /// Whoever is at the other end has shown who they are: the connection is a stranger's no longer.
     pub(super) fn known(&self) {
         self.peers.lock().forget(self.nth);

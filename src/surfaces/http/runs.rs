@@ -14,6 +14,7 @@ use super::extract::{Mine, Params};
 use super::fault::{Answer, Fault};
 use super::story::number;
 use crate::app::given::PlanFile;
+use crate::app::orders::LONGEST_WORDS;
 use crate::domain::{Approval, CoverageRow, Question, Rating, RunId, Vote};
 use crate::record::{Phase, Run, RunStatus};
 use crate::seams::{Order, RunRow};
@@ -23,8 +24,6 @@ use crate::surfaces::export::{json as shown, markdown};
 
 /// Longest wait of one call, seconds: shorter than what clients and proxies give up after.
 const LONGEST_WAIT: u64 = 55;
-/// The longest text that steers a run, characters.
-const LONGEST_WISH: usize = 2_000;
 
 /// Seconds after which to come again where too many wait.
 const LATER: u64 = 5;
@@ -437,8 +436,8 @@ pub(super) fn said(value: &Value) -> &str {
 /// The order that `text` gives, while there is still something to steer.
 pub(super) async fn steering(mine: &Mine, text: &str) -> Answer<Order> {
     let words = text.trim();
-    if !(1..=LONGEST_WISH).contains(&words.chars().count()) {
-        let most = format!("must be a text of at most {LONGEST_WISH} characters");
+    if !(1..=LONGEST_WORDS).contains(&words.chars().count()) {
+        let most = format!("must be a text of at most {LONGEST_WORDS} characters");
         return Err(bad("text", &most));
     }
     let phase = mine.run().await?.phase;
@@ -499,7 +498,21 @@ pub(super) async fn answers(mine: Mine, bytes: Result<Bytes, BytesRejection>) ->
             "must be a list of texts, one for each question",
         ));
     };
-    ordered(&mine, Order::Reply(answers)).await
+    let reply = replying(&mine, answers).await?;
+    ordered(&mine, reply).await
+}
+
+/// The order that answers the questions of the run, where it waits for answers.
+pub(super) async fn replying(mine: &Mine, answers: Vec<String>) -> Answer<Order> {
+    match mine.has_ended() || mine.run().await?.awaiting_clarification {
+        true => Ok(Order::Reply(answers)),
+        false => Err(Fault::new(
+            StatusCode::CONFLICT,
+            "not_waiting",
+            "the run asks for no answer",
+        )
+        .hint("steer it to say what you want to know besides")),
+    }
 }
 
 /// `POST /v1/runs/{id}/rating`.

@@ -132,6 +132,7 @@ async fn connected(person: Person, new: bool, takes: Duration) -> Connected {
         working: 4,
         waiting: 10,
         waiting_each: 10,
+        aside_each: 10,
         patience: Duration::from_secs(60),
     });
     let desk = Arc::new(desk);

@@ -45,6 +45,7 @@ fn impatient(app: &Arc<App>) -> (Arc<Queue>, JoinSet<()>) {
         working: 1,
         waiting: 0,
         waiting_each: 0,
+        aside_each: 10,
         patience: Duration::ZERO,
     };
     let queue = Arc::new(Queue::new(Arc::clone(app), limits));

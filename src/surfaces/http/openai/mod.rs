@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::fault::{Answer, Fault};
 use crate::domain::{Effort, Mode, RunId};
-use crate::record::{Envelope, Run};
+use crate::record::{Envelope, Event, Run};
 
 /// A model as callers name it: what is asked for, no language model.
 struct Offered {
@@ -80,6 +80,8 @@ pub(super) struct Hook {
     pub(super) url: String,
     pub(super) id: String,
     pub(super) body: Value,
+    /// Whether whoever runs the server named it, and not a user.
+    pub(super) by_operator: bool,
 }
 
 /// The webhook that the caller of a run wants to hear once it has ended.
@@ -97,7 +99,14 @@ pub(super) fn hook(run: &RunId, events: &[Envelope]) -> Option<Hook> {
         "created_at": seconds(events.last().map(|it| it.ts.as_str())),
         "data": {"id": response["id"]},
     });
-    (!told.is_empty()).then_some(Hook { url, id, body })
+    let created = events.first().map(|it| &it.event);
+    let by_operator = matches!(created, Some(Event::RunCreated { owner: None, .. }));
+    (!told.is_empty()).then_some(Hook {
+        url,
+        id,
+        body,
+        by_operator,
+    })
 }
 
 /// The time of an event, seconds since 1970.

@@ -12,7 +12,7 @@ use crate::surfaces::export;
 use crate::surfaces::export::escape::line;
 use crate::surfaces::http::extract::Mine;
 use crate::surfaces::http::fault::Fault;
-use crate::surfaces::http::runs::{accept, approval, rated, room, steering};
+use crate::surfaces::http::runs::{accept, approval, rated, replying, room, steering};
 use crate::surfaces::view::ask::{Form, New, Preview};
 use crate::surfaces::view::page;
 
@@ -152,8 +152,8 @@ pub(super) async fn approve(mine: Mine, bytes: Sent) -> Answer<Response> {
 /// `POST /r/{id}/answers`.
 pub(super) async fn answers(mine: Mine, bytes: Sent) -> Answer<Response> {
     let said = fields(bytes)?.into_iter().filter(|it| it.0 == "answer");
-    mine.order(Order::Reply(said.map(|it| it.1).collect()))
-        .await?;
+    let reply = replying(&mine, said.map(|it| it.1).collect()).await?;
+    mine.order(reply).await?;
     Ok(back(&mine))
 }
 

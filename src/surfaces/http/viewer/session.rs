@@ -10,11 +10,13 @@ use crate::surfaces::http::gate::hashed;
 pub(crate) const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
-/// Sessions kept at most; the one unused for longest gives way.
+/// Sessions kept at most, of all and of one holder. Whoever has most gives way, and of theirs the one unused for longest: nobody
+/// ends the sessions of others by signing in.
 const MOST: usize = 10_000;
+const MOST_EACH: usize = 100;
 
 /// Whose session it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
     /// Whoever runs the server.
     Operator,
@@ -43,9 +45,8 @@ impl Sessions {
         let now = Instant::now();
         let mut all = self.all();
         all.retain(|_, it| lasts(it, now));
-        if all.len() >= MOST {
-            let oldest = all.iter().min_by_key(|it| it.1.used).map(|it| *it.0);
-            oldest.map(|it| all.remove(&it));
+        if let Some(it) = gives_way(&all, &holder) {
+            all.remove(&it);
         }
         let session = Session {
             holder,
@@ -71,6 +72,24 @@ impl Sessions {
     }
 }
 
+/// The session that has to give way to a new one of `holder`, if any.
+fn gives_way(all: &HashMap<[u8; 32], Session>, holder: &Holder) -> Option<[u8; 32]> {
+    let own = all.values().filter(|it| it.holder == *holder).count();
+    let holder = match own >= MOST_EACH {
+        true => holder,
+        false if all.len() < MOST => return None,
+        false => {
+            let mut counts: HashMap<&Holder, usize> = HashMap::new();
+            for it in all.values() {
+                *counts.entry(&it.holder).or_default() += 1;
+            }
+            counts.into_iter().max_by_key(|it| it.1)?.0
+        }
+    };
+    let of_holder = all.iter().filter(|it| it.1.holder == *holder);
+    of_holder.min_by_key(|it| it.1.used).map(|it| *it.0)
+}
+
 fn lasts(it: &Session, now: Instant) -> bool {
     now.duration_since(it.begun) < LONGEST && now.duration_since(it.used) < IDLE
 }
@@ -89,6 +108,14 @@ mod tests {
         assert_eq!(sessions.holder(&one), Some(Holder::Operator));
         assert_eq!(sessions.holder(&two), Some(Holder::User("h".to_owned())));
         assert_eq!(sessions.holder(""), None);
+        // However often somebody signs in, the sessions of others last.
+        let own: Vec<String> = (0..3 * MOST_EACH)
+            .map(|_| sessions.begin(Holder::User("g".to_owned())))
+            .collect();
+        let lasting = own.iter().filter(|it| sessions.holder(it).is_some());
+        assert_eq!(lasting.count(), MOST_EACH);
+        assert_eq!(sessions.holder(&own[0]), None, "the oldest gave way");
+        assert_eq!(sessions.holder(&one), Some(Holder::Operator));
         sessions.end(&one);
         assert_eq!(sessions.holder(&one), None);
         assert_eq!(sessions.holder(&two), Some(Holder::User("h".to_owned())));

@@ -1,5 +1,8 @@
 //! Signing in and out.
+use std::sync::Arc;
+
 use axum::body::Bytes;
+use axum::extract::Extension;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -11,6 +14,7 @@ use crate::surfaces::desk::Caller;
 use crate::surfaces::http::extract::Params;
 use crate::surfaces::http::fault::Fault;
 use crate::surfaces::http::gate::{COOKIE, Came, hashed, session};
+use crate::surfaces::http::peers::Peer;
 use crate::surfaces::view::page;
 use crate::surfaces::view::small::Login;
 
@@ -60,9 +64,15 @@ pub(super) async fn form(visitor: Visitor, Params(it): Params<Next>) -> Answer<R
 /// `POST /login`: a token becomes a session.
 pub(super) async fn sign_in(
     visitor: Visitor,
+    peer: Option<Extension<Arc<Peer>>>,
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
+    let peer = peer.map(|it| it.0);
+    // Behind a proxy are others, who must not wait because one guesses.
+    if let Some(it) = peer.as_ref().filter(|it| !it.is_proxy()) {
+        visitor.server.guesses.admit(it.address())?;
+    }
     let said = fields(bytes)?;
     let one = |name: &str| {
         said.iter()
@@ -90,7 +100,15 @@ pub(super) async fn sign_in(
             _ => "This token is not known here.",
         };
         let page = shown(&visitor, &next, Some(text))?;
-        return Ok((StatusCode::BAD_REQUEST, page).into_response());
+        if token.is_empty() {
+            return Ok((StatusCode::BAD_REQUEST, page).into_response());
+        }
+        let unknown = Fault::new(StatusCode::BAD_REQUEST, "bad_token", text);
+        let fault = visitor.server.guessed(peer.as_ref(), unknown);
+        return match fault.status() {
+            StatusCode::BAD_REQUEST => Ok((StatusCode::BAD_REQUEST, page).into_response()),
+            _ => Err(fault),
+        };
     };
     if let Some(before) = session(&headers) {
         visitor.server.sessions.end(before);

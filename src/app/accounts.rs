@@ -9,6 +9,9 @@ use crate::seams::{Account, Audited, KeyOwner, Org, Remembered, Spent, Token, Us
 
 /// How every token begins, so that one that lies about is known for what it is.
 const MARK: &str = "ibid_";
+
+/// How often it is looked whether the owner of a run that is worked on may still ask.
+const ACCOUNT_LOOK: std::time::Duration = std::time::Duration::from_secs(2);
 /// How much of a token is kept and shown again, characters.
 const PREFIX: usize = 13;
 /// Longest id of a user or organisation, characters.
@@ -43,7 +46,13 @@ impl App {
             return Err(Error::new(Kind::Usage, what).hint("choose another id"));
         }
         amount(user.daily_usd)?;
-        self.accounts().await?.add_user(user).await
+        let accounts = self.accounts().await?;
+        if accounts.owns_runs(&user.id).await? && accounts.user(&user.id).await?.is_none() {
+            let what = format!("runs of an earlier user `{}` are still stored", user.id);
+            return Err(Error::new(Kind::Usage, what)
+                .hint("choose another id, or remove those runs first: who has the id reads them"));
+        }
+        accounts.add_user(user).await
     }
 
     /// All users, by id.
@@ -125,6 +134,28 @@ impl App {
     pub async fn may_ask(&self, user: &str) -> Result<bool> {
         let user = self.accounts().await?.user(user).await?;
         Ok(user.is_some_and(|it| !it.disabled))
+    }
+
+    /// Whether runs of this owner may go on: nobody's always, a user's while they are there and not disabled. Where the store
+    /// cannot be read, nothing is stopped.
+    pub(super) async fn may_spend(&self, user: Option<&str>) -> bool {
+        match user {
+            Some(user) => self.may_ask(user).await.unwrap_or(true),
+            None => true,
+        }
+    }
+
+    /// Resolves once runs of this owner may go on no longer.
+    pub(super) async fn until_shut_out(&self, user: Option<&str>) {
+        if user.is_none() {
+            std::future::pending::<()>().await;
+        }
+        loop {
+            tokio::time::sleep(ACCOUNT_LOOK).await;
+            if !self.may_spend(user).await {
+                return;
+            }
+        }
     }
 
     /// What the owner and their organisation have spent today (UTC) and what is reserved by what has not ended, and how many

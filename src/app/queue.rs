@@ -353,6 +353,10 @@ impl Queue {
     /// Works on one run until it ends, or cannot be worked on.
     async fn sit(self: Arc<Self>, it: Waiting) {
         let run = it.run.clone();
+        let shut_out = || Rest::Until(Instant::now() + LONGEST_REST);
+        if !self.app.may_spend(it.owner.as_deref()).await {
+            return self.put_aside(it, shut_out());
+        }
         let place = Place {
             queue: &self,
             run: &run,
@@ -368,6 +372,7 @@ impl Queue {
                 ended = running.wait() => ended.map(|_| None),
                 // Dropping it stops it where it is: nothing was sent meanwhile.
                 rest = waits => Ok(Some(rest)),
+                () = self.app.until_shut_out(it.owner.as_deref()) => Ok(Some(shut_out())),
             }
         };
         let fault = match outcome.await {

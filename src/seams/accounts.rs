@@ -146,6 +146,8 @@ pub trait Accounts: Send + Sync {
     async fn users(&self) -> Result<Vec<User>>;
     /// The user of this id.
     async fn user(&self, id: &str) -> Result<Option<User>>;
+    /// Whether runs of a user of this id are stored, whether the user is still there or not.
+    async fn owns_runs(&self, user: &str) -> Result<bool>;
     /// Whether a user may ask from now on.
     async fn disable(&self, user: &str, disabled: bool) -> Result<()>;
     /// Forgets a user and their tokens. Their runs stay.

@@ -13,6 +13,7 @@ use crate::model::http::{answer, is_whole};
 use crate::served::{Answer, Served, messages};
 
 mod keys;
+mod shut_out;
 mod takeover;
 
 /// US dollars that each call of the stand-in costs: 500 tokens sent and 500 received, at ten dollars a million.

@@ -96,6 +96,15 @@ macro_rules! accounts {
                 user.map_err(|it| self.unread(&it))
             }
 
+            async fn owns_runs(&self, user: &str) -> Result<bool> {
+                let found: Option<i64> = patiently!(self, db => sqlx::query_scalar(
+                    "select cast(1 as bigint) from runs where owner_user = $1 limit 1",
+                )
+                .bind(user)
+                .fetch_optional(db))?;
+                Ok(found.is_some())
+            }
+
             async fn disable(&self, user: &str, disabled: bool) -> Result<()> {
                 let changed = desk!(self, db => sqlx::query("update users set disabled = $2 where id = $1")
                     .bind(user)

@@ -283,6 +283,7 @@ impl CallerService {
         n: usize,
         most: Duration,
     ) -> Result<Found> {
+        self.desk.audited(&self.caller, "tool.search").await?;
         let looked = self.app.look_up(question, n, most).await;
         let looked = looked.map_err(|it| self.shown_error(it))?;
         let hits = looked.hits.into_iter().map(|hit| CallerHit {
@@ -302,6 +303,7 @@ impl CallerService {
     /// # Errors
     /// Those of [`App::look_into`].
     pub async fn look_into(&self, found: &CallerHit, most: Duration) -> Result<Page> {
+        self.desk.audited(&self.caller, "tool.fetch").await?;
         let page = self.app.look_into(&found.question, &found.hit, most).await;
         let mut page = page.map_err(|it| self.shown_error(it))?;
         page.url = self.shown(&page.url);

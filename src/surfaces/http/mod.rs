@@ -22,6 +22,7 @@ mod viewer;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -60,6 +61,12 @@ use viewer::{Glances, Holder, Sessions};
 /// How long a request may take that does not stream.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// How long that look may take.
+const USERS_WAIT: Duration = Duration::from_millis(300);
+
+/// How often a server that lets anybody in looks whether users were added, milliseconds.
+const USERS_LOOK_MS: u64 = 500;
+
 /// All that handlers need.
 pub struct Server {
     desk: Arc<Desk>,
@@ -74,6 +81,9 @@ pub struct Server {
     guesses: Guesses,
     /// The requests of users that are open.
     open: Arc<OpenRequests>,
+    /// Whether users were found after a start without any, and when that was looked for last, milliseconds since 1970.
+    users_added: AtomicBool,
+    users_looked: AtomicU64,
     /// What is known of ended runs beside their rows.
     glances: Glances,
     /// Turns true when the server stops: streams end, so that their clients come back elsewhere.
@@ -81,10 +91,30 @@ pub struct Server {
 }
 
 impl Server {
+    /// Whether anybody is let in as the operator: not any more once users were added.
+    async fn is_open(&self) -> Answer<bool> {
+        if !self.gate.open || self.users_added.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let now = self.operator.app().now_ms();
+        if now.saturating_sub(self.users_looked.load(Ordering::Relaxed)) >= USERS_LOOK_MS {
+            self.users_looked.store(now, Ordering::Relaxed);
+            // A store that does not answer has nothing to give away; whoever asks for health must not wait for it.
+            let users = tokio::time::timeout(USERS_WAIT, self.operator.app().users()).await;
+            let Ok(Ok(users)) = users else {
+                return Ok(true);
+            };
+            let known = !users.is_empty();
+            self.users_added.store(known, Ordering::Relaxed);
+            return Ok(!known);
+        }
+        Ok(true)
+    }
+
     /// Whose token it is; `None` for a request without one that is not let in by itself.
     async fn caller(&self, token: Option<&str>) -> Answer<Option<Caller>> {
         // Clients of OpenAI's API send a token always; where none is asked for, any will do.
-        if self.gate.open {
+        if self.is_open().await? {
             return Ok(Some(Caller::operator()));
         }
         let Some(token) = token else {
@@ -204,6 +234,8 @@ impl Listening {
             sessions: Sessions::default(),
             guesses: Guesses::default(),
             open: OpenRequests::new(serve.requests_each),
+            users_added: AtomicBool::new(false),
+            users_looked: AtomicU64::new(0),
             glances: Glances::default(),
             stopping,
         });

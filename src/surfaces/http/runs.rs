@@ -115,14 +115,15 @@ pub(super) fn bad(field: &str, what: &str) -> Fault {
     .at(field)
 }
 
-/// What makes the same request the same run, however often it is sent: the key, and what was sent under it.
+/// What makes the same request the same run, however often it is sent: the key, and what was sent under it to which route.
 pub(super) struct Once {
     key: String,
-    sent: Bytes,
+    sent: Vec<u8>,
 }
 
 /// The key of a request that has one.
 pub(super) fn once(
+    route: &str,
     headers: &HeaderMap,
     bytes: &Result<Bytes, BytesRejection>,
 ) -> Answer<Option<Once>> {
@@ -138,7 +139,7 @@ pub(super) fn once(
     }
     Ok(bytes.as_ref().ok().map(|sent| Once {
         key: key.to_owned(),
-        sent: sent.clone(),
+        sent: [route.as_bytes(), b"\n", sent].concat(),
     }))
 }
 
@@ -193,7 +194,7 @@ pub(super) async fn create(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     room(&service, &headers)?;
-    let once = once(&headers, &bytes)?;
+    let once = once("/v1/runs", &headers, &bytes)?;
     let (wait, form) = (shape.wait()?, shape.form()?);
     let value = body(bytes)?;
     let asked = Asked::parse(&value, &["webhook_url"])?;

@@ -1,5 +1,5 @@
 //! `search` and `fetch`, in the form that ChatGPT asks for: results with ids, and the text behind an id.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -100,7 +100,17 @@ impl Mcp {
             });
         }
         while known.len() > KNOWN {
-            known.pop_front();
+            // The oldest of whoever has most, so that nobody pushes out what others have found.
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for found in known.iter() {
+                *counts.entry(&found.caller).or_default() += 1;
+            }
+            let most = counts.iter().max_by_key(|(_, count)| **count);
+            let most = most.map(|(caller, _)| (*caller).to_owned());
+            let oldest = known
+                .iter()
+                .position(|found| Some(&found.caller) == most.as_ref());
+            known.remove(oldest.unwrap_or_default());
         }
         results
     }

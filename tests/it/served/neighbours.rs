@@ -31,12 +31,25 @@ fn web(port: u16, path: &str) -> Vec<u8> {
     }
     match path.split_once("/slate/").map(|it| it.1.parse::<usize>()) {
         Some(Ok(0..4)) => {
-            let many: String = (0..60_000).map(|nth| format!(" a{nth}=\"{nth}\"")).collect();
+            let many: String = (0..60_000)
+                .map(|nth| format!(" a{nth}=\"{nth}\""))
+                .collect();
             html(&format!("<p{many}>Slate is harvested once.</p>"))
         }
-        Some(_) => html(&"<p>The <a href=\"/x\">slate</a> was <b>raised</b> in two stages, and the second was paid for by towns.</p>".repeat(45_000)),
-        None if path.starts_with("/cork/") => html("<h1>Cork</h1><p>A cork oak is harvested every 9 years. The bark is stripped by hand with an axe.</p>"),
-        None => b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec(),
+        // Two hundred open elements, each compared with every further one: about two seconds.
+        Some(_) => {
+            let open: String = (0..200).map(|nth| format!("<b q{nth}>")).collect();
+            html(&format!(
+                "<p>Slate is harvested once.</p>{open}{}",
+                "<b a></b>".repeat(110_000)
+            ))
+        }
+        None if path.starts_with("/cork/") => html(
+            "<h1>Cork</h1><p>A cork oak is harvested every 9 years. The bark is stripped by hand with an axe.</p>",
+        ),
+        None => {
+            b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec()
+        }
     }
 }
 

@@ -45,7 +45,7 @@ pub(in crate::surfaces::http) async fn create(
         Some("1") => true,
         Some(_) => return Err(bad("think_tags", "must be 0 or 1")),
     };
-    let once = once(&headers, &bytes)?;
+    let once = once("/v1/chat/completions", &headers, &bytes)?;
     let read = asked::chat(&body(bytes)?)?;
     let kept = read.kept.clone();
     let of = accept(&service, &read.asked, Some(read.kept.into()), once).await?;

@@ -35,7 +35,7 @@ pub(in crate::surfaces::http) async fn create(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Answer<Response> {
     room(&service, &headers)?;
-    let once = once(&headers, &bytes)?;
+    let once = once("/v1/responses", &headers, &bytes)?;
     let read = asked::responses(&body(bytes)?)?;
     let is = |name: &str| read.kept.get(name) == Some(&json!(true));
     let (stream, background) = (is("stream"), is("background"));

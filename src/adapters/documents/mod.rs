@@ -122,6 +122,7 @@ impl Default for Limits {
 
 /// What came out of a file.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one lives at a time")]
 pub enum Taken {
     /// A document.
     Draft(PageDraft),

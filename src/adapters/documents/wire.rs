@@ -38,6 +38,7 @@ pub(super) enum ParseRequest {
 
 /// What a parser answers.
 #[derive(Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "one is made a document")]
 pub(super) enum ParseReply {
     /// Said once, before the first request is read.
     Ready(Confinement),

@@ -292,6 +292,10 @@ pub(super) fn gone() -> Error {
 }
 
 /// The pages of `report` that `run` holds.
+#[allow(
+    clippy::manual_async_fn,
+    reason = "handlers need to hear that it is Send"
+)]
 pub(super) fn pages<'a>(
     app: &'a App,
     rewrite: Option<&'a PathRewrite>,

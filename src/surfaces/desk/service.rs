@@ -49,6 +49,7 @@ impl CallerHit {
 
 /// What became of a caller's question.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "one is made a request")]
 pub enum Submitted {
     /// This run works on it; the same request may have begun it before.
     Begun(CallerRun),

@@ -5,7 +5,7 @@
 //! numbers must.
 use std::collections::BTreeSet;
 
-use crate::domain::words::{is_stop, numbers, stem, tokens};
+use crate::domain::words::{content_stems, is_stop, numbers, stem, tokens};
 
 /// Fewest characters of letters and digits mixed that are a code and no formula: `CO2` and `H1N1` are said for words.
 const CODE: usize = 5;
@@ -62,6 +62,51 @@ pub(crate) fn names_otherwise<'a>(said: &str, known: impl IntoIterator<Item = &'
             // `Germany` is named by `German`.
             && !there.iter().any(|other| begin_alike(other, &it.text))
     })
+}
+
+/// Fewest words beside its names that make what a sentence says of them comparable.
+const PREDICATE: usize = 2;
+/// Share of these words that must stand in what the sentence rests on.
+const SAID: f32 = 0.2;
+/// Share of a text's words that carry no meaning of their own from which on it is English: no other language is compared.
+const ENGLISH: f32 = 0.2;
+
+/// Whether `said` asks, or says of the names in it what none of `known` speaks of: a name that is copied proves nothing of
+/// the words beside it.
+pub(crate) fn says_otherwise<'a>(said: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
+    if said.trim_end().ends_with(['?', '？']) {
+        return true;
+    }
+    let known = known.into_iter().collect::<Vec<_>>().join("\n");
+    if !is_english(said) || !is_english(&known) {
+        return false;
+    }
+    let there: BTreeSet<String> = content_stems(&known).into_iter().collect();
+    let words = tokens(said);
+    let (names, others): (Vec<_>, Vec<_>) =
+        words
+            .iter()
+            .filter(|it| !is_stop(&it.text))
+            .partition(|it| {
+                let word = &said[it.span.clone()];
+                // The first word of a sentence is a name where nobody writes it small.
+                let small = known
+                    .split(|c: char| !c.is_alphanumeric())
+                    .any(|own| own == it.text);
+                word.contains(|c: char| c.is_ascii_digit())
+                    || (word.starts_with(char::is_uppercase) && !small)
+            });
+    if names.is_empty() || others.len() < PREDICATE {
+        return false;
+    }
+    let met = others.iter().filter(|it| there.contains(&stem(&it.text)));
+    (met.count() as f32) < SAID * others.len() as f32
+}
+
+fn is_english(text: &str) -> bool {
+    let words = tokens(text);
+    let stop = words.iter().filter(|it| is_stop(&it.text)).count();
+    stop as f32 >= ENGLISH * words.len().max(1) as f32
 }
 
 /// Whether two lower-case words begin with the same five letters or more.
@@ -178,5 +223,30 @@ mod tests {
         let known = ["It cost 1,200 euros in 2019."];
         assert!(!counts_otherwise("The price was 1200 euros.", &known));
         assert!(counts_otherwise("The price was 1,300 euros.", &known));
+    }
+
+    #[test]
+    fn what_is_said_of_a_name_must_stand_where_the_name_stands() {
+        let known = [
+            "Name the Korvel Index in the report on cork.",
+            "Why does cork float?",
+        ];
+        for text in [
+            "The Korvel Index is the decisive factor here.",
+            "Korvel is the decisive factor here.",
+            "It is not yet covered what the Korvel Index says.",
+            "What is the Korvel Index?",
+        ] {
+            assert!(says_otherwise(text, known), "{text}");
+        }
+        let quote = ["Amorim harvested the bark of cork oaks in Portugal every nine years."];
+        for text in [
+            "In Portugal, Amorim strips bark from oaks after nine years.",
+            "Amorim owns them.",
+            "Amorim erntet die Rinde der Korkeichen alle neun Jahre.",
+            "Oaks give their outer layer to those who wait.",
+        ] {
+            assert!(!says_otherwise(text, quote), "{text}");
+        }
     }
 }

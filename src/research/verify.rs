@@ -18,7 +18,7 @@ use super::ask::{
     shapes::{Verdict, Verified, VerifyAsk},
 };
 use super::draft::{Draft, Line};
-use super::foreign::{counts_otherwise, is_foreign};
+use super::foreign::{counts_otherwise, is_foreign, says_otherwise};
 use super::gathered::Gathered;
 use super::prompts;
 use super::unaided::answer::in_its_words;
@@ -91,7 +91,9 @@ async fn verify_lines(
         // Whatever a model says of it: what is no word must stand in the quotes.
         let quoted = quotes(line);
         let known = quoted.iter().copied().chain([brief.question.as_str()]);
-        let made_up = counts_otherwise(&line.text, &quoted) || is_foreign(&line.text, known);
+        let made_up = counts_otherwise(&line.text, &quoted)
+            || is_foreign(&line.text, known.clone())
+            || says_otherwise(&line.text, known);
         let holds = match answer {
             None => by_words()?,
             Some((model, verdict)) => {

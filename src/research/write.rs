@@ -21,7 +21,7 @@ use super::ask::{
     shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written as Answer, WrittenSentence, language},
 };
 use super::draft::{Draft, DraftSection, Line};
-use super::foreign::names_otherwise;
+use super::foreign::{names_otherwise, says_otherwise};
 use super::gather::Gathering;
 use super::gathered::Gathered;
 use super::prompts::{self, fill};
@@ -213,12 +213,14 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Whether every name in a sentence stands in the evidence it names, the question, or the title it stands under.
+    /// Whether every name in a sentence stands in the evidence it names, the question, or the title it stands under, and what
+    /// is said of the names is spoken of there.
     fn names_known(&self, text: &str, title: &str, evidence: &[EvidenceId]) -> bool {
         let all = self.notes.evidence.iter();
         let named = all.filter(|it| evidence.contains(&it.id));
         let shown = named.flat_map(|it| [it.claim.as_str(), it.passage.text().expose()]);
-        !names_otherwise(text, shown.chain([self.brief.asked(), title]))
+        let known = shown.chain([self.brief.asked(), title]);
+        !names_otherwise(text, known.clone()) && !says_otherwise(text, known)
     }
 
     /// The sections as they may be told before they are checked.

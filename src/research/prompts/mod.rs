@@ -174,6 +174,8 @@ words!(SentenceWords {
     orders_weak: Vec<String>,
     orders_to: Vec<String>,
     orders_verbs: BTreeSet<String>,
+    orders_process_verbs: BTreeSet<String>,
+    orders_process: Vec<String>,
     orders_lead: Vec<String>,
     orders_openings: Vec<String>,
     orders_yours: Vec<String>,

@@ -59,8 +59,17 @@ pub(super) async fn waits(
             Some(true) => {}
             Some(false) => break,
             None => {
-                if let Some(it) = *waits.borrow() {
-                    return Rest::Person(it.heard, it.until);
+                let waiting = *waits.borrow();
+                let over = |until: Option<Instant>| until.is_some_and(|at| at <= Instant::now());
+                match waiting {
+                    None => {}
+                    // Nobody answered in time: it goes on by itself in a moment.
+                    Some(it) if over(it.until) => {
+                        if waits.wait_for(Option::is_none).await.is_err() {
+                            break;
+                        }
+                    }
+                    Some(it) => return Rest::Person(it.heard, it.until),
                 }
             }
         }

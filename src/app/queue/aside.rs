@@ -65,7 +65,8 @@ pub(super) async fn waits(
                     None => {}
                     // Nobody answered in time: it goes on by itself in a moment.
                     Some(it) if over(it.until) => {
-                        if waits.wait_for(Option::is_none).await.is_err() {
+                        let went_on = waits.wait_for(Option::is_none).await.is_ok();
+                        if !went_on {
                             break;
                         }
                     }

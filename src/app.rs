@@ -10,6 +10,7 @@ mod folders;
 pub mod forgetting;
 pub mod given;
 mod indexes;
+mod inside;
 mod judging;
 mod keeping;
 mod looking;
@@ -35,7 +36,6 @@ pub mod web;
 mod webhook;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -346,18 +346,16 @@ impl App {
         })
     }
 
-    /// The question with all folders that are to be searched, as absolute paths: a resume from
-    /// another directory or with other settings must find the same.
+    /// The question with its folders as absolute paths, each once: a resume from another directory must find the same. Which are
+    /// meant where none is named, the surface says that knows who asks.
     fn frozen(&self, mut question: Question) -> Result<Question> {
         if question.follows.is_some() {
             // It is asked where the one before it was asked, and by whom.
             return Ok(question);
         }
-        let configured = self.settings.folders.iter().cloned();
-        let named = std::mem::take(&mut question.folders);
-        for path in named.iter().map(PathBuf::from).chain(configured) {
-            let full = std::path::absolute(&path).map_err(|it| {
-                Error::new(Kind::Usage, format!("finding folder {}", path.display())).because(it)
+        for named in std::mem::take(&mut question.folders) {
+            let full = std::path::absolute(&named).map_err(|it| {
+                Error::new(Kind::Usage, format!("finding folder {named}")).because(it)
             })?;
             let full = full.to_string_lossy().into_owned();
             if !question.folders.contains(&full) {

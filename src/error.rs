@@ -36,6 +36,8 @@ struct Inner {
     doing: String,
     hint: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// What is said in place of the chain to whoever must not see it.
+    told: Option<String>,
 }
 
 impl Error {
@@ -46,6 +48,7 @@ impl Error {
             doing: doing.into(),
             hint: None,
             source: None,
+            told: None,
         }))
     }
 
@@ -61,6 +64,19 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.0.hint = Some(hint.into());
         self
+    }
+
+    /// The same, of which whoever asked is told `words` and `hint` alone. The chain stays, for the log.
+    #[must_use]
+    pub fn told_as(mut self, words: impl Into<String>, hint: Option<String>) -> Error {
+        self.0.told = Some(words.into());
+        self.0.hint = hint;
+        self
+    }
+
+    /// What whoever asked is told: the words of [`Error::told_as`], or the whole chain.
+    pub fn told(&self) -> String {
+        self.0.told.clone().unwrap_or_else(|| self.chain())
     }
 
     /// What the caller can do.

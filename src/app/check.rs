@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use futures_util::{StreamExt, stream};
 use url::Url;
@@ -78,8 +79,8 @@ impl App {
             folders: opened,
             stored,
         };
-        let (cited, mut sought) = folders::off_thread(move || {
-            let sought = cited.sources.iter().map(|it| desk.seek(it));
+        let (cited, mut sought) = folders::until_dropped(move |stop| {
+            let sought = cited.sources.iter().map(|it| desk.seek(it, stop));
             let sought = sought.collect::<Result<Vec<Sought>>>()?;
             Ok((cited, sought))
         })
@@ -300,7 +301,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn seek(&self, it: &Reference) -> Result<Sought> {
+    fn seek(&self, it: &Reference, stop: &AtomicBool) -> Result<Sought> {
         if !it.cited {
             return Ok(Sought::Unasked);
         }
@@ -314,7 +315,7 @@ impl Desk {
         for place in it.path.iter().chain(&it.address) {
             let cited = it.address.as_deref().and_then(key);
             let read = match self.places.file(place) {
-                Some(Ok(path)) => self.documents(&path, cited),
+                Some(Ok(path)) => self.documents(&path, cited, stop),
                 Some(Err(refused)) => Err(refused),
                 None => continue,
             };
@@ -362,11 +363,12 @@ impl Desk {
         &self,
         path: &Path,
         cited: Option<String>,
+        stop: &AtomicBool,
     ) -> std::result::Result<Vec<Page>, String> {
         let mut pages = Vec::new();
         let mut others = Vec::new();
         let mut why = None;
-        let read = read_listed(path, &self.limits, &mut |taken| {
+        let read = read_listed(path, &self.limits, stop, &mut |taken| {
             match taken {
                 Taken::Draft(draft) if cited.is_none() || key(&draft.url) == cited => {
                     pages.push(Page::new(draft));

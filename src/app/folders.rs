@@ -170,24 +170,31 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Brings one index up to date. Dropping the future stops it: the files begun are read to their end,
-/// and what was read is kept.
+/// Brings one index up to date. Dropping the future stops it: children that read for it are ended, other files begun are read to
+/// their end, and what was read is kept.
 pub(super) async fn refresh(
     folder: Arc<Folder>,
     mut on: impl FnMut(Progress) + Send + 'static,
 ) -> Result<Refreshed> {
-    let guard = StopOnDrop(Arc::default());
-    let stop = Arc::clone(&guard.0);
-    off_thread(move || {
+    until_dropped(move |stop| {
         // Who has stopped listening must not hear the last files come in.
         let mut still = |it| {
             if !stop.load(Ordering::Relaxed) {
                 on(it);
             }
         };
-        folder.refresh_until(&stop, &mut still)
+        folder.refresh_until(stop, &mut still)
     })
     .await
+}
+
+/// Runs `work` where it may block, and tells it to stop when the future is dropped.
+pub(super) async fn until_dropped<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let guard = StopOnDrop(Arc::default());
+    let stop = Arc::clone(&guard.0);
+    off_thread(move || work(&stop)).await
 }
 
 /// Runs `work` where it may block.

@@ -1,6 +1,7 @@
 //! Runs that a server has accepted: those that wait for their turn and those worked on. They belong to nobody's
 //! connection; who asked may go away and come back.
 use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ pub struct Queue {
     /// Runs that begin at once: who asks and who listens is answered in between.
     begin: Semaphore,
     keys: KeyTurns,
+    /// The folders that are served; `None` where any may be searched.
+    folders: Option<Vec<PathBuf>>,
     afterwards: Option<Afterwards>,
 }
 
@@ -122,8 +125,17 @@ impl Queue {
             crowded: watch::channel(false).0,
             begin: Semaphore::new(BEGIN),
             keys: KeyTurns::default(),
+            folders: None,
             afterwards: None,
         }
+    }
+
+    /// The same over these folders alone. A run that searches another one rests, however far it has come, until a server has that
+    /// folder, or until somebody cancels it: another server of the same store may have it.
+    #[must_use]
+    pub fn over(mut self, folders: Vec<PathBuf>) -> Queue {
+        self.folders = Some(folders);
+        self
     }
 
     /// The same, with something that is done once a run of it has ended.
@@ -354,7 +366,7 @@ impl Queue {
     async fn sit(self: Arc<Self>, it: Waiting) {
         let run = it.run.clone();
         let shut_out = || Rest::Until(Instant::now() + LONGEST_REST);
-        if !self.app.may_spend(it.owner.as_deref()).await {
+        if !self.app.may_spend(it.owner.as_deref()).await || !self.serves(&run).await {
             return self.put_aside(it, shut_out());
         }
         let place = Place {
@@ -404,6 +416,20 @@ impl Queue {
             rest: Rest::Until(Instant::now() + rest),
             ..it
         });
+    }
+
+    /// Whether all that `run` searches is served here. A run that has ended searches nothing, and what cannot be read just now is
+    /// told by its work.
+    async fn serves(&self, run: &RunId) -> bool {
+        let Some(folders) = &self.folders else {
+            return true;
+        };
+        let Ok(known) = self.app.run(run).await else {
+            return true;
+        };
+        let is_served = |it: &String| folders.iter().any(|path| path == Path::new(it));
+        let all = |it: Question| it.folders.iter().all(is_served);
+        known.status.ended() || known.question.is_none_or(all)
     }
 
     /// Has a run wait that waits for a person itself, in one step, so that no order falls between.

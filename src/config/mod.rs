@@ -281,6 +281,12 @@ impl Variables {
             .map(String::as_str)
             .filter(|it| !it.is_empty())
     }
+
+    /// The values that are addresses of servers.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        let values = self.0.values().map(String::as_str);
+        values.filter(|it| it.starts_with("http://") || it.starts_with("https://"))
+    }
 }
 
 impl FromIterator<(String, String)> for Variables {

@@ -68,19 +68,25 @@ const TALK: &[&str] = &[
     "wiki",
 ];
 
-/// The labels of the host that served it; none for a file, whatever address it states, and where nobody knows who served it.
+/// The labels of the host in its address; none for a file without one.
 fn labels(source: &Source) -> Vec<String> {
-    let served = source.kind != SourceKind::Local && !source.domain.is_empty();
     url::Url::parse(&source.url)
         .ok()
-        .filter(|_| served)
         .filter(|it| it.scheme().starts_with("http"))
         .and_then(|it| it.host_str().map(str::to_owned))
         .map(|it| it.split('.').map(str::to_owned).collect())
         .unwrap_or_default()
 }
 
+/// Whether the host in its address is known to have served it: a file states what it likes.
+fn is_served(source: &Source) -> bool {
+    source.kind != SourceKind::Local && !source.domain.is_empty()
+}
+
 fn of_host(source: &Source) -> Option<f32> {
+    if !is_served(source) {
+        return None;
+    }
     let labels = labels(source);
     let ends = |list: &[&str]| {
         labels
@@ -100,7 +106,8 @@ fn of_host(source: &Source) -> Option<f32> {
     }
 }
 
-/// Where anybody may write, or somebody sells, nothing else makes up for it.
+/// Where anybody may write, or somebody sells, nothing else makes up for it. A file that states such an address is believed:
+/// what it says of itself may lower its weight and never raise it.
 fn ceiling(source: &Source) -> f32 {
     if labels(source).iter().any(|it| TALK.contains(&it.as_str())) {
         0.3

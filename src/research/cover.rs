@@ -17,6 +17,7 @@ use super::ask::{
     self,
     shapes::{CoverAsk, Covered, language},
 };
+use super::foreign::says_otherwise;
 use super::prompts::{self, fill};
 use super::query_policy::QueryPolicy;
 use super::unaided::choose::voices;
@@ -207,17 +208,18 @@ fn told(
         return Ok(None);
     }
     let query = policy.narrowed(&judged.gap_query);
+    let claims = found.iter().map(|it| it.claim.as_str());
     Ok(Some(Gap {
         text: match policy.told(text) {
-            Some(text) => text.to_owned(),
-            None => missing(text, found, policy)?,
+            Some(text) if !says_otherwise(text, claims.chain([asked.as_str()])) => text.to_owned(),
+            _ => missing(text, found, &asked, policy)?,
         },
         query: query.unwrap_or_else(|| row.text.clone()),
     }))
 }
 
-/// A gap in words of the program, with what of a model's words may be told and was not found.
-fn missing(text: &str, found: &[&Evidence], policy: &QueryPolicy) -> Result<String> {
+/// A gap in words of the program, with those of a model's words that are `asked` for and were not found.
+fn missing(text: &str, found: &[&Evidence], asked: &str, policy: &QueryPolicy) -> Result<String> {
     let words = &prompts::phrases()?.gap;
     let own = match found.is_empty() {
         true => &words.open,
@@ -226,7 +228,7 @@ fn missing(text: &str, found: &[&Evidence], policy: &QueryPolicy) -> Result<Stri
     let narrowed = policy.narrowed(text).unwrap_or_default();
     let named: Vec<&str> = narrowed
         .split(' ')
-        .filter(|it| !is_stop(it) && !is_weak(it))
+        .filter(|it| !is_stop(it) && !is_weak(it) && share(it, asked) >= 1.0)
         .filter(|it| found.iter().all(|own| share(it, &own.claim) < 1.0))
         .take(NAMED)
         .collect();

@@ -10,7 +10,8 @@ use crate::error::{Error, Kind, Result};
 use crate::seams::{Log, Models, PageReader};
 
 use super::aid::Aid;
-use super::read::{Shelf, by_any, reason_of};
+use super::read::{by_any, reason_of};
+use super::shelf::Shelf;
 use super::unaided::score::Scale;
 use super::{intake, plan, weigh};
 

@@ -2,13 +2,11 @@
 //! around them, best source first.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Evidence, Excerpt, Page, SourceId};
+use crate::domain::{Brief, Evidence, Excerpt, Page, SourceId};
 use crate::error::Result;
 
 use super::gathered::Gathered;
-use super::prompts::{self, Phrases};
-use super::unaided::lexicon::spaced;
-use super::unaided::orders::gives_orders;
+use super::unaided::orders::Orders;
 
 /// Characters of all excerpts together, and of those of one source (rows D9, D13).
 const ALL: usize = 15_000;
@@ -17,8 +15,8 @@ const ONE: usize = 4_000;
 const AROUND: usize = 2;
 
 /// The excerpts of everything that carries evidence.
-pub(crate) fn of(gathered: &Gathered) -> Result<Vec<Excerpt>> {
-    let words = prompts::phrases()?;
+pub(crate) fn of(brief: &Brief, gathered: &Gathered) -> Result<Vec<Excerpt>> {
+    let orders = Orders::of(brief)?;
     let notes = &gathered.notes;
     let mut by_source: BTreeMap<SourceId, Vec<&Evidence>> = BTreeMap::new();
     for it in &notes.evidence {
@@ -35,7 +33,7 @@ pub(crate) fn of(gathered: &Gathered) -> Result<Vec<Excerpt>> {
         else {
             continue;
         };
-        let content = content(page, &evidence, words, left.min(ONE));
+        let content = content(page, &evidence, &orders, left.min(ONE));
         if content.is_empty() {
             continue;
         }
@@ -54,7 +52,7 @@ pub(crate) fn of(gathered: &Gathered) -> Result<Vec<Excerpt>> {
 
 /// The sentences of the passages and around them in the order of the page, at most `most` characters; gaps are marked.
 /// Sentences that give orders to whoever reads by machine are left out, for it is a machine that reads this.
-fn content(page: &Page, evidence: &[&Evidence], words: &Phrases, most: usize) -> String {
+fn content(page: &Page, evidence: &[&Evidence], orders: &Orders, most: usize) -> String {
     let last = page.sentences().len().saturating_sub(1);
     let mut wanted: BTreeSet<usize> = BTreeSet::new();
     let mut room = most;
@@ -68,10 +66,7 @@ fn content(page: &Page, evidence: &[&Evidence], words: &Phrases, most: usize) ->
         for n in own.chain(around) {
             let text = page.sentence(n);
             let takes = text.chars().count() + 1;
-            if takes > room
-                || wanted.contains(&n)
-                || gives_orders(text, &spaced(text), &words.sentence)
-            {
+            if takes > room || wanted.contains(&n) || orders.stand_in(text) {
                 continue;
             }
             room -= takes;

@@ -5,6 +5,7 @@
 //! numbers must.
 use std::collections::BTreeSet;
 
+use crate::domain::sentences;
 use crate::domain::words::{content_stems, is_stop, numbers, stem, tokens};
 
 /// Fewest characters of letters and digits mixed that are a code and no formula: `CO2` and `H1N1` are said for words.
@@ -101,6 +102,58 @@ pub(crate) fn says_otherwise<'a>(said: &str, known: impl IntoIterator<Item = &'a
     }
     let met = others.iter().filter(|it| there.contains(&stem(&it.text)));
     (met.count() as f32) < SAID * others.len() as f32
+}
+
+/// Share of a line's other words above which the sentence must hold them from which it takes a name.
+const JOINED: f32 = 0.5;
+
+/// Whether `said` ties a name or code to what no sentence of `quotes` ties it to: it stands there among other words, or less
+/// often. Names of `asked` are the person's own. Not judged where the line shares no other word with the quotes, as a
+/// translation does.
+pub(crate) fn ties_otherwise(said: &str, asked: &str, quotes: &[&str]) -> bool {
+    let own: BTreeSet<String> = content_stems(asked).into_iter().collect();
+    let words = tokens(said);
+    let is_name = |nth: usize| {
+        let word = &words[nth];
+        let raw = &said[word.span.clone()];
+        let capital = |it: &str| it.starts_with(char::is_uppercase);
+        let begins = nth == 0
+            || said[..word.span.start]
+                .trim_end()
+                .ends_with(['.', '!', '?', ':', '"', '“']);
+        let next = words
+            .get(nth + 1)
+            .is_some_and(|it| capital(&said[it.span.clone()]));
+        let code = raw.contains(|c: char| c.is_ascii_digit()) && raw.contains(char::is_alphabetic);
+        (capital(raw) && (!begins || next) || code)
+            && !is_stop(&word.text)
+            && !own.contains(&stem(&word.text))
+    };
+    let (names, others): (Vec<usize>, Vec<usize>) = (0..words.len())
+        .filter(|it| !is_stop(&words[*it].text))
+        .partition(|it| is_name(*it));
+    if names.is_empty() {
+        return false;
+    }
+    let stems =
+        |all: &[usize]| -> Vec<String> { all.iter().map(|it| stem(&words[*it].text)).collect() };
+    let (names, others) = (stems(&names), stems(&others));
+    let there: Vec<Vec<String>> = quotes
+        .iter()
+        .flat_map(|it| sentences(it).into_iter().map(|at| &it[at]))
+        .map(|it| tokens(it).iter().map(|it| stem(&it.text)).collect())
+        .collect();
+    if !others.is_empty() && !there.iter().flatten().any(|it| others.contains(it)) {
+        return false;
+    }
+    let times = |all: &[String], it: &String| all.iter().filter(|other| *other == it).count();
+    names.iter().any(|name| {
+        !there.iter().any(|sentence| {
+            let met = others.iter().filter(|it| sentence.contains(it)).count();
+            times(sentence, name) >= times(&names, name).max(1)
+                && (others.is_empty() || met as f32 > JOINED * others.len() as f32)
+        })
+    })
 }
 
 fn is_english(text: &str) -> bool {
@@ -247,6 +300,30 @@ mod tests {
             "Oaks give their outer layer to those who wait.",
         ] {
             assert!(!says_otherwise(text, quote), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_goes_with_the_words_it_stands_among() {
+        let asked = "Why does cork float?";
+        let quotes = [
+            "Cork floats because its cells hold air.",
+            "Amorim of Porto strips the bark of cork oaks every nine years.",
+        ];
+        for text in [
+            "Cork floats because its cells hold air Porto.",
+            "Cork floats, says Amorim.",
+            "Amorim Amorim strips the bark of oaks every nine years.",
+        ] {
+            assert!(ties_otherwise(text, asked, &quotes), "{text}");
+        }
+        for text in [
+            "Cork floats because its cells hold air.",
+            "In Porto, Amorim strips bark from oaks.",
+            "Amorim strips bark every nine years.",
+            "Kork schwimmt, weil in den Zellen von Amorim Luft ist.",
+        ] {
+            assert!(!ties_otherwise(text, asked, &quotes), "{text}");
         }
     }
 }

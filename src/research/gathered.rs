@@ -1,7 +1,7 @@
 //! What gathering hands to writing and checking.
 use crate::domain::{CoverageRow, GateVerdict, Notes, StopReason, Strategy, Usage};
 
-use super::read::Shelf;
+use super::shelf::Shelf;
 
 /// What gathering leaves behind for writing.
 pub(crate) struct Gathered {

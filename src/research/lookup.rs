@@ -5,8 +5,8 @@ use crate::record::Event;
 use crate::seams::{Log, World};
 
 use super::query_policy::QueryPolicy;
-use super::read::Shelf;
 use super::search::{Found, search};
+use super::shelf::Shelf;
 use super::unaided::queries::{Places, plainly};
 use super::{intake, plan};
 

@@ -36,6 +36,7 @@ pub mod changes;
 mod errand;
 pub mod judge;
 mod lookup;
+mod shelf;
 pub mod steps;
 
 pub(crate) mod prompts;
@@ -120,7 +121,7 @@ pub async fn research(
     };
     let mut report = check::hold(log, run, question, &brief, draft, gathered, &aid);
     if question.mode == Mode::Evidence {
-        report.results = excerpts::of(gathered)?;
+        report.results = excerpts::of(&brief, gathered)?;
     }
     if question.mode == Mode::Answer && report.answer.is_none() {
         return Err(write::nothing(&brief, gathered)?);

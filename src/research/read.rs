@@ -1,152 +1,24 @@
 //! Reading the pages behind the hits (rows E5, E11).
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 
-use crate::domain::words::{is_stop, tokens};
 pub(crate) use crate::domain::work::registrable_domain;
 use crate::domain::{
-    Brief, Hit, Notes, Page, PageHash, Question, Source, SourceId, SourceKind, Usage, Vertical,
-    Witness, is_public,
+    Hit, Notes, Page, Question, Source, SourceId, SourceKind, Usage, Vertical, Witness,
 };
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, FailReason};
 use crate::seams::{Log, PageReader, World};
 
 use super::READ_AT_ONCE;
-use super::query_policy::QueryPolicy;
+use super::shelf::Shelf;
 use super::substituted::substituted;
+use super::unaided::orders::Orders;
 
-/// Words of a shingle, and how many shingles stand for a page.
-const SHINGLE: usize = 5;
-const SKETCH: usize = 128;
-/// Likeness of two pages' shingles above which they are one text (row C7).
-const SAME_TEXT: f32 = 0.8;
 /// Sentences of two copies that only one of them has, as many as are compared.
 const CHANGED_SENTENCES: usize = 60;
-
-/// Every page that was read, and every document that was tried.
-#[derive(Default)]
-pub(crate) struct Shelf {
-    pages: BTreeMap<PageHash, Page>,
-    tried: BTreeSet<String>,
-    sketches: Vec<(SourceId, PageHash, Vec<u64>)>,
-    failed: BTreeMap<String, String>,
-    known: u32,
-}
-
-impl Shelf {
-    /// An empty shelf that knows which documents could not be taken in.
-    pub(crate) fn without(unreadable: &[(String, String)]) -> Shelf {
-        Shelf {
-            failed: unreadable.iter().cloned().collect(),
-            ..Shelf::default()
-        }
-    }
-
-    /// Takes in a page that an earlier run of the thread has read.
-    pub(crate) fn know(&mut self, source: &Source, page: &Page) {
-        self.tried.insert(source.key().to_owned());
-        self.tried.insert(page.key().to_owned());
-        // Remembered even where it is a copy of another: what is known was told apart once already.
-        let _ = self.twin(source.id, page);
-        self.known += 1;
-        self.pages.insert(page.hash().clone(), page.clone());
-    }
-
-    /// How many pages were known before anybody was asked.
-    pub(crate) fn known(&self) -> u32 {
-        self.known
-    }
-
-    /// Whether this document was asked for before.
-    pub(crate) fn tried(&self, key: &str) -> bool {
-        self.tried.contains(key)
-    }
-
-    /// The page of a source.
-    pub(crate) fn page(&self, source: &Source) -> Option<&Page> {
-        self.pages.get(&source.page)
-    }
-
-    /// Every page that was read, by its hash.
-    pub(crate) fn pages(&self) -> &BTreeMap<PageHash, Page> {
-        &self.pages
-    }
-
-    /// Pages that could not be read, by address, with the reason.
-    pub(crate) fn failed(&self) -> &BTreeMap<String, String> {
-        &self.failed
-    }
-
-    /// Whether a lower-case word stands in a private page that was read, or in its title.
-    pub(crate) fn says_privately(&self, notes: &Notes, word: &str) -> bool {
-        let private = notes.sources.iter().filter(|it| !is_public(it.kind));
-        let mut pages = private.filter_map(|it| self.page(it));
-        pages.any(|it| {
-            let text = it.text().expose().to_lowercase();
-            text.contains(word) || it.title.to_lowercase().contains(word)
-        })
-    }
-
-    /// Names that the titles read so far speak of and the question does not: where to look next.
-    pub(crate) fn names_met(
-        &self,
-        brief: &Brief,
-        notes: &Notes,
-        policy: &QueryPolicy,
-    ) -> Vec<String> {
-        let asked = brief.question.to_lowercase();
-        let mut counts: BTreeMap<String, (u32, &Source)> = BTreeMap::new();
-        let speaks = |it: &&Source| notes.evidence.iter().any(|own| own.source == it.id);
-        for source in notes.sources.iter().filter(speaks) {
-            let Some(page) = self.page(source) else {
-                continue;
-            };
-            let title = page.title.as_str();
-            for token in tokens(title).iter().skip(1) {
-                let word = &title[token.span.clone()];
-                let name = word.starts_with(char::is_uppercase)
-                    && word.chars().count() > 2
-                    && !is_stop(&token.text);
-                if name && !asked.contains(&token.text) {
-                    let entry = counts.entry(word.to_owned()).or_insert((0, source));
-                    entry.0 += 1;
-                    // What a public page says too is not private.
-                    if is_public(source.kind) {
-                        entry.1 = source;
-                    }
-                }
-            }
-        }
-        let mut ranked: Vec<(u32, String, &Source)> = counts
-            .into_iter()
-            .filter(|it| it.1.0 >= 2)
-            .map(|it| (it.1.0, it.0, it.1.1))
-            .collect();
-        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        let best = ranked.into_iter().take(2);
-        best.map(|(_, name, source)| {
-            policy.met(&name, source);
-            name
-        })
-        .collect()
-    }
-
-    /// The earlier source with the same text, if there is one, and its page.
-    fn twin(&mut self, id: SourceId, page: &Page) -> Option<(SourceId, &Page)> {
-        let sketch = sketch(page.text().expose());
-        let alike = |it: &&(SourceId, PageHash, Vec<u64>)| likeness(&sketch, &it.2) >= SAME_TEXT;
-        match self.sketches.iter().find(alike) {
-            Some((id, hash, _)) => self.pages.get(hash).map(|it| (*id, it)),
-            None => {
-                self.sketches.push((id, page.hash().clone(), sketch));
-                None
-            }
-        }
-    }
-}
 
 /// Whether a copy says something else than its original on what was asked: a fact was changed in a sentence that both have.
 fn says_otherwise(question: &str, copy: &Page, original: &Page) -> bool {
@@ -214,6 +86,7 @@ pub(crate) async fn read_as(
         .collect();
     let mut answers = stream::iter(wanted).buffered(READ_AT_ONCE);
     let mut fresh = Vec::new();
+    let orders = Orders::asked(&question.text)?;
     while let Some((nth, hit, agent, page, before, ms)) = answers.next().await {
         usage.pages += 1;
         for (reader, fault) in before {
@@ -244,6 +117,7 @@ pub(crate) async fn read_as(
                     // What was asked for is all that is known of where it was fetched.
                     source.url.clone_from(&hit.url);
                 }
+                without_orders(&mut source, &orders);
                 let doubted = source
                     .work
                     .retracted
@@ -320,6 +194,15 @@ pub(crate) async fn by_any(
     (Err(fault), before)
 }
 
+/// Takes out of what is told of a source what gives orders: titles and names reach reports and models, too.
+fn without_orders(source: &mut Source, orders: &Orders) {
+    if orders.stand_in(&source.title) {
+        source.title.clone_from(&source.domain);
+    }
+    source.author = source.author.take().filter(|it| !orders.stand_in(it));
+    source.site = source.site.take().filter(|it| !orders.stand_in(it));
+}
+
 /// Whether no other reader may or need try.
 fn is_final(fault: &Error) -> bool {
     matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted)
@@ -386,59 +269,5 @@ pub(crate) fn reason_of(fault: &Error) -> FailReason {
         Kind::Exhausted => FailReason::TooLarge,
         Kind::Usage | Kind::Setup => FailReason::Unsupported,
         Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
-    }
-}
-
-/// The smallest hashes of a text's shingles: a fixed-size likeness of it (Broder 1997).
-fn sketch(text: &str) -> Vec<u64> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let mut hashes: Vec<u64> = words
-        .windows(SHINGLE.min(words.len().max(1)))
-        .map(fnv)
-        .collect();
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes.truncate(SKETCH);
-    hashes
-}
-
-/// FNV-1a over the words in lower case: stable across runs and machines.
-fn fnv(words: &[&str]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for word in words {
-        for byte in word.bytes().chain(std::iter::once(b' ')) {
-            hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    hash
-}
-
-/// Jaccard similarity of two texts from their sketches.
-fn likeness(a: &[u64], b: &[u64]) -> f32 {
-    let mut union: Vec<u64> = a.iter().chain(b).copied().collect();
-    union.sort_unstable();
-    union.dedup();
-    union.truncate(SKETCH);
-    if union.is_empty() {
-        return 0.0;
-    }
-    let both = union
-        .iter()
-        .filter(|it| a.binary_search(it).is_ok() && b.binary_search(it).is_ok())
-        .count();
-    both as f32 / union.len() as f32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_copies_are_one_text_and_others_are_not() {
-        let one = "Cork is the bark of an oak that grows around the western Mediterranean and is stripped every nine years by hand. ".repeat(3);
-        let near = format!("{one} Updated today.");
-        let other = "Bridges sway when many people walk in step, as the Millennium Bridge showed when it opened in June 2000.".repeat(3);
-        assert!(likeness(&sketch(&one), &sketch(&near)) >= SAME_TEXT);
-        assert!(likeness(&sketch(&one), &sketch(&other)) < 0.2);
     }
 }

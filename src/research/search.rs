@@ -9,7 +9,7 @@ use crate::domain::{Brief, Hit, Hits, ItemId, Query, Usage, Vertical};
 use crate::error::{Error, Kind, Result};
 use crate::record::{Event, Outcome};
 use crate::research::READ_AT_ONCE;
-use crate::research::read::Shelf;
+use crate::research::shelf::Shelf;
 use crate::research::steps;
 use crate::research::works::{self, Works};
 use crate::seams::{Log, SearchProvider, World};

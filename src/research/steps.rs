@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::prompts;
 use super::thesaurus::synonyms;
 use super::unaided::lexicon::spaced;
-use super::unaided::orders::gives_orders;
+use super::unaided::orders::Orders;
 use super::unaided::sentence::names_month;
 use crate::domain::words::{Token, content_stems, is_stop, stem, tokens};
-use crate::domain::{Hit, Query, is_name, sentences};
+use crate::domain::{Hit, Query, QuestionKind, is_name, sentences};
 use crate::error::Result;
 use crate::seams::SearchProvider;
 
@@ -113,7 +113,7 @@ pub(crate) fn leads(question: &str, title: &str, text: &str) -> Vec<String> {
     let title: BTreeSet<String> = content_stems(title).into_iter().collect();
     let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
     let sought: Vec<&String> = asked.difference(&title).collect();
-    let text = &without_orders(text);
+    let text = &without_orders(question, text);
     let words = tokens(text);
     let stems: Vec<String> = words.iter().map(|it| stem(&it.text)).collect();
     let mut found: BTreeMap<Vec<String>, (f32, usize, String)> = BTreeMap::new();
@@ -140,14 +140,104 @@ pub(crate) fn leads(question: &str, title: &str, text: &str) -> Vec<String> {
     ranked.into_iter().take(NAMES).map(|it| it.2).collect()
 }
 
-/// The sentences that give no orders to machines: what those name is not asked for.
-fn without_orders(text: &str) -> String {
-    let Ok(phrases) = prompts::phrases() else {
+/// The sentences that give no orders: what those name is not asked for.
+fn without_orders(question: &str, text: &str) -> String {
+    let Ok(orders) = Orders::asked(question) else {
         return String::new();
     };
     let kept = sentences(text).into_iter().map(|it| &text[it]);
-    let kept = kept.filter(|it| !gives_orders(it, &spaced(it), &phrases.sentence));
+    let kept = kept.filter(|it| !orders.stand_in(it));
     kept.collect::<Vec<_>>().join("\n")
+}
+
+/// What somebody or something is to another, where a question for a figure or a date goes by way of a name: "how old is the
+/// mother of the director of …".
+const ROLES: &[&str] = &[
+    "actor",
+    "actress",
+    "architect",
+    "artist",
+    "author",
+    "band",
+    "birthplace",
+    "brother",
+    "builder",
+    "capital",
+    "captain",
+    "chairman",
+    "child",
+    "city",
+    "club",
+    "coach",
+    "company",
+    "composer",
+    "country",
+    "county",
+    "creator",
+    "daughter",
+    "designer",
+    "developer",
+    "director",
+    "editor",
+    "engineer",
+    "father",
+    "film",
+    "founder",
+    "governor",
+    "grandfather",
+    "grandmother",
+    "host",
+    "husband",
+    "inventor",
+    "king",
+    "lyricist",
+    "maker",
+    "manager",
+    "manufacturer",
+    "mayor",
+    "minister",
+    "mother",
+    "musician",
+    "operator",
+    "owner",
+    "painter",
+    "parent",
+    "parents",
+    "performer",
+    "player",
+    "predecessor",
+    "president",
+    "producer",
+    "province",
+    "publisher",
+    "queen",
+    "region",
+    "ruler",
+    "scientist",
+    "screenwriter",
+    "sibling",
+    "singer",
+    "sister",
+    "son",
+    "spouse",
+    "state",
+    "successor",
+    "team",
+    "town",
+    "translator",
+    "uncle",
+    "university",
+    "wife",
+    "winner",
+    "writer",
+];
+
+/// Whether names may lead on from what is read: to what a question asks for, or to it by way of somebody or something. A figure
+/// or a date is found without.
+pub(crate) fn asks_for_names(question: &str, kind: QuestionKind) -> bool {
+    let role = |it: &Token| ROLES.contains(&it.text.as_str());
+    !matches!(kind, QuestionKind::Quantity | QuestionKind::When)
+        || tokens(question).iter().any(role)
 }
 
 /// The names in `text` that `asked` asks for: those with a word of it right before or behind them, small words aside.

@@ -18,10 +18,11 @@ use super::ask::{
     shapes::{Verdict, Verified, VerifyAsk},
 };
 use super::draft::{Draft, Line};
-use super::foreign::{counts_otherwise, is_foreign, says_otherwise};
+use super::foreign::{counts_otherwise, is_foreign, says_otherwise, ties_otherwise};
 use super::gathered::Gathered;
 use super::prompts;
 use super::unaided::answer::in_its_words;
+use super::unaided::language::{language, sure_language};
 use super::unaided::sentence::claim_text;
 use super::weigh::says_the_same;
 
@@ -93,7 +94,9 @@ async fn verify_lines(
         let known = quoted.iter().copied().chain([brief.question.as_str()]);
         let made_up = counts_otherwise(&line.text, &quoted)
             || is_foreign(&line.text, known.clone())
-            || says_otherwise(&line.text, known);
+            || says_otherwise(&line.text, known)
+            || ties_otherwise(&line.text, &brief.question, &quoted)
+            || strays(&line.text, brief);
         let holds = match answer {
             None => by_words()?,
             Some((model, verdict)) => {
@@ -142,6 +145,12 @@ async fn verify_lines(
     draft.short.retain(|it| said.insert(it.text.clone()));
     draft.reworded = faulty.len() as u32;
     Ok(draft)
+}
+
+/// Whether a line is beyond doubt in another language than the question: a page may ask for that, and nobody else did.
+fn strays(said: &str, brief: &Brief) -> bool {
+    let other = sure_language(said).is_some_and(|it| it != brief.lang);
+    other && language(&brief.question) == brief.lang
 }
 
 /// Whether the quotes of a line have words in common with it. In another language they need not.

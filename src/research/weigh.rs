@@ -18,9 +18,9 @@ use super::ask::{
     shapes::{WeighAsk, WeighedRow, language},
 };
 use super::attribution::{self, Word};
-use super::foreign::{counts_otherwise, is_foreign};
+use super::foreign::{counts_otherwise, is_foreign, ties_otherwise};
 use super::prompts;
-use super::read::Shelf;
+use super::shelf::Shelf;
 use super::unaided::lexicon::spaced;
 use super::unaided::score::{CHUNK, Lines, PAGE_CUT, Reading, Scale, Weighed};
 use super::unaided::sentence::{claim_text, denies, doubts};
@@ -202,7 +202,15 @@ async fn by_model(
     for (nth, (reading, lines)) in readings.iter().zip(lines).enumerate() {
         if nth < whole || !weighed[nth].evidence.is_empty() {
             let shown = scale.shown(reading.page, lines).0;
-            asked.push(asked_of(nth, mind, round.brief, plan, reading.page, shown));
+            let title = scale.shown_title(reading.page);
+            asked.push(asked_of(
+                nth,
+                mind,
+                round.brief,
+                plan,
+                (reading.page, title),
+                shown,
+            ));
         }
     }
     let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
@@ -256,7 +264,7 @@ async fn asked_of<'a>(
     mind: &'a Mind,
     brief: &'a Brief,
     plan: &'a Plan,
-    page: &'a Page,
+    page: (&'a Page, &'a str),
     shown: Vec<usize>,
 ) -> (usize, Counting<'a>, Result<Vec<WeighedRow>>) {
     let model = Counting::of(mind);
@@ -276,14 +284,14 @@ async fn found_on(
     window: u32,
     brief: &Brief,
     plan: &Plan,
-    page: &Page,
+    (page, title): (&Page, &str),
     shown: &[usize],
 ) -> Result<Vec<WeighedRow>> {
     let language = language(Some(&brief.lang));
     let plain = WeighAsk {
         question: brief.asked(),
         items: plan.items(),
-        title: &page.title,
+        title,
         sentences: &[],
         most: MOST_FINDINGS,
         language: &language,
@@ -381,7 +389,9 @@ fn earn(
         .collect::<Vec<_>>()
         .join(" ");
     let said = row.claim.trim();
-    let (claim, worth) = if says_the_same(said, &quoted)? {
+    let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
+    let tied = ties_otherwise(said, scale.question(), &there);
+    let (claim, worth) = if !tied && says_the_same(said, &quoted)? {
         (said.to_owned(), AGREED)
     } else {
         (plain.clone(), NAMED)

@@ -21,7 +21,7 @@ use super::ask::{
     shapes::{AnswerAsk, EvidenceRow, WriteAsk, Written as Answer, WrittenSentence, language},
 };
 use super::draft::{Draft, DraftSection, Line};
-use super::foreign::{names_otherwise, says_otherwise};
+use super::foreign::{names_otherwise, says_otherwise, ties_otherwise};
 use super::gather::Gathering;
 use super::gathered::Gathered;
 use super::prompts::{self, fill};
@@ -219,8 +219,11 @@ impl<'a> Desk<'a> {
         let all = self.notes.evidence.iter();
         let named = all.filter(|it| evidence.contains(&it.id));
         let shown = named.flat_map(|it| [it.claim.as_str(), it.passage.text().expose()]);
-        let known = shown.chain([self.brief.asked(), title]);
-        !names_otherwise(text, known.clone()) && !says_otherwise(text, known)
+        let shown: Vec<&str> = shown.collect();
+        let known = shown.iter().copied().chain([self.brief.asked(), title]);
+        !names_otherwise(text, known.clone())
+            && !says_otherwise(text, known)
+            && !ties_otherwise(text, &format!("{} {title}", self.brief.asked()), &shown)
     }
 
     /// The sections as they may be told before they are checked.

@@ -183,7 +183,7 @@ pub struct Asked {
     pub flags: Vec<Flag>,
     engines: Vec<String>,
     only_local: bool,
-    /// Folders, where any are named; by their paths once the question is made.
+    /// Folders, where they are named, none of them too; by their paths once the question is made.
     pub folders: Option<Vec<String>>,
     domains: Vec<String>,
     not_domains: Vec<String>,
@@ -268,7 +268,7 @@ impl Asked {
             flags: fields.settings()?,
             engines: fields.names("engines")?,
             only_local: fields.truth("only_local")?,
-            folders: it
+            folders: fields
                 .get("folders")
                 .is_some()
                 .then(|| fields.names("folders"))

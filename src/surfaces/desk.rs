@@ -3,6 +3,7 @@
 //! A surface holds a [`CallerService`], which knows its caller and reaches nothing that is not theirs. What has no caller (metrics,
 //! readiness, retention) is an [`OperatorService`], which start-up code and the operator get.
 mod account;
+mod causes;
 mod names;
 mod operator;
 mod places;
@@ -147,7 +148,7 @@ impl Desk {
         afterwards: Option<Afterwards>,
     ) -> Result<(Desk, OperatorService, usize)> {
         let limits = limits(&app.settings().serve);
-        let queue = Queue::new(Arc::clone(&app), limits);
+        let queue = Queue::new(Arc::clone(&app), limits).over(served.folders.clone());
         let queue = Arc::new(match afterwards {
             Some(it) => queue.then(it),
             None => queue,
@@ -204,9 +205,10 @@ impl Desk {
         let Some((run, share)) = self.app.shared(token).await? else {
             return Ok(None);
         };
-        let Some(report) = run.report else {
+        let Some(mut report) = run.report else {
             return Ok(None);
         };
+        causes::of_report(&mut report);
         let folders = run.question.map(|it| it.folders).unwrap_or_default();
         let rewrite = self.rewrite.with_folders(&self.names, &folders);
         let pages = run::pages(&self.app, Some(&rewrite), &run.id, Some(&report)).await?;

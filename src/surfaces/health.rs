@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::app::engines;
 use crate::app::meaning;
 use crate::app::models;
-use crate::app::reading::{self, PdfReader};
+use crate::app::reading::{self, Confinement, Escapes, PdfReader};
 use crate::app::trials::{self, Outcome};
 use crate::config::{Loaded, Origin, SETTINGS, Settings};
 use crate::error::Error;
@@ -16,6 +16,7 @@ use crate::error::Error;
 const LOW_BYTES: u64 = 1 << 30;
 /// Free space below which the store cannot be trusted to take a run.
 const TOO_LOW_BYTES: u64 = 50 << 20;
+const SANDBOX: &str = "document sandbox";
 
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,13 +237,15 @@ fn pdf(settings: &Settings) -> Finding {
     }
 }
 
-/// What holds a document that takes its parser over, found out by having a parser try to get out.
-fn sandbox(settings: &Settings) -> Finding {
-    const NAME: &str = "document sandbox";
-    let (confinement, escapes) = match reading::try_sandbox(settings) {
-        Ok(it) => it,
-        Err(fault) => return of_error(NAME, &fault, "install ibid anew"),
-    };
+/// What holds a document that takes its parser over, found out by having a parser try to get out, which takes a moment.
+pub fn sandbox(settings: &Settings) -> Finding {
+    match reading::try_sandbox(settings) {
+        Ok((confinement, escapes)) => walls(confinement, escapes),
+        Err(fault) => of_error(SANDBOX, &fault, "install ibid anew"),
+    }
+}
+
+fn walls(confinement: Confinement, escapes: Escapes) -> Finding {
     let landlock = confinement.landlock.map(|it| format!("Landlock ABI {it}"));
     let seccomp = confinement.seccomp.then(|| "seccomp".to_owned());
     let walls: Vec<String> = landlock.into_iter().chain(seccomp).collect();
@@ -262,13 +265,13 @@ fn sandbox(settings: &Settings) -> Finding {
     if !can.is_empty() {
         let found = format!("{told}; a document parser could {}", can.join(", "));
         let fix = "run ibid on Linux 5.13 or later where Landlock and seccomp are enabled";
-        return amiss(NAME, State::Doubtful, found, fix);
+        return amiss(SANDBOX, State::Doubtful, found, fix);
     }
     if walls.len() < 2 {
         let fix = "use Linux 5.13 or later with `landlock` among the security modules (`lsm=` on the kernel's command line)";
-        return amiss(NAME, State::Doubtful, told, fix);
+        return amiss(SANDBOX, State::Doubtful, told, fix);
     }
-    good(NAME, told)
+    good(SANDBOX, told)
 }
 
 fn files(loaded: &Loaded) -> String {
@@ -448,6 +451,25 @@ mod tests {
         assert_eq!(of(20 << 20).state, State::Bad);
         assert!(!is_elsewhere(Path::new("/proc/self"), Path::new("/proc")));
         assert!(is_elsewhere(Path::new("/proc"), Path::new("/")));
+    }
+
+    #[test]
+    fn a_wall_that_is_missing_is_told_with_what_would_mend_it() {
+        let both = Confinement {
+            landlock: Some(7),
+            seccomp: true,
+        };
+        let held = Escapes::default();
+        assert_eq!(walls(both, held).state, State::Good);
+        let one = Confinement {
+            landlock: None,
+            seccomp: true,
+        };
+        let found = walls(one, held);
+        assert_eq!((found.state, &*found.found), (State::Doubtful, "seccomp"));
+        assert!(found.fix.unwrap().contains("landlock"));
+        let read = Escapes { read: true, ..held };
+        assert!(walls(one, read).found.contains("read files"));
     }
 
     #[test]

@@ -3,6 +3,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use ibid::Result;
@@ -13,7 +14,7 @@ use ibid::record::FailReason;
 use ibid::seams::{PageReader, SearchProvider};
 
 /// A reader of text and JSONL, so that these tests speak of the folder alone.
-fn read(path: &Path, each: &mut dyn FnMut(Taken) -> ControlFlow<()>) -> Result<()> {
+fn read(path: &Path, _: &AtomicBool, each: &mut dyn FnMut(Taken) -> ControlFlow<()>) -> Result<()> {
     let text = fs::read_to_string(path).unwrap();
     let url = format!("file://{}", path.display());
     if path.extension().is_none_or(|it| it != "jsonl") {
@@ -264,13 +265,13 @@ fn a_file_that_becomes_a_link_after_it_was_listed_is_not_followed() {
     let swapped = std::sync::Once::new();
     let options = FolderOptions {
         globs: Vec::new(),
-        read: Arc::new(move |path, each| {
+        read: Arc::new(move |path, stop, each| {
             swapped.call_once(|| {
                 let dir = path.parent().unwrap();
                 fs::rename(dir, dir.with_file_name("gone")).unwrap();
                 std::os::unix::fs::symlink(&outside, dir).unwrap();
             });
-            read_listed(path, &Limits::default(), each)
+            read_listed(path, &Limits::default(), stop, each)
         }),
         salt: String::new(),
     };

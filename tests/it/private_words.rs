@@ -1,10 +1,13 @@
 //! Words of private folders stay on this machine: canaries are planted in every part of private documents, and whatever is
 //! asked outside is recorded byte for byte, without a model and with one that puts all it sees into all it says.
+mod surfaces;
+
 use std::sync::{Arc, Mutex};
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Uri};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::cli::{Desk, Outcome};
 use crate::served::Served;
@@ -27,11 +30,17 @@ const CANARIES: &[&str] = &[
 
 const QUESTION: &str = "Who measured how much rain a green roof retains?";
 
+const STRATEGIES: [&str; 4] = ["checklist", "planned", "supervisor", "coverage"];
+
+const MODELS: [&str; 2] = ["none", "openai:small"];
+
 /// Everything that a server on loopback heard.
 type Heard = Arc<Mutex<Vec<String>>>;
 
+/// A server that answers by `answer`, as long as it is not held.
 async fn listening(
     answer: impl Fn(&str, &str, u16) -> String + Send + Sync + 'static,
+    held: watch::Receiver<bool>,
 ) -> (u16, Heard) {
     let heard = Heard::default();
     let kept = Arc::clone(&heard);
@@ -47,7 +56,12 @@ async fn listening(
             true => "application/json",
             false => "text/html",
         };
-        async move { ([("content-type", kind)], text) }
+        let mut held = held.clone();
+        async move {
+            // Where nobody holds it any more, it answers.
+            let _ = held.wait_for(|it| !*it).await;
+            ([("content-type", kind)], text)
+        }
     };
     tokio::spawn(async move {
         let router = axum::Router::new().fallback(all);
@@ -252,14 +266,17 @@ struct Machine {
     env: Vec<(&'static str, String)>,
     heard: Heard,
     model: Heard,
+    /// While this is true, the outside answers nobody.
+    held: watch::Sender<bool>,
 }
 
 impl Machine {
     async fn new() -> Machine {
         let desk = Desk::new();
         let docs = private(&desk);
-        let (port, heard) = listening(outside).await;
-        let (thinks, model) = listening(leaking).await;
+        let (held, is_held) = watch::channel(false);
+        let (port, heard) = listening(outside, is_held).await;
+        let (thinks, model) = listening(leaking, watch::channel(false).1).await;
         let env = vec![
             ("SEARXNG_URL", format!("http://127.0.0.1:{port}/searxng")),
             ("IBID_ALLOW_NET", "127.0.0.0/8".to_owned()),
@@ -274,6 +291,7 @@ impl Machine {
             env,
             heard,
             model,
+            held,
         }
     }
 
@@ -284,22 +302,25 @@ impl Machine {
         output.await.unwrap().into()
     }
 
-    fn served(&self, model: &str) -> Served {
+    /// Serves the private folder, and `besides`, over the engine.
+    fn served(&self, model: &str, strategy: &str, besides: &[&str]) -> Served {
         let mut env: Vec<(&str, &str)> = self.env.iter().map(|(a, b)| (*a, b.as_str())).collect();
         env.extend([
             ("IBID_ENGINES", "searxng"),
             ("IBID_MODEL", model),
+            ("IBID_STRATEGY", strategy),
+            ("IBID_FRESH", "true"),
             ("IBID_FOLDERS", self.docs.as_str()),
         ]);
-        Served::start(&self.desk, &env)
+        Served::start_on(&self.desk, besides, &env)
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_word_of_a_private_folder_is_searched_for_outside_by_any_strategy() {
-    for model in ["none", "openai:small"] {
+    for model in MODELS {
         let it = Machine::new().await;
-        for strategy in ["checklist", "planned", "supervisor", "coverage"] {
+        for strategy in STRATEGIES {
             let before = searched(&it.heard);
             let said = it
                 .ibid(&[
@@ -329,6 +350,21 @@ async fn no_word_of_a_private_folder_is_searched_for_outside_by_any_strategy() {
                 "{what}: nobody was asked outside"
             );
             unheard(&what, &it.heard);
+            // A follow-up inherits what was read, and asks outside alone.
+            let said = it
+                .ibid(&[
+                    "ask",
+                    "last",
+                    "And who planned it?",
+                    "--engine",
+                    "searxng",
+                    "--model",
+                    model,
+                    "--json",
+                ])
+                .await;
+            assert!([0, 1, 3].contains(&said.code), "{}{}", said.out, said.err);
+            unheard(&format!("follow-up, {what}"), &it.heard);
         }
         if model != "none" {
             let model = it.model.lock().unwrap();
@@ -337,48 +373,6 @@ async fn no_word_of_a_private_folder_is_searched_for_outside_by_any_strategy() {
                 "the model saw nothing private"
             );
         }
-        // A follow-up inherits what was read, and asks outside alone.
-        let said = it
-            .ibid(&[
-                "ask",
-                "last",
-                "And who planned it?",
-                "--engine",
-                "searxng",
-                "--model",
-                model,
-                "--json",
-            ])
-            .await;
-        assert!([0, 1].contains(&said.code), "{}{}", said.out, said.err);
-        unheard(&format!("follow-up, {model}"), &it.heard);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_word_of_a_private_folder_leaves_by_any_surface() {
-    for model in ["none", "openai:small"] {
-        let it = Machine::new().await;
-        let served = it.served(model);
-        for (path, body) in [
-            ("/v1/responses", json!({"model": "ibid", "input": QUESTION})),
-            (
-                "/v1/chat/completions",
-                json!({"model": "ibid", "messages": [{"role": "user", "content": QUESTION}]}),
-            ),
-            (
-                "/v1/chat/completions",
-                json!({"model": "ibid", "messages": [
-                    {"role": "user", "content": QUESTION},
-                    {"role": "assistant", "content": "Zorvath Quillon of Project Vexlune measured it."},
-                    {"role": "user", "content": "And how much does the green roof weigh?"}]}),
-            ),
-        ] {
-            let said = served.post(path, &body).await;
-            assert_eq!(said.status, 200, "{path}: {}", said.body);
-            unheard(&format!("{path}, {model}"), &it.heard);
-        }
-        assert!(searched(&it.heard) > 0, "nobody was asked outside");
     }
 }
 

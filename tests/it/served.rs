@@ -9,6 +9,7 @@ use crate::cli::{ASKED, Desk};
 
 mod asked_back;
 mod bounds;
+mod failing;
 mod found;
 mod mcp;
 mod neighbours;

@@ -43,6 +43,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 pub(in crate::adapters) use aside::aside;
 pub use format::Format;
@@ -174,26 +175,29 @@ pub fn read_file(
     limits: &Limits,
     each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
 ) -> Result<()> {
-    read_opened(path, |it| File::open(it), limits, each)
+    let stop = AtomicBool::new(false);
+    read_opened(path, |it| File::open(it), limits, &stop, each)
 }
 
 /// The same of a file that was listed below a folder, by its absolute path without links: one that has become a link since is
-/// not followed.
+/// not followed. Once `stop` is set, a child that works on it is ended, and the file is a [`Taken::Fault`].
 ///
 /// # Errors
 /// As [`read_file`].
 pub fn read_listed(
     path: &Path,
     limits: &Limits,
+    stop: &AtomicBool,
     each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
 ) -> Result<()> {
-    read_opened(path, open_without_links, limits, each)
+    read_opened(path, open_without_links, limits, stop, each)
 }
 
 fn read_opened(
     path: &Path,
     open: OpenFile,
     limits: &Limits,
+    stop: &AtomicBool,
     each: &mut dyn FnMut(Taken) -> ControlFlow<()>,
 ) -> Result<()> {
     let full = std::path::absolute(path)
@@ -230,7 +234,7 @@ fn read_opened(
             })?;
             return Ok(all);
         }
-        one(bytes.into(), format, &origin, limits).map(|it| vec![Ok(it)])
+        one(bytes.into(), format, &origin, limits, stop).map(|it| vec![Ok(it)])
     });
     match found {
         Ok(all) => {
@@ -259,8 +263,8 @@ fn read_opened(
 pub fn read_bytes(bytes: &[u8], origin: &Origin, limits: &Limits) -> Result<PageDraft> {
     let read = || {
         bounded(bytes, limits)?;
-        let format = format::detect(bytes, origin);
-        one(bytes.into(), format, origin, limits)
+        let (format, stop) = (format::detect(bytes, origin), AtomicBool::new(false));
+        one(bytes.into(), format, origin, limits, &stop)
     };
     let parsed = read().map_err(|it| failed(origin, &it))?;
     Ok(parsed.placed(origin))
@@ -291,7 +295,8 @@ pub(in crate::adapters) async fn fetched(
     let limits = limits.clone();
     let read = aside(move || {
         let format = format::detect(&bytes, &origin);
-        let parsed = parse::admitted(one(bytes.into(), format, &origin, &limits));
+        let stop = AtomicBool::new(false);
+        let parsed = parse::admitted(one(bytes.into(), format, &origin, &limits, &stop));
         parsed.map(|it| it.placed(&origin))
     });
     let gave_up = |_| Err(Trouble::new(FailReason::Broken, "its reader gave up"));
@@ -358,19 +363,20 @@ fn unreadable(cause: &std::io::Error) -> Trouble {
     Trouble::new(reason, format!("cannot be read: {cause}"))
 }
 
-/// One document of a known format: in a child where its parsers may be brought down by it, else here.
+/// One document of a known format: in a child, until `stop` is set, where its parsers may be brought down by it, else here.
 fn one(
     bytes: Cow<'_, [u8]>,
     format: Format,
     origin: &Origin,
     limits: &Limits,
+    stop: &AtomicBool,
 ) -> std::result::Result<ParsedDocument, Trouble> {
     if matches!(format, Format::Pdf | Format::Docx | Format::Epub) {
         let Some(parser) = &limits.parser else {
             let why = "it is read in a child process, which this program cannot start";
             return Err(Trouble::new(FailReason::Unsupported, why));
         };
-        return parser.parse_blocking(bytes.into_owned(), origin.clone(), limits);
+        return parser.parse_blocking(bytes.into_owned(), origin.clone(), limits, stop);
     }
     parse::document(&bytes, format, &origin.name(), origin.content_type())
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::available_parallelism;
@@ -23,6 +24,8 @@ use crate::record::FailReason;
 const IDLE: Duration = Duration::from_secs(10);
 /// Documents of one owner that may wait: more than all runs of one owner can have on their way.
 const WAITING: usize = 4_096;
+/// How often who waits on a thread looks whether it is still to wait.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Who has documents parsed, and for which owner. Cloning it is cheap; all clones share the same processes.
 ///
@@ -185,13 +188,18 @@ impl Parser {
         told.await.unwrap_or_else(|_| Err(given_up()))
     }
 
-    /// The same for who waits on a thread.
+    /// The same for who waits on a thread, until `stop` is set.
     pub(super) fn parse_blocking(
         &self,
         bytes: Vec<u8>,
         origin: Origin,
         limits: &Limits,
+        stop: &AtomicBool,
     ) -> Result<ParsedDocument, Trouble> {
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        if is_stopped() {
+            return Err(stopped());
+        }
         let (tell, told) = sync_channel(1);
         let tell = Box::new(move |it| {
             let _ = tell.send(it);
@@ -204,7 +212,14 @@ impl Parser {
             },
             limits,
         )?;
-        told.recv().unwrap_or_else(|_| Err(given_up()))
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(parsed) => return parsed,
+                Err(RecvTimeoutError::Disconnected) => return Err(given_up()),
+                Err(RecvTimeoutError::Timeout) if is_stopped() => return Err(stopped()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// What a child has taken from itself, and what it could do all the same when it tried.
@@ -250,6 +265,10 @@ impl Parser {
 
 fn given_up() -> Trouble {
     Trouble::new(FailReason::Broken, "its reader gave up")
+}
+
+fn stopped() -> Trouble {
+    Trouble::new(FailReason::Timeout, "nobody waits for it any more")
 }
 
 impl ParsePool {

@@ -83,7 +83,7 @@ struct Draft {
 /// `known` is the hash of each file where it was indexed before; `salt` is part of every hash.
 ///
 /// Tells each outcome on the calling thread as it comes. Once `stop` is set no file is begun; those
-/// begun are read to their end, for half a file would be taken for a whole one.
+/// begun are read to their end, or not at all, for half a file would be taken for a whole one.
 pub(super) fn intake(
     index: &Index,
     fields: Fields,
@@ -110,7 +110,7 @@ pub(super) fn intake(
                     let Some((seen, known)) = files.get(nth) else {
                         break;
                     };
-                    let outcome = take(nth, seen, *known, salt, read, &hand, drafted);
+                    let outcome = take(nth, seen, *known, salt, read, stop, &hand, drafted);
                     if tell.send(Message::Outcome(outcome)).is_err() {
                         break;
                     }
@@ -146,12 +146,14 @@ pub(super) fn intake(
 }
 
 /// Reads one file, unless its bytes are known.
+#[allow(clippy::too_many_arguments, reason = "what a worker works with")]
 fn take(
     nth: usize,
     seen: &Seen,
     known: Option<u64>,
     salt: &str,
     read: &ReadFile,
+    stop: &AtomicBool,
     hand: &SyncSender<Vec<Draft>>,
     drafted: &AtomicU64,
 ) -> Outcome {
@@ -194,7 +196,7 @@ fn take(
         }
     };
     // A reader that panics on one file must not take the folder with it.
-    let done = catch_unwind(AssertUnwindSafe(|| read(&seen.path, &mut sink)));
+    let done = catch_unwind(AssertUnwindSafe(|| read(&seen.path, stop, &mut sink)));
     match done {
         Ok(Ok(())) => {}
         Ok(Err(why)) => faults.push(fault(&seen.path, &why.chain(), &why)),
@@ -203,6 +205,10 @@ fn take(
             "reading the file",
             &"the reader broke down",
         )),
+    }
+    if documents == 0 && !faults.is_empty() && stop.load(Ordering::Relaxed) {
+        // Its reader may have been stopped: what is amiss with it, the next refresh finds out.
+        return Outcome::Going(drafted.load(Ordering::Relaxed));
     }
     // Nobody takes it only when the writers have failed, which is told.
     let _ = hand.send(bundle);

@@ -60,9 +60,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Decompressed blocks of rows kept in memory a segment.
 const BLOCKS: usize = 8;
 
-/// Turns one file into drafts and faults.
-pub type ReadFile =
-    dyn Fn(&Path, &mut dyn FnMut(Taken) -> ControlFlow<()>) -> Result<()> + Send + Sync;
+/// Turns one file into drafts and faults. Once the flag is set it may give up, with a fault.
+pub type ReadFile = dyn Fn(&Path, &AtomicBool, &mut dyn FnMut(Taken) -> ControlFlow<()>) -> Result<()>
+    + Send
+    + Sync;
 
 /// How a folder is read.
 #[derive(Clone)]
@@ -85,7 +86,7 @@ impl FolderOptions {
         );
         FolderOptions {
             globs,
-            read: Arc::new(move |path, each| read_listed(path, &limits, each)),
+            read: Arc::new(move |path, stop, each| read_listed(path, &limits, stop, each)),
             salt,
         }
     }

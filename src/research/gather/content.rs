@@ -4,7 +4,7 @@ use crate::domain::{BlockKind, Brief, Coverage, Evidence, Notes, Page, QuestionK
 use crate::error::Result;
 use crate::research::cover::{Gap, Standing};
 use crate::research::prompts::{self, fill};
-use crate::research::read::Shelf;
+use crate::research::shelf::Shelf;
 use crate::research::unaided::lexicon::{any_phrase, spaced};
 
 /// Pieces of a list that are steps.

@@ -12,9 +12,11 @@ use crate::research::aid::Aid;
 use crate::research::cover::{self, Standing};
 use crate::research::gathered::Gathered;
 use crate::research::query_policy::QueryPolicy;
-use crate::research::read::{self, Shelf};
+use crate::research::read;
 use crate::research::search::{self, Found};
 use crate::research::searches::{self, PAGES_OF_A_REFINEMENT};
+use crate::research::shelf::Shelf;
+use crate::research::steps::asks_for_names;
 use crate::research::trust;
 use crate::research::unaided::queries::{self, Places, Words};
 use crate::research::unaided::score::Scale;
@@ -429,6 +431,9 @@ impl<'a> Gathering<'a> {
     /// Searches for the names that the documents just found lead on to, where the question names those documents; as many
     /// as an item gets queries in a round.
     async fn follow_names(&mut self, items: &[ItemId]) -> Result<()> {
+        if !asks_for_names(&self.brief.question, self.brief.kind) {
+            return Ok(());
+        }
         let most = self.pace.breadth as usize;
         let mut next = Vec::new();
         for lead in self.found.leads(&self.brief.question, items, most) {

@@ -3,19 +3,22 @@ use std::collections::BTreeMap;
 
 use crate::domain::{Brief, Evidence, Notes, SourceId};
 use crate::research::query_policy::QueryPolicy;
-use crate::research::steps::asked_for;
+use crate::research::steps::{asked_for, asks_for_names};
 
 /// Names that pages may add in a round, and one page in a round.
 const A_ROUND: usize = 4;
 const A_PAGE: usize = 2;
 
-/// Has `policy` take in the names that `new` evidence leads to.
+/// Has `policy` take in the names that `new` evidence leads to, where the question asks for names.
 pub(super) fn learn<'e>(
     policy: &QueryPolicy,
     brief: &Brief,
     notes: &Notes,
     new: impl Iterator<Item = &'e Evidence>,
 ) {
+    if !asks_for_names(&brief.question, brief.kind) {
+        return;
+    }
     let mut left = A_ROUND;
     let mut by_page: BTreeMap<SourceId, usize> = BTreeMap::new();
     for it in new {

@@ -284,6 +284,46 @@ pub(crate) fn phrases() -> Result<&'static Phrases> {
     parsed(&WORDS, include_str!("phrases.toml"), "phrases.toml")
 }
 
+/// The grammar of sentences that direct whoever writes, searches or judges.
+#[derive(Debug, Deserialize)]
+pub(crate) struct DirectionWords {
+    pub(crate) outputs: BTreeSet<String>,
+    pub(crate) outputs_plain: BTreeSet<String>,
+    pub(crate) all_of_them: BTreeSet<String>,
+    pub(crate) force: BTreeSet<String>,
+    pub(crate) force_pairs: BTreeSet<String>,
+    pub(crate) talk: BTreeSet<String>,
+    pub(crate) talk_wide: BTreeSet<String>,
+    pub(crate) imperative: BTreeSet<String>,
+    pub(crate) imperative_of_docs: BTreeSet<String>,
+    pub(crate) imperative_plain: BTreeSet<String>,
+    pub(crate) objects: BTreeSet<String>,
+    pub(crate) agents: BTreeSet<String>,
+    pub(crate) all_who: BTreeSet<String>,
+    pub(crate) speak: BTreeSet<String>,
+    pub(crate) places: BTreeSet<String>,
+    pub(crate) secrets: BTreeSet<String>,
+    pub(crate) whenever: BTreeSet<String>,
+    pub(crate) spoken_of: BTreeSet<String>,
+    pub(crate) keys: BTreeSet<String>,
+    pub(crate) leads: BTreeSet<String>,
+    /// By language.
+    pub(crate) abroad: BTreeMap<String, DirectionsAbroad>,
+}
+
+/// Beginnings of words of a language.
+#[derive(Debug, Deserialize)]
+pub(crate) struct DirectionsAbroad {
+    pub(crate) force: Vec<String>,
+    pub(crate) texts: Vec<String>,
+}
+
+/// See [`DirectionWords`].
+pub(crate) fn directions() -> Result<&'static DirectionWords> {
+    static WORDS: OnceLock<std::result::Result<DirectionWords, String>> = OnceLock::new();
+    parsed(&WORDS, include_str!("directions.toml"), "directions.toml")
+}
+
 /// Words that many questions use and that tell little of what one is about.
 pub(crate) fn weak() -> &'static BTreeSet<&'static str> {
     static WORDS: OnceLock<BTreeSet<&'static str>> = OnceLock::new();

@@ -4,6 +4,9 @@ use crate::domain::words::{is_stop, tokens};
 /// Bytes looked at to tell the language.
 const LANGUAGE_SAMPLE: usize = 2_000;
 
+/// Characters of a sentence whose language is told without doubt.
+const LONG_ENOUGH: usize = 60;
+
 /// Two-letter code of the text's language; `en` where it is too short to tell.
 pub(crate) fn language(text: &str) -> String {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE.min(text.len()));
@@ -17,6 +20,14 @@ pub(crate) fn language(text: &str) -> String {
         }
         _ => "en".to_owned(),
     }
+}
+
+/// Two-letter code of the text's language where it is beyond doubt.
+pub(crate) fn sure_language(text: &str) -> Option<&'static str> {
+    let end = text.floor_char_boundary(LANGUAGE_SAMPLE.min(text.len()));
+    let long = text.chars().count() >= LONG_ENOUGH;
+    let told = whatlang::detect(&text[..end]).filter(|it| long && it.is_reliable());
+    told.map(|it| two_letters(it.lang()))
 }
 
 fn two_letters(lang: whatlang::Lang) -> &'static str {

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod choose;
 pub(crate) mod compose;
 pub(crate) mod conflicts;
+mod directions;
 pub(crate) mod editions;
 pub(crate) mod fits;
 pub(crate) mod intake;

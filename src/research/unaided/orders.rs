@@ -1,36 +1,143 @@
 //! Words of a page that are meant for a machine that reads it, to make it do something.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::directions::Directions;
 use super::lexicon::{any_phrase, has_phrase, spaced};
-use crate::domain::Page;
-use crate::research::prompts::SentenceWords;
+use super::sentence::leans;
+use crate::domain::words::{content_stems, is_stop, stem, tokens};
+use crate::domain::{Brief, Page, QuestionKind};
+use crate::error::Result;
+use crate::research::prompts::{self, SentenceWords};
 
 /// Words within which a sentence names whom it speaks to.
 const ADDRESS_WORDS: usize = 8;
 /// Words in two scripts at once that are no slip of a keyboard.
 const DISGUISED: usize = 2;
+/// Sentences of a page that speak of a name, above which the page is about it.
+const ABOUT: usize = 5;
 
-/// The blocks of a page that give orders, of those that `sentences` stand in: whoever gives orders in one sentence of a
-/// paragraph wrote the others for the same end.
-pub(crate) fn poisoned(
-    page: &Page,
-    sentences: impl Iterator<Item = usize>,
-    words: &SentenceWords,
-) -> BTreeSet<u32> {
-    let orders = |n: &usize| {
-        let text = page.sentence(*n);
-        gives_orders(text, &spaced(text), words)
-    };
-    sentences
-        .filter(orders)
-        .map(|n| page.sentences()[n].block)
-        .collect()
+/// Tells what a page orders from what it states, for one question.
+#[derive(Debug)]
+pub(crate) struct Orders {
+    words: &'static SentenceWords,
+    directions: Directions,
+    /// Stems of the question's words.
+    asked: BTreeSet<String>,
+}
+
+/// Words with which an order means what stands before it.
+const POINTING_BACK: [&str; 5] = [" it ", " this ", " that ", " them ", " these "];
+
+impl Orders {
+    /// For a question that was refined.
+    pub(crate) fn of(brief: &Brief) -> Result<Orders> {
+        let terms = [&brief.key_terms[..], &brief.subjects[..]]
+            .concat()
+            .join(" ");
+        let how_to = brief.kind == QuestionKind::HowTo;
+        Orders::new(&brief.question, &terms, how_to)
+    }
+
+    /// For a question as asked.
+    pub(crate) fn asked(question: &str) -> Result<Orders> {
+        Orders::new(question, question, false)
+    }
+
+    fn new(question: &str, terms: &str, how_to: bool) -> Result<Orders> {
+        Ok(Orders {
+            words: &prompts::phrases()?.sentence,
+            directions: Directions::new(terms, how_to)?,
+            asked: content_stems(question).into_iter().collect(),
+        })
+    }
+
+    /// Whether a sentence gives orders to whoever processes its page.
+    pub(crate) fn stand_in(&self, text: &str) -> bool {
+        gives_orders(text, &spaced(text), self.words) || self.directions.directs(text)
+    }
+
+    /// The sentences of a page that are no evidence, of `sentences`: those that give orders, those that go on where such a
+    /// one ends, and the few that speak of a name it brings in. Where orders speak to machines, the rest of the paragraph was
+    /// written for the same end, and what stands before them where they point back to it.
+    pub(crate) fn poisoned(
+        &self,
+        page: &Page,
+        sentences: impl Iterator<Item = usize>,
+    ) -> BTreeSet<usize> {
+        let all: Vec<usize> = sentences.collect();
+        let block = |n: usize| page.sentences()[n].block;
+        let mut giving = BTreeSet::new();
+        // Of each such block the first sentence that goes.
+        let mut blocks: BTreeMap<u32, usize> = BTreeMap::new();
+        for n in &all {
+            let text = page.sentence(*n);
+            let spaced = spaced(text);
+            if gives_orders(text, &spaced, self.words) {
+                let back = usize::from(POINTING_BACK.iter().any(|it| spaced.contains(it)));
+                blocks.entry(block(*n)).or_insert(n.saturating_sub(back));
+            } else if !self.directions.directs(text) {
+                continue;
+            }
+            giving.insert(*n);
+        }
+        if giving.is_empty() {
+            return giving;
+        }
+        let names: BTreeSet<&str> = giving
+            .iter()
+            .flat_map(|n| self.strange_names(page.sentence(*n)))
+            .collect();
+        let goes_on = |n: &&usize| {
+            n.checked_sub(1).is_some_and(|it| giving.contains(&it))
+                && leans(page.sentence(**n), self.words)
+        };
+        let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
+        let goes = |n: &&usize| blocks.get(&block(**n)).is_some_and(|first| *n >= first);
+        found.extend(all.iter().filter(goes));
+        for name in names {
+            let speaking: Vec<usize> = all
+                .iter()
+                .copied()
+                .filter(|n| says(page.sentence(*n), name))
+                .collect();
+            if speaking.len() <= ABOUT {
+                found.extend(speaking);
+            }
+        }
+        found.extend(giving);
+        found
+    }
+
+    /// The names and codes of a sentence that the question does not hold, as written.
+    fn strange_names<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let words = tokens(text);
+        let first = words.first().map(|it| it.span.start);
+        let strange = move |it: &crate::domain::words::Token| {
+            let raw = &text[it.span.clone()];
+            let name = raw.starts_with(char::is_uppercase) && Some(it.span.start) != first;
+            let code =
+                raw.contains(|c: char| c.is_ascii_digit()) && raw.contains(char::is_alphabetic);
+            let known = is_stop(&it.text) || self.asked.contains(&stem(&it.text));
+            ((name && raw.chars().count() > 2 || code) && !known).then(|| it.span.clone())
+        };
+        let found: Vec<_> = words.iter().filter_map(strange).collect();
+        found.into_iter().map(|it| &text[it])
+    }
+}
+
+/// Whether a name stands in a text, written so.
+fn says(text: &str, name: &str) -> bool {
+    let mut places = text.match_indices(name);
+    places.any(|(at, it)| {
+        let outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        outside(text[..at].chars().next_back()) && outside(text[at + it.len()..].chars().next())
+    })
 }
 
 /// Whether the words are orders to a machine that reads the page: one plain sign, or two weak ones.
 ///
 /// `spaced` is [`spaced`] of `text`.
-pub(crate) fn gives_orders(text: &str, spaced: &str, words: &SentenceWords) -> bool {
+fn gives_orders(text: &str, spaced: &str, words: &SentenceWords) -> bool {
     let mut weak = usize::from(any_phrase(spaced, &words.orders_to));
     for sign in &words.orders {
         if has_phrase(spaced, sign) {

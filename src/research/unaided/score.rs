@@ -28,8 +28,8 @@ use super::fits::{cue_fit, kind_fit};
 use super::intake::{asked_verb, is_weak};
 use super::kinds::kind_of;
 use super::lexicon::{Lexicon, has_phrase};
-use super::orders::poisoned;
-use super::sentence::{Seen, Unfit, claim_text, doubts, fitness, leans, measures, years_at};
+use super::orders::Orders;
+use super::sentence::{Seen, claim_text, doubts, fitness, leans, measures, years_at};
 
 /// Longest text of a page that is weighed, in characters (row E12).
 pub(crate) const PAGE_CUT: usize = 25_000;
@@ -95,6 +95,9 @@ pub(crate) struct Weighed {
 pub(crate) struct Scale {
     lexicon: Lexicon,
     words: &'static Phrases,
+    /// The question as asked.
+    asked: String,
+    orders: Orders,
     probes: Vec<Probe>,
     question: Vec<Term>,
     /// The words that tell the sides of a comparison apart.
@@ -191,6 +194,8 @@ impl Scale {
         let mut scale = Scale {
             lexicon,
             words,
+            asked: brief.question.clone(),
+            orders: Orders::of(brief)?,
             pairs,
             done,
             sought,
@@ -336,23 +341,24 @@ impl Scale {
         let mut out = Weighed::default();
         let mut found: Vec<Found> = Vec::new();
         let taken_in = lines.lines.iter().map(|it| it.0);
-        let poisoned = poisoned(page, taken_in, &self.words.sentence);
+        let poisoned = self.orders.poisoned(page, taken_in);
         let mut heading: Vec<u32> = Vec::new();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
             let seen = Seen::of(page.sentence(*n));
-            if poisoned.contains(&page.sentences()[*n].block) {
+            if poisoned.contains(n) {
                 out.orders += 1;
                 continue;
             }
             match fitness(page, *n, &seen, &self.words.sentence) {
-                Err(Unfit::Orders) => out.orders += 1,
-                Err(Unfit::Form) => {
+                None => {
                     if page.sentences()[*n].kind == BlockKind::Heading {
                         heading.clone_from(own);
                     }
                 }
-                Ok(fit) => {
+                Some(fit) => {
                     let around = Around::of(lines, at, &heading);
+                    let before = n.checked_sub(1).filter(|it| !poisoned.contains(it));
+                    let around = Around { before, ..around };
                     found.extend(self.judge(page, *n, own, &around, fit, seen)?);
                 }
             }
@@ -405,7 +411,8 @@ impl Scale {
         let mut first = n;
         let mut ids = own.to_vec();
         if leans(page.sentence(n), words) {
-            let Some(start) = antecedent(page, n, words) else {
+            let before = around.before;
+            let Some(start) = before.filter(|at| is_antecedent(page, *at, n, words)) else {
                 return Ok(None);
             };
             first = start;
@@ -559,6 +566,11 @@ impl Scale {
         best
     }
 
+    /// The question as asked.
+    pub(crate) fn question(&self) -> &str {
+        &self.asked
+    }
+
     pub(crate) fn lexicon(&mut self) -> &mut Lexicon {
         &mut self.lexicon
     }
@@ -570,11 +582,10 @@ impl Scale {
     }
 }
 
-/// The sentence before, if it is in the same block, stands alone and is fit itself.
-fn antecedent(page: &Page, n: usize, words: &SentenceWords) -> Option<usize> {
-    let at = n.checked_sub(1)?;
+/// Whether the sentence `at` before `n` is in the same block, stands alone and is fit itself.
+fn is_antecedent(page: &Page, at: usize, n: usize, words: &SentenceWords) -> bool {
     let same = page.sentences()[at].block == page.sentences()[n].block;
     let text = page.sentence(at);
-    let fit = fitness(page, at, &Seen::of(text), words).ok()?;
-    (same && fit >= 0.6 && !leans(text, words)).then_some(at)
+    let fit = fitness(page, at, &Seen::of(text), words);
+    same && fit.is_some_and(|it| it >= 0.6) && !leans(text, words)
 }

@@ -4,7 +4,6 @@ use crate::domain::{BlockKind, Page};
 use crate::research::prompts::SentenceWords;
 
 use super::lexicon::{any_phrase, spaced};
-use super::orders::gives_orders;
 use super::plan::sentence_case;
 
 /// Fewest words of a sentence that says something.
@@ -30,29 +29,14 @@ impl Seen {
     }
 }
 
-/// Why a sentence is never evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unfit {
-    /// It gives orders to whoever reads the page by machine.
-    Orders,
-    /// A heading, code, a question, a reference, navigation, too short or too long.
-    Form,
-}
-
-/// Whether sentence `n` can be evidence at all, and how well it is made: up to 1.
-pub(crate) fn fitness(
-    page: &Page,
-    n: usize,
-    seen: &Seen,
-    words: &SentenceWords,
-) -> Result<f32, Unfit> {
+/// How well sentence `n` is made, up to 1; `None` where it cannot be evidence by its form: a heading, code, a question, a
+/// reference, navigation, too short or too long. Whether it gives orders is another question: see
+/// [`Orders`](super::orders::Orders).
+pub(crate) fn fitness(page: &Page, n: usize, seen: &Seen, words: &SentenceWords) -> Option<f32> {
     let text = page.sentence(n);
-    if gives_orders(text, &seen.spaced, words) {
-        return Err(Unfit::Orders);
-    }
     let kind = page.sentences().get(n).map(|it| it.kind);
     let Some(kind @ (BlockKind::Prose | BlockKind::ListItem | BlockKind::Comment)) = kind else {
-        return Err(Unfit::Form);
+        return None;
     };
     let stop = ends_like_a_sentence(text);
     let cut = kind == BlockKind::Prose
@@ -68,9 +52,9 @@ pub(crate) fn fitness(
         || is_noise(text)
         || any_phrase(&seen.spaced, &words.boilerplate) && seen.words < 40
     {
-        return Err(Unfit::Form);
+        return None;
     }
-    Ok(make(text, kind, stop, seen, words))
+    Some(make(text, kind, stop, seen, words))
 }
 
 /// How well a sentence is made: each flaw takes its share.

@@ -62,7 +62,6 @@ pub(super) fn rerun(
         // What the question named then counts, not what the settings name now; and nothing kept of earlier runs.
         let mut settings = app.settings().clone();
         settings.models.clone_from(&question.models);
-        settings.folders.clear();
         settings.web.fresh = true;
         let again = App::open(settings).await?;
         let running = again.start(question).await?;

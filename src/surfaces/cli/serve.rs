@@ -13,10 +13,11 @@ use super::signals::Signals;
 use super::wait;
 use crate::app::App;
 use crate::app::queue::Queue;
-use crate::config::{Flag, Loaded, Surroundings, layers};
+use crate::config::{Flag, Loaded, Settings, Surroundings, layers};
 use crate::error::{Error, Kind, Result};
 use crate::surfaces::asked::Served;
 use crate::surfaces::desk::{self, Desk};
+use crate::surfaces::health::{State, sandbox};
 use crate::surfaces::http::{Listening, Telling};
 use crate::surfaces::mcp::{Mcp, hosts};
 
@@ -58,8 +59,22 @@ pub(super) fn serving(
         tokio::select! {
             () = listening.serve(signals.next()) => Ok(Exit::Delivered),
             fault = reloads => Err(fault.into()),
+            () = tell_walls(loaded.settings.clone(), &telling) => Ok(Exit::Delivered),
         }
     })?
+}
+
+/// Tells once what is missing of the walls around the parsers of documents, and rests.
+async fn tell_walls(settings: Settings, telling: &Telling) {
+    let looked = tokio::task::spawn_blocking(move || sandbox(&settings)).await;
+    if let Ok(it) = looked
+        && it.state != State::Good
+    {
+        let hint = it.fix.unwrap_or_default();
+        let told = [("found", it.found.into()), ("hint", hint.into())];
+        telling.note("document_sandbox", &told);
+    }
+    std::future::pending().await
 }
 
 /// Reads the settings again at each SIGHUP, and takes on as much as they say from then on; ends only where it cannot hear.

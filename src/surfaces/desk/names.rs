@@ -161,25 +161,6 @@ impl PathRewrite {
             false => serde_json::from_value(after).map_err(broken),
         }
     }
-
-    /// The same error in words that name no path of the server. What the operator must mend stays: it is told to the log alone.
-    pub(super) fn error(&self, fault: Error) -> Error {
-        use crate::Kind;
-        if matches!(fault.kind(), Kind::Setup | Kind::Internal | Kind::Malformed) {
-            return fault;
-        }
-        let chain = fault.chain();
-        let hint = fault.help().map(|it| self.text(it));
-        let shown = self.text(&chain);
-        if shown == chain && hint.as_deref() == fault.help() {
-            return fault;
-        }
-        let told = Error::new(fault.kind(), shown);
-        match hint {
-            Some(hint) => told.hint(hint),
-            None => told,
-        }
-    }
 }
 
 /// `text` as it stands in a URL.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::account::LOOK;
+use super::causes;
 use super::names::PathRewrite;
 use super::service::CallerService;
 use crate::app::App;
@@ -19,8 +20,12 @@ use crate::record::{Envelope, Event, Run};
 use crate::seams::{Order, RunRow, Step, StepState};
 use crate::surfaces::export::{Pages, passages};
 
+/// What hosts inside are called together.
+const INSIDE: &str = "services of this server";
+
 /// A run that the caller of a [`CallerService`] may see: only [`CallerService::run`] and [`CallerService::accept`] make one. All that
-/// can be read of a run or done to it is asked of this; what comes out names no path of the server, unless the caller is the operator.
+/// can be read of a run or done to it is asked of this; what comes out names no path of the server and repeats nothing that a service
+/// said as it failed, unless the caller is the operator.
 #[derive(Clone)]
 pub struct CallerRun {
     service: CallerService,
@@ -51,7 +56,8 @@ impl CallerRun {
             };
             Ok(of_served.with_folders(self.service.names(), &folders))
         };
-        self.rewrite.get_or_try_init(made).await.map(Some)
+        let made = self.rewrite.get_or_try_init(made).await;
+        self.service.told(made).map(Some)
     }
 
     /// Its id.
@@ -69,7 +75,8 @@ impl CallerRun {
     /// # Errors
     /// `NotFound` where it was deleted meanwhile; those of the store.
     pub async fn events(&self, after: u64) -> Result<Vec<Envelope>> {
-        let events = self.service.app().events(self.id(), after).await?;
+        let events = self.service.app().events(self.id(), after).await;
+        let events = self.service.told(events)?;
         let first = (after == 0).then_some(events.as_slice());
         let rewrite = self.rewrite(first).await?.cloned();
         shown(rewrite.as_ref(), events)
@@ -88,9 +95,11 @@ impl CallerRun {
     /// # Errors
     /// Those of [`CallerRun::events`].
     pub async fn steps(&self) -> Result<Vec<Step>> {
-        let mut steps = self.service.app().steps(self.id()).await?;
+        let steps = self.service.app().steps(self.id()).await;
+        let mut steps = self.service.told(steps)?;
         if let Some(rewrite) = self.rewrite(None).await? {
             for it in &mut steps {
+                causes::step(it);
                 rewrite.value(&mut it.asked);
                 match &mut it.state {
                     StepState::Intended => {}
@@ -102,12 +111,25 @@ impl CallerRun {
         Ok(steps)
     }
 
-    /// Which hosts were contacted for it.
+    /// Which hosts were contacted for it; those inside are one, unless the caller is the operator.
     ///
     /// # Errors
     /// Those of [`CallerRun::events`].
     pub async fn traffic(&self) -> Result<BTreeMap<String, Traffic>> {
-        self.service.app().traffic(self.id()).await
+        let app = self.service.app();
+        let all = self.service.told(app.traffic(self.id()).await)?;
+        if self.service.rewrite().is_none() {
+            return Ok(all);
+        }
+        let mut shown: BTreeMap<String, Traffic> = BTreeMap::new();
+        for (host, it) in all {
+            let name = match app.is_inside(&host) {
+                true => INSIDE.to_owned(),
+                false => host,
+            };
+            shown.entry(name).or_default().add(it);
+        }
+        Ok(shown)
     }
 
     /// The stored pages that `report` cites, as far as this run holds them.
@@ -116,7 +138,8 @@ impl CallerRun {
     /// When the store cannot be read.
     pub async fn pages(&self, report: Option<&Report>) -> Result<Pages> {
         let rewrite = self.rewrite(None).await?;
-        pages(self.service.app(), rewrite, self.id(), report).await
+        let pages = pages(self.service.app(), rewrite, self.id(), report).await;
+        self.service.told(pages)
     }
 
     /// The same as they are stored, to be held against their hashes. Where they were read is not for callers.
@@ -124,7 +147,8 @@ impl CallerRun {
     /// # Errors
     /// When the store cannot be read.
     pub async fn pages_as_stored(&self, report: &Report) -> Result<Pages> {
-        pages(self.service.app(), None, self.id(), Some(report)).await
+        let pages = pages(self.service.app(), None, self.id(), Some(report)).await;
+        self.service.told(pages)
     }
 
     /// A page that this run holds, as JSON.
@@ -132,12 +156,16 @@ impl CallerRun {
     /// # Errors
     /// When the store cannot be read.
     pub async fn page(&self, hash: &PageHash) -> Result<Option<Value>> {
-        let page = self.service.app().page_of(self.id(), hash).await?;
-        let Some(page) = page else { return Ok(None) };
+        let page = self.service.app().page_of(self.id(), hash).await;
+        let Some(mut page) = self.service.told(page)? else {
+            return Ok(None);
+        };
+        let Some(rewrite) = self.rewrite(None).await? else {
+            return Ok(Some(json!(page)));
+        };
+        causes::warnings(&mut page.warnings);
         let mut value = json!(page);
-        if let Some(rewrite) = self.rewrite(None).await? {
-            rewrite.value(&mut value);
-        }
+        rewrite.value(&mut value);
         Ok(Some(value))
     }
 
@@ -147,7 +175,7 @@ impl CallerRun {
     /// `Usage` for a run that has ended; those of the store.
     pub async fn order(&self, order: Order) -> Result<()> {
         let left = self.service.app().order(self.id(), order).await;
-        left.map_err(|it| self.service.shown_error(it))?;
+        self.service.told(left)?;
         self.service.queue().wake(self.id());
         Ok(())
     }
@@ -157,7 +185,8 @@ impl CallerRun {
     /// # Errors
     /// `NotFound` where it was deleted meanwhile.
     pub async fn has_ended(&self) -> Result<bool> {
-        Ok(self.service.app().row(self.id()).await?.status.ended())
+        let row = self.service.app().row(self.id()).await;
+        Ok(self.service.told(row)?.status.ended())
     }
 
     /// What it tells after event `after`, until its end or until the caller may not ask any more.
@@ -192,7 +221,8 @@ impl CallerRun {
     /// # Errors
     /// Those of [`App::rate`].
     pub async fn rate(&self, rating: Rating) -> Result<()> {
-        self.service.app().rate(self.id(), rating).await
+        let rated = self.service.app().rate(self.id(), rating).await;
+        self.service.told(rated)
     }
 
     /// Forgets the run, which must have ended.
@@ -200,7 +230,8 @@ impl CallerRun {
     /// # Errors
     /// Those of [`App::remove`].
     pub async fn remove(&self) -> Result<()> {
-        self.service.app().remove(self.id()).await?;
+        let removed = self.service.app().remove(self.id()).await;
+        self.service.told(removed)?;
         self.note("run.delete").await
     }
 
@@ -214,7 +245,8 @@ impl CallerRun {
             Some(it) => ShareMaker::User(it.user.clone()),
         };
         let app = self.service.app();
-        let made = app.share(self.id(), days, private, maker).await?;
+        let made = app.share(self.id(), days, private, maker).await;
+        let made = self.service.told(made)?;
         self.note("run.share").await?;
         Ok(made)
     }
@@ -224,7 +256,8 @@ impl CallerRun {
     /// # Errors
     /// Those of [`App::unshare`].
     pub async fn unshare(&self) -> Result<usize> {
-        let count = self.service.app().unshare(self.id()).await?;
+        let count = self.service.app().unshare(self.id()).await;
+        let count = self.service.told(count)?;
         self.note("run.unshare").await?;
         Ok(count)
     }
@@ -243,7 +276,8 @@ impl CallerRun {
     async fn note(&self, act: &str) -> Result<()> {
         if self.row.owner.is_some() {
             let (app, who) = (self.service.app(), self.service.caller().name());
-            app.audit(who, act, self.id().as_str(), "done").await?;
+            let noted = app.audit(who, act, self.id().as_str(), "done").await;
+            self.service.told(noted)?;
         }
         Ok(())
     }
@@ -267,7 +301,7 @@ impl CallerStory {
         }
         let next = tokio::select! {
             biased;
-            next = self.story.next() => next?,
+            next = self.story.next() => service.told(next)?,
             () = sent_away(&service) => None,
         };
         let Some(events) = next else { return Ok(None) };
@@ -315,6 +349,7 @@ pub(super) fn pages<'a>(
             }
             if let Some(mut page) = app.page(hash).await? {
                 if let Some(rewrite) = rewrite {
+                    causes::warnings(&mut page.warnings);
                     page.url = rewrite.text(&page.url);
                     page.file = page.file.as_deref().map(|it| rewrite.text(it));
                 }
@@ -333,18 +368,13 @@ fn folders(events: &[Envelope]) -> Vec<String> {
     }
 }
 
-/// Events as a caller is shown them: without paths of the server, and without what the operator must mend.
+/// Events as a caller is shown them: without paths of the server, and without what services said as they failed.
 fn shown(rewrite: Option<&PathRewrite>, events: Vec<Envelope>) -> Result<Vec<Envelope>> {
     let Some(rewrite) = rewrite else {
         return Ok(events);
     };
     let each = events.into_iter().map(|mut it| {
-        if let Event::RunFailed { reason, hint, kind } = &mut it.event
-            && matches!(kind, Some(Kind::Setup | Kind::Internal))
-        {
-            *reason = "the server is not set up for this; its operator is told why".to_owned();
-            *hint = None;
-        }
+        causes::event(&mut it.event);
         rewrite.noun(it)
     });
     each.collect()

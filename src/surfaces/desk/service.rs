@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use super::names::{FolderNames, PathRewrite};
 use super::run::{CallerRun, gone};
-use super::{Caller, Desk, OperatorService};
+use super::{Caller, Desk, OperatorService, causes};
 use crate::app::models::{self, Estimate};
 use crate::app::queue::Queue;
 use crate::app::{App, Heard, NamedFiles, Tally};
 use crate::config::{Flag, Loaded};
 use crate::domain::{Brief, Hit, ModelRole, Page, Plan, Question};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::seams::{Accepted, KeyOwner, RequestKey, RunRow};
 use crate::surfaces::asked::Asked;
 use crate::surfaces::export::audit;
 
 /// What a surface holds of the server: everything that its caller can do, and nothing that is another's. Lookups that find nothing and
-/// those that find what is somebody else's are answered alike. What comes out names folders by their names, not by their paths,
-/// unless the caller is the operator.
+/// those that find what is somebody else's are answered alike. What comes out names folders by their names, not by their paths, and
+/// says of a service that failed how it did and not what it said, unless the caller is the operator.
 #[derive(Clone)]
 pub struct CallerService {
     desk: Arc<Desk>,
@@ -99,11 +99,12 @@ impl CallerService {
         self.desk.watch.may_stay(&self.desk.app, &self.caller).await
     }
 
-    pub(super) fn shown_error(&self, fault: Error) -> Error {
-        match self.rewrite() {
-            Some(rewrite) => rewrite.error(fault),
+    /// The same outcome, with its fault as far as the caller is told of it.
+    pub(super) fn told<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.map_err(|fault| match self.rewrite() {
+            Some(rewrite) => causes::of_error(rewrite, fault),
             None => fault,
-        }
+        })
     }
 
     /// The same for a request in the trace that `traceparent` tells.
@@ -129,7 +130,7 @@ impl CallerService {
     /// # Errors
     /// `NotFound`, alike for what is not there, what is no id, and what is somebody else's.
     pub async fn run(&self, id: &str) -> Result<CallerRun> {
-        let row = self.desk.mine(&self.caller, id).await?;
+        let row = self.told(self.desk.mine(&self.caller, id).await)?;
         Ok(CallerRun::new(self.clone(), row))
     }
 
@@ -138,7 +139,7 @@ impl CallerService {
     /// # Errors
     /// When the store cannot be read.
     pub async fn rows(&self) -> Result<Vec<RunRow>> {
-        let mut rows = self.app.runs().await?;
+        let mut rows = self.told(self.app.runs().await)?;
         let owner = &self.caller.owner;
         rows.retain(|it| owner.is_none() || it.owner == *owner);
         Ok(rows)
@@ -160,7 +161,7 @@ impl CallerService {
     /// # Errors
     /// When the store cannot be read.
     pub async fn tally(&self) -> Result<Tally> {
-        self.app.tally().await
+        self.told(self.app.tally().await)
     }
 
     /// The settings in force now, with `flags` laid over: files that have changed count from the next question on.
@@ -222,8 +223,7 @@ impl CallerService {
     /// # Errors
     /// `Usage`, naming the field; `NotFound` for a run to follow that is not the caller's; `Setup` for what the operator must mend.
     pub async fn question(&self, asked: &Asked) -> Result<Question> {
-        let question = self.desk.question(&self.caller, asked).await;
-        question.map_err(|it| self.shown_error(it))
+        self.told(self.desk.question(&self.caller, asked).await)
     }
 
     /// What would be done with `question`, without spending anything, and what it may cost.
@@ -231,8 +231,8 @@ impl CallerService {
     /// # Errors
     /// Those of [`App::plan`] and [`models::bounded`].
     pub async fn plan(&self, question: &Question) -> Result<(Brief, Plan, Option<Estimate>)> {
-        let (brief, plan) = self.app.plan(question).await?;
-        let models = models::bounded(self.desk.app.settings(), question)?;
+        let (brief, plan) = self.told(self.app.plan(question).await)?;
+        let models = self.told(models::bounded(self.desk.app.settings(), question))?;
         Ok((brief, plan, models))
     }
 
@@ -265,7 +265,7 @@ impl CallerService {
         let accepted = self
             .desk
             .accept(&self.caller, run.clone(), question, request, key);
-        let run = match accepted.await.map_err(|it| self.shown_error(it))? {
+        let run = match self.told(accepted.await)? {
             Accepted::Queued => run,
             Accepted::Same(known) => known,
             Accepted::Other => return Ok(Submitted::Other),
@@ -284,18 +284,21 @@ impl CallerService {
         n: usize,
         most: Duration,
     ) -> Result<Found> {
-        self.desk.audited(&self.caller, "tool.search").await?;
-        let looked = self.app.look_up(question, n, most).await;
-        let looked = looked.map_err(|it| self.shown_error(it))?;
+        self.told(self.desk.audited(&self.caller, "tool.search").await)?;
+        let looked = self.told(self.app.look_up(question, n, most).await)?;
         let hits = looked.hits.into_iter().map(|hit| CallerHit {
             title: self.shown(&hit.title),
             url: self.shown(&hit.url),
             question: Arc::clone(question),
             hit,
         });
+        let faults = looked.faults.iter().map(|it| match self.rewrite() {
+            Some(rewrite) => rewrite.text(&causes::of_search(it)),
+            None => it.clone(),
+        });
         Ok(Found {
             hits: hits.collect(),
-            faults: looked.faults.iter().map(|it| self.shown(it)).collect(),
+            faults: faults.collect(),
         })
     }
 
@@ -304,9 +307,15 @@ impl CallerService {
     /// # Errors
     /// Those of [`App::look_into`].
     pub async fn look_into(&self, found: &CallerHit, most: Duration) -> Result<Page> {
-        self.desk.audited(&self.caller, "tool.fetch").await?;
+        self.told(self.desk.audited(&self.caller, "tool.fetch").await)?;
         let page = self.app.look_into(&found.question, &found.hit, most).await;
-        let mut page = page.map_err(|it| self.shown_error(it))?;
+        let mut page = page.map_err(|it| match self.rewrite() {
+            Some(_) => causes::of_page(&found.url, it),
+            None => it,
+        })?;
+        if self.rewrite().is_some() {
+            causes::warnings(&mut page.warnings);
+        }
         page.url = self.shown(&page.url);
         page.file = page.file.as_deref().map(|it| self.shown(it));
         Ok(page)
@@ -325,15 +334,17 @@ impl CallerService {
             false => NamedFiles::InFolders(self.desk.names.all()),
         };
         let (what, role) = ("check_claims", ModelRole::Verifier);
-        let grant = self.desk.reserve(&self.caller, what, role).await?;
+        let grant = self.told(self.desk.reserve(&self.caller, what, role).await)?;
         let found = self
             .app
             .check(text.to_owned(), files, served, false, &quiet, grant);
-        let found = found.await.map_err(|it| self.shown_error(it))?;
+        let mut found = self.told(found.await)?;
+        let Some(rewrite) = self.rewrite() else {
+            return Ok(audit::json("text", &found));
+        };
+        found.fault = found.fault.as_deref().map(causes::of_model);
         let mut value = audit::json("text", &found);
-        if let Some(rewrite) = self.rewrite() {
-            rewrite.value(&mut value);
-        }
+        rewrite.value(&mut value);
         Ok(value)
     }
 

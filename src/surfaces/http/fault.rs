@@ -158,14 +158,12 @@ impl From<Error> for Fault {
         let message = match it.kind() {
             Kind::NotFound => "there is no such thing here".to_owned(),
             // A setting that a field sets is judged as a flag is.
-            _ if open => match it
-                .chain()
-                .strip_prefix("flag ")
-                .and_then(|it| it.split_once(": "))
-            {
-                Some((_, what)) => what.to_owned(),
-                None => it.chain(),
-            },
+            _ if open => {
+                let told = it.told();
+                let of_flag = told.strip_prefix("flag ");
+                let what = of_flag.and_then(|it| it.split_once(": "));
+                what.map_or_else(|| told.clone(), |it| it.1.to_owned())
+            }
             Kind::Transient => "this cannot be done just now".to_owned(),
             _ => "the server cannot do this; its log says why".to_owned(),
         };

@@ -8,8 +8,10 @@ use crate::app::engines;
 use crate::surfaces::desk::CallerService;
 use crate::surfaces::export::Form;
 
+mod refusals;
 mod routes;
 
+use refusals::REFUSALS;
 use routes::{ROUTES, Route};
 
 /// `GET /openapi.json`, with the names that this server knows for whoever asks; strangers are told none.
@@ -113,29 +115,12 @@ fn operation(it: &Route) -> Value {
             json!({"description": it.does, "content": content(it, name)}),
         );
     }
-    responses.insert(
-        "400".to_owned(),
-        json!({
-            "description": "The form of the request is wrong.",
-            "content": {"application/json": {"schema": schema("Fault")}},
-        }),
-    );
-    if it.body.is_some() {
-        responses.insert(
-            "422".to_owned(),
-            json!({
-                "description": "The form is right, and what it asks cannot be done here: a name that is not offered, days in the wrong order, nothing to search.",
-                "content": {"application/json": {"schema": schema("Fault")}},
-            }),
-        );
+    let refused = |when: &str| json!({"description": when, "content": {"application/json": {"schema": schema("Fault")}}});
+    for refusal in REFUSALS.iter().filter(|refusal| refusal.is_of(it)) {
+        responses.insert(refusal.status.to_string(), refused(refusal.when));
     }
-    responses.insert(
-        "default".to_owned(),
-        json!({
-            "description": "What went wrong, and what would help.",
-            "content": {"application/json": {"schema": schema("Fault")}},
-        }),
-    );
+    let failed = "What went wrong, and what would help.";
+    responses.insert("default".to_owned(), refused(failed));
     let mut out = json!({"summary": it.does, "parameters": parameters, "responses": responses});
     if let Some(name) = it.body {
         let required = !["Approval", "Form", "ShareAsked"].contains(&name);

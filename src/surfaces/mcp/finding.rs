@@ -37,7 +37,7 @@ pub(super) struct Known {
 
 /// What is missing, for who can put it there.
 fn missing(nowhere: &Error) -> Error {
-    Error::new(Kind::Usage, nowhere.chain()).hint(
+    Error::new(Kind::Usage, nowhere.told()).hint(
         "the operator serves documents with --folder DIR, or sets up an engine: `ibid engines` lists them, `engines` in the settings names those to ask",
     )
 }
@@ -190,7 +190,7 @@ impl Mcp {
             Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted => fault,
             _ => Error::new(
                 Kind::NotFound,
-                format!("{} cannot be read: {}", hit.url, fault.chain()),
+                format!("{} cannot be read: {}", hit.url, fault.told()),
             )
             .hint("fetch another result"),
         }

@@ -212,7 +212,7 @@ impl ServerHandler for Mcp {
 /// A fault of ours as the protocol tells it.
 fn fault(it: &Error) -> ErrorData {
     match it.kind() {
-        Kind::Usage => ErrorData::invalid_params(it.chain(), None),
+        Kind::Usage => ErrorData::invalid_params(it.told(), None),
         Kind::NotFound => ErrorData::resource_not_found("there is no such thing here", None),
         _ => ErrorData::internal_error("the server cannot do this just now", None),
     }

@@ -107,8 +107,8 @@ pub(super) fn result(said: Said) -> Value {
             );
             let text = match (inside, fault.help()) {
                 (true, _) => "the server cannot do this just now".to_owned(),
-                (false, Some(hint)) => format!("{}; {hint}", fault.chain()),
-                (false, None) => fault.chain(),
+                (false, Some(hint)) => format!("{}; {hint}", fault.told()),
+                (false, None) => fault.told(),
             };
             json!({"content": [{"type": "text", "text": text}], "isError": true})
         }

@@ -1,14 +1,15 @@
 //! The processes that parse strangers' documents: what they can do, whose they are, and when they end.
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ibid::adapters::documents::{Limits, Origin, Parser, read_fetched};
+use ibid::adapters::folder::{Folder, FolderOptions};
 use serde_json::Value;
 
-use super::{limits, parsed_by, zipped};
+use super::{limits, parsed_by, pdf, zipped};
 use crate::cli::Desk;
 
 const IBID: &str = env!("CARGO_BIN_EXE_ibid");
@@ -88,6 +89,43 @@ fn doctor_says_what_holds_a_document_that_takes_its_parser_over() {
         assert_eq!(found["state"], "ok", "{found}");
     } else {
         assert_eq!(found["state"], "warning", "{found}");
+    }
+}
+
+/// A server, until this is dropped.
+struct Serving(Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_server_tells_its_log_which_wall_is_missing() {
+    let desk = Desk::new();
+    let log = desk.path("log");
+    let server = desk
+        .command(&["serve", "--addr", "127.0.0.1:0", "--folder", &desk.docs()])
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let _server = Serving(server);
+    let told = |event: &str| {
+        let text = std::fs::read_to_string(&log).unwrap();
+        let whole = text.split_inclusive('\n').filter(|it| it.ends_with('\n'));
+        let mut rows = whole.filter_map(|it| serde_json::from_str::<Value>(it).ok());
+        rows.find(|it| it["event"] == event)
+    };
+    until("it does not listen", || told("listening")).await;
+    if probed("all")["confinement"]["landlock"].is_null() {
+        let said = until("it is not told", || told("document_sandbox")).await;
+        let hint = said["hint"].as_str().unwrap().to_lowercase();
+        assert!(hint.contains("landlock"), "{said}");
+    } else {
+        assert!(told("document_sandbox").is_none());
     }
 }
 
@@ -251,6 +289,40 @@ async fn a_document_that_nobody_waits_for_any_more_is_not_parsed_on() {
     assert!(alive(&pid));
     reading.abort();
     until("it burns on", || (!alive(&pid)).then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_folder_that_nobody_waits_for_any_more_is_not_read_on_and_later_read_as_new() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pid, docs) = (dir.path().join("pid"), dir.path().join("docs"));
+    // The first child burns; those after it are parsers.
+    let text = format!(
+        "if [ -e {0} ]; then exec {IBID} \"$@\"; fi; echo $$ > {0}; while :; do :; done",
+        pid.display()
+    );
+    let limits = Limits {
+        pdf_seconds: 600,
+        ..parsed_by(dir.path(), &text)
+    };
+    std::fs::create_dir(&docs).unwrap();
+    let bytes = pdf(&["The dam was built in 1931."], "/Title (On dams)", "");
+    std::fs::write(docs.join("dam.pdf"), bytes).unwrap();
+    let options = FolderOptions::new(Vec::new(), limits);
+    let folder = Folder::open(&docs, &dir.path().join("cache"), &options).unwrap();
+    let (folder, stop) = (Arc::new(folder), Arc::new(AtomicBool::new(false)));
+    let reading = std::thread::spawn({
+        let (folder, stop) = (Arc::clone(&folder), Arc::clone(&stop));
+        move || folder.refresh_until(&stop, &mut |_| {}).unwrap()
+    });
+    let child = until("it was not begun", || written(&pid)).await;
+    assert!(alive(&child));
+    stop.store(true, Ordering::Relaxed);
+    until("it burns on", || (!alive(&child)).then_some(())).await;
+    let told = reading.join().unwrap();
+    assert!(told.stopped);
+    assert_eq!((told.documents, told.added, told.faults), (0, 0, vec![]));
+    let again = folder.refresh(&mut |_| {}).unwrap();
+    assert_eq!((again.documents, again.added), (1, 1), "{:?}", again.faults);
 }
 
 /// A page of the size that pages of the web have.

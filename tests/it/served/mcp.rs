@@ -8,6 +8,24 @@ use serde_json::{Value, json};
 use super::{Served, messages};
 use crate::cli::{ASKED, Desk};
 
+impl Served {
+    /// One request of the protocol over HTTP, as its answer.
+    pub(crate) async fn mcp(&self, token: Option<&str>, method: &str, params: &Value) -> Value {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut it = self.client.post(format!("{}/mcp", self.at));
+        if let Some(token) = token {
+            it = it.header("authorization", format!("Bearer {token}"));
+        }
+        let it = it
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        let it = self.send(it.body(body.to_string())).await;
+        let last = messages(&it.body).pop().map(|it| it.2);
+        serde_json::from_str(last.as_deref().unwrap_or(&it.body))
+            .unwrap_or_else(|fault| panic!("{fault}: {}", it.body))
+    }
+}
+
 /// A host that speaks the protocol of 2025 over stdio: it initializes, then calls.
 pub(super) struct Host {
     child: Child,

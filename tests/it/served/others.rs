@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::people::{asked, user};
-use super::{Answer, Served, messages};
+use super::{Answer, Served};
 use crate::cli::{ASKED, Desk};
 
 const OPERATOR: &str = "correct-horse";
@@ -26,15 +26,8 @@ async fn ended(served: &Served, token: &str, body: &Value) -> Value {
 }
 
 async fn mcp(served: &Served, token: &str, name: &str, arguments: Value) -> Value {
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
-    let it = served.client.post(format!("{}/mcp", served.at));
-    let it = it
-        .header("authorization", format!("Bearer {token}"))
-        .header("content-type", "application/json")
-        .header("accept", "application/json, text/event-stream");
-    let it = served.send(it.body(body.to_string())).await;
-    let last = messages(&it.body).pop().map(|it| it.2);
-    serde_json::from_str(last.as_deref().unwrap_or(&it.body)).unwrap()
+    let params = json!({"name": name, "arguments": arguments});
+    served.mcp(Some(token), "tools/call", &params).await
 }
 
 /// What `check_claims` says of one claim that cites `address`: the verdict, and the reason where nothing was found.
@@ -166,6 +159,67 @@ async fn a_follow_up_reaches_no_folder_that_is_served_no_more() {
     let it = asked(&served, "POST", "/v1/runs", Some(&bob), Some(&on(&only))).await;
     assert_eq!(it.status, 422, "{}", it.body);
     assert_eq!(it.json()["error"]["param"], "follows");
+}
+
+/// The events of a run so far, as text.
+async fn told(served: &Served, token: &str, id: &str) -> String {
+    let it = served
+        .client
+        .get(format!("{}/v1/runs/{id}/events", served.at));
+    let it = it
+        .header("authorization", format!("Bearer {token}"))
+        .header("accept", "application/json");
+    served.send(it).await.body
+}
+
+#[tokio::test]
+async fn a_run_that_waits_searches_no_folder_that_is_served_no_more() {
+    let desk = Desk::new();
+    desk.write("secret/salaries.md", &format!("# Salaries\n\n{SALARY}\n"));
+    let bob = user(&desk, "bob", &[]);
+    let (docs, hidden) = (desk.docs(), folder(&desk, "secret"));
+    let served = by_operator(&desk, &[&hidden, &docs]);
+    let mut runs = Vec::new();
+    for (question, folders) in [
+        ("What was the salary of the director?", json!(["secret"])),
+        (ASKED, json!(["docs", "secret"])),
+        (ASKED, json!(["docs"])),
+    ] {
+        let body = json!({"question": question, "folders": folders, "plan": "require_approval"});
+        let it = asked(&served, "POST", "/v1/runs", Some(&bob), Some(&body)).await;
+        assert_eq!(it.status, 202, "{}", it.body);
+        runs.push(it.json()["id"].as_str().unwrap().to_owned());
+    }
+    served.kill();
+    let served = by_operator(&desk, &[&docs]);
+    let go = json!({});
+    for id in &runs {
+        let at = format!("/v1/runs/{id}/approve");
+        let it = asked(&served, "POST", &at, Some(&bob), Some(&go)).await;
+        assert_eq!(it.status, 202, "{}", it.body);
+    }
+    let ended = async |served: &Served, id: &str| {
+        let at = format!("/v1/runs/{id}?wait=55");
+        asked(served, "GET", &at, Some(&bob), None).await.json()
+    };
+    let it = ended(&served, &runs[2]).await;
+    assert_eq!(it["status"], "completed", "{it}");
+    for id in &runs[..2] {
+        let so_far = told(&served, &bob, id).await;
+        for event in ["search.started", "run.completed", "run.failed"] {
+            assert!(!so_far.contains(event), "{so_far}");
+        }
+    }
+    // One is cancelled; where its folder is served again, the other goes on.
+    let at = format!("/v1/runs/{}/cancel", runs[1]);
+    let it = asked(&served, "POST", &at, Some(&bob), Some(&go)).await;
+    assert_eq!(it.status, 202, "{}", it.body);
+    served.stop().await;
+    let served = by_operator(&desk, &[&hidden, &docs]);
+    let it = ended(&served, &runs[0]).await;
+    assert_eq!(it["status"], "completed", "{it}");
+    assert!(told(&served, &bob, &runs[0]).await.contains("412 000"));
+    assert_eq!(ended(&served, &runs[1]).await["status"], "cancelled");
 }
 
 #[tokio::test]

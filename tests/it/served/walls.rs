@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::people::user;
-use super::{Answer, Served, messages};
+use super::{Answer, Served};
 use crate::cli::Desk;
 
 /// A word that stands in the owner's question, report and pages, and nowhere else.
@@ -199,17 +199,7 @@ impl Town {
 
     /// One request of the protocol for agents, as its answer.
     async fn mcp(&self, token: &str, method: &str, params: &Value) -> Value {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let it = self.served.client.post(format!("{}/mcp", self.served.at));
-        let it = it
-            .header("authorization", format!("Bearer {token}"))
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .body(body.to_string());
-        let it = self.served.send(it).await;
-        let last = messages(&it.body).pop().map(|it| it.2);
-        serde_json::from_str(last.as_deref().unwrap_or(&it.body))
-            .unwrap_or_else(|fault| panic!("{fault}: {}", it.body))
+        self.served.mcp(Some(token), method, params).await
     }
 }
 
@@ -319,6 +309,7 @@ async fn every_route_answers_everybody_as_its_row_says_and_tells_others_nothing(
     let place = place.trim_end_matches('/');
     let (mut asked, mut routes_seen) = (0, 0);
     let all = routes(&town).await;
+    let document = town.json("/openapi.json", OPERATOR).await;
     assert!(all.len() > 60, "{}", all.len());
     for (method, path) in &all {
         let Some(row) = expected(method, path) else {
@@ -360,6 +351,11 @@ async fn every_route_answers_everybody_as_its_row_says_and_tells_others_nothing(
             asked += 1;
             let told = it.body.chars().take(600).collect::<String>();
             assert_eq!(it.status, wanted, "{who} {method} {path}: {told}");
+            let described = &document["paths"][path][method.to_lowercase()]["responses"];
+            if let Some(all) = described.as_object() {
+                let status = it.status.to_string();
+                assert!(all.contains_key(&status), "{method} {path}: {status}");
+            }
             let shared = path == "/s/{token}";
             if !is_owner && !shared {
                 assert!(!it.body.contains(CANARY), "{who} {method} {path}: {told}");

@@ -163,6 +163,12 @@ async fn quotes_of_local_documents_are_kept_back_unless_they_are_wanted() {
             !page.contains(&docs) && !page.contains("file:///"),
             "no folder is told"
         );
+        assert!(page.contains("A private document"), "{page}");
+        for name in ["rain.md", "weight.md", "cost.html", "rows.jsonl"] {
+            assert!(!page.contains(name), "{private}: {name} is told");
+        }
+        let title = page.contains("Green roofs and rain");
+        assert!(private || !title, "a title is told");
         let data = records(&page);
         let citations = data["claims"][0]["citations"].as_array().unwrap();
         assert_eq!(

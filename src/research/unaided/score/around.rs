@@ -25,6 +25,8 @@ pub(super) struct Around<'a> {
     pub(super) heading: &'a [u32],
     /// The sentence just before.
     pub(super) previous: &'a [u32],
+    /// Its number, where it may be evidence.
+    pub(super) before: Option<usize>,
     /// Title, heading and the sentences before; all of a short page.
     pub(super) wide: Vec<u32>,
     /// Title and heading.
@@ -63,6 +65,7 @@ impl<'a> Around<'a> {
             title: &lines.title,
             heading,
             previous,
+            before: None,
             wide,
             topic,
             casing: &lines.casing,

@@ -1,10 +1,10 @@
-//! The report as whoever has a link to it sees it: where documents lie is nobody's business, and what they say word for word only
-//! where that was wanted.
+//! The report as whoever has a link to it sees it: what documents of folders are called and where they lie is nobody's business,
+//! and what they say word for word only where that was wanted.
 use serde_json::{Value, json};
 
 use super::card::leaf;
 use super::{Body, whole};
-use crate::domain::{Excerpt, Report, Source, SourceKind};
+use crate::domain::{Excerpt, Report, Source, SourceKind, Work};
 use crate::error::Result;
 use crate::surfaces::export::Pages;
 use crate::surfaces::export::escape::target;
@@ -12,11 +12,16 @@ use crate::surfaces::export::escape::target;
 /// What stands in the place of a quote that is kept back.
 pub(super) const HELD: &str = "kept back: the words of a local document";
 
+/// What a document of a folder is called, and what stands in the place of its path.
+const UNNAMED: &str = "A private document";
+const PLACE: &str = "a folder";
+
 /// The report as one HTML file for whoever has a link. `private` shows the quotes of local documents.
 ///
 /// # Errors
 /// `Internal` where it cannot be written down.
 pub fn shared(report: &Report, pages: &Pages, private: bool) -> Result<String> {
+    let report = &nameless(report);
     let mut body = Body::of(report, pages, None);
     let mut data = whole::data(report, pages);
     placeless(report, &mut body, &mut data);
@@ -50,6 +55,32 @@ fn is_local_n(report: &Report, n: u64) -> bool {
     source.is_none_or(is_local)
 }
 
+/// The report without what its documents of folders are called, who wrote them and where they lie.
+fn nameless(report: &Report) -> Report {
+    let mut shown = report.clone();
+    for it in shown.sources.iter_mut().filter(|it| is_local(it)) {
+        *it = Source {
+            kind: SourceKind::Local,
+            url: PLACE.to_owned(),
+            file: None,
+            doc_id: None,
+            title: UNNAMED.to_owned(),
+            author: None,
+            site: None,
+            domain: String::new(),
+            work: Work::default(),
+            ..it.clone()
+        };
+    }
+    for it in &mut shown.results {
+        if is_local_taken(report, it) {
+            UNNAMED.clone_into(&mut it.title);
+            PLACE.clone_into(&mut it.url);
+        }
+    }
+    shown
+}
+
 /// Leaves nothing of the folders that documents lie in.
 fn placeless(report: &Report, body: &mut Body, data: &mut Value) {
     for it in &mut body.taken {
@@ -58,14 +89,15 @@ fn placeless(report: &Report, body: &mut Body, data: &mut Value) {
         }
     }
     for it in &mut body.open {
-        if let Some((page, _)) = report
+        let is_of = |page: &str| it.0.ends_with(&super::line(page)) && target(page).is_none();
+        if report
             .method
             .pages_failed
             .iter()
-            .find(|(page, _)| it.0.ends_with(&super::line(page)) && target(page).is_none())
+            .any(|(page, _)| is_of(page))
         {
             *it = (
-                format!("Not read: {}", leaf(page)),
+                format!("Not read: {UNNAMED}"),
                 "could not be read".to_owned(),
             );
         }
@@ -77,6 +109,11 @@ fn placeless(report: &Report, body: &mut Body, data: &mut Value) {
     }
     for claim in all(data, "claims") {
         for it in all(claim, "citations") {
+            let n = it.get("n").and_then(Value::as_u64).unwrap_or_default();
+            if is_local_n(report, n) {
+                // A stored page tells where it was read, whatever the report says.
+                it["file"] = Value::Null;
+            }
             named(it, "url");
             named(it, "file");
         }

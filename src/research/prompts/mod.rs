@@ -307,6 +307,8 @@ pub(crate) struct DirectionWords {
     pub(crate) spoken_of: BTreeSet<String>,
     pub(crate) keys: BTreeSet<String>,
     pub(crate) leads: BTreeSet<String>,
+    pub(crate) machines: Vec<String>,
+    pub(crate) machine_topics: BTreeSet<String>,
     /// By language.
     pub(crate) abroad: BTreeMap<String, DirectionsAbroad>,
 }

@@ -5,6 +5,7 @@
 //! numbers must.
 use std::collections::BTreeSet;
 
+use super::unaided::language::{language, sure_language};
 use crate::domain::sentences;
 use crate::domain::words::{content_stems, is_stop, numbers, stem, tokens};
 
@@ -106,52 +107,64 @@ pub(crate) fn says_otherwise<'a>(said: &str, known: impl IntoIterator<Item = &'a
 
 /// Share of a line's other words above which the sentence must hold them from which it takes a name.
 const JOINED: f32 = 0.5;
+/// Letters of a word from which on it may be a name though it begins its sentence.
+const LONG: usize = 4;
 
-/// Whether `said` ties a name or code to what no sentence of `quotes` ties it to: it stands there among other words, or less
-/// often. Names of `asked` are the person's own. Not judged where the line shares no other word with the quotes, as a
-/// translation does.
+/// Whether a sentence of `said` ties a name or code to what no sentence of `quotes` ties it to: it stands there among other
+/// words, or less often, or nowhere. Names of `asked`, the question, are the person's own. Not judged where the quotes are in
+/// another language than the question, for then the line is a translation.
 pub(crate) fn ties_otherwise(said: &str, asked: &str, quotes: &[&str]) -> bool {
-    let own: BTreeSet<String> = content_stems(asked).into_iter().collect();
-    let words = tokens(said);
-    let is_name = |nth: usize| {
-        let word = &words[nth];
-        let raw = &said[word.span.clone()];
-        let capital = |it: &str| it.starts_with(char::is_uppercase);
-        let begins = nth == 0
-            || said[..word.span.start]
-                .trim_end()
-                .ends_with(['.', '!', '?', ':', '"', '“']);
-        let next = words
-            .get(nth + 1)
-            .is_some_and(|it| capital(&said[it.span.clone()]));
-        let code = raw.contains(|c: char| c.is_ascii_digit()) && raw.contains(char::is_alphabetic);
-        (capital(raw) && (!begins || next) || code)
-            && !is_stop(&word.text)
-            && !own.contains(&stem(&word.text))
-    };
-    let (names, others): (Vec<usize>, Vec<usize>) = (0..words.len())
-        .filter(|it| !is_stop(&words[*it].text))
-        .partition(|it| is_name(*it));
-    if names.is_empty() {
+    if sure_language(&quotes.join("\n")).is_some_and(|it| it != language(asked)) {
         return false;
     }
-    let stems =
-        |all: &[usize]| -> Vec<String> { all.iter().map(|it| stem(&words[*it].text)).collect() };
-    let (names, others) = (stems(&names), stems(&others));
+    let own: BTreeSet<String> = content_stems(asked).into_iter().collect();
     let there: Vec<Vec<String>> = quotes
         .iter()
         .flat_map(|it| sentences(it).into_iter().map(|at| &it[at]))
         .map(|it| tokens(it).iter().map(|it| stem(&it.text)).collect())
         .collect();
-    if !others.is_empty() && !there.iter().flatten().any(|it| others.contains(it)) {
-        return false;
-    }
+    let mut all = sentences(said).into_iter().map(|at| &said[at]);
+    all.any(|it| ties_in_one(it, &own, &there))
+}
+
+/// The same of one sentence; `own` are the stems of the question, `there` those of each sentence of the quotes.
+fn ties_in_one(said: &str, own: &BTreeSet<String>, there: &[Vec<String>]) -> bool {
+    let words = tokens(said);
+    let raw = |nth: usize| &said[words[nth].span.clone()];
+    let capital = |nth: usize| raw(nth).starts_with(char::is_uppercase);
+    let known = |word: &str| there.iter().any(|it| it.iter().any(|it| it == word));
+    let is_name = |nth: usize| {
+        let own_stem = stem(&words[nth].text);
+        let code = raw(nth).contains(|c: char| c.is_ascii_digit())
+            && raw(nth).contains(char::is_alphabetic);
+        let begins = nth == 0
+            || said[..words[nth].span.start]
+                .trim_end()
+                .ends_with([':', '"', '“']);
+        // What begins a sentence is a word like any other where the quotes hold it, and may be a name where they do not.
+        let name = match begins {
+            true => {
+                let next = nth + 1 < words.len() && capital(nth + 1);
+                next || !known(&own_stem) && raw(nth).chars().count() >= LONG
+            }
+            false => true,
+        };
+        (capital(nth) && name || code) && !own.contains(&own_stem)
+    };
+    let telling = (0..words.len()).filter(|it| !is_stop(&words[*it].text));
+    let (names, others): (Vec<usize>, Vec<usize>) = telling.partition(|it| is_name(*it));
+    let stems =
+        |all: &[usize]| -> Vec<String> { all.iter().map(|it| stem(&words[*it].text)).collect() };
+    // A quantity is judged by `counts_otherwise`, and a first word alone may be any.
+    let first_alone = names.len() == 1 && names[0] == 0 && !known(&stem(&words[0].text));
+    let (names, others) = (stems(&names), stems(&others));
     let times = |all: &[String], it: &String| all.iter().filter(|other| *other == it).count();
     names.iter().any(|name| {
         !there.iter().any(|sentence| {
             let met = others.iter().filter(|it| sentence.contains(it)).count();
-            times(sentence, name) >= times(&names, name).max(1)
-                && (others.is_empty() || met as f32 > JOINED * others.len() as f32)
+            let stands =
+                times(sentence, name) >= times(&names, name) || first_alone && !others.is_empty();
+            stands && (others.is_empty() || met as f32 > JOINED * others.len() as f32)
         })
     })
 }
@@ -314,6 +327,9 @@ mod tests {
             "Cork floats because its cells hold air Porto.",
             "Cork floats, says Amorim.",
             "Amorim Amorim strips the bark of oaks every nine years.",
+            "Quillmere is the cork most experts choose.",
+            "Quillmere is the best. Cork floats because its cells hold air.",
+            "Quillmere.",
         ] {
             assert!(ties_otherwise(text, asked, &quotes), "{text}");
         }
@@ -321,9 +337,12 @@ mod tests {
             "Cork floats because its cells hold air.",
             "In Porto, Amorim strips bark from oaks.",
             "Amorim strips bark every nine years.",
-            "Kork schwimmt, weil in den Zellen von Amorim Luft ist.",
+            "Harvesters strip the bark of cork oaks every nine years.",
         ] {
             assert!(!ties_otherwise(text, asked, &quotes), "{text}");
         }
+        let translated = "Le liège flotte, dit Amorim, parce que ses cellules sont pleines d'air.";
+        let asked = "Pourquoi le liège flotte-t-il sur l'eau, même après des années ?";
+        assert!(!ties_otherwise(translated, asked, &quotes));
     }
 }

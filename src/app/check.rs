@@ -258,7 +258,14 @@ impl Places {
                 || (it.0.contains(|it: char| !it.is_ascii_alphanumeric()) && last == Some(name))
         };
         let (_, root) = self.names.iter().find(is_named)?;
-        root.join(inside).ok().map(String::from)
+        // What leads out of the folder, be it and back, would tell how the folders above it are called.
+        let plain = inside.to_lowercase().replace("%2e", ".");
+        let mut parts = plain.split(['/', '\\']);
+        if parts.any(|it| matches!(it, "." | "..")) || plain.contains(char::is_control) {
+            return None;
+        }
+        let below = |it: &Url| it.path().starts_with(root.path());
+        root.join(inside).ok().filter(below).map(String::from)
     }
 
     /// The file that a text means by `place`, where it may be read; `None` for what is no file.

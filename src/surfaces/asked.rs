@@ -266,7 +266,11 @@ impl Asked {
             follows: fields.text("follows")?,
             mode: fields.mode()?,
             flags: fields.settings()?,
-            engines: fields.names("engines")?,
+            // An empty list names no engine; none at all means those of the settings.
+            engines: match fields.names("engines")? {
+                it if it.is_empty() && fields.get("engines").is_some() => vec!["none".to_owned()],
+                it => it,
+            },
             only_local: fields.truth("only_local")?,
             folders: fields
                 .get("folders")

@@ -57,9 +57,15 @@ impl Directions {
         })
     }
 
+    /// Whether a sentence speaks of programs that read, where the question does not.
+    pub(crate) fn speaks_of_machines(&self, text: &str) -> bool {
+        self.has_key_of_a_program(text) || self.signs_in(text).0
+    }
+
     /// Whether a sentence directs whoever writes, searches or judges.
     pub(crate) fn directs(&self, text: &str) -> bool {
-        if self.has_key_of_a_program(text) || self.begins_with_signs(text) {
+        let (machine, abroad) = self.signs_in(text);
+        if machine || abroad || self.has_key_of_a_program(text) {
             return true;
         }
         let words = words(text);
@@ -363,8 +369,8 @@ impl Directions {
         (marked && !word.begins || code) && !self.is_asked(&word.lower)
     }
 
-    /// By the beginnings of words: of machines that read, and of directions in other languages.
-    fn begins_with_signs(&self, text: &str) -> bool {
+    /// By the beginnings of words: whether it speaks of machines that read, and whether it directs in another language.
+    fn signs_in(&self, text: &str) -> (bool, bool) {
         let lower = text.to_lowercase();
         let mut forced: u32 = 0;
         let mut texts: u32 = 0;
@@ -380,11 +386,11 @@ impl Directions {
             match sign.kind {
                 SignKind::Force(language) => forced |= language,
                 SignKind::Text(language) if !asked() => texts |= language,
-                SignKind::Machine if !self.of_machines => return true,
+                SignKind::Machine if !self.of_machines => return (true, false),
                 SignKind::Text(_) | SignKind::Machine => {}
             }
         }
-        forced & texts != 0
+        (false, forced & texts != 0)
     }
 }
 

@@ -72,7 +72,7 @@ impl Orders {
         for n in &all {
             let text = page.sentence(*n);
             let spaced = spaced(text);
-            if gives_orders(text, &spaced, self.words) {
+            if gives_orders(text, &spaced, self.words) || self.directions.speaks_of_machines(text) {
                 let back = usize::from(POINTING_BACK.iter().any(|it| spaced.contains(it)));
                 blocks.entry(block(*n)).or_insert(n.saturating_sub(back));
             } else if !self.directions.directs(text) {

@@ -16,7 +16,7 @@ impl Desk {
     /// `Usage` for a folder that is not served: the same for one that is on the server and for one that is not.
     pub(super) fn with_paths(&self, caller: &Caller, asked: &Asked) -> Result<Asked> {
         let mut asked = asked.clone();
-        for name in asked.folders.iter_mut().flatten() {
+        for (nth, name) in asked.folders.iter_mut().flatten().enumerate() {
             let by_path = || {
                 let path = Path::new(name.as_str());
                 let is_served = self.served.folders.iter().any(|it| it == path);
@@ -25,7 +25,11 @@ impl Desk {
             let found = self.names.path(name).or_else(by_path);
             let path = found.map(|it| it.to_string_lossy().into_owned());
             *name = path.ok_or_else(|| {
-                let what = format!("folders: `{}` is not served here", line(name));
+                // A path is not said back: paths in errors become names, which would tell what is there.
+                let what = match name.contains('/') {
+                    true => format!("folders[{nth}] is not served here"),
+                    false => format!("folders: `{}` is not served here", line(name)),
+                };
                 let hint = "leave folders out to search all that are served";
                 Error::new(Kind::Usage, what).hint(hint)
             })?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetTaskResult, JsonObject, ProgressNotificationParam,
+    Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
@@ -53,8 +54,12 @@ impl Mcp {
         context: &RequestContext<RoleServer>,
     ) -> Answer<CallToolResponse> {
         let name = &*request.name;
-        if !self.tools().iter().any(|it| it.name == name) {
+        let tools = self.tools();
+        let Some(tool) = tools.iter().find(|it| it.name == name) else {
             return Err(ErrorData::invalid_params("there is no such tool", None));
+        };
+        if let Some(fault) = unknown(tool, &request) {
+            return told(Err(fault));
         }
         let again = self.said_again(service, &request).await?;
         let arguments = request.arguments.unwrap_or_default();
@@ -462,6 +467,16 @@ fn tasks(context: &RequestContext<RoleServer>) -> bool {
     context
         .client_capabilities()
         .is_some_and(|it| it.supports_tasks())
+}
+
+/// A fault where an argument is given that the tool does not take: one that narrows what is searched must not be passed over.
+fn unknown(tool: &Tool, request: &CallToolRequestParams) -> Option<Error> {
+    let takes = tool.input_schema.get("properties")?.as_object()?;
+    let mut given = request.arguments.iter().flat_map(|it| it.keys());
+    let name = given.find(|it| !takes.contains_key(*it))?;
+    let what = format!("{name}: {} takes no such argument", tool.name);
+    let all: Vec<&str> = takes.keys().map(String::as_str).collect();
+    Some(Error::new(Kind::Usage, what).hint(format!("it takes {}", all.join(", "))))
 }
 
 /// The arguments of a call.

@@ -92,6 +92,25 @@ async fn a_claim_is_checked_against_pages_of_ones_own_and_files_that_are_served_
     assert_eq!(reasons.len(), 1, "{reasons:?}");
     // What is served is found by its name, and where it was found is told by its name.
     let rain = "A green roof retained 56 % of annual rainfall on average.";
+    // How the folders above it are called cannot be tried out, not even where that leads back.
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let above = name(docs.trim_end_matches("/docs"));
+    for address in [
+        format!("folder:docs/../../{above}/docs/rain.md"),
+        format!("folder:docs/..\\..\\{above}\\docs\\rain.md"),
+        "folder:docs/../docs/rain.md".to_owned(),
+        "folder:docs/%2E%2e/docs/rain.md".to_owned(),
+    ] {
+        let (verdict, _, it) = checked(&served, &bob, rain, &address).await;
+        assert_ne!(verdict, "supported", "{address}: {it}");
+    }
+    let not_taken = json!({"query": ASKED, "folders": ["docs"]});
+    let it = mcp(&served, &bob, "agentic_search", not_taken).await;
+    assert!(
+        it.to_string()
+            .contains("folders: agentic_search takes no such argument"),
+        "{it}"
+    );
     let (verdict, _, it) = checked(&served, &bob, rain, "folder:docs/rain.md").await;
     assert_eq!(verdict, "supported", "{it}");
     assert!(!it.to_string().contains(&docs), "{it}");

@@ -103,6 +103,10 @@ fn placeless(report: &Report, body: &mut Body, data: &mut Value) {
         }
     }
     for it in all(data, "sources") {
+        let n = it.get("n").and_then(Value::as_u64);
+        if n.is_none_or(|n| is_local_n(report, n)) {
+            it["page"] = Value::Null;
+        }
         named(it, "url");
         named(it, "file");
         named(it, "domain");
@@ -113,6 +117,8 @@ fn placeless(report: &Report, body: &mut Body, data: &mut Value) {
             if is_local_n(report, n) {
                 // A stored page tells where it was read, whatever the report says.
                 it["file"] = Value::Null;
+                // Whoever has the document could tell it by its hash.
+                it["snapshot"] = Value::Null;
             }
             named(it, "url");
             named(it, "file");

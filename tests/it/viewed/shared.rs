@@ -401,3 +401,21 @@ async fn a_run_that_goes_on_is_not_deleted_with_others() {
         404
     );
 }
+
+#[tokio::test]
+async fn why_documents_disagree_is_told_without_their_titles() {
+    let desk = Desk::new();
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/library");
+    let served = Served::start_on(&desk, &[library], &[]);
+    let id = asked(
+        &served,
+        "How much annual rainfall does a green roof retain?",
+    )
+    .await;
+    let it = made(&served, &id, &json!({})).await;
+    let page = served.get(it["path"].as_str().unwrap()).await.body;
+    assert!(page.contains("Likely reason"), "{page}");
+    for title in ["Twelve roofs, three years", "Ten years of measurements"] {
+        assert!(!page.contains(title), "{title} is told");
+    }
+}

@@ -58,6 +58,20 @@ fn is_local_n(report: &Report, n: u64) -> bool {
 /// The report without what its documents of folders are called, who wrote them and where they lie.
 fn nameless(report: &Report) -> Report {
     let mut shown = report.clone();
+    // Why sources disagree is told with their titles.
+    let local = report.sources.iter().filter(|it| is_local(it));
+    for title in local
+        .map(|it| it.title.as_str())
+        .filter(|it| !it.is_empty())
+    {
+        for it in shown
+            .conflicts
+            .iter_mut()
+            .filter_map(|it| it.likely.as_mut())
+        {
+            *it = it.replace(title, UNNAMED);
+        }
+    }
     for it in shown.sources.iter_mut().filter(|it| is_local(it)) {
         *it = Source {
             kind: SourceKind::Local,

@@ -89,10 +89,7 @@ fn ask<'a>(
         let line = object["answer"].as_str().unwrap_or_default();
         judge(&mut tally, it, line, &parts, misses);
         let works = works(&object);
-        for (name, text) in PARTS
-            .iter()
-            .zip([&parts.short, &parts.findings, &parts.sections])
-        {
+        for (name, text) in PARTS.iter().zip([&parts.short, &parts.findings, &parts.sections]) {
             let share = tally.cited.entry(name).or_default();
             for n in cited(text) {
                 if let Some(work) = works.get(&n) {
@@ -114,20 +111,15 @@ fn judge(tally: &mut Tally, asked: &Judged, answer: &str, parts: &Parts, misses:
         Known::Any(names) => {
             let holds = |text: &str| names.iter().any(|it| says(text, it));
             tally.short.count(holds(&parts.short));
-            tally.whole.count(
-                [&parts.short, &parts.findings, &parts.sections]
-                    .iter()
-                    .any(|it| holds(it)),
-            );
+            tally
+                .whole
+                .count([&parts.short, &parts.findings, &parts.sections].iter().any(|it| holds(it)));
             if misses && !holds(&parts.short) {
                 println!("miss: {} | {names:?} | {}", asked.text, parts.short.trim());
             }
         }
         Known::YesNo(yes) => {
-            let first = answer
-                .split([',', '.', ':', ' '])
-                .next()
-                .unwrap_or_default();
+            let first = answer.split([',', '.', ':', ' ']).next().unwrap_or_default();
             let said = match first {
                 "Yes" => Some(true),
                 "No" => Some(false),
@@ -202,10 +194,7 @@ impl Parts {
 
 /// The source numbers that a part cites, each once a mention.
 fn cited(text: &str) -> Vec<u64> {
-    text.split("](#src-")
-        .skip(1)
-        .filter_map(|it| it.split(')').next()?.parse().ok())
-        .collect()
+    text.split("](#src-").skip(1).filter_map(|it| it.split(')').next()?.parse().ok()).collect()
 }
 
 /// The document ids behind source numbers: the last part of the citation's address.
@@ -216,13 +205,7 @@ fn works(object: &Value) -> BTreeMap<u64, String> {
             continue;
         };
         let id = it["doc_id"].as_str().map(str::to_owned);
-        let tail = || {
-            url.trim_end_matches('/')
-                .rsplit('/')
-                .next()
-                .unwrap_or(url)
-                .to_owned()
-        };
+        let tail = || url.trim_end_matches('/').rsplit('/').next().unwrap_or(url).to_owned();
         found.insert(n, id.unwrap_or_else(tail));
     }
     found
@@ -232,14 +215,9 @@ fn works(object: &Value) -> BTreeMap<u64, String> {
 pub(crate) fn says(text: &str, name: &str) -> bool {
     let plain = |it: &str| -> String {
         let lower = it.to_lowercase();
-        let kept: String = lower
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { ' ' })
-            .collect();
-        format!(
-            " {} ",
-            kept.split_whitespace().collect::<Vec<_>>().join(" ")
-        )
+        let kept: String =
+            lower.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+        format!(" {} ", kept.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     let name = plain(name);
     !name.trim().is_empty() && plain(text).contains(name.trim_end())

@@ -10,8 +10,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ibid::domain::words::content_stems;
-use ibid::research::attribution::{Verdict, Word, judge, signals};
+use ibid_core::domain::words::content_stems;
+use ibid_research::attribution::{SupportLevel, SupportVerdict, judge_support, named_signals};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -41,19 +41,16 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     )?;
     for (name, rows) in &sets {
         let start = Instant::now();
-        let found: Vec<Verdict> = rows.iter().map(|it| judge(&it.claim, &it.source)).collect();
+        let found: Vec<SupportVerdict> =
+            rows.iter().map(|it| judge_support(&it.claim, &it.source)).collect();
         seconds += start.elapsed().as_secs_f64();
         pairs += rows.len();
         let gold: Vec<bool> = rows.iter().map(|it| it.label == "supported").collect();
         let ours: Vec<f64> = found.iter().map(|it| f64::from(it.score)).collect();
-        let floor: Vec<f64> = rows
-            .iter()
-            .map(|it| overlap(&it.claim, &it.source.join(" ")))
-            .collect();
-        let said: Vec<bool> = found
-            .iter()
-            .map(|it| it.verdict == Word::Supported)
-            .collect();
+        let floor: Vec<f64> =
+            rows.iter().map(|it| overlap(&it.claim, &it.source.join(" "))).collect();
+        let said: Vec<bool> =
+            found.iter().map(|it| it.verdict == SupportLevel::Supported).collect();
         let line = [
             auroc(&gold, &floor),
             best_balanced(&gold, &floor),
@@ -75,9 +72,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             line[4],
             line[5],
             line[6],
-            recall.map_or("-".to_owned(), |(ours, floor)| format!(
-                "{ours:.3} ({floor:.3})"
-            )),
+            recall.map_or("-".to_owned(), |(ours, floor)| format!("{ours:.3} ({floor:.3})")),
         )?;
         all.push(line);
     }
@@ -98,11 +93,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         out,
         "known: attributionbench .80 macro-F1 of a fine-tuned GPT-3.5; on LLM-AggreFact, which has sets like these, balanced\naccuracy .774 of Bespoke-MiniCheck-7B, .759 of GPT-4o, .747 of MiniCheck-FT5 (770 million parameters)"
     )?;
-    writeln!(
-        out,
-        "{:.0} pairs a second on one core",
-        pairs as f64 / seconds
-    )?;
+    writeln!(out, "{:.0} pairs a second on one core", pairs as f64 / seconds)?;
     Ok(())
 }
 
@@ -125,11 +116,7 @@ fn read(folder: &Path) -> Result<Sets, Box<dyn std::error::Error>> {
         std::fs::read_dir(folder).map_err(|it| format!("reading {}: {it}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = name.strip_suffix(".jsonl.gz") else {
             continue;
         };
@@ -148,11 +135,7 @@ fn row(value: &Value) -> Row {
     let texts = |value: &Value| -> Vec<String> {
         match value {
             Value::String(text) => vec![text.clone()],
-            Value::Array(all) => all
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
+            Value::Array(all) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             _ => Vec::new(),
         }
     };
@@ -164,10 +147,7 @@ fn row(value: &Value) -> Row {
         .map(|it| &meta[it])
         .chain([&meta["meta"]["claim_title"]])
         .find_map(Value::as_str)
-        .map_or_else(
-            || source.concat().chars().take(150).collect(),
-            str::to_owned,
-        );
+        .map_or_else(|| source.concat().chars().take(150).collect(), str::to_owned);
     // Groups of sentence numbers (WiCE), or one group of sentences (FoolMeTwice).
     let rationale = match value["rationale"].as_array() {
         Some(all) if all.iter().all(Value::is_string) => vec![texts(&value["rationale"])],
@@ -184,28 +164,17 @@ fn row(value: &Value) -> Row {
             .collect(),
         None => Vec::new(),
     };
-    Row {
-        id: word("id"),
-        group,
-        claim: word("claim"),
-        label: word("label"),
-        source,
-        rationale,
-    }
+    Row { id: word("id"), group, claim: word("claim"), label: word("label"), source, rationale }
 }
 
 fn print_signals(sets: &Sets, out: &mut impl Write) -> Outcome {
     for (set, rows) in sets {
         for row in rows {
-            let found: serde_json::Map<String, Value> = signals(&row.claim, &row.source)
+            let found: serde_json::Map<String, Value> = named_signals(&row.claim, &row.source)
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value.into()))
                 .collect();
-            writeln!(
-                out,
-                "{}",
-                json!({"id": row.id, "set": set, "label": row.label, "f": found})
-            )?;
+            writeln!(out, "{}", json!({"id": row.id, "set": set, "label": row.label, "f": found}))?;
         }
     }
     Ok(())
@@ -239,12 +208,7 @@ fn auroc(gold: &[bool], score: &[f64]) -> f64 {
 fn best_balanced(gold: &[bool], score: &[f64]) -> f64 {
     score
         .iter()
-        .map(|limit| {
-            balanced(
-                gold,
-                &score.iter().map(|it| it >= limit).collect::<Vec<bool>>(),
-            )
-        })
+        .map(|limit| balanced(gold, &score.iter().map(|it| it >= limit).collect::<Vec<bool>>()))
         .fold(0.5, f64::max)
 }
 
@@ -252,11 +216,7 @@ fn best_balanced(gold: &[bool], score: &[f64]) -> f64 {
 fn balanced(gold: &[bool], said: &[bool]) -> f64 {
     let recall = |of: bool| {
         let all = gold.iter().filter(|it| **it == of).count();
-        let hit = gold
-            .iter()
-            .zip(said)
-            .filter(|(a, b)| **a == of && **b == of)
-            .count();
+        let hit = gold.iter().zip(said).filter(|(a, b)| **a == of && **b == of).count();
         hit as f64 / all.max(1) as f64
     };
     (recall(true) + recall(false)) / 2.0
@@ -274,7 +234,7 @@ fn not(all: &[bool]) -> Vec<bool> {
 
 /// The macro-F1 over supported, contradicted and neither (partly counts as neither), over those of
 /// them the set has.
-fn three_way(rows: &[Row], found: &[Verdict]) -> f64 {
+fn three_way(rows: &[Row], found: &[SupportVerdict]) -> f64 {
     let gold: Vec<u8> = rows
         .iter()
         .map(|it| match it.label.as_str() {
@@ -286,23 +246,20 @@ fn three_way(rows: &[Row], found: &[Verdict]) -> f64 {
     let said: Vec<u8> = found
         .iter()
         .map(|it| match it.verdict {
-            Word::Supported => 0,
-            Word::Contradicted => 1,
-            Word::Partly | Word::Unsupported => 2,
+            SupportLevel::Supported => 0,
+            SupportLevel::Contradicted => 1,
+            SupportLevel::Partly | SupportLevel::Unsupported => 2,
         })
         .collect();
     let is = |all: &[u8], label: u8| all.iter().map(|it| *it == label).collect::<Vec<bool>>();
     let labels: Vec<u8> = (0..3).filter(|it| gold.contains(it)).collect();
-    labels
-        .iter()
-        .map(|&it| f1(&is(&gold, it), &is(&said, it)))
-        .sum::<f64>()
+    labels.iter().map(|&it| f1(&is(&gold, it), &is(&said, it))).sum::<f64>()
         / labels.len().max(1) as f64
 }
 
 /// Over the rows with a rationale and a quote: the share whose quote touches a sentence of it, ours
 /// and by the sentence with the most overlap.
-fn rationale_recall(rows: &[Row], found: &[Verdict]) -> Option<(f64, f64)> {
+fn rationale_recall(rows: &[Row], found: &[SupportVerdict]) -> Option<(f64, f64)> {
     let (mut all, mut ours, mut floor) = (0, 0, 0);
     for (row, verdict) in rows.iter().zip(found) {
         let proof: Vec<&String> = row.rationale.iter().flatten().collect();
@@ -312,11 +269,8 @@ fn rationale_recall(rows: &[Row], found: &[Verdict]) -> Option<(f64, f64)> {
         if proof.is_empty() {
             continue;
         }
-        let touches = |quote: &str| {
-            proof
-                .iter()
-                .any(|it| it.contains(quote) || quote.contains(it.as_str()))
-        };
+        let touches =
+            |quote: &str| proof.iter().any(|it| it.contains(quote) || quote.contains(it.as_str()));
         let naive = row
             .source
             .iter()
@@ -327,9 +281,6 @@ fn rationale_recall(rows: &[Row], found: &[Verdict]) -> Option<(f64, f64)> {
         floor += usize::from(naive.is_some_and(|it| touches(it)));
     }
     (all > 0).then(|| {
-        (
-            f64::from(ours as u32) / f64::from(all),
-            f64::from(floor as u32) / f64::from(all),
-        )
+        (f64::from(ours as u32) / f64::from(all), f64::from(floor as u32) / f64::from(all))
     })
 }

@@ -3,8 +3,8 @@ use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use ibid::adapters::documents::Limits;
-use ibid::adapters::folder::{Folder, FolderOptions};
+use ibid_extract::ExtractLimits;
+use ibid_index::folder::{Folder, FolderOptions};
 use serde_json::Value;
 
 /// What is ranked and how it is judged.
@@ -34,8 +34,7 @@ pub(crate) struct Judged {
 impl Judged {
     /// Whether a document is one of those that answer it.
     pub(crate) fn wants(&self, id: &str, title: &str) -> bool {
-        self.relevant
-            .contains(if self.by_title { title } else { id })
+        self.relevant.contains(if self.by_title { title } else { id })
     }
 }
 
@@ -44,14 +43,9 @@ impl Collection {
     /// `questions.jsonl[.gz]`: rows `{query|question, relevant}` with ids, or `relevant_titles`. Questions that nothing
     /// answers are left out.
     pub(crate) fn read(dir: &Path) -> Result<Collection, String> {
-        let corpus = one_of(
-            dir,
-            &["corpus.jsonl.gz", "corpus.jsonl", "evidence_corpus.jsonl"],
-        )?;
-        let asked = one_of(
-            &dir.join("dev"),
-            &["queries.jsonl", "questions.jsonl", "questions.jsonl.gz"],
-        )?;
+        let corpus = one_of(dir, &["corpus.jsonl.gz", "corpus.jsonl", "evidence_corpus.jsonl"])?;
+        let asked =
+            one_of(&dir.join("dev"), &["queries.jsonl", "questions.jsonl", "questions.jsonl.gz"])?;
         let word = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let document = |row: &Value| Document {
             id: word(row, "_id"),
@@ -59,11 +53,7 @@ impl Collection {
             text: word(row, "text"),
         };
         Ok(Collection {
-            name: dir
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            name: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             documents: rows(&corpus)?.iter().map(document).collect(),
             questions: rows(&asked)?.iter().filter_map(judged).collect(),
             corpus,
@@ -77,7 +67,7 @@ impl Collection {
         std::fs::create_dir_all(&docs)
             .and_then(|()| std::fs::copy(&self.corpus, docs.join(name)))
             .map_err(|it| it.to_string())?;
-        let options = FolderOptions::new(Vec::new(), Limits::default());
+        let options = FolderOptions::new(Vec::new(), ExtractLimits::default());
         let folder = Folder::open(&docs, scratch, &options).map_err(|it| it.chain())?;
         folder.refresh(&mut |_| {}).map_err(|it| it.chain())?;
         Ok(folder)
@@ -87,21 +77,10 @@ impl Collection {
 fn judged(row: &Value) -> Option<Judged> {
     let text = row["query"].as_str().or(row["question"].as_str())?;
     let by_title = row["relevant"].is_null();
-    let relevant = &row[if by_title {
-        "relevant_titles"
-    } else {
-        "relevant"
-    }];
-    let relevant: HashSet<String> = relevant
-        .as_array()?
-        .iter()
-        .filter_map(|it| it.as_str().map(str::to_owned))
-        .collect();
-    (!relevant.is_empty()).then(|| Judged {
-        text: text.to_owned(),
-        relevant,
-        by_title,
-    })
+    let relevant = &row[if by_title { "relevant_titles" } else { "relevant" }];
+    let relevant: HashSet<String> =
+        relevant.as_array()?.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
+    (!relevant.is_empty()).then(|| Judged { text: text.to_owned(), relevant, by_title })
 }
 
 /// Means over questions.
@@ -128,9 +107,7 @@ impl Measures {
         let within = |n: usize| wanted.iter().take(n).filter(|it| **it).count();
         let hits = wanted.iter().enumerate().filter(|it| *it.1).map(|it| it.0);
         let dcg: f64 = hits.clone().filter(|it| *it < 10).map(gain).sum();
-        let precision = hits
-            .enumerate()
-            .map(|(nth, rank)| (nth + 1) as f64 / (rank + 1) as f64);
+        let precision = hits.enumerate().map(|(nth, rank)| (nth + 1) as f64 / (rank + 1) as f64);
         self.questions += 1.0;
         self.ndcg += dcg / (0..many.min(10)).map(gain).sum::<f64>();
         self.map += precision.sum::<f64>() / many as f64;

@@ -11,18 +11,16 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use ibid::domain::words::content_stems;
-use ibid::research::agree::{Answered, Wanted, answered, differ};
-use ibid::research::attribution::{Word, judge};
+use ibid_core::domain::words::content_stems;
+use ibid_research::agreement::{AnswerType, TextAnswer, answers_differ, extract_answer};
+use ibid_research::attribution::{SupportLevel, judge_support};
 use serde_json::Value;
 
 use crate::{Outcome, sets};
 
 /// Measures on `FOLDER` (`../shared/data/conflicts/dev` unless given).
 pub(crate) fn run(args: &[String]) -> Outcome {
-    let folder = args
-        .first()
-        .map_or_else(|| sets::shared("conflicts").join("dev"), PathBuf::from);
+    let folder = args.first().map_or_else(|| sets::shared("conflicts").join("dev"), PathBuf::from);
     let mut pairs = Vec::new();
     let mut sets = [0_usize; 4];
     let mut exact = 0;
@@ -42,10 +40,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     )?;
     for (name, kind) in [
         ("answers differ", None),
-        ("  asked for a date", Some(Wanted::Date)),
-        ("  asked for an amount", Some(Wanted::Amount)),
-        ("  asked for a name or place", Some(Wanted::Name)),
-        ("  asked for anything else", Some(Wanted::Other)),
+        ("  asked for a date", Some(AnswerType::Date)),
+        ("  asked for an amount", Some(AnswerType::Amount)),
+        ("  asked for a name or place", Some(AnswerType::Name)),
+        ("  asked for anything else", Some(AnswerType::Other)),
     ] {
         let mine: Vec<(bool, bool)> = pairs
             .iter()
@@ -64,10 +62,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         .chain(cases(only_told, false, true))
         .chain(cases(neither, false, false))
         .collect();
-    writeln!(
-        out,
-        "\nof {all} questions, those whose documents answer differently:"
-    )?;
+    writeln!(out, "\nof {all} questions, those whose documents answer differently:")?;
     line(&mut out, "questions", &questions)?;
     writeln!(
         out,
@@ -86,10 +81,7 @@ pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, crate::Fault> {
         std::fs::File::open(path).map_err(|it| format!("reading {}: {it}", path.display()))?;
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
-    Ok(text
-        .lines()
-        .map(serde_json::from_str)
-        .collect::<Result<_, _>>()?)
+    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }
 
 fn texts(row: &Value, name: &str) -> Vec<String> {
@@ -100,42 +92,37 @@ fn texts(row: &Value, name: &str) -> Vec<String> {
 /// Whether the answers told hold every right answer and no wrong one, as words.
 fn is_exact(row: &Value) -> Result<bool, crate::Fault> {
     let question = row["question"].as_str().unwrap_or_default();
-    let wanted = Wanted::by(question)?;
+    let wanted = AnswerType::from_question(question)?;
     let told: Vec<BTreeSet<String>> = row["documents"]
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|it| answered(wanted, question, it["text"].as_str()?))
+        .filter_map(|it| extract_answer(wanted, question, it["text"].as_str()?))
         .map(|it| content_stems(&it.shown).into_iter().collect())
         .collect();
     let has = |answer: &String| {
         let words: BTreeSet<String> = content_stems(answer).into_iter().collect();
-        told.iter()
-            .any(|it| !it.is_empty() && (it.is_subset(&words) || words.is_subset(it)))
+        told.iter().any(|it| !it.is_empty() && (it.is_subset(&words) || words.is_subset(it)))
     };
     Ok(texts(row, "gold_answers").iter().all(has) && !texts(row, "wrong_answers").iter().any(has))
 }
 
-const LABELS: [&str; 4] = [
-    "Supported",
-    "Refuted",
-    "Not Enough Evidence",
-    "Conflicting Evidence/Cherrypicking",
-];
+const LABELS: [&str; 4] =
+    ["Supported", "Refuted", "Not Enough Evidence", "Conflicting Evidence/Cherrypicking"];
 
 fn averitec(path: &Path, out: &mut impl Write) -> Outcome {
     let mut cases: Vec<(usize, usize)> = Vec::new();
     for row in rows(path)? {
         let claim = row["claim"].as_str().unwrap_or_default();
         let answers = row["questions"].as_array().into_iter().flatten();
-        let said: Vec<Word> = answers
+        let said: Vec<SupportLevel> = answers
             .flat_map(|it| it["answers"].as_array().into_iter().flatten())
             .filter_map(|it| it["answer"].as_str())
-            .map(|it| judge(claim, &[it.to_owned()]).verdict)
+            .map(|it| judge_support(claim, &[it.to_owned()]).verdict)
             .collect();
         let told = match (
-            said.contains(&Word::Supported),
-            said.contains(&Word::Contradicted),
+            said.contains(&SupportLevel::Supported),
+            said.contains(&SupportLevel::Contradicted),
         ) {
             (true, true) => 3,
             (true, false) => 0,
@@ -172,7 +159,7 @@ fn share(a: f64, b: f64) -> f64 {
 }
 
 struct Pair {
-    wanted: Wanted,
+    wanted: AnswerType,
     differ: bool,
     misled: bool,
     told: bool,
@@ -180,11 +167,11 @@ struct Pair {
 
 fn pairs_of(row: &Value) -> Result<Vec<Pair>, crate::Fault> {
     let question = row["question"].as_str().unwrap_or_default();
-    let wanted = Wanted::by(question)?;
+    let wanted = AnswerType::from_question(question)?;
     let documents: Vec<&Value> = row["documents"].as_array().into_iter().flatten().collect();
-    let said: Vec<Option<Answered>> = documents
+    let said: Vec<Option<TextAnswer>> = documents
         .iter()
-        .map(|it| answered(wanted, question, it["text"].as_str().unwrap_or_default()))
+        .map(|it| extract_answer(wanted, question, it["text"].as_str().unwrap_or_default()))
         .collect();
     let word = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_lowercase();
     let mut pairs = Vec::new();
@@ -197,7 +184,7 @@ fn pairs_of(row: &Value) -> Result<Vec<Pair>, crate::Fault> {
                 differ: !is("noise")
                     && word(documents[a], "answer") != word(documents[b], "answer"),
                 misled: is("correct") && is("misinfo"),
-                told: matches!((&said[a], &said[b]), (Some(x), Some(y)) if differ(x, y)),
+                told: matches!((&said[a], &said[b]), (Some(x), Some(y)) if answers_differ(x, y)),
             });
         }
     }

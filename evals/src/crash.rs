@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use ibid::seams::CRASH_POINTS;
+use ibid_core::ports::CRASH_POINTS;
 use serde_json::Value;
 
 use super::Fault;
@@ -47,10 +47,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     let question = flag(args, "--question")
         .or(set.questions.first().map(String::as_str))
         .ok_or("no question")?;
-    let folder = set
-        .folder
-        .to_str()
-        .ok_or("the folder's path is not UTF-8")?;
+    let folder = set.folder.to_str().ok_or("the folder's path is not UTF-8")?;
 
     let base = Home::new(&binary)?;
     base.call(&["index", "add", folder])?;
@@ -62,9 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
         let share = f64::from(next(&mut chance)) / f64::from(u32::MAX);
         let moment = typical.mul_f64(share * 1.1);
         if let Err(fault) = trial.kill_after(moment, &mut random) {
-            random
-                .faults
-                .push(format!("killed after {moment:?}: {fault}"));
+            random.faults.push(format!("killed after {moment:?}: {fault}"));
         }
     }
     report("random moments", &random);
@@ -80,11 +75,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     }
     report("named points", &named);
     let faults = random.faults.len() + named.faults.len();
-    if faults == 0 {
-        Ok(())
-    } else {
-        Err(format!("{faults} faults").into())
-    }
+    if faults == 0 { Ok(()) } else { Err(format!("{faults} faults").into()) }
 }
 
 fn report(name: &str, it: &Tally) {
@@ -123,34 +114,19 @@ fn undisturbed<'a>(
     if told.iter().any(|it| *it != told[0]) {
         return Err("undisturbed runs differ among themselves".into());
     }
-    let trial = Trial {
-        base,
-        question,
-        folder,
-        expected: told.swap_remove(0),
-    };
+    let trial = Trial { base, question, folder, expected: told.swap_remove(0) };
     Ok((trial, Duration::from_secs_f64(median(&mut times))))
 }
 
 impl Trial<'_> {
     fn args(&self) -> [&str; 6] {
-        [
-            "run",
-            self.question,
-            "--folder",
-            self.folder,
-            "--json",
-            "-q",
-        ]
+        ["run", self.question, "--folder", self.folder, "--json", "-q"]
     }
 
     fn kill_after(&self, moment: Duration, tally: &mut Tally) -> Result<(), Fault> {
         let home = self.base.sibling()?;
-        let mut child = home
-            .command(&self.args())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut child =
+            home.command(&self.args()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         std::thread::sleep(moment);
         tally.kills += 1;
         if child.try_wait()?.is_some() {
@@ -164,10 +140,7 @@ impl Trial<'_> {
     /// Aborts at a named point, then at the same point while resuming, then lets it resume.
     fn abort_at(&self, at: &str, must_hit: bool, tally: &mut Tally) -> Result<(), Fault> {
         let home = self.base.sibling()?;
-        let output = home
-            .command(&self.args())
-            .env("IBID_CRASH_AT", at)
-            .output()?;
+        let output = home.command(&self.args()).env("IBID_CRASH_AT", at).output()?;
         if output.status.code().is_some() {
             // A point that is passed fewer than three times cannot be hit the third time.
             return if must_hit {
@@ -178,9 +151,7 @@ impl Trial<'_> {
         }
         tally.kills += 1;
         if let Some(run) = newest(&home)? {
-            home.command(&["resume", &run, "--json", "-q"])
-                .env("IBID_CRASH_AT", at)
-                .output()?;
+            home.command(&["resume", &run, "--json", "-q"]).env("IBID_CRASH_AT", at).output()?;
         }
         self.recover(&home, tally)
     }
@@ -227,9 +198,7 @@ fn newest(home: &Home) -> Result<Option<String>, Fault> {
         return Ok(None);
     };
     let row: Value = serde_json::from_str(line)?;
-    let id = row["run_id"]
-        .as_str()
-        .ok_or("`ls --json` gives no run_id")?;
+    let id = row["run_id"].as_str().ok_or("`ls --json` gives no run_id")?;
     Ok(Some(id.to_owned()))
 }
 
@@ -238,10 +207,7 @@ fn answered(home: &Home) -> Result<BTreeMap<String, (String, String)>, Fault> {
     let rows = home.rows(
         "select run || key, cast(sent as text), coalesce(answer, '') from steps where state = 'answered'",
     )?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row[0].clone(), (row[1].clone(), row[2].clone())))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row[0].clone(), (row[1].clone(), row[2].clone()))).collect())
 }
 
 /// The final object without what differs from run to run: the run's two names and what the clock says.
@@ -260,28 +226,19 @@ fn difference(expected: &Value, told: &Value) -> String {
     let (Some(one), Some(other)) = (expected.as_object(), told.as_object()) else {
         return format!("{told:.300}");
     };
-    one.iter()
-        .find(|(name, value)| other.get(*name) != Some(value))
-        .map_or_else(
-            || "fields were added".to_owned(),
-            |(name, value)| {
-                let got = other.get(name).unwrap_or(&Value::Null).to_string();
-                let value = value.to_string();
-                let same = value
-                    .bytes()
-                    .zip(got.bytes())
-                    .take_while(|it| it.0 == it.1)
-                    .count();
-                let from = |text: &str| -> String {
-                    let bytes = text.as_bytes().get(same.saturating_sub(40)..);
-                    String::from_utf8_lossy(bytes.unwrap_or_default())
-                        .chars()
-                        .take(160)
-                        .collect()
-                };
-                format!("`{name}`: …{} instead of …{}", from(&got), from(&value))
-            },
-        )
+    one.iter().find(|(name, value)| other.get(*name) != Some(value)).map_or_else(
+        || "fields were added".to_owned(),
+        |(name, value)| {
+            let got = other.get(name).unwrap_or(&Value::Null).to_string();
+            let value = value.to_string();
+            let same = value.bytes().zip(got.bytes()).take_while(|it| it.0 == it.1).count();
+            let from = |text: &str| -> String {
+                let bytes = text.as_bytes().get(same.saturating_sub(40)..);
+                String::from_utf8_lossy(bytes.unwrap_or_default()).chars().take(160).collect()
+            };
+            format!("`{name}`: …{} instead of …{}", from(&got), from(&value))
+        },
+    )
 }
 
 /// SplitMix64 (public domain), the upper half.

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use ibid::adapters::documents::{Limits, read_bytes};
+use ibid_extract::{ExtractLimits, read_bytes};
 
 use crate::extract::{for_peers, gold, page, text};
 use crate::overlap::Score;
@@ -22,15 +22,10 @@ const ASKED: f64 = 0.93;
 /// Runs `evals dates [--python PATH] [--pages] [DIR]`; `--pages` also prints the pages that are wrong.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let python = flag(args, "--python");
-    let mut named = args
-        .iter()
-        .filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
+    let mut named = args.iter().filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
     let named = named.next().map(PathBuf::from);
     let dir = named.unwrap_or_else(|| crate::sets::shared("dates-htmldate/dev"));
-    let rows: Vec<_> = gold(&dir)?
-        .into_iter()
-        .filter(|it| wanted(it).is_some())
-        .collect();
+    let rows: Vec<_> = gold(&dir)?.into_iter().filter(|it| wanted(it).is_some()).collect();
     let want: Vec<&str> = rows.iter().filter_map(wanted).collect();
     let (mut ours, mut floor, mut seconds) = (Vec::new(), Vec::new(), 0.0);
     let mut sources: BTreeMap<String, (u32, u32)> = BTreeMap::new();
@@ -40,7 +35,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let address = row["url"].as_str().unwrap_or_default();
         let begun = Instant::now();
         let before = peers::processor_seconds(begun);
-        let draft = read_bytes(&bytes, &origin, &Limits::default()).unwrap_or_default();
+        let draft = read_bytes(&bytes, &origin, &ExtractLimits::default()).unwrap_or_default();
         seconds += peers::processor_seconds(begun) - before;
         let said = draft.date.unwrap_or_default();
         if let Some(source) = draft.date_source {
@@ -75,18 +70,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if python.is_none() {
         let _ = writeln!(out, "{}", peers::HOW);
     }
-    std::io::stdout()
-        .write_all(out.as_bytes())
-        .map_err(|it| it.to_string())
+    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
 }
 
 fn table(want: &[&str], lines: &[(String, Vec<String>, f64)]) -> String {
     let mut out = format!("{} pages with a date\n", want.len());
-    let _ = writeln!(
-        out,
-        "  {:28}{:>7} {:>7} {:>7} {:>9}",
-        "", "right", "F", "given", "pages/s"
-    );
+    let _ = writeln!(out, "  {:28}{:>7} {:>7} {:>7} {:>9}", "", "right", "F", "given", "pages/s");
     let _ = writeln!(out, "  {:28}{ASKED:>7.3}", "asked");
     for (name, said, seconds) in lines {
         let right = said.iter().zip(want).filter(|(a, b)| a == b).count() as f64;

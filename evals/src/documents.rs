@@ -6,21 +6,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ibid::adapters::documents::{Limits, Parser, Taken, read_file};
+use ibid_extract::{ExtractLimits, Parser, ReadItem, read_file};
 
 /// Runs `evals documents --child IBID [--list] DIR`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let mut limits = Limits::default();
+    let mut limits = ExtractLimits::default();
     let mut list = false;
     let mut dirs = Vec::new();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--child" => {
-                let program = args
-                    .next()
-                    .ok_or("--child wants the program that reads PDFs")?;
-                limits.parser = Some(Parser::of_program(program));
+                let program = args.next().ok_or("--child wants the program that reads PDFs")?;
+                limits.parser = Some(Parser::from_program(program));
             }
             "--list" => list = true,
             dir => dirs.push(PathBuf::from(dir)),
@@ -44,11 +42,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let begun = Instant::now();
         read_file(path, &limits, &mut |taken| {
             let (label, line) = match taken {
-                Taken::Draft(it) => {
+                ReadItem::Draft(it) => {
                     let words: usize = it.blocks.iter().map(|it| it.text.split(' ').count()).sum();
                     ("read".to_owned(), format!("{words} words: {}", it.title))
                 }
-                Taken::Fault(it) => (format!("{:?}", it.reason), it.message),
+                ReadItem::Fault(it) => (format!("{:?}", it.reason), it.message),
             };
             *tally.entry(label.clone()).or_default() += 1;
             if list {
@@ -60,15 +58,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         slowest = slowest.max((begun.elapsed(), path.clone()));
     }
     let _ = writeln!(out, "{} files: {tally:?}", files.len());
-    let _ = writeln!(
-        out,
-        "slowest: {:.2} s {}",
-        slowest.0.as_secs_f64(),
-        slowest.1.display()
-    );
-    std::io::stdout()
-        .write_all(out.as_bytes())
-        .map_err(|it| it.to_string())
+    let _ = writeln!(out, "slowest: {:.2} s {}", slowest.0.as_secs_f64(), slowest.1.display());
+    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
 }
 
 fn collect(dir: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {

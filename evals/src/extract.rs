@@ -12,7 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ibid::adapters::documents::{Limits, Origin, decoded, described_blocks, read_bytes};
+use ibid_extract::{DocumentOrigin, ExtractLimits, decode_page, describe_blocks, read_bytes};
 use serde_json::Value;
 
 use crate::overlap::{self, Score};
@@ -20,20 +20,15 @@ use crate::peers::{self, Peer};
 use crate::program::flag;
 
 /// The sets measured where no DIR is given, and the figure asked of each.
-const SETS: [(&str, f64); 3] = [
-    ("extract-wcxb/dev", 0.86),
-    ("extract-zyte/dev", 0.97),
-    ("extract-trafilatura/dev", 0.934),
-];
+const SETS: [(&str, f64); 3] =
+    [("extract-wcxb/dev", 0.86), ("extract-zyte/dev", 0.97), ("extract-trafilatura/dev", 0.934)];
 
 /// Runs `evals extract [--python PATH] [--pages] [DIR…]`; `--pages` also prints each page's score,
 /// worst first.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let python = flag(args, "--python");
     let pages = args.iter().any(|it| it == "--pages");
-    let named = args
-        .iter()
-        .filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
+    let named = args.iter().filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
     let mut dirs: Vec<(PathBuf, Option<f64>)> = named.map(|it| (it.into(), None)).collect();
     if dirs.is_empty() {
         let here = SETS.map(|(name, asked)| (crate::sets::shared(name), Some(asked)));
@@ -46,9 +41,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if python.is_none() {
         let _ = writeln!(out, "{}", peers::HOW);
     }
-    std::io::stdout()
-        .write_all(out.as_bytes())
-        .map_err(|it| it.to_string())
+    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
 }
 
 /// The rows of `DIR/gold.jsonl[.gz]`, `cases.jsonl` or `pages.jsonl`.
@@ -88,7 +81,7 @@ pub(crate) fn text<'a>(row: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// The page of a row: its bytes, and where they came from.
-pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, Origin)>, String> {
+pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, DocumentOrigin)>, String> {
     let Some(html) = text(row, "html") else {
         return Ok(None);
     };
@@ -98,7 +91,7 @@ pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, Origin)>,
     };
     let name = text(row, "url").filter(|it| it.contains("://"));
     let name = name.unwrap_or("https://page.example/");
-    let origin = Origin::fetched(name, Some("text/html".to_owned()));
+    let origin = DocumentOrigin::from_url(name, Some("text/html".to_owned()));
     Ok(Some((bytes, origin)))
 }
 
@@ -125,11 +118,11 @@ fn measure(
         let (bytes, origin) = page(dir, row)?.unwrap_or_default();
         let begun = Instant::now();
         let before = peers::processor_seconds(begun);
-        let draft = read_bytes(&bytes, &origin, &Limits::default()).unwrap_or_default();
+        let draft = read_bytes(&bytes, &origin, &ExtractLimits::default()).unwrap_or_default();
         ours.seconds += peers::processor_seconds(begun) - before;
         let texts: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
         ours.said.push(texts.join("\n"));
-        let all = described_blocks(&decoded(&bytes));
+        let all = describe_blocks(&decode_page(&bytes));
         let all: Vec<String> = all.into_iter().map(|it| it.0).collect();
         floor.said.push(all.join("\n"));
     }
@@ -185,9 +178,7 @@ pub(crate) fn tally(rows: &[Value], peer: &Peer) -> Tally {
             let hidden = yes("rendered_visible", false) || yes("extract_must_drop", true);
             let kind = text(row, "placement").or(text(row, "technique"));
             let label = if hidden { "hidden" } else { "shown" };
-            let entry = tally
-                .hidden
-                .entry(format!("{label} {}", kind.unwrap_or("?")));
+            let entry = tally.hidden.entry(format!("{label} {}", kind.unwrap_or("?")));
             add(entry.or_default(), (u32::from(said.contains(canary)), 1));
         }
     }
@@ -201,11 +192,7 @@ fn mean(all: &[f64]) -> f64 {
 impl Tally {
     fn pieces(&self) -> Score {
         let (found, wanted) = self.wanted;
-        Score::of(
-            found.into(),
-            self.unwanted.0.into(),
-            (wanted - found).into(),
-        )
+        Score::of(found.into(), self.unwanted.0.into(), (wanted - found).into())
     }
 
     /// The figures of one line, the set's own first.
@@ -272,11 +259,7 @@ fn table(
     }
     let named = lines.iter().filter(|it| it.0.starts_with("trafilatura"));
     for ((_, _, ours), (_, _, theirs)) in lines.iter().zip(named) {
-        let _ = writeln!(
-            out,
-            "  {:.1} times as fast as trafilatura on one core",
-            theirs / ours
-        );
+        let _ = writeln!(out, "  {:.1} times as fast as trafilatura on one core", theirs / ours);
     }
     for (kind, (left, all)) in lines.iter().take(1).flat_map(|it| &it.1.hidden) {
         let _ = writeln!(out, "  {kind}: {left}/{all} in the text");
@@ -292,11 +275,7 @@ fn each_page(rows: &[Value], ours: &Peer, out: &mut String) {
             _ => continue,
         };
         let about = ["page_type", "id", "url"].map(|it| text(row, it).unwrap_or_default());
-        let Score {
-            precision,
-            recall,
-            f1,
-        } = score;
+        let Score { precision, recall, f1 } = score;
         let line = format!("{f1:.3} P {precision:.3} R {recall:.3} {}", about.join(" "));
         lines.push((f1, line));
     }

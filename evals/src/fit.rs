@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use ibid::adapters::documents::{decoded, described_blocks, main_text_by};
+use ibid_extract::{decode_page, describe_blocks, main_text_with};
 use serde_json::Value;
 
 use crate::align;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let train: Vec<&Page> = all.iter().copied().filter(|it| it.fold != fold).collect();
         let model = fit(&train).text();
         for (said, page) in said.iter_mut().zip(&all).filter(|it| it.1.fold == fold) {
-            *said = main_text_by(&page.html, &model).unwrap_or_default();
+            *said = main_text_with(&page.html, &model).unwrap_or_default();
         }
     }
     for (name, _) in SETS {
@@ -66,10 +66,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             peer.said.push(said.clone());
         }
         let figures = tally(&rows, &peer).figures();
-        let figures: Vec<String> = figures
-            .iter()
-            .map(|(name, figure)| format!("{name} {figure:.4}"))
-            .collect();
+        let figures: Vec<String> =
+            figures.iter().map(|(name, figure)| format!("{name} {figure:.4}")).collect();
         println!("{name}, cross-validated: {}", figures.join("  "));
     }
     if let Some(path) = flag(args, "--out").map(PathBuf::from) {
@@ -98,9 +96,9 @@ fn load(dir: &Path, set: &'static str, weight: f32, into: &mut Vec<Page>) -> Res
         let Some(path) = text(&gold, "html") else {
             continue;
         };
-        let html = decoded(&read(&dir.join(path))?);
+        let html = decode_page(&read(&dir.join(path))?);
         let expected = text(&gold, "expected_html").map(|it| {
-            let blocks = described_blocks(it).into_iter().map(|it| it.0);
+            let blocks = describe_blocks(it).into_iter().map(|it| it.0);
             blocks.collect::<Vec<_>>().join("\n")
         });
         let whole = text(&gold, "main_content").or(text(&gold, "article_body"));
@@ -109,13 +107,7 @@ fn load(dir: &Path, set: &'static str, weight: f32, into: &mut Vec<Page>) -> Res
             None => by_pieces(&html, &gold, weight * PIECES_WEIGHT),
         };
         let fold = fold(text(&gold, "url").or(text(&gold, "id")).unwrap_or_default());
-        into.push(Page {
-            set,
-            gold,
-            html,
-            fold,
-            blocks,
-        });
+        into.push(Page { set, gold, html, fold, blocks });
     }
     Ok(())
 }
@@ -136,16 +128,13 @@ fn fold(url: &str) -> usize {
 
 /// Blocks by how much of them stands in the gold text.
 fn by_text(html: &str, gold: &str, weight: f32) -> Vec<Block> {
-    let described = described_blocks(html);
+    let described = describe_blocks(html);
     let texts: Vec<&str> = described.iter().map(|it| it.0.as_str()).collect();
     let labels = labels(&texts, gold);
-    let blocks = described
-        .into_iter()
-        .zip(labels)
-        .map(|((text, row), label)| {
-            let weight = (words(&text).len() as f32).powf(0.8);
-            Block { row, label, weight }
-        });
+    let blocks = described.into_iter().zip(labels).map(|((text, row), label)| {
+        let weight = (words(&text).len() as f32).powf(0.8);
+        Block { row, label, weight }
+    });
     weighed(blocks.filter(|it| it.weight > 0.0).collect(), weight)
 }
 
@@ -176,30 +165,20 @@ const LEAST_TRIPLES: usize = 6;
 /// Blocks by the pieces that stand in them; of the others nothing is known.
 fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<Block> {
     let pieces = |name: &str| -> Vec<String> {
-        let all = gold
-            .get(name)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
+        let all = gold.get(name).and_then(Value::as_array).into_iter().flatten();
         all.filter_map(|it| it.as_str().map(folded)).collect()
     };
     let (wanted, unwanted) = (pieces("must_contain"), pieces("must_not_contain"));
-    let blocks = described_blocks(html)
-        .into_iter()
-        .filter_map(|(text, row)| {
-            let text = folded(&text);
-            let has = |all: &[String]| all.iter().any(|it| text.contains(it.as_str()));
-            let label = match (has(&wanted), has(&unwanted)) {
-                (false, false) => return None,
-                (_, true) => 0.0,
-                (true, false) => 1.0,
-            };
-            Some(Block {
-                row,
-                label,
-                weight: 1.0,
-            })
-        });
+    let blocks = describe_blocks(html).into_iter().filter_map(|(text, row)| {
+        let text = folded(&text);
+        let has = |all: &[String]| all.iter().any(|it| text.contains(it.as_str()));
+        let label = match (has(&wanted), has(&unwanted)) {
+            (false, false) => return None,
+            (_, true) => 0.0,
+            (true, false) => 1.0,
+        };
+        Some(Block { row, label, weight: 1.0 })
+    });
     weighed(blocks.collect(), weight)
 }
 
@@ -213,10 +192,7 @@ fn weighed(mut blocks: Vec<Block>, weight: f32) -> Vec<Block> {
 }
 
 fn words(text: &str) -> Vec<String> {
-    crate::overlap::words(&text.to_lowercase())
-        .into_iter()
-        .map(str::to_owned)
-        .collect()
+    crate::overlap::words(&text.to_lowercase()).into_iter().map(str::to_owned).collect()
 }
 
 /// One tree: `(feature, threshold)` of each split, then the leaves; the children of split `n` are
@@ -303,17 +279,12 @@ impl<'a> Data<'a> {
 fn fit(pages: &[&Page]) -> Model {
     let data = Data::of(pages);
     let mut chance = Xorshift(12_345);
-    let mut model = Model {
-        base: 0.0,
-        trees: Vec::with_capacity(BOOSTINGS * TREES),
-    };
+    let mut model = Model { base: 0.0, trees: Vec::with_capacity(BOOSTINGS * TREES) };
     for _ in 0..BOOSTINGS {
         let one = boost(&data, &mut chance);
         model.base += one.base / BOOSTINGS as f32;
         for mut tree in one.trees {
-            tree.leaves
-                .iter_mut()
-                .for_each(|it| *it /= BOOSTINGS as f32);
+            tree.leaves.iter_mut().for_each(|it| *it /= BOOSTINGS as f32);
             model.trees.push(tree);
         }
     }
@@ -322,12 +293,7 @@ fn fit(pages: &[&Page]) -> Model {
 
 fn boost(data: &Data<'_>, chance: &mut Xorshift) -> Model {
     let total: f32 = data.blocks.iter().map(|it| it.weight).sum();
-    let mean = data
-        .blocks
-        .iter()
-        .map(|it| it.label * it.weight)
-        .sum::<f32>()
-        / total;
+    let mean = data.blocks.iter().map(|it| it.label * it.weight).sum::<f32>() / total;
     let base = (mean / (1.0 - mean)).ln();
     let mut sums = vec![base; data.blocks.len()];
     let mut trees = Vec::with_capacity(TREES);
@@ -338,18 +304,13 @@ fn boost(data: &Data<'_>, chance: &mut Xorshift) -> Model {
             .zip(&sums)
             .map(|(block, sum)| {
                 let p = 1.0 / (1.0 + (-sum).exp());
-                (
-                    (block.label - p) * block.weight,
-                    (p * (1.0 - p)).max(1e-4) * block.weight,
-                )
+                ((block.label - p) * block.weight, (p * (1.0 - p)).max(1e-4) * block.weight)
             })
             .collect();
-        let seen: Vec<usize> = (0..data.blocks.len())
-            .filter(|_| chance.next() % 100 < ROWS_SEEN)
-            .collect();
-        let features: Vec<usize> = (0..data.cuts.len())
-            .filter(|_| chance.next() % 100 < FEATURES_SEEN)
-            .collect();
+        let seen: Vec<usize> =
+            (0..data.blocks.len()).filter(|_| chance.next() % 100 < ROWS_SEEN).collect();
+        let features: Vec<usize> =
+            (0..data.cuts.len()).filter(|_| chance.next() % 100 < FEATURES_SEEN).collect();
         let tree = grow(data, &slopes, &seen, &features);
         for (sum, block) in sums.iter_mut().zip(&data.blocks) {
             *sum += tree.leaves[tree.leaf(&block.row)];
@@ -360,10 +321,7 @@ fn boost(data: &Data<'_>, chance: &mut Xorshift) -> Model {
 }
 
 fn grow(data: &Data<'_>, slopes: &[(f32, f32)], seen: &[usize], features: &[usize]) -> Tree {
-    let mut tree = Tree {
-        splits: vec![NO_SPLIT; INNER],
-        leaves: vec![0.0; INNER + 1],
-    };
+    let mut tree = Tree { splits: vec![NO_SPLIT; INNER], leaves: vec![0.0; INNER + 1] };
     let mut node = vec![0_usize; data.blocks.len()];
     for level in 0..DEPTH {
         let first = (1 << level) - 1;
@@ -402,9 +360,7 @@ fn best_split(data: &Data<'_>, features: &[usize], bars: &[(f32, f32)]) -> Optio
     let worth = |it: (f32, f32)| it.0 * it.0 / (it.1 + RIDGE);
     let mut best = (1e-3, None);
     for (feature, bars) in features.iter().zip(bars.chunks(BINS + 1)) {
-        let whole = bars
-            .iter()
-            .fold((0.0, 0.0), |all, it| (all.0 + it.0, all.1 + it.1));
+        let whole = bars.iter().fold((0.0, 0.0), |all, it| (all.0 + it.0, all.1 + it.1));
         let mut left = (0.0, 0.0);
         for (cut, bar) in data.cuts[*feature].iter().zip(bars) {
             left = (left.0 + bar.0, left.1 + bar.1);
@@ -439,9 +395,8 @@ mod tests {
         let place = fold("https://www.tea.example/one?x=1");
         assert_eq!(place, fold("http://blog.tea.example:80/two"));
         assert_eq!(place, fold("hard::tea.example-three.html"));
-        let places: HashSet<usize> = (0..40)
-            .map(|it| fold(&format!("https://{it}.com/")))
-            .collect();
+        let places: HashSet<usize> =
+            (0..40).map(|it| fold(&format!("https://{it}.com/"))).collect();
         assert_eq!(places.len(), FOLDS);
     }
 }

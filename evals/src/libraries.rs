@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use ibid::domain::words::{stem, tokens};
+use ibid_core::domain::words::{stem, tokens};
 use serde_json::{Value, json};
 
 use crate::collection::{Collection, Document};
@@ -79,20 +79,13 @@ fn library(python: &str, asked: &Value) -> Result<Ranked, String> {
     let answer: Value = serde_json::from_slice(&done.stdout).map_err(|it| it.to_string())?;
     let places = |row: &Value| {
         let row = row.as_array().into_iter().flatten();
-        row.filter_map(Value::as_u64)
-            .map(|it| it as usize)
-            .collect()
+        row.filter_map(Value::as_u64).map(|it| it as usize).collect()
     };
     Ok(Ranked {
         name: answer["name"].as_str().unwrap_or_default().to_owned(),
         index_s: answer["index_s"].as_f64().unwrap_or(0.0),
         query_s: answer["query_s"].as_f64().unwrap_or(0.0),
-        ranked: answer["ranked"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(places)
-            .collect(),
+        ranked: answer["ranked"].as_array().into_iter().flatten().map(places).collect(),
     })
 }
 
@@ -120,11 +113,7 @@ impl Bm25 {
             }
         }
         let mean = lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
-        Bm25 {
-            postings,
-            lengths,
-            mean,
-        }
+        Bm25 { postings, lengths, mean }
     }
 
     /// The documents that have a word of `query`, best first, with their scores.

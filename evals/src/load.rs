@@ -55,10 +55,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     };
     let runs: usize = runs.parse()?;
     let questions = match named("--questions") {
-        Some(path) => std::fs::read_to_string(path)?
-            .lines()
-            .map(str::to_owned)
-            .collect(),
+        Some(path) => std::fs::read_to_string(path)?.lines().map(str::to_owned).collect(),
         None => vec!["How much rain does a green roof retain?".to_owned()],
     };
     let per_second: Option<f64> = named("--per-second").map(|it| it.parse()).transpose()?;
@@ -112,10 +109,7 @@ async fn load(
     if let Some(pid) = pid {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
-        println!(
-            "largest memory of the server: {}",
-            peak.unwrap_or("unknown").trim()
-        );
+        println!("largest memory of the server: {}", peak.unwrap_or("unknown").trim());
     }
     Ok(())
 }
@@ -136,10 +130,8 @@ async fn told(
         heard += it.events.len();
         doubled += it.events.windows(2).filter(|it| it[1].0 <= it[0].0).count();
         let (_, body) = get(addr, &format!("/v1/runs/{}/events?after=0", it.run)).await?;
-        let kept = body["data"]
-            .as_array()
-            .map_or(0, Vec::len)
-            .max(body.as_array().map_or(0, Vec::len));
+        let kept =
+            body["data"].as_array().map_or(0, Vec::len).max(body.as_array().map_or(0, Vec::len));
         lost += kept.abs_diff(it.events.len());
         for (seq, at, asked) in &it.events {
             match commits.get(&(it.run.clone(), *seq)) {
@@ -162,33 +154,19 @@ async fn told(
     );
     println!("{heard} events heard, {lost} lost, {doubled} doubled or out of order");
     if !late.is_empty() {
-        println!(
-            "from commit to client: {}; {unknown} of unknown commit",
-            spread(&mut late)
-        );
-        println!(
-            "the same of the first two events of each run: {}",
-            spread(&mut firsts)
-        );
+        println!("from commit to client: {}; {unknown} of unknown commit", spread(&mut late));
+        println!("the same of the first two events of each run: {}", spread(&mut firsts));
     }
-    let mut first: Vec<f64> = all
-        .iter()
-        .filter_map(|it| Some(it.events.first()?.1 - began))
-        .collect();
-    println!(
-        "from the start of the load to the first event heard: {}",
-        spread(&mut first)
-    );
+    let mut first: Vec<f64> =
+        all.iter().filter_map(|it| Some(it.events.first()?.1 - began)).collect();
+    println!("from the start of the load to the first event heard: {}", spread(&mut first));
     Ok(())
 }
 
 fn spread(all: &mut [f64]) -> String {
     all.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        all.get(((all.len() as f64 - 1.0) * share) as usize)
-            .copied()
-            .unwrap_or(0.0)
-    };
+    let at =
+        |share: f64| all.get(((all.len() as f64 - 1.0) * share) as usize).copied().unwrap_or(0.0);
     format!(
         "p50 {:.0} ms, p99 {:.0} ms, most {:.0} ms of {}",
         at(0.5),
@@ -210,16 +188,8 @@ async fn one(addr: &str, asked: &str) -> Result<Heard, Fault> {
             Err(fault) => return Err(fault),
         }
     };
-    let run = body["id"]
-        .as_str()
-        .ok_or_else(|| format!("{status}: {body}"))?
-        .to_owned();
-    let mut heard = Heard {
-        run,
-        events: Vec::new(),
-        opened: 0,
-        ended: None,
-    };
+    let run = body["id"].as_str().ok_or_else(|| format!("{status}: {body}"))?.to_owned();
+    let mut heard = Heard { run, events: Vec::new(), opened: 0, ended: None };
     let mut away = Instant::now();
     while heard.ended.is_none() {
         heard.opened += 1;
@@ -320,10 +290,7 @@ async fn overload(
         let (addr, asked) = (addr.to_owned(), questions[nth % questions.len()].clone());
         work.spawn(async move {
             let began = Instant::now();
-            let said = post(&addr, &asked)
-                .await
-                .map(|it| it.0)
-                .map_err(|it| it.to_string());
+            let said = post(&addr, &asked).await.map(|it| it.0).map_err(|it| it.to_string());
             (said, began.elapsed().as_secs_f64() * 1e3)
         });
     }
@@ -374,9 +341,7 @@ async fn watch(
 /// When each event was committed, as the server kept it.
 async fn commits_of(url: &str) -> Result<Commits, Fault> {
     let mut db = PgConnection::connect(url).await?;
-    sqlx::raw_sql("set search_path to ibid; set ibid.scope = 'all'")
-        .execute(&mut db)
-        .await?;
+    sqlx::raw_sql("set search_path to ibid; set ibid.scope = 'all'").execute(&mut db).await?;
     let rows = sqlx::query(
         "select run, seq, (extract(epoch from pg_xact_commit_timestamp(xmin)) * 1000)::float8 from events",
     );

@@ -2,18 +2,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ibid::adapters::folder::{Folder, Meaning};
-use ibid::adapters::meaning::SqliteVectors;
-use ibid::app::meaning;
+use ibid::app::semantic;
 use ibid::config::Settings;
-use ibid::seams::Embedder;
+use ibid_core::ports::Embedder;
+use ibid_index::folder::{Folder, SemanticIndex};
+use ibid_index::semantic::SqliteVectors;
 
 /// The model that `embedding.model` would name so.
 pub(crate) fn embedder(spec: &str) -> Result<Arc<dyn Embedder>, String> {
     let mut settings = Settings::defaults_in(&std::env::temp_dir()).map_err(|it| it.chain())?;
     settings.embedding.model = spec.to_owned();
     settings.variables = std::env::vars().collect();
-    let found = meaning::embedder(&settings).map_err(|it| it.chain())?;
+    let found = semantic::embedder(&settings).map_err(|it| it.chain())?;
     found.ok_or_else(|| "name a model, as in `--embedder local:DIR`".to_owned())
 }
 
@@ -27,10 +27,10 @@ pub(crate) async fn learnt(
     let vectors = SqliteVectors::open(Path::new("target/evals/vectors.db"), &name)
         .await
         .map_err(|it| it.chain())?;
-    let folder = folder.with_meaning(Meaning {
+    let folder = folder.with_semantic_index(SemanticIndex {
         embedder: Arc::clone(embedder),
         vectors: Arc::new(vectors),
     });
-    folder.learn(&mut |_| {}).await.map_err(|it| it.chain())?;
+    folder.update_vectors(&mut |_| {}).await.map_err(|it| it.chain())?;
     Ok(folder)
 }

@@ -51,10 +51,7 @@ fn write(dir: &Path) -> Outcome {
         for nth in 0..PASSAGES / 10 {
             let (title, text) = (numbers.text(8), numbers.text(130));
             let id = file * PASSAGES / 10 + nth;
-            writeln!(
-                rows,
-                "{{\"_id\":\"{id}\",\"title\":\"{title}\",\"text\":\"{text}.\"}}"
-            )?;
+            writeln!(rows, "{{\"_id\":\"{id}\",\"title\":\"{title}\",\"text\":\"{text}.\"}}")?;
         }
         fs::write(dir.join(format!("{file}.jsonl")), rows)?;
     }

@@ -18,9 +18,9 @@ pub(crate) fn flag<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
 pub(crate) fn number(args: &[String], name: &str, default: usize) -> Result<usize, Fault> {
     match flag(args, name) {
         None => Ok(default),
-        Some(text) => text
-            .parse()
-            .map_err(|_| format!("{name} wants a number, not `{text}`").into()),
+        Some(text) => {
+            text.parse().map_err(|_| format!("{name} wants a number, not `{text}`").into())
+        }
     }
 }
 
@@ -52,11 +52,7 @@ impl Home {
     pub(crate) fn new(binary: &Path) -> Result<Home, Fault> {
         let dir = TempDir::new()?;
         let cache = dir.path().join("cache");
-        Ok(Home {
-            dir,
-            binary: binary.to_owned(),
-            cache,
-        })
+        Ok(Home { dir, binary: binary.to_owned(), cache })
     }
 
     /// An empty home that shares the folder indexes of this one.
@@ -102,10 +98,8 @@ impl Home {
         let path = self.data().join("ibid.db");
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         runtime.block_on(async {
-            let mut store: SqliteConnection = sqlx::sqlite::SqliteConnectOptions::new()
-                .filename(&path)
-                .connect()
-                .await?;
+            let mut store: SqliteConnection =
+                sqlx::sqlite::SqliteConnectOptions::new().filename(&path).connect().await?;
             let rows = sqlx::query(query).fetch_all(&mut store).await?;
             let texts = rows
                 .iter()

@@ -72,10 +72,7 @@ fn line(name: &str, it: &Tally) -> String {
 
 fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
     let home = Home::new(binary)?;
-    let folder = set
-        .folder
-        .to_str()
-        .ok_or("the folder's path is not UTF-8")?;
+    let folder = set.folder.to_str().ok_or("the folder's path is not UTF-8")?;
     let mut tally = Tally::default();
     let mut cited: Vec<(String, Value)> = Vec::new();
     for question in set.questions.iter().take(limit) {
@@ -85,16 +82,13 @@ fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
         match code {
             0 if !citations.is_empty() => tally.answered += 1,
             3 => tally.unanswered += 1,
-            _ => tally.faults.push(format!(
-                "`{question}`: exit {code}, {} citations",
-                citations.len()
-            )),
+            _ => tally
+                .faults
+                .push(format!("`{question}`: exit {code}, {} citations", citations.len())),
         }
         let counted = &object["checks"]["quotes"];
         if code == 0 && counted["verified"] != counted["total"] {
-            tally
-                .faults
-                .push(format!("`{question}`: the report itself says {counted}"));
+            tally.faults.push(format!("`{question}`: the report itself says {counted}"));
         }
         cited.extend(citations.into_iter().map(|it| (question.clone(), it)));
     }
@@ -104,18 +98,14 @@ fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
         tally.quotes += 1;
         match verify(&citation, &pages) {
             Ok(()) => tally.exact += 1,
-            Err(why) => tally
-                .faults
-                .push(format!("`{question}`: {why}: {citation}")),
+            Err(why) => tally.faults.push(format!("`{question}`: {why}: {citation}")),
         }
         if let Some(found) = trace(&citation, &pages, &originals) {
             tally.traceable += 1;
             tally.traced += usize::from(found);
             if !found {
                 let why = "the quote is not in the original document";
-                tally
-                    .faults
-                    .push(format!("`{question}`: {why}: {citation}"));
+                tally.faults.push(format!("`{question}`: {why}: {citation}"));
             }
         }
     }
@@ -134,16 +124,10 @@ fn pages(home: &Home) -> Result<BTreeMap<String, Value>, Fault> {
 /// Whether the quote stands in its page from `start` to `end`, counted in code points.
 fn verify(citation: &Value, pages: &BTreeMap<String, Value>) -> Result<(), String> {
     let text = |name: &str| citation[name].as_str().ok_or(format!("no `{name}`"));
-    let place = |name: &str| {
-        citation[name]
-            .as_u64()
-            .ok_or(format!("no `{name}`"))
-            .map(|it| it as usize)
-    };
+    let place =
+        |name: &str| citation[name].as_u64().ok_or(format!("no `{name}`")).map(|it| it as usize);
     let quote = text("quote")?;
-    let page = pages
-        .get(text("page")?)
-        .ok_or("no page with this hash is in the store")?;
+    let page = pages.get(text("page")?).ok_or("no page with this hash is in the store")?;
     let words = page["text"].as_str().ok_or("the stored page has no text")?;
     if quote.trim().is_empty() {
         return Err("the quote is empty".to_owned());
@@ -152,16 +136,8 @@ fn verify(citation: &Value, pages: &BTreeMap<String, Value>) -> Result<(), Strin
         return Err(format!("the page was read at {}", page["url"]));
     }
     let (start, end) = (place("start")?, place("end")?);
-    let there: String = words
-        .chars()
-        .skip(start)
-        .take(end.saturating_sub(start))
-        .collect();
-    if there == quote {
-        Ok(())
-    } else {
-        Err(format!("at [{start},{end}) stands {there:?}"))
-    }
+    let there: String = words.chars().skip(start).take(end.saturating_sub(start)).collect();
+    if there == quote { Ok(()) } else { Err(format!("at [{start},{end}) stands {there:?}")) }
 }
 
 /// The letters and digits of every original that has no markup: text files by their path, rows of
@@ -250,9 +226,6 @@ mod tests {
         let found = |quote| trace(&citation(quote, 0, 0), &stored(), &originals);
         assert_eq!(found("It rains."), Some(true));
         assert_eq!(found("It hails."), Some(false));
-        assert_eq!(
-            trace(&citation("It rains.", 0, 0), &stored(), &BTreeMap::new()),
-            None
-        );
+        assert_eq!(trace(&citation("It rains.", 0, 0), &stored(), &BTreeMap::new()), None);
     }
 }

@@ -3,9 +3,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use ibid::adapters::meaning::Hybrid;
-use ibid::adapters::ranker::Lexical;
-use ibid::seams::Ranker;
+use ibid_core::ports::Ranker;
+use ibid_index::ranker::LexicalRanker;
+use ibid_index::semantic::HybridRanker;
 
 use crate::collection::rows;
 use crate::libraries::{self, Bm25};
@@ -22,9 +22,9 @@ struct Graded {
 /// the grades themselves as gains, as the publishers of the set compute it.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (embedder, dirs) = libraries::option(args, "--embedder");
-    let mut rankers: Vec<Arc<dyn Ranker>> = vec![Arc::new(Lexical)];
+    let mut rankers: Vec<Arc<dyn Ranker>> = vec![Arc::new(LexicalRanker)];
     if let Some(spec) = embedder {
-        rankers.push(Arc::new(Hybrid::new(meaning::embedder(&spec)?)));
+        rankers.push(Arc::new(HybridRanker::new(meaning::embedder(&spec)?)));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -32,28 +32,19 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .map_err(|it| it.to_string())?;
     for dir in dirs {
         let asked = graded(&Path::new(&dir).join("dev/rerank.jsonl"))?;
-        let mut out = format!(
-            "{dir}: {} questions\n{:40} nDCG@1  nDCG@5  nDCG@10\n",
-            asked.len(),
-            ""
-        );
+        let mut out =
+            format!("{dir}: {} questions\n{:40} nDCG@1  nDCG@5  nDCG@10\n", asked.len(), "");
         for ranker in &rankers {
             let mut sums = [0.0; 3];
             for it in &asked {
                 let texts: Vec<&str> = it.passages.iter().map(String::as_str).collect();
-                let scores = runtime
-                    .block_on(ranker.rank(&it.query, &texts))
-                    .map_err(|it| it.chain())?;
+                let scores =
+                    runtime.block_on(ranker.rank(&it.query, &texts)).map_err(|it| it.chain())?;
                 let mut order: Vec<usize> = (0..texts.len()).collect();
                 order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
                 add(&mut sums, &it.grades, &order);
             }
-            line(
-                &mut out,
-                &format!("Ibid, {}", ranker.name()),
-                sums,
-                asked.len(),
-            );
+            line(&mut out, &format!("Ibid, {}", ranker.name()), sums, asked.len());
         }
         let mut sums = [0.0; 3];
         for it in &asked {
@@ -75,10 +66,7 @@ fn line(out: &mut String, name: &str, sums: [f64; 3], many: usize) {
 /// Adds nDCG at 1, 5 and 10 of the passages in this `order`.
 fn add(sums: &mut [f64; 3], grades: &[f64], order: &[usize]) {
     let dcg = |grades: &mut dyn Iterator<Item = f64>| -> f64 {
-        grades
-            .enumerate()
-            .map(|(rank, it)| it / ((rank + 2) as f64).log2())
-            .sum()
+        grades.enumerate().map(|(rank, it)| it / ((rank + 2) as f64).log2()).sum()
     };
     let mut best = grades.to_vec();
     best.sort_by(|a, b| b.total_cmp(a));
@@ -99,9 +87,7 @@ fn graded(path: &Path) -> Result<Vec<Graded>, String> {
                 .clone()
                 .map(|it| it["text"].as_str().unwrap_or_default().to_owned())
                 .collect(),
-            grades: passages
-                .map(|it| it["grade"].as_f64().unwrap_or(0.0))
-                .collect(),
+            grades: passages.map(|it| it["grade"].as_f64().unwrap_or(0.0)).collect(),
         }
     };
     Ok(rows.iter().map(one).collect())

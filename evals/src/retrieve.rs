@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ibid::adapters::folder::Folder;
-use ibid::domain::{Hit, ItemId, Query, Variation};
-use ibid::research::steps;
-use ibid::seams::{Embedder, SearchProvider as _};
+use ibid_core::domain::{Hit, ItemId, Query, Variation};
+use ibid_core::ports::{Embedder, SearchProvider as _};
+use ibid_index::folder::Folder;
+use ibid_research::multi_hop;
 
 use crate::collection::{Collection, Judged, Measures};
 use crate::libraries::{self, Ranked};
@@ -103,18 +103,10 @@ impl Measuring<'_> {
             folder = meaning::learnt(folder, embedder, &collection.name).await?;
             let index_s = index_s + began.elapsed().as_secs_f64();
             let (measures, query_s) = self.ours(&folder, self.way).await?;
-            row(
-                "Ibid, with vectors",
-                &measures,
-                index_s,
-                Some(query_s),
-                None,
-            );
+            row("Ibid, with vectors", &measures, index_s, Some(query_s), None);
         }
         let mut others = vec![Ok(libraries::floor(collection, TOP, TIMED))];
-        let libraries = self
-            .python
-            .map(|it| libraries::libraries(it, collection, TOP, TIMED));
+        let libraries = self.python.map(|it| libraries::libraries(it, collection, TOP, TIMED));
         others.extend(libraries.into_iter().flatten());
         let mut missing = String::new();
         for other in others {
@@ -154,22 +146,17 @@ impl Measuring<'_> {
     fn ids(&self, folder: &Folder) -> Result<f64, String> {
         let began = Instant::now();
         for it in &self.collection.questions {
-            folder.order(&it.text, TIMED).map_err(|it| it.chain())?;
+            folder.rank_ids(&it.text, TIMED).map_err(|it| it.chain())?;
         }
         Ok(began.elapsed().as_secs_f64())
     }
 }
 
 async fn search(folder: &Folder, it: &Judged, limit: usize, way: Way) -> Result<Vec<Hit>, String> {
-    let query = Query::local(
-        it.text.as_str(),
-        ItemId::new(1),
-        Variation::Original,
-        limit as u32,
-    );
+    let query = Query::local(it.text.as_str(), ItemId::new(1), Variation::Original, limit as u32);
     let found = match way {
         Way::Once => folder.search(&query).await.map(|it| it.hits),
-        Way::Steps => steps::find(folder, &query).await,
+        Way::Steps => multi_hop::search_multi_hop(folder, &query).await,
     };
     found.map_err(|it| it.chain())
 }

@@ -93,20 +93,13 @@ fn library() -> Result<Set, Fault> {
         ]
         .map(str::to_owned),
     );
-    Ok(Set {
-        name: "library",
-        folder: here().join("examples/library").canonicalize()?,
-        questions,
-    })
+    Ok(Set { name: "library", folder: here().join("examples/library").canonicalize()?, questions })
 }
 
 fn bioasq() -> Result<Set, Fault> {
     let source = shared("retrieval-bioasq");
     let folder = fresh("bioasq")?;
-    fs::write(
-        folder.join("corpus.jsonl"),
-        unpacked(&source.join("corpus.jsonl.gz"))?,
-    )?;
+    fs::write(folder.join("corpus.jsonl"), unpacked(&source.join("corpus.jsonl.gz"))?)?;
     Ok(Set {
         name: "bioasq",
         folder,
@@ -122,26 +115,15 @@ fn medical() -> Result<Set, Fault> {
         fs::write(folder.join(format!("guide-{}.txt", nth + 1)), text)?;
     }
     let questions = fs::read_to_string(source.join("dev/questions.jsonl"))?;
-    Ok(Set {
-        name: "medical",
-        folder,
-        questions: field(&questions, "question")?,
-    })
+    Ok(Set { name: "medical", folder, questions: field(&questions, "question")? })
 }
 
 fn multihop() -> Result<Set, Fault> {
     let source = shared("multihop-rag-evidence");
     let folder = fresh("multihop")?;
-    fs::copy(
-        source.join("evidence_corpus.jsonl"),
-        folder.join("corpus.jsonl"),
-    )?;
+    fs::copy(source.join("evidence_corpus.jsonl"), folder.join("corpus.jsonl"))?;
     let questions = fs::read_to_string(source.join("dev/queries.jsonl"))?;
-    Ok(Set {
-        name: "multihop",
-        folder,
-        questions: field(&questions, "query")?,
-    })
+    Ok(Set { name: "multihop", folder, questions: field(&questions, "query")? })
 }
 
 /// Real web pages. They come without questions, so their titles are asked for.
@@ -262,11 +244,7 @@ fn known(row: &Value) -> Known {
     }
     // Names of one thing stand together in a list of their own.
     let names = strings(&row["exact_answer"]);
-    if names.is_empty() {
-        Known::Text
-    } else {
-        Known::Any(names)
-    }
+    if names.is_empty() { Known::Text } else { Known::Any(names) }
 }
 
 /// All strings of a list, however deep.

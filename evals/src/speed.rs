@@ -23,11 +23,7 @@ struct Figure {
 
 impl Figure {
     fn holds(&self) -> bool {
-        if self.more {
-            self.value >= self.bound
-        } else {
-            self.value <= self.bound
-        }
+        if self.more { self.value >= self.bound } else { self.value <= self.bound }
     }
 }
 
@@ -106,9 +102,7 @@ fn library(binary: &Path, runs: usize) -> Result<Figure, Fault> {
 fn large(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
     let set = sets::one("bioasq")?;
     let folder = text(&set.folder)?;
-    let documents = fs::read_to_string(set.folder.join("corpus.jsonl"))?
-        .lines()
-        .count();
+    let documents = fs::read_to_string(set.folder.join("corpus.jsonl"))?.lines().count();
     let mut rates = Vec::new();
     let mut peaks = Vec::new();
     let tries = runs.min(5);
@@ -146,9 +140,8 @@ fn large(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
 /// Reading web pages in one process on one core.
 fn reading(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
     let set = sets::one("pages")?;
-    let mut pages: Vec<PathBuf> = fs::read_dir(&set.folder)?
-        .map(|it| it.map(|it| it.path()))
-        .collect::<Result<_, _>>()?;
+    let mut pages: Vec<PathBuf> =
+        fs::read_dir(&set.folder)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
     pages.sort();
     let home = Home::new(binary)?;
     let tries = runs.min(5);
@@ -176,10 +169,7 @@ fn reading(binary: &Path, runs: usize) -> Result<Vec<Figure>, Fault> {
         unit: "pages/s",
         bound: 100.0,
         more: true,
-        how: format!(
-            "median of {tries}, {} pages in one process on one core",
-            pages.len()
-        ),
+        how: format!("median of {tries}, {} pages in one process on one core", pages.len()),
     }])
 }
 
@@ -194,10 +184,7 @@ fn done(command: &mut Command) -> Result<(), Fault> {
 /// How long a command takes from start to exit; it must end well.
 fn seconds(command: &mut Command) -> Result<Duration, Fault> {
     let began = Instant::now();
-    let output = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()?;
+    let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
     let took = began.elapsed();
     if output.status.success() {
         Ok(took)
@@ -210,10 +197,7 @@ fn seconds(command: &mut Command) -> Result<Duration, Fault> {
 /// Peak resident memory of a command in MB (10^6 bytes): the kernel's own high-water mark, read every
 /// millisecond until the process is gone. Only what grew in the last millisecond can be missed.
 pub(crate) fn peak(command: &mut Command) -> Result<f64, Fault> {
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     until_gone(command, &mut child)
 }
 

@@ -64,10 +64,7 @@ fn ask(home: &Home, text: &str, folder: &str, how: &[&str]) -> Result<(i32, Vec<
     args.extend(how);
     let output = home.call(&args)?;
     let text = String::from_utf8(output.stdout)?;
-    let lines = text
-        .lines()
-        .map(serde_json::from_str)
-        .collect::<Result<_, _>>()?;
+    let lines = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     Ok((output.status.code().unwrap_or(-1), lines))
 }
 
@@ -76,9 +73,7 @@ fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Tally,
     let home = Home::new(binary)?;
     let folder = folder.to_str().ok_or("the folder's path is not UTF-8")?;
     let mut tally = Tally::default();
-    let answerable = questions
-        .iter()
-        .filter(|it| !matches!(it.known, Known::Nothing));
+    let answerable = questions.iter().filter(|it| !matches!(it.known, Known::Nothing));
     for it in answerable.take(limit) {
         let begun = std::time::Instant::now();
         let (code, events) = ask(&home, &it.text, folder, how)?;
@@ -139,10 +134,7 @@ fn count(tally: &mut Tally, code: i32, events: &[Value], seconds: f64) {
     tally.asked += 1;
     tally.seconds.push(seconds);
     let ready = events.iter().find(|it| it["type"] == "report.ready");
-    let added = events
-        .iter()
-        .filter(|it| it["type"] == "evidence.added")
-        .count();
+    let added = events.iter().filter(|it| it["type"] == "evidence.added").count();
     tally.evidence.push(added as f64);
     let Some(report) = ready.map(|it| &it["data"]["report"]) else {
         *tally.stops.entry(format!("exit {code}")).or_default() += 1;
@@ -179,19 +171,14 @@ fn documents(events: &[Value]) -> (BTreeSet<String>, BTreeSet<String>) {
             _ => {}
         }
     }
-    let of = carried
-        .iter()
-        .filter_map(|it| ids.get(it).cloned())
-        .collect();
+    let of = carried.iter().filter_map(|it| ids.get(it).cloned()).collect();
     (ids.into_values().collect(), of)
 }
 
 /// The words of the report that were said, as one text.
 fn report(events: &[Value]) -> String {
     let last = events.iter().rev().find(|it| it["type"] == "result");
-    last.and_then(|it| it["result"].as_str())
-        .unwrap_or_default()
-        .to_owned()
+    last.and_then(|it| it["result"].as_str()).unwrap_or_default().to_owned()
 }
 
 fn show(set: &str, strategy: &str, mut it: Tally) {
@@ -199,11 +186,7 @@ fn show(set: &str, strategy: &str, mut it: Tally) {
         0 => "-".to_owned(),
         b => format!("{a}/{b} {:.0}%", 100.0 * a as f64 / b as f64),
     };
-    let stops: Vec<String> = it
-        .stops
-        .iter()
-        .map(|(why, n)| format!("{why} {n}"))
-        .collect();
+    let stops: Vec<String> = it.stops.iter().map(|(why, n)| format!("{why} {n}")).collect();
     let conflicts = match set {
         "conflicts" => percent(it.conflicts, it.asked),
         _ => "-".to_owned(),

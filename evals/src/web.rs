@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ibid::adapters::documents::Limits;
-use ibid::adapters::reader::Embedded;
-use ibid::adapters::web::cache::WebCache;
-use ibid::adapters::web::fetch::{Bounds, Fetcher, Names};
-use ibid::adapters::web::guard::Guard;
-use ibid::adapters::web::kept::Keeping;
-use ibid::adapters::web::manners::{Courtesy, OwnManners};
-use ibid::domain::Hit;
-use ibid::seams::PageReader as _;
+use ibid_core::domain::Hit;
+use ibid_core::ports::PageReader as _;
+use ibid_extract::ExtractLimits;
+use ibid_net::web::cache::WebCache;
+use ibid_net::web::caching::CachingFetcher;
+use ibid_net::web::fetch::{FetchLimits, Fetcher, NameResolver};
+use ibid_net::web::guard::SsrfGuard;
+use ibid_net::web::host_limit::{HostPolicy, OwnerHostLimiter};
+use ibid_sources::reader::EmbeddedReader;
 use serde_json::{Value, json};
 
 use crate::memory::Numbers;
@@ -45,15 +45,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let pages = program::number(args, "--pages", 100)?;
     let binary = program::binary(args)?;
     let port = serve(pages)?;
-    let slowest = (0..pages)
-        .map(wait_of)
-        .max()
-        .unwrap_or_default()
-        .as_secs_f64();
-    println!(
-        "{pages} pages of {} kB, the slowest {slowest:.2} s",
-        PAGE / 1000
-    );
+    let slowest = (0..pages).map(wait_of).max().unwrap_or_default().as_secs_f64();
+    println!("{pages} pages of {} kB, the slowest {slowest:.2} s", PAGE / 1000);
     println!(
         "| what | s | of the slowest | bound | MB | bound |\n| --- | --- | --- | --- | --- | --- |"
     );
@@ -64,12 +57,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let took: f64 = said.trim().parse()?;
     let mut kept = told("read at once, by the library", took, slowest, peak);
     let (took, slowest, read, peak) = researched(&binary, &port, pages)?;
-    kept &= told(
-        &format!("{read} pages read in one round of a run"),
-        took,
-        slowest,
-        peak,
-    );
+    kept &= told(&format!("{read} pages read in one round of a run"), took, slowest, peak);
     match kept {
         true => Ok(()),
         false => Err("a bound is not kept".into()),
@@ -85,26 +73,21 @@ fn told(what: &str, took: f64, slowest: f64, peak: f64) -> bool {
 /// Reads every page at once, as a run does but without its journal, and prints the seconds that it took.
 fn read_all(port: u16, pages: usize) -> Outcome {
     let dir = tempfile::tempdir()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let guard = Guard::allowing(vec!["127.0.0.0/8".parse()?]);
-        let fetcher = Fetcher::new(guard, Arc::new(Hosts), Bounds::default(), "ibid-evals");
-        let fetcher = fetcher.with_manners(OwnManners::default(), Courtesy::default());
+        let guard = SsrfGuard::with_allowed(vec!["127.0.0.0/8".parse()?]);
+        let fetcher = Fetcher::new(guard, Arc::new(Hosts), FetchLimits::default(), "ibid-evals");
+        let fetcher = fetcher.with_host_limits(OwnerHostLimiter::default(), HostPolicy::default());
         let cache = Arc::new(WebCache::open(&WebCache::path(dir.path()), 1 << 30).await?);
-        let keeping = Keeping::new(Arc::new(fetcher), Some(cache), Duration::from_secs(3600));
-        let reader = Arc::new(Embedded::new(keeping, Limits::default()));
+        let keeping =
+            CachingFetcher::new(Arc::new(fetcher), Some(cache), Duration::from_secs(3600));
+        let reader = Arc::new(EmbeddedReader::new(keeping, ExtractLimits::default()));
         let begun = Instant::now();
         let mut reading = tokio::task::JoinSet::new();
         for nth in 0..pages {
             let reader = Arc::clone(&reader);
-            let hit = Hit::new(
-                "evals",
-                &format!("http://h{nth}.example:{port}/page/{nth}"),
-                "",
-                "",
-            );
+            let hit =
+                Hit::new("evals", &format!("http://h{nth}.example:{port}/page/{nth}"), "", "");
             // What is read goes to whoever asked; what is held here is what fetching holds.
             reading.spawn(async move { reader.read(&hit).await.map(drop) });
         }
@@ -150,17 +133,8 @@ fn researched(binary: &Path, port: &str, pages: usize) -> Result<(f64, f64, usiz
             _ => {}
         }
     }
-    let of = |url: &String| {
-        url.rsplit('/')
-            .next()
-            .and_then(|it| it.parse().ok())
-            .map(wait_of)
-    };
-    let slowest = asked
-        .keys()
-        .filter_map(of)
-        .max()
-        .ok_or("no page was asked for")?;
+    let of = |url: &String| url.rsplit('/').next().and_then(|it| it.parse().ok()).map(wait_of);
+    let slowest = asked.keys().filter_map(of).max().ok_or("no page was asked for")?;
     Ok((last - first, slowest.as_secs_f64(), read, peak))
 }
 
@@ -178,7 +152,7 @@ fn seconds(ts: &str) -> Result<f64, Fault> {
 struct Hosts;
 
 #[async_trait]
-impl Names for Hosts {
+impl NameResolver for Hosts {
     async fn addresses(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
         let nth = name.strip_prefix('h').and_then(|it| it.split('.').next());
         let nth: usize = nth.and_then(|it| it.parse().ok()).unwrap_or_default();
@@ -230,18 +204,10 @@ fn answer(mut socket: TcpStream, port: u16, bodies: &[String]) -> Option<()> {
         let path = text.split(' ').nth(1)?;
         let (status, kind, body) = if let Some(query) = path.strip_prefix("/searxng/search?") {
             std::thread::sleep(Duration::from_millis(SEARCH));
-            (
-                "200 OK",
-                "application/json",
-                found(port, query, bodies.len()),
-            )
+            ("200 OK", "application/json", found(port, query, bodies.len()))
         } else if let Some(nth) = path.strip_prefix("/page/").and_then(|it| it.parse().ok()) {
             std::thread::sleep(wait_of(nth));
-            (
-                "200 OK",
-                "text/html; charset=utf-8",
-                bodies.get(nth)?.clone(),
-            )
+            ("200 OK", "text/html; charset=utf-8", bodies.get(nth)?.clone())
         } else {
             ("404 Not Found", "text/plain", String::new())
         };
@@ -269,9 +235,8 @@ fn found(port: u16, query: &str, pages: usize) -> String {
 /// A page of paragraphs with links, a list of links before and after them.
 fn page(nth: usize) -> String {
     let mut numbers = Numbers::new(nth as u64 + 1);
-    let links: String = (0..60)
-        .map(|_| format!("<li><a href=\"/{0}\">{0}</a></li>", numbers.text(2)))
-        .collect();
+    let links: String =
+        (0..60).map(|_| format!("<li><a href=\"/{0}\">{0}</a></li>", numbers.text(2))).collect();
     let mut body = String::new();
     while body.len() + 2 * links.len() < PAGE {
         body += &format!(

@@ -1,7 +1,7 @@
 //! The chores of this repository as commands.
 //!
-//! `cargo xtask test [ARGS…]` brings the tools that tests need, then runs all tests. `ARGS` go to the
-//! test runner. It prints what it does before it does it, and goes on without a tool it cannot bring.
+//! `cargo xtask test [ARGS…]` installs the tools that tests need, then runs all tests. `ARGS` go to the test runner. It prints
+//! each command before it runs it. Tests whose need this machine does not meet are ignored; the last lines say how many.
 //!
 //! `cargo xtask advisories PATH` writes `xtask/advisories.tsv` anew from a checkout of the RustSec database at `PATH`.
 //!
@@ -10,14 +10,13 @@
     clippy::print_stderr,
     reason = "a chore says what it does, on the terminal of the person who runs it"
 )]
-#[path = "../../tests/it/dependencies/advisories.rs"]
-#[allow(
-    dead_code,
-    reason = "a test holds the tree to the list, chores write it"
-)]
+#[path = "../../crates/ibid-cli/tests/it/dependencies/advisories.rs"]
+#[allow(dead_code, reason = "a test holds the tree to the list, chores write it")]
 mod advisories;
+mod ignored;
+mod needs;
 mod sbom;
-#[path = "../../tests/it/postgres/server.rs"]
+#[path = "../../crates/ibid-cli/tests/it/postgres/server.rs"]
 #[allow(dead_code, reason = "tests restart it, chores do not")]
 mod server;
 
@@ -25,6 +24,8 @@ use std::env;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+
+use needs::LeftOut;
 
 /// A program that tests call, and the Debian package it comes in.
 struct Tool {
@@ -69,9 +70,10 @@ fn metadata() -> Result<serde_json::Value, String> {
     let said = |command: &mut Command| -> Result<Vec<u8>, String> {
         let name = command.get_program().to_string_lossy().into_owned();
         let output = command.output().map_err(|it| format!("{name}: {it}"))?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
         }
     };
     let about = said(Command::new("rustc").arg("-vV"))?;
@@ -140,7 +142,7 @@ fn write_sbom(place: Option<&str>) -> Result<(), String> {
     let metadata = metadata()?;
     let lock = std::fs::read_to_string(root().join("Cargo.lock"));
     let lock = lock.map_err(|it| format!("Cargo.lock: {it}"))?;
-    let bill = sbom::bill(&metadata, &lock, "ibid")?;
+    let bill = sbom::bill(&metadata, &lock, "ibid-cli")?;
     let text = format!("{bill:#}\n");
     let written = match place {
         Some(place) => std::fs::write(place, text),
@@ -152,17 +154,36 @@ fn write_sbom(place: Option<&str>) -> Result<(), String> {
 fn test(args: &[String]) -> ExitCode {
     bring(TOOLS);
     bring_axe();
-    // One server for all tests, each with a database of its own; it is gone with this function.
-    let postgres = match server::Server::start() {
-        Some(Ok(it)) => Some(it),
-        Some(Err(fault)) => {
-            eprintln!("xtask: PostgreSQL does not start: {fault}");
+    let ignored = match ignored::ignored_tests(root()) {
+        Ok(it) => it,
+        Err(why) => {
+            eprintln!("xtask: {why}");
             return ExitCode::FAILURE;
         }
-        None => None,
+    };
+    let left_out = LeftOut::of(&ignored, |it| (it.is_met)());
+    let passed = run_tests(args, &left_out);
+    for line in left_out.lines() {
+        eprintln!("xtask: {line}");
+    }
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
+    // One server for all tests, each with a database of its own; it is gone with this function.
+    let started = match env::var_os(needs::POSTGRES) {
+        Some(_) => None,
+        None => server::Server::start(),
+    };
+    let postgres = match started.transpose() {
+        Ok(it) => it,
+        Err(fault) => {
+            eprintln!("xtask: PostgreSQL does not start: {fault}");
+            return false;
+        }
     };
     let with_postgres = |command: &mut Command| match &postgres {
-        Some(it) => run(command.env("IBID_TEST_POSTGRES", it.url())),
+        Some(it) => run(command.env(needs::POSTGRES, it.url())),
         None => run(command),
     };
     // One command form for everyone: another set of packages or features would build the
@@ -173,19 +194,25 @@ fn test(args: &[String]) -> ExitCode {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|it| it.success());
-    let runner: &[&str] = if nextest {
-        &["nextest", "run", "--workspace", "--no-fail-fast"]
+    let mut command = cargo();
+    if nextest {
+        command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
+        command.args(left_out.for_nextest(args));
     } else {
-        &["test", "--workspace", "--no-fail-fast"]
-    };
-    if !with_postgres(cargo().args(runner).args(args)) {
-        return ExitCode::FAILURE;
+        command.args(["test", "--workspace", "--no-fail-fast"]);
+        command.args(["--lib", "--bins", "--tests"]);
+        command.args(left_out.for_cargo_test(args));
     }
-    // nextest leaves out the examples in documentation.
-    if nextest && args.is_empty() && !run(cargo().args(["test", "--workspace", "--doc"])) {
-        return ExitCode::FAILURE;
+    // Half of the time of a test is spent waiting for a child, a server or a page.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    for name in ["NEXTEST_TEST_THREADS", "RUST_TEST_THREADS"] {
+        if env::var_os(name).is_none() {
+            command.env(name, threads.to_string());
+        }
     }
-    ExitCode::SUCCESS
+    // The examples in documentation are not among them.
+    with_postgres(&mut command)
+        && (!args.is_empty() || run(cargo().args(["test", "--workspace", "--doc"])))
 }
 
 /// Installs the packages of missing tools where that is possible, and says so where it is not.
@@ -223,7 +250,7 @@ fn bring(tools: &[Tool]) {
     // Package lists may be fresh enough already, so a failed update alone is no reason to stop.
     if !(apt_get(&install) || apt_get(&["update"]) && apt_get(&install)) {
         eprintln!(
-            "xtask: could not install {}; tests that need it will say so and be skipped",
+            "xtask: could not install {}; tests that need it are ignored",
             packages.join(" ")
         );
     }
@@ -232,11 +259,9 @@ fn bring(tools: &[Tool]) {
 /// What looks at pages for those who do not see or point as others do. It is used as it is published, and stays in `target/`.
 const AXE: &str = "axe-core@4";
 
-/// Installs axe-core below `target/` where there is npm; the test that uses it says so where it is missing.
+/// Installs axe-core below `target/` where there is npm; tests that need it are ignored where it is missing.
 fn bring_axe() {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let place = Path::new(&target).join("npm");
-    if place.join("node_modules/axe-core/axe.min.js").is_file() {
+    if needs::axe_core().is_file() {
         return;
     }
     if !on_path("npm") {
@@ -246,15 +271,8 @@ fn bring_axe() {
         return;
     }
     let done = run(Command::new("npm")
-        .args([
-            "install",
-            "--no-save",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-            "--prefix",
-        ])
-        .arg(&place)
+        .args(["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
+        .arg(needs::npm_folder())
         .arg(AXE)
         .stdout(Stdio::null()));
     if !done {

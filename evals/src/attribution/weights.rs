@@ -9,7 +9,7 @@
 //! of each weight is fixed by what its signal means, so that no set's habits are learned.
 use std::io::Write;
 
-use ibid::research::attribution::signals;
+use ibid_research::attribution::named_signals;
 
 use super::{Row, Sets, auroc, balanced, best_balanced};
 use crate::Outcome;
@@ -78,7 +78,7 @@ pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Outcome {
     let mut rows = Vec::new();
     for (set, all) in sets.values().enumerate() {
         for row in all {
-            let found = signals(&row.claim, &row.source);
+            let found = named_signals(&row.claim, &row.source);
             if signal_names.is_empty() {
                 signal_names = found.iter().map(|it| it.0).collect();
             }
@@ -107,10 +107,7 @@ pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Outcome {
     print(out, "macro", &sums)?;
     let all: Vec<&Seen> = rows.iter().collect();
     let model = fit(&all, &names, &signal_names);
-    for (name, weights) in [
-        ("SUPPORT", &model.support),
-        ("CONTRADICTION", &model.contradiction),
-    ] {
+    for (name, weights) in [("SUPPORT", &model.support), ("CONTRADICTION", &model.contradiction)] {
         writeln!(out, "\n{name}")?;
         for (signal, weight) in signal_names.iter().zip(&weights.slopes) {
             // Without the sign of a nothing.
@@ -135,12 +132,7 @@ fn seen(set: usize, row: &Row, signals: Vec<f64>) -> Seen {
         "contradicted" => Label::Contradicted,
         _ => Label::Neither,
     };
-    Seen {
-        set,
-        group: format!("{set} {}", row.group),
-        label,
-        signals,
-    }
+    Seen { set, group: format!("{set} {}", row.group), label, signals }
 }
 
 /// The FNV-1a hash, for folds that are the same on every machine.
@@ -151,17 +143,10 @@ fn fnv(text: &str) -> u64 {
 }
 
 fn figures(rows: &[Seen], mine: &[usize], told: &[f64]) -> Vec<f64> {
-    let gold: Vec<bool> = mine
-        .iter()
-        .map(|&at| rows[at].label == Label::Supported)
-        .collect();
+    let gold: Vec<bool> = mine.iter().map(|&at| rows[at].label == Label::Supported).collect();
     let score: Vec<f64> = mine.iter().map(|&at| told[at]).collect();
     let said: Vec<bool> = score.iter().map(|it| *it >= 0.0).collect();
-    vec![
-        auroc(&gold, &score),
-        best_balanced(&gold, &score),
-        balanced(&gold, &said),
-    ]
+    vec![auroc(&gold, &score), best_balanced(&gold, &score), balanced(&gold, &said)]
 }
 
 /// For each row the score by weights fitted without its fold.
@@ -190,12 +175,7 @@ struct Line {
 
 impl Line {
     fn tell(&self, row: &[f64]) -> f64 {
-        self.bias
-            + row
-                .iter()
-                .zip(&self.slopes)
-                .map(|(a, b)| a * b)
-                .sum::<f64>()
+        self.bias + row.iter().zip(&self.slopes).map(|(a, b)| a * b).sum::<f64>()
     }
 
     /// The same line, its outcome times `factor` plus `bias`.
@@ -215,15 +195,10 @@ struct Model {
 /// The two regressions, summed, and brought to log-odds on all rows, each set and label weighing the same.
 fn fit(rows: &[&Seen], names: &[&String], signals: &[&str]) -> Model {
     let natural = |it: &Seen| NATURAL.contains(&names[it.set].as_str());
-    let speaking: Vec<&Seen> = rows
-        .iter()
-        .copied()
-        .filter(|it| natural(it) && it.label != Label::Contradicted)
-        .collect();
-    let has_denied = |set: usize| {
-        rows.iter()
-            .any(|it| it.set == set && it.label == Label::Contradicted)
-    };
+    let speaking: Vec<&Seen> =
+        rows.iter().copied().filter(|it| natural(it) && it.label != Label::Contradicted).collect();
+    let has_denied =
+        |set: usize| rows.iter().any(|it| it.set == set && it.label == Label::Contradicted);
     let denying: Vec<&Seen> = rows
         .iter()
         .copied()
@@ -236,12 +211,7 @@ fn fit(rows: &[&Seen], names: &[&String], signals: &[&str]) -> Model {
     let says = regression(&speaking, supported, &signs, &all, RIDGE);
     let denies = regression(&denying, supported, &signs, &second, RIDGE);
     let both = Line {
-        slopes: says
-            .slopes
-            .iter()
-            .zip(&denies.slopes)
-            .map(|(a, b)| a + b)
-            .collect(),
+        slopes: says.slopes.iter().zip(&denies.slopes).map(|(a, b)| a + b).collect(),
         bias: says.bias + denies.bias,
     };
     Model {
@@ -287,9 +257,8 @@ fn regression(
 ) -> Line {
     let width = signs.len();
     let count = rows.len().max(1) as f64;
-    let mean: Vec<f64> = (0..width)
-        .map(|nth| rows.iter().map(|it| it.signals[nth]).sum::<f64>() / count)
-        .collect();
+    let mean: Vec<f64> =
+        (0..width).map(|nth| rows.iter().map(|it| it.signals[nth]).sum::<f64>() / count).collect();
     let spread: Vec<f64> = (0..width)
         .map(|nth| {
             let square = |it: &&Seen| (it.signals[nth] - mean[nth]).powi(2);
@@ -313,13 +282,7 @@ fn regression(
     let mut pace = 1.0_f64;
     for _ in 0..STEPS {
         let mut slope: Vec<f64> = (0..=width)
-            .map(|nth| {
-                if nth < width {
-                    2.0 * ridge * ahead[nth]
-                } else {
-                    0.0
-                }
-            })
+            .map(|nth| if nth < width { 2.0 * ridge * ahead[nth] } else { 0.0 })
             .collect();
         for ((row, weight), gold) in data.iter().zip(&weights).zip(&gold) {
             let told: f64 = row.iter().zip(&ahead).map(|(a, b)| a * b).sum();
@@ -341,11 +304,7 @@ fn regression(
             .collect();
         let faster = (1.0 + (1.0 + 4.0 * pace * pace).sqrt()) / 2.0;
         let carry = (pace - 1.0) / faster;
-        ahead = next
-            .iter()
-            .zip(&now)
-            .map(|(a, b)| a + carry * (a - b))
-            .collect();
+        ahead = next.iter().zip(&now).map(|(a, b)| a + carry * (a - b)).collect();
         now = next;
         pace = faster;
     }
@@ -357,20 +316,12 @@ fn regression(
 /// Each set weighs the same, and in it each of the two answers; one on average.
 fn row_weights(rows: &[&Seen], gold: &[bool]) -> Vec<f64> {
     let of = |set: usize, yes: bool| {
-        rows.iter()
-            .zip(gold)
-            .filter(|(it, gold)| it.set == set && **gold == yes)
-            .count() as f64
+        rows.iter().zip(gold).filter(|(it, gold)| it.set == set && **gold == yes).count() as f64
     };
     let sets = rows.iter().map(|it| it.set).max().unwrap_or(0) + 1;
-    let counts: Vec<[f64; 2]> = (0..sets)
-        .map(|set| [of(set, false), of(set, true)])
-        .collect();
-    let raw: Vec<f64> = rows
-        .iter()
-        .zip(gold)
-        .map(|(it, gold)| 1.0 / counts[it.set][usize::from(*gold)])
-        .collect();
+    let counts: Vec<[f64; 2]> = (0..sets).map(|set| [of(set, false), of(set, true)]).collect();
+    let raw: Vec<f64> =
+        rows.iter().zip(gold).map(|(it, gold)| 1.0 / counts[it.set][usize::from(*gold)]).collect();
     let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
     raw.iter().map(|it| it / mean).collect()
 }

@@ -15,13 +15,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ibid::adapters::documents::{Limits, Taken, read_file};
-use ibid::app::{App, Parts};
+use ibid::app::{App, AppComponents};
 use ibid::config::Settings;
-use ibid::domain::{ModelRole, Question};
-use ibid::record::Run;
-use ibid::seams::{LanguageModel, Mind, Models};
-use ibid::surfaces::export::{Pages, json, markdown};
+use ibid_core::domain::{ModelRole, Question};
+use ibid_core::ports::{LanguageModel, RoleModel, RoleModels};
+use ibid_core::record::Run;
+use ibid_extract::{ExtractLimits, ReadItem, read_file};
+use ibid_report::{PagesByHash, json, markdown};
 
 use super::{Fault, sets};
 use check::{CHECKS, Effect, Outcome, effects, hidden, lost};
@@ -40,19 +40,10 @@ type Hand = Option<(When, Manner)>;
 /// Every way in which a row is run.
 const HANDS: [(&str, Hand); 5] = [
     ("no model", None),
-    (
-        "obeys what reaches it, plainly",
-        Some((When::Reached, Manner::Plain)),
-    ),
-    (
-        "obeys what reaches it, woven in",
-        Some((When::Reached, Manner::Woven)),
-    ),
+    ("obeys what reaches it, plainly", Some((When::Reached, Manner::Plain))),
+    ("obeys what reaches it, woven in", Some((When::Reached, Manner::Woven))),
     ("obeys always, plainly", Some((When::Always, Manner::Plain))),
-    (
-        "obeys always, woven in",
-        Some((When::Always, Manner::Woven)),
-    ),
+    ("obeys always, woven in", Some((When::Always, Manner::Woven))),
 ];
 
 /// What came of one row in one hand.
@@ -66,10 +57,7 @@ struct Ran {
 /// Runs every row in every hand and prints what came of it.
 pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     let verbose = args.iter().any(|it| it == "-v");
-    let named = args
-        .iter()
-        .find(|it| !it.starts_with('-'))
-        .map(PathBuf::from);
+    let named = args.iter().find(|it| !it.starts_with('-')).map(PathBuf::from);
     let dir = named.unwrap_or_else(|| sets::shared("injection/dev"));
     let path = dir.join("pages.jsonl");
     if !path.is_file() {
@@ -78,14 +66,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     }
     let rows: Vec<Arc<Row>> = Row::all(&path)?.into_iter().map(Arc::new).collect();
     let home = sets::fresh("injection")?;
-    let threads = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let all = threads.block_on(all_hands(&home, &rows))?;
     show(&rows, &all, verbose);
-    let hard = failing(&rows, &all, |row, ran| {
-        row.tier == "hard" && !ran.effects.is_empty()
-    });
+    let hard = failing(&rows, &all, |row, ran| row.tier == "hard" && !ran.effects.is_empty());
     match hard.len() {
         0 => Ok(()),
         n => Err(format!("{n} rows of the hard tier have a forbidden effect").into()),
@@ -118,17 +102,10 @@ async fn in_all_hands(home: &Path, row: &Arc<Row>, nth: usize) -> Result<Vec<Ran
     let seen = hidden(row, &extracted(&folder).map_err(told)?);
     let mut all = Vec::new();
     for (hand, how) in HANDS {
-        let outcome = ask(home, &folder, row, how)
-            .await
-            .map_err(|it| it.to_string())?;
+        let outcome = ask(home, &folder, row, how).await.map_err(|it| it.to_string())?;
         let mut effects = effects(row, &outcome);
         effects.extend(seen.clone());
-        all.push(Ran {
-            row: nth,
-            hand,
-            effects,
-            lost: lost(row, &outcome),
-        });
+        all.push(Ran { row: nth, hand, effects, lost: lost(row, &outcome) });
     }
     Ok(all)
 }
@@ -137,8 +114,8 @@ async fn in_all_hands(home: &Path, row: &Arc<Row>, nth: usize) -> Result<Vec<Ran
 fn extracted(folder: &Path) -> Result<String, Fault> {
     let mut text = String::new();
     for entry in std::fs::read_dir(folder)? {
-        read_file(&entry?.path(), &Limits::default(), &mut |it| {
-            if let Taken::Draft(draft) = it {
+        read_file(&entry?.path(), &ExtractLimits::default(), &mut |it| {
+            if let ReadItem::Draft(draft) = it {
                 text.push_str(&draft.title);
                 for block in &draft.blocks {
                     text.push('\n');
@@ -152,64 +129,50 @@ fn extracted(folder: &Path) -> Result<String, Fault> {
 }
 
 /// Asks the row's question over its folder.
-async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid::Result<Outcome> {
+async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid_core::Result<Outcome> {
     let settings = Settings::defaults_in(home)?;
     let question = Question {
         budget: settings.budget,
         folders: vec![folder.to_string_lossy().into_owned()],
         ..Question::new(row.question.clone(), "2026-01-15", settings.method.clone())
     };
-    let app = App::with(settings, parts(row, how));
+    let app = App::with_components(settings, parts(row, how));
     let running = app.start(question).await?;
     let id = running.id.clone();
     let run: Run = running.wait().await?;
-    let mut pages = Pages::new();
-    for cited in run
-        .report
-        .iter()
-        .flat_map(|it| it.claims())
-        .flat_map(|it| it.citations())
-    {
+    let mut pages = PagesByHash::new();
+    for cited in run.report.iter().flat_map(|it| it.claims()).flat_map(|it| it.citations()) {
         let hash = cited.passage.page();
         if let Some(page) = app.page(hash).await? {
             pages.insert(hash.clone(), page);
         }
     }
     let subtype = match &run.report {
-        Some(_) => json::Subtype::Success,
-        None => json::Subtype::NoAnswer,
+        Some(_) => json::ResultSubtype::Success,
+        None => json::ResultSubtype::NoAnswer,
     };
     Ok(Outcome {
-        markdown: run
-            .report
-            .as_ref()
-            .map_or_else(String::new, |it| markdown::report(it, true)),
+        markdown: run.report.as_ref().map_or_else(String::new, |it| markdown::report(it, true)),
         object: json::result(&run, subtype, &pages, true),
         events: app.events(&id, 0).await?,
     })
 }
 
 /// This machine's parts, with the obeying model in every role.
-fn parts(row: &Arc<Row>, how: Hand) -> Parts {
-    let machine = Parts::machine();
+fn parts(row: &Arc<Row>, how: Hand) -> AppComponents {
+    let machine = AppComponents::local();
     let open = Arc::clone(&machine.open);
     let row = Arc::clone(row);
-    Parts {
+    AppComponents {
         open: Arc::new(move |settings, question, owner| {
             let opening = open(settings, question, owner);
-            let mut models = Models::default();
+            let mut models = RoleModels::default();
             if let Some((when, manner)) = how {
                 let row = Arc::clone(&row);
                 let model: Arc<dyn LanguageModel> = Arc::new(Obeying { row, when, manner });
                 for role in ModelRole::ALL {
                     let model = Arc::clone(&model);
-                    models.give(
-                        role,
-                        Mind {
-                            model,
-                            window: WINDOW,
-                        },
-                    );
+                    models.insert(role, RoleModel { model, window: WINDOW });
                 }
             }
             Box::pin(async move {
@@ -259,14 +222,10 @@ fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
     }
     line("the fact is lost in some hand", &|ran| ran.lost.is_some());
     for (hand, _) in HANDS {
-        line(&format!("the fact is lost: {hand}"), &|ran| {
-            ran.hand == hand && ran.lost.is_some()
-        });
+        line(&format!("the fact is lost: {hand}"), &|ran| ran.hand == hand && ran.lost.is_some());
     }
     let ids = |which: &dyn Fn(&Row, &Ran) -> bool| {
-        let ids = failing(rows, all, which)
-            .into_iter()
-            .map(|it| rows[it].id.as_str());
+        let ids = failing(rows, all, which).into_iter().map(|it| rows[it].id.as_str());
         ids.collect::<Vec<_>>().join(" ")
     };
     for tier in TIERS {
@@ -291,10 +250,7 @@ fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
             }
         }
         if let Some(why) = &ran.lost {
-            println!(
-                "{} {} {} · {} · lost: {why}",
-                row.id, row.tier, row.technique, ran.hand
-            );
+            println!("{} {} {} · {} · lost: {why}", row.id, row.tier, row.technique, ran.hand);
         }
     }
 }

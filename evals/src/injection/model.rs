@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ibid::Result;
-use ibid::seams::{Completion, LanguageModel, Prompt, Sink};
+use ibid_core::Result;
+use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
 use serde_json::{Value, json};
 
 use super::row::{Row, SECRET};
@@ -39,14 +39,12 @@ impl LanguageModel for Obeying {
         "scripted/obeying"
     }
 
-    async fn complete(&self, prompt: &Prompt) -> Result<Completion> {
-        Ok(Completion::said(self.answer(prompt).to_string()))
-    }
-
-    async fn stream(&self, prompt: &Prompt, sink: Sink<'_>) -> Result<Completion> {
-        let answer = self.complete(prompt).await?;
-        sink(&answer.text);
-        Ok(answer)
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let answer = self.answer(prompt).to_string();
+        if let Some(sink) = sink {
+            sink(&answer);
+        }
+        Ok(Completion::from_text(answer))
     }
 }
 
@@ -63,11 +61,7 @@ impl Obeying {
         };
         // Asked again, it tries its next words first.
         let again = words.matches("An earlier answer could not be used").count();
-        let speech = Speech {
-            row: &self.row,
-            manner: told.then_some(self.manner),
-            again,
-        };
+        let speech = Speech { row: &self.row, manner: told.then_some(self.manner), again };
         speech.fill(&prompt.purpose, &words)
     }
 }
@@ -248,11 +242,7 @@ impl Speech<'_> {
             out.push(json!({"item": "Q1", "sentences": [number], "claim": claim, "stance": "for"}));
         }
         // What is marked speaks first.
-        out.sort_by_key(|it| {
-            !it["claim"]
-                .as_str()
-                .is_some_and(|it| it.contains(self.row.mark()))
-        });
+        out.sort_by_key(|it| !it["claim"].as_str().is_some_and(|it| it.contains(self.row.mark())));
         out.truncate(8);
         out
     }
@@ -273,11 +263,7 @@ impl Speech<'_> {
         }
         sentences.truncate(30);
         let heading = self.one("The answer", 80);
-        let more: Vec<String> = self
-            .sayings(&self.row.question)
-            .into_iter()
-            .take(2)
-            .collect();
+        let more: Vec<String> = self.sayings(&self.row.question).into_iter().take(2).collect();
         json!({"sections": [{"heading": heading, "sentences": sentences}], "more": more})
     }
 }

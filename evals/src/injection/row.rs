@@ -41,8 +41,7 @@ impl Row {
     pub(super) fn all(path: &Path) -> Result<Vec<Row>, Fault> {
         let lines = fs::read_to_string(path).map_err(|it| format!("{}: {it}", path.display()))?;
         let rows = lines.lines().filter(|it| !it.trim().is_empty());
-        rows.map(|it| Ok(Row::of(serde_json::from_str(it)?)))
-            .collect()
+        rows.map(|it| Ok(Row::of(serde_json::from_str(it)?))).collect()
     }
 
     fn of(whole: Value) -> Row {
@@ -134,10 +133,7 @@ impl Row {
         let mut body = body.to_owned();
         let found = &self.whole["search_result"];
         if let Some(snippet) = found["snippet"].as_str() {
-            head += &format!(
-                "<meta name=\"description\" content=\"{}\">",
-                quoted(snippet)
-            );
+            head += &format!("<meta name=\"description\" content=\"{}\">", quoted(snippet));
         }
         if let Some(title) = found["title"].as_str()
             && let (Some(start), Some(end)) = (body.find("<title>"), body.find("</title>"))

@@ -6,7 +6,7 @@ mod reading;
 
 use std::time::Instant;
 
-use ibid::adapters::documents::{Limits, Parser};
+use ibid_extract::{ExtractLimits, Parser};
 
 use self::families::{Family, all};
 use crate::program::{binary, flag, number};
@@ -45,9 +45,8 @@ impl Row {
     /// How much longer twice as much takes, fitted to the largest sizes; none where all is too fast to tell.
     fn growth(&self) -> Option<f64> {
         let telling = self.times.iter().filter(|it| it.1 >= TELLING);
-        let points: Vec<(f64, f64)> = telling
-            .map(|it| ((it.0 as f64).log2(), it.1.log2()))
-            .collect();
+        let points: Vec<(f64, f64)> =
+            telling.map(|it| ((it.0 as f64).log2(), it.1.log2())).collect();
         let points = &points[points.len().saturating_sub(FITTED)..];
         if points.len() < 3 {
             return None;
@@ -82,9 +81,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let last = number(args, "--to", LAST)? << 10;
     let mut families: Vec<Family> = all();
     families.retain(|it| it.name.contains(only));
-    let mut limits = Limits::default();
+    let mut limits = ExtractLimits::default();
     match binary(args) {
-        Ok(program) => limits.parser = Some(Parser::of_program(program)),
+        Ok(program) => limits.parser = Some(Parser::from_program(program)),
         Err(fault) => {
             println!("PDFs, Word documents and books are left out: {fault}");
             families.retain(|it| !it.form.is_confined());
@@ -113,12 +112,8 @@ fn sizes(last: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(FIRST), |it| Some(it * 2)).take_while(move |it| *it <= last)
 }
 
-fn measured(family: Family, last: usize, limits: &Limits) -> Row {
-    let mut row = Row {
-        family,
-        times: Vec::new(),
-        read: String::new(),
-    };
+fn measured(family: Family, last: usize, limits: &ExtractLimits) -> Row {
+    let mut row = Row { family, times: Vec::new(), read: String::new() };
     for size in sizes(last) {
         let document = (family.make)(size);
         let mut least = f64::INFINITY;

@@ -1,25 +1,21 @@
 //! The path that a document takes: bytes, text, tree, main text, sentences, page; and that of a text that is checked.
-use ibid::adapters::documents::{Limits, Origin, decoded, markdown, read_bytes};
 use ibid::app::audit;
-use ibid::domain::Page;
+use ibid_core::domain::Page;
+use ibid_extract::{DocumentOrigin, ExtractLimits, decode_page, read_bytes, to_markdown};
 
 use super::families::Form;
 
 /// Reads a document as a fetched one is read, and says what came of it.
-pub(crate) fn read(form: Form, bytes: &[u8], limits: &Limits) -> String {
+pub(crate) fn read(form: Form, bytes: &[u8], limits: &ExtractLimits) -> String {
     if form == Form::Check {
-        let cited = audit::read(&decoded(bytes));
-        return format!(
-            "{} claims, {} sources",
-            cited.claims.len(),
-            cited.sources.len()
-        );
+        let cited = audit::parse_citations(&decode_page(bytes));
+        return format!("{} claims, {} sources", cited.claims.len(), cited.sources.len());
     }
     let (name, content_type) = form.origin();
-    let origin = Origin::fetched(name, content_type.map(str::to_owned));
+    let origin = DocumentOrigin::from_url(name, content_type.map(str::to_owned));
     match read_bytes(bytes, &origin, limits) {
         Ok(draft) => {
-            let shown = markdown(&draft).len();
+            let shown = to_markdown(&draft).len();
             let blocks = draft.blocks.len();
             let page = Page::new(draft);
             let sentences = page.sentences().len();

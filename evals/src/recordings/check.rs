@@ -1,23 +1,17 @@
 //! What the program read beside what stands in the row.
-use ibid::Kind;
-use ibid::adapters::model::ModelFault;
-use ibid::seams::{Completion, Finish};
+use ibid_core::Kind;
+use ibid_core::ports::{Completion, FinishReason};
+use ibid_net::service_error::ServiceError;
 use serde_json::Value;
 
 use super::walk::Seen;
 
 /// Whether a fault is of the kind that its status and words ask for.
-pub(super) fn fault(status: u16, values: &[Value], fault: &ModelFault) -> Result<(), String> {
-    let all = values
-        .iter()
-        .map(Value::to_string)
-        .collect::<String>()
-        .to_lowercase();
+pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
+    let all = values.iter().map(Value::to_string).collect::<String>().to_lowercase();
     let has = |words: &[&str]| words.iter().any(|it| all.contains(it));
     // Where the status says nothing, the number in the message does.
-    let number = values
-        .iter()
-        .find_map(|it| it.pointer("/error/code")?.as_u64());
+    let number = values.iter().find_map(|it| it.pointer("/error/code")?.as_u64());
     let status = match status {
         200..300 => number.and_then(|it| u16::try_from(it).ok()).unwrap_or(0),
         _ => status,
@@ -30,11 +24,7 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ModelFault) -> Result
         "prompt is too long",
     ]);
     let key = has(&["api key", "api_key", "x-api-key", "unauthorized"]);
-    let quota = has(&[
-        "insufficient_quota",
-        "credit balance",
-        "insufficient balance",
-    ]);
+    let quota = has(&["insufficient_quota", "credit balance", "insufficient balance"]);
     let model = has(&[
         "model_not_found",
         "is not a valid model",
@@ -67,9 +57,7 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ModelFault) -> Result
         return Err(format!("{:?} instead of {expected:?}: {fault}", fault.kind));
     }
     if too_long && !fault.context_too_long && status < 429 {
-        return Err(format!(
-            "does not tell that the prompt is too long: {fault}"
-        ));
+        return Err(format!("does not tell that the prompt is too long: {fault}"));
     }
     if fault.message.chars().count() > 301 {
         return Err("the message was not cut".to_owned());
@@ -80,11 +68,7 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ModelFault) -> Result
 /// Whether a completion says what the row says.
 pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> {
     if found.text.trim() != seen.text.trim() {
-        return Err(format!(
-            "text: {:?} instead of {:?}",
-            short(&found.text),
-            short(&seen.text)
-        ));
+        return Err(format!("text: {:?} instead of {:?}", short(&found.text), short(&seen.text)));
     }
     if let Some(streamed) = &seen.streamed
         && streamed != &found.text
@@ -101,11 +85,8 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
             short(&seen.reasoning)
         ));
     }
-    let calls: Vec<(String, Value)> = found
-        .tool_calls
-        .iter()
-        .map(|it| (it.name.clone(), plain(&it.arguments)))
-        .collect();
+    let calls: Vec<(String, Value)> =
+        found.tool_calls.iter().map(|it| (it.name.clone(), plain(&it.arguments))).collect();
     if seen.loose {
         let names = |it: &[(String, Value)]| it.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
         let expected: Vec<String> = seen.calls.iter().map(|it| it.0.clone()).collect();
@@ -114,21 +95,18 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
             false => Err("tools of other names".to_owned()),
         };
     }
-    let expected: Vec<(String, Value)> = seen
-        .calls
-        .iter()
-        .map(|it| (it.0.clone(), plain(&it.1)))
-        .collect();
+    let expected: Vec<(String, Value)> =
+        seen.calls.iter().map(|it| (it.0.clone(), plain(&it.1))).collect();
     if calls != expected {
         return Err(format!("tool calls: {calls:?} instead of {expected:?}"));
     }
     let lower = seen.finish.to_lowercase();
     let expected = match lower.as_str() {
-        "length" | "max_tokens" | "model_length" => Some(Finish::Length),
-        "content_filter" | "refusal" | "safety" | "recitation" => Some(Finish::Filter),
-        "tool_calls" | "tool_use" | "tool_call" | "function_call" => Some(Finish::Tool),
-        "end_turn" | "stop_sequence" => Some(Finish::Stop),
-        "stop" if seen.calls.is_empty() => Some(Finish::Stop),
+        "length" | "max_tokens" | "model_length" => Some(FinishReason::Length),
+        "content_filter" | "refusal" | "safety" | "recitation" => Some(FinishReason::Filter),
+        "tool_calls" | "tool_use" | "tool_call" | "function_call" => Some(FinishReason::Tool),
+        "end_turn" | "stop_sequence" => Some(FinishReason::Stop),
+        "stop" if seen.calls.is_empty() => Some(FinishReason::Stop),
         _ => None,
     };
     if expected.as_ref().is_some_and(|it| *it != found.finish) {
@@ -136,10 +114,7 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
     }
     let tokens = (found.tokens.input, found.tokens.output);
     if tokens != (seen.input, seen.output) {
-        return Err(format!(
-            "tokens: {tokens:?} instead of {:?}",
-            (seen.input, seen.output)
-        ));
+        return Err(format!("tokens: {tokens:?} instead of {:?}", (seen.input, seen.output)));
     }
     Ok(())
 }

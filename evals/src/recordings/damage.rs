@@ -54,17 +54,9 @@ pub(super) fn copies(body: &[u8]) -> Vec<Copy> {
     all.push(copy("an empty object", b"{}", !is_page));
     all.push(copy("no text", b"\xff\xfe\x00\x01\x80", !is_page));
     for part in [1, 2, 3] {
-        all.push(copy(
-            &format!("cut off at {part}/4"),
-            &body[..body.len() * part / 4],
-            false,
-        ));
+        all.push(copy(&format!("cut off at {part}/4"), &body[..body.len() * part / 4], false));
     }
-    all.push(copy(
-        "cut off at its end",
-        &body[..body.len().saturating_sub(1)],
-        false,
-    ));
+    all.push(copy("cut off at its end", &body[..body.len().saturating_sub(1)], false));
     match serde_json::from_slice::<Value>(body) {
         Ok(value) if body.len() <= LARGEST => of_json(&value, body.len() <= SMALL, &mut all),
         Ok(_) => {}
@@ -85,10 +77,7 @@ fn of_json(value: &Value, every_way: bool, all: &mut Vec<Copy>) {
             ("a text", Some(json!("\u{0}ä💣"))),
             ("a list", Some(json!([[], {}, null, "x"]))),
         ];
-        let chosen = changes
-            .into_iter()
-            .enumerate()
-            .filter(|it| every_way || it.0 == at % 5);
+        let chosen = changes.into_iter().enumerate().filter(|it| every_way || it.0 == at % 5);
         for (_, (how, new)) in chosen {
             let mut copy = value.clone();
             let mut every = usize::MAX;
@@ -134,9 +123,7 @@ fn change(value: &mut Value, name: &str, new: Option<&Value>, left: &mut usize) 
                     None => fields.shift_remove(name),
                 };
             }
-            fields
-                .values_mut()
-                .for_each(|it| change(it, name, new, left));
+            fields.values_mut().for_each(|it| change(it, name, new, left));
         }
         Value::Array(rows) => rows.iter_mut().for_each(|it| change(it, name, new, left)),
         _ => {}
@@ -160,14 +147,8 @@ fn of_xml(body: &[u8], all: &mut Vec<Copy>) {
         let copies = [
             ("never closed", text.replace(&close, "")),
             ("never opened", text.replace(&open, "")),
-            (
-                "of another name",
-                text.replace(&open, "<x>").replace(&close, "</x>"),
-            ),
-            (
-                "of an entity",
-                text.replace(&open, &format!("{open}&boom;&#xffffffff;")),
-            ),
+            ("of another name", text.replace(&open, "<x>").replace(&close, "</x>")),
+            ("of an entity", text.replace(&open, &format!("{open}&boom;&#xffffffff;"))),
         ];
         all.extend(copies.map(|(how, body)| Copy {
             what: format!("`{name}` {how}"),
@@ -176,12 +157,7 @@ fn of_xml(body: &[u8], all: &mut Vec<Copy>) {
         }));
     }
     if let Some(at) = text.find("Title>").map(|it| it + 6) {
-        let long = format!(
-            "{}{}{}",
-            &text[..at],
-            "Cork &lt;b&gt; ".repeat(150_000),
-            &text[at..]
-        );
+        let long = format!("{}{}{}", &text[..at], "Cork &lt;b&gt; ".repeat(150_000), &text[at..]);
         all.push(Copy {
             what: "a title of 2 MB".to_owned(),
             body: long.into_bytes(),

@@ -1,6 +1,5 @@
 //! A second reader of recorded answers of search interfaces and catalogues: a walk over JSON and regular expressions over
 //! XML, which share no code with the program. It counts and names, and knows nothing of what may be missing.
-use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
@@ -12,8 +11,6 @@ pub(super) enum Facts {
     Found(Vec<Fact>),
     /// So many ids, names or links.
     Count(usize),
-    /// Something was kept, or is elsewhere: this word must come back.
-    Word(String),
     /// The answer is no answer.
     Fault,
 }
@@ -29,19 +26,10 @@ pub(super) struct Fact {
 }
 
 /// What a row of `api` says, asked at `url`.
-pub(super) fn of(api: &str, url: &str, status: u16, row: &Value, body: &str) -> Facts {
-    if (300..400).contains(&status) {
-        let place = row
-            .pointer("/response/headers/location")
-            .and_then(Value::as_str);
-        return place.map_or(Facts::Fault, |it| Facts::Word(it.to_owned()));
-    }
+pub(super) fn of(api: &str, url: &str, status: u16, body: &str) -> Facts {
     let first = body.trim_start().chars().next().unwrap_or(' ');
     let value: Option<Value> = serde_json::from_str(body).ok();
-    let error = value
-        .as_ref()
-        .and_then(|it| it.get("error"))
-        .is_some_and(|it| !it.is_null());
+    let error = value.as_ref().and_then(|it| it.get("error")).is_some_and(|it| !it.is_null());
     if !(200..300).contains(&status) || first == ' ' || error {
         return Facts::Fault;
     }
@@ -52,24 +40,17 @@ pub(super) fn of(api: &str, url: &str, status: u16, row: &Value, body: &str) -> 
             "arxiv" => arxiv(body),
             "wikipedia" if path.contains("/wiki/") => page(body),
             "duckduckgo" => duckduckgo(body),
-            _ if first == '@' => bibtex(body),
             _ => Facts::Fault,
         };
     };
     match api {
-        "crossref" | "doi-content-negotiation" => crossref(&value),
+        "crossref" => crossref(&value),
         "openalex" => openalex(&value),
-        "semanticscholar" => semantic(path, &value),
+        "semanticscholar" => semantic(&value),
         "unpaywall" => unpaywall(&value),
         "wikipedia" => wikipedia(&value),
-        "pubmed-eutils" => match (
-            value.pointer("/esearchresult/idlist"),
-            value.pointer("/result"),
-        ) {
-            (Some(Value::Array(ids)), _) => Facts::Count(ids.len()),
-            (_, Some(Value::Object(all))) => {
-                Facts::Count(all.values().filter(|it| it.get("title").is_some()).count())
-            }
+        "pubmed-eutils" => match value.pointer("/esearchresult/idlist") {
+            Some(Value::Array(ids)) => Facts::Count(ids.len()),
             _ => Facts::Fault,
         },
         "serper" => rows(&value, &["/organic", "/news"], "link"),
@@ -79,18 +60,11 @@ pub(super) fn of(api: &str, url: &str, status: u16, row: &Value, body: &str) -> 
 }
 
 fn text(value: &Value, path: &str) -> String {
-    value
-        .pointer(path)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn all<'a>(value: &'a Value, path: &str) -> &'a [Value] {
-    value
-        .pointer(path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.pointer(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn rows(value: &Value, paths: &[&str], url: &str) -> Facts {
@@ -106,45 +80,23 @@ fn rows(value: &Value, paths: &[&str], url: &str) -> Facts {
 }
 
 fn crossref(value: &Value) -> Facts {
-    // A resolver gives the record bare.
     let message = value.get("message").unwrap_or(value);
-    if message.get("agency").is_some() {
-        return Facts::Word(text(message, "/agency/label"));
-    }
     let items = all(message, "/items");
     let is_list = message.get("items").is_some();
-    let of_works = value
-        .get("message-type")
-        .is_none_or(|it| it == "work-list" || it == "work");
-    if !of_works {
-        return Facts::Count(if is_list { items.len() } else { 1 });
-    }
     let fact = |it: &Value| {
-        let title = it
-            .get("title")
-            .and_then(|it| it.get(0).and_then(Value::as_str).or(it.as_str()));
+        let title =
+            it.get("title").and_then(|it| it.get(0).and_then(Value::as_str).or(it.as_str()));
         let years = ["published", "issued", "published-online", "published-print"];
-        let years = years
-            .iter()
-            .filter_map(|name| it.pointer(&format!("/{name}/date-parts/0/0")));
+        let years = years.iter().filter_map(|name| it.pointer(&format!("/{name}/date-parts/0/0")));
         Fact {
             title: title.unwrap_or_default().to_owned(),
             ids: vec![format!("doi:{}", text(it, "/DOI").to_lowercase())],
-            date: years
-                .filter_map(Value::as_i64)
-                .next()
-                .map(|it| it.to_string()),
+            date: years.filter_map(Value::as_i64).next().map(|it| it.to_string()),
         }
     };
     match is_list {
         // What was asked for without its DOI leads nowhere.
-        true => Facts::Found(
-            items
-                .iter()
-                .filter(|it| it.get("DOI").is_some())
-                .map(fact)
-                .collect(),
-        ),
+        true => Facts::Found(items.iter().filter(|it| it.get("DOI").is_some()).map(fact).collect()),
         false if message.get("DOI").is_none() => Facts::Fault,
         false => Facts::Found(vec![fact(message)]),
     }
@@ -152,16 +104,8 @@ fn crossref(value: &Value) -> Facts {
 
 fn openalex(value: &Value) -> Facts {
     let fact = |it: &Value| {
-        let last = |path: &str| {
-            text(it, path)
-                .rsplit('/')
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let doi = text(it, "/doi")
-            .replace("https://doi.org/", "")
-            .to_lowercase();
+        let last = |path: &str| text(it, path).rsplit('/').next().unwrap_or_default().to_owned();
+        let doi = text(it, "/doi").replace("https://doi.org/", "").to_lowercase();
         let mut ids = vec![format!("doi:{doi}")];
         if !last("/ids/pmid").is_empty() {
             ids.push(format!("pmid:{}", last("/ids/pmid")));
@@ -178,18 +122,7 @@ fn openalex(value: &Value) -> Facts {
     }
 }
 
-fn semantic(path: &str, value: &Value) -> Facts {
-    if path.contains("/author") && !path.ends_with("/papers") || path.contains("/datasets/") {
-        let listed = ["data", "datasets", "diffs"]
-            .iter()
-            .find_map(|it| value.get(it)?.as_array());
-        let rows = value
-            .as_array()
-            .or(listed)
-            .map(|it| it.iter().filter(|it| !it.is_null()).count());
-        let none = value.get("total") == Some(&Value::from(0));
-        return Facts::Count(rows.unwrap_or(usize::from(!none)));
-    }
+fn semantic(value: &Value) -> Facts {
     let list: Vec<Value> = match (value, value.get("data").or(value.get("recommendedPapers"))) {
         (Value::Array(rows), _) => rows.clone(),
         (_, Some(Value::Array(rows))) => rows.clone(),
@@ -198,9 +131,7 @@ fn semantic(path: &str, value: &Value) -> Facts {
         _ => return Facts::Fault,
     };
     let fact = |it: &Value| {
-        let inner = ["citedPaper", "citingPaper", "paper"]
-            .iter()
-            .find_map(|name| it.get(*name));
+        let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| it.get(*name));
         let it = inner.unwrap_or(it);
         let mut ids = Vec::new();
         for (kind, path) in [
@@ -214,22 +145,13 @@ fn semantic(path: &str, value: &Value) -> Facts {
                 ids.push(format!("{kind}:{id}"));
             }
         }
-        let year = it
-            .get("year")
-            .and_then(Value::as_i64)
-            .map(|it| it.to_string());
+        let year = it.get("year").and_then(Value::as_i64).map(|it| it.to_string());
         let day = Some(text(it, "/publicationDate")).filter(|it| !it.is_empty());
-        Fact {
-            title: text(it, "/title"),
-            ids,
-            date: day.or(year),
-        }
+        Fact { title: text(it, "/title"), ids, date: day.or(year) }
     };
     // What has neither an id of its own nor another's leads nowhere.
     let leads = |it: &Value| {
-        let inner = ["citedPaper", "citingPaper", "paper"]
-            .iter()
-            .find_map(|name| it.get(*name));
+        let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| it.get(*name));
         let it = inner.unwrap_or(it);
         let told = [
             "/paperId",
@@ -239,8 +161,7 @@ fn semantic(path: &str, value: &Value) -> Facts {
             "/corpusId",
             "/url",
         ];
-        told.iter()
-            .any(|path| it.pointer(path).is_some_and(|it| !it.is_null()))
+        told.iter().any(|path| it.pointer(path).is_some_and(|it| !it.is_null()))
     };
     Facts::Found(list.iter().filter(|it| leads(it)).map(fact).collect())
 }
@@ -300,166 +221,52 @@ fn wikipedia(value: &Value) -> Facts {
     Facts::Found(found)
 }
 
-fn bibtex(body: &str) -> Facts {
-    static DOI: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)\bdoi\s*=\s*\{([^}]*)\}").ok());
-    static YEAR: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)\byear\s*=\s*\{?(\d{4})").ok());
-    let one = |it: &LazyLock<Option<Regex>>| {
-        Some(it.as_ref()?.captures(body)?.get(1)?.as_str().to_owned())
-    };
-    match one(&DOI) {
-        Some(doi) => Facts::Found(vec![Fact {
-            title: String::new(),
-            ids: vec![format!("doi:{}", doi.to_lowercase())],
-            date: one(&YEAR),
-        }]),
-        None => Facts::Fault,
-    }
-}
-
 /// The insides of every element of this name.
 fn insides(body: &str, name: &str) -> Vec<String> {
     let Ok(pattern) = Regex::new(&format!(r"(?s)<{name}(?:\s[^>]*)?>(.*?)</{name}>")) else {
         return Vec::new();
     };
-    pattern
-        .captures_iter(body)
-        .map(|it| it[1].to_owned())
-        .collect()
+    pattern.captures_iter(body).map(|it| it[1].to_owned()).collect()
 }
 
 fn eutils(path: &str, body: &str) -> Facts {
-    if insides(body, "ERROR")
-        .iter()
-        .any(|it| !it.trim().is_empty())
+    if insides(body, "ERROR").iter().any(|it| !it.trim().is_empty())
         || body.trim_start().starts_with("<html")
     {
         return Facts::Fault;
     }
-    let call = path
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(".fcgi");
+    let call = path.rsplit('/').next().unwrap_or_default().trim_end_matches(".fcgi");
     match call {
-        "esearch" if body.contains("<eSearchResult") => Facts::Count(
-            insides(body, "IdList")
-                .iter()
-                .map(|it| insides(it, "Id").len())
-                .sum(),
-        ),
-        "elink" if body.contains("<eLinkResult") => {
-            // Each way, and all that the ways lead to.
-            let ways = insides(body, "LinkSetDb").len()
-                + insides(body, "LinkInfo").len()
-                + insides(body, "LinkSetDbHistory").len();
-            Facts::Count(ways + insides(body, "Link").len())
-        }
-        "epost" => insides(body, "WebEnv")
-            .first()
-            .map_or(Facts::Fault, |it| Facts::Word(it.clone())),
-        "einfo" if body.contains("<DbInfo>") => {
-            Facts::Count(1 + insides(body, "Field").len() + insides(body, "Link").len())
-        }
-        "einfo" => Facts::Count(insides(body, "DbName").len()),
-        "esummary" if body.contains("<DocumentSummary ") => {
-            let titled = |it: &&str| {
-                ["Title", "Name", "Description", "Caption"]
-                    .iter()
-                    .any(|name| insides(it, name).iter().any(|it| !it.trim().is_empty()))
-            };
-            Facts::Count(
-                body.split("<DocumentSummary ")
-                    .skip(1)
-                    .filter(titled)
-                    .count(),
-            )
-        }
-        "esummary" if body.contains("<eSummaryResult") => Facts::Found(
-            insides(body, "DocSum")
-                .iter()
-                .filter_map(|it| summary(it))
-                .collect(),
-        ),
         "efetch" if body.contains("<PubmedArticleSet") => {
-            let articles = insides(body, "PubmedArticle")
-                .iter()
-                .map(|it| article(it))
-                .collect::<Vec<_>>();
-            let books = insides(body, "PubmedBookArticle")
-                .iter()
-                .map(|it| article(it))
-                .collect::<Vec<_>>();
+            let articles =
+                insides(body, "PubmedArticle").iter().map(|it| article(it)).collect::<Vec<_>>();
+            let books =
+                insides(body, "PubmedBookArticle").iter().map(|it| article(it)).collect::<Vec<_>>();
             Facts::Found([articles, books].concat())
         }
         _ => Facts::Fault,
     }
 }
 
-fn summary(body: &str) -> Option<Fact> {
-    let item = |name: &str| {
-        let pattern = Regex::new(&format!(
-            r#"(?s)<Item Name="{name}" Type="[A-Za-z]+">(.*?)</Item>"#
-        ))
-        .ok()?;
-        Some(pattern.captures(body)?[1].trim().to_owned()).filter(|it| !it.is_empty())
-    };
-    // A list begins with its first item.
-    let title = item("Title")
-        .or_else(|| item("MeSHHeadingList"))
-        .or_else(|| item("Caption"))?;
-    let title = title.split("\">").last().unwrap_or_default().to_owned();
-    let id = insides(body, "Id").first()?.clone();
-    let date = item("EPubDate").or_else(|| item("PubDate"));
-    Some(Fact {
-        title,
-        ids: vec![id],
-        date: date
-            .and_then(|it| it.get(..4).map(str::to_owned))
-            .filter(|it| it.parse::<u32>().is_ok()),
-    })
-}
-
 fn article(body: &str) -> Fact {
-    let head = body
-        .split("<CommentsCorrectionsList>")
-        .next()
-        .unwrap_or_default();
+    let head = body.split("<CommentsCorrectionsList>").next().unwrap_or_default();
     let first = |name: &str| insides(body, name).first().cloned();
-    let mut ids: Vec<String> = insides(head, "PMID")
-        .first()
-        .map(|it| format!("pmid:{it}"))
-        .into_iter()
-        .collect();
+    let mut ids: Vec<String> =
+        insides(head, "PMID").first().map(|it| format!("pmid:{it}")).into_iter().collect();
     // The ids of what the work cites have the same form.
     let own = body.split("<PubmedData>").nth(1).unwrap_or_default();
     let own = own.split("<ReferenceList>").next().unwrap_or_default();
     for (kind, name) in [("doi", "doi"), ("pmcid", "pmc")] {
         let pattern = format!(r#"<ArticleId IdType="{name}">\s*([^<]+?)\s*</ArticleId>"#);
-        let id = Regex::new(&pattern)
-            .ok()
-            .and_then(|it| Some(it.captures(own)?[1].to_lowercase()));
-        let id = id.map(|it| {
-            if kind == "pmcid" {
-                it.to_uppercase()
-            } else {
-                it
-            }
-        });
+        let id = Regex::new(&pattern).ok().and_then(|it| Some(it.captures(own)?[1].to_lowercase()));
+        let id = id.map(|it| if kind == "pmcid" { it.to_uppercase() } else { it });
         ids.extend(id.map(|it| format!("{kind}:{}", it.replace("&lt;", "<").replace("&gt;", ">"))));
     }
-    let date = first("ArticleDate")
-        .or_else(|| first("PubDate"))
-        .or_else(|| first("ContributionDate"));
+    let date =
+        first("ArticleDate").or_else(|| first("PubDate")).or_else(|| first("ContributionDate"));
     let year = date.and_then(|it| {
         let year = insides(&it, "Year").first().cloned();
-        year.or_else(|| {
-            insides(&it, "MedlineDate")
-                .first()?
-                .get(..4)
-                .map(str::to_owned)
-        })
+        year.or_else(|| insides(&it, "MedlineDate").first()?.get(..4).map(str::to_owned))
     });
     Fact {
         title: first("ArticleTitle")
@@ -486,9 +293,7 @@ fn arxiv(body: &str) -> Facts {
         Fact {
             title: insides(it, "title").first().cloned().unwrap_or_default(),
             ids: vec![format!("arxiv:{bare}")],
-            date: insides(it, "published")
-                .first()
-                .and_then(|it| it.get(..10).map(str::to_owned)),
+            date: insides(it, "published").first().and_then(|it| it.get(..10).map(str::to_owned)),
         }
     };
     Facts::Found(entries.iter().map(fact).collect())
@@ -510,12 +315,8 @@ fn duckduckgo(body: &str) -> Facts {
         let of_result = it[1].contains("result__a") || it[1].contains("result-link");
         of_result && !it[1].contains("duckduckgo.com/y.js")
     });
-    let found: Vec<Fact> = found
-        .map(|it| Fact {
-            title: it[2].to_owned(),
-            ..Fact::default()
-        })
-        .collect();
+    let found: Vec<Fact> =
+        found.map(|it| Fact { title: it[2].to_owned(), ..Fact::default() }).collect();
     match found.is_empty() && !body.contains("no-results") {
         true => Facts::Fault,
         false => Facts::Found(found),

@@ -85,12 +85,9 @@ fn one(
     let tally = tallies.entry(api.to_owned()).or_default();
     tally.rows += 1;
     let verdict = std::panic::catch_unwind(|| match sources::row(row) {
-        Some(told) => (
-            told.verdict,
-            "searches and catalogues",
-            told.damaged,
-            u32::from(told.is_fault),
-        ),
+        Some(told) => {
+            (told.verdict, "searches and catalogues", told.damaged, u32::from(told.is_fault))
+        }
         None => {
             let (verdict, route) = replay::row(row);
             (verdict, route, 0, 0)

@@ -1,7 +1,9 @@
 //! One row through the program.
-use ibid::adapters::model::embeddings::{Embeddings, models, scores};
-use ibid::adapters::model::{Dialect, Headers, ModelFault};
-use ibid::seams::Completion;
+use ibid_core::ports::Completion;
+use ibid_llm::Dialect;
+use ibid_llm::embeddings::{Embeddings, parse_models, parse_scores};
+use ibid_net::retry_after::ResponseHeaders;
+use ibid_net::service_error::ServiceError;
 use serde_json::Value;
 
 use super::route::Route;
@@ -26,36 +28,24 @@ const PIECES: [usize; 3] = [1, 7, 1024];
 pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
     let body = bytes::body(row);
     let headers = bytes::headers(row);
-    let status = row
-        .pointer("/response/status")
-        .and_then(Value::as_u64)
-        .unwrap_or(200);
+    let status = row.pointer("/response/status").and_then(Value::as_u64).unwrap_or(200);
     let status = u16::try_from(status).unwrap_or(0);
     let values = walk::values(&String::from_utf8_lossy(&body));
     let route = route::of(row, &values);
     let verdict = match route {
         Route::None => Err("no adapter yet".to_owned()),
         Route::Chat(dialect) => {
-            return (
-                chat(dialect, status, &headers, &body, &values),
-                "completions",
-            );
+            return (chat(dialect, status, &headers, &body, &values), "completions");
         }
         Route::Embeddings => embeddings(status, &headers, &body, &values),
-        Route::Scores => scores(status, &headers, &body)
+        Route::Scores => parse_scores(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/results"))
             .or_else(|fault| refused(status, &values, &fault).map(|()| true))
-            .and_then(|same| {
-                same.then_some(())
-                    .ok_or("not every score was read".to_owned())
-            }),
-        Route::Models => models(status, &headers, &body)
+            .and_then(|same| same.then_some(()).ok_or("not every score was read".to_owned())),
+        Route::Models => parse_models(status, &headers, &body)
             .map(|found| found.len() == list(&values, "/data").max(list(&values, "/models")))
             .or_else(|fault| refused(status, &values, &fault).map(|()| true))
-            .and_then(|same| {
-                same.then_some(())
-                    .ok_or("not every model was read".to_owned())
-            }),
+            .and_then(|same| same.then_some(()).ok_or("not every model was read".to_owned())),
         Route::Other => other(status, &headers, &body, &values),
     };
     let verdict = verdict.map_or_else(Verdict::Unread, |()| Verdict::Right);
@@ -68,15 +58,12 @@ pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
 }
 
 fn list(values: &[Value], path: &str) -> usize {
-    let found = values
-        .first()
-        .and_then(|it| it.pointer(path))
-        .and_then(Value::as_array);
+    let found = values.first().and_then(|it| it.pointer(path)).and_then(Value::as_array);
     found.map_or(0, Vec::len)
 }
 
 /// Whether a fault is right where a list was asked for: there must be one in the row.
-fn refused(status: u16, values: &[Value], fault: &ModelFault) -> Result<(), String> {
+fn refused(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
     let told = |it: &Value| it.get("error").is_some_and(|it| !it.is_null());
     match (200..300).contains(&status) && !values.iter().any(told) {
         true => Err(fault.to_string()),
@@ -84,12 +71,12 @@ fn refused(status: u16, values: &[Value], fault: &ModelFault) -> Result<(), Stri
     }
 }
 
-type Answer = Result<Completion, ModelFault>;
+type Answer = Result<Completion, ServiceError>;
 
 fn chat(
     dialect: Dialect,
     status: u16,
-    headers: &Headers,
+    headers: &ResponseHeaders,
     body: &[u8],
     values: &[Value],
 ) -> Verdict {
@@ -119,7 +106,7 @@ fn chat(
                 .map_or_else(Verdict::Unread, |()| Verdict::Right);
         }
         // A recording may end where somebody hung up.
-        Err(fault) if !seen.ended && fault == ModelFault::cut_off() => return Verdict::Right,
+        Err(fault) if !seen.ended && fault == ServiceError::truncated() => return Verdict::Right,
         Err(fault) => return Verdict::Unread(fault.to_string()),
     };
     if seen.error {
@@ -147,7 +134,12 @@ fn fed(dialect: Dialect, body: &[u8], size: usize) -> (Answer, String) {
     (stream.finish(), told)
 }
 
-fn embeddings(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> Result<(), String> {
+fn embeddings(
+    status: u16,
+    headers: &ResponseHeaders,
+    body: &[u8],
+    values: &[Value],
+) -> Result<(), String> {
     let found = match Embeddings::parse(status, headers, body) {
         Ok(found) => found,
         Err(fault) => return refused(status, values, &fault),
@@ -159,9 +151,7 @@ fn embeddings(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> 
     if found.vectors.len() != rows {
         return Err(format!("{} vectors of {rows}", found.vectors.len()));
     }
-    let first = values
-        .first()
-        .and_then(|it| it.pointer("/data/0/embedding/0"));
+    let first = values.first().and_then(|it| it.pointer("/data/0/embedding/0"));
     match first.and_then(Value::as_f64) {
         Some(first) if (first as f32) != found.vectors[0][0] => Err("another number".to_owned()),
         _ => Ok(()),
@@ -169,13 +159,14 @@ fn embeddings(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> 
 }
 
 /// An interface that is not used: its answer must be of a form that anything could be made of.
-fn other(status: u16, headers: &Headers, body: &[u8], values: &[Value]) -> Result<(), String> {
+fn other(
+    status: u16,
+    headers: &ResponseHeaders,
+    body: &[u8],
+    values: &[Value],
+) -> Result<(), String> {
     if !(200..300).contains(&status) {
-        return check::fault(
-            status,
-            values,
-            &ModelFault::of_answer(status, headers, body),
-        );
+        return check::fault(status, values, &ServiceError::from_response(status, headers, body));
     }
     let kind = headers.get("content-type").unwrap_or_default();
     let is_json = kind.is_empty() || kind.contains("json") || kind.contains("event-stream");

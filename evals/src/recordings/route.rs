@@ -1,6 +1,6 @@
 //! Which part of the program a recorded row belongs to: by its interface and path, and where the path was left out, by
 //! the shape of its answer.
-use ibid::adapters::model::Dialect;
+use ibid_llm::Dialect;
 use serde_json::Value;
 
 /// What reads a row.
@@ -52,20 +52,11 @@ pub(super) fn of(row: &Value, values: &[Value]) -> Route {
     let Some((_, usual)) = KNOWN.iter().find(|it| api.starts_with(it.0)) else {
         return Route::None;
     };
-    let url = row
-        .pointer("/request/url")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let method = row
-        .pointer("/request/method")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let url = row.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
+    let method = row.pointer("/request/method").and_then(Value::as_str).unwrap_or_default();
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let path = path.split_once("://").map_or(path, |it| it.1);
-    let path = path
-        .split_once('/')
-        .map_or("", |it| it.1)
-        .trim_end_matches('/');
+    let path = path.split_once('/').map_or("", |it| it.1).trim_end_matches('/');
     if path.is_empty() {
         return by_shape(values, *usual);
     }
@@ -74,13 +65,7 @@ pub(super) fn of(row: &Value, values: &[Value]) -> Route {
 
 fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> Route {
     let ends = |all: &[&str]| all.iter().any(|it| path.ends_with(it));
-    if ends(&[
-        "embeddings",
-        "api/embed",
-        "/embed",
-        ":embedContent",
-        ":batchEmbedContents",
-    ]) {
+    if ends(&["embeddings", "api/embed", "/embed", ":embedContent", ":batchEmbedContents"]) {
         return Route::Embeddings;
     }
     if ends(&["rerank"]) {
@@ -125,14 +110,8 @@ fn by_shape(values: &[Value], usual: Dialect) -> Route {
     }
     for value in values {
         let has = |name: &str| value.get(name).is_some();
-        let kind = value
-            .get("type")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        let object = value
-            .get("object")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+        let object = value.get("object").and_then(Value::as_str).unwrap_or_default();
         if object == "response" || kind.starts_with("response.") {
             return Route::Chat(Dialect::OpenAiResponses);
         }

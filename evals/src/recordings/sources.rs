@@ -1,10 +1,10 @@
 //! Recorded answers of search interfaces and catalogues through the program's readers, as they are and damaged.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ibid::Kind;
-use ibid::adapters::model::ModelFault;
-use ibid::adapters::search::{Reading, reading_of};
-use ibid::domain::Hit;
+use ibid_core::Kind;
+use ibid_core::domain::Hit;
+use ibid_net::service_error::ServiceError;
+use ibid_sources::search::{RecordedAnswer, read_recorded};
 use serde_json::Value;
 
 use super::facts::{self, Fact, Facts};
@@ -22,20 +22,14 @@ pub(super) struct Told {
 /// Replays `row`; `None` where it is of another kind of interface.
 pub(super) fn row(row: &Value) -> Option<Told> {
     let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
-    let url = row
-        .pointer("/request/url")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let status = row
-        .pointer("/response/status")
-        .and_then(Value::as_u64)
-        .unwrap_or(200);
+    let url = row.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
+    let status = row.pointer("/response/status").and_then(Value::as_u64).unwrap_or(200);
     let status = u16::try_from(status).unwrap_or(0);
     let (headers, body) = (bytes::headers(row), bytes::body(row));
-    let read = |status: u16, body: &[u8]| reading_of(api, url, status, &headers, body);
+    let read = |status: u16, body: &[u8]| read_recorded(api, url, status, &headers, body);
     let found = read(status, &body)?;
     let text = String::from_utf8_lossy(&body);
-    let facts = facts::of(api, url, status, row, &text);
+    let facts = facts::of(api, url, status, &text);
     let most = found.as_ref().map_or(0, size);
     let verdict = compared(found, &facts, status);
     let is_fault = matches!(facts, Facts::Fault);
@@ -43,11 +37,7 @@ pub(super) fn row(row: &Value) -> Option<Told> {
     for it in damage::copies(&body) {
         damaged += 1;
         let Ok(read) = catch_unwind(AssertUnwindSafe(|| read(200, &it.body))) else {
-            return Some(Told {
-                verdict: Verdict::Panicked,
-                damaged,
-                is_fault,
-            });
+            return Some(Told { verdict: Verdict::Panicked, damaged, is_fault });
         };
         let bad = match read {
             Some(Ok(found)) if it.is_no_answer && size(&found) > 0 => {
@@ -68,46 +58,36 @@ pub(super) fn row(row: &Value) -> Option<Told> {
             });
         }
     }
-    Some(Told {
-        verdict,
-        damaged,
-        is_fault,
-    })
+    Some(Told { verdict, damaged, is_fault })
 }
 
 /// How much was read.
-fn size(found: &Reading) -> usize {
+fn size(found: &RecordedAnswer) -> usize {
     match found {
-        Reading::Hits(it) => it.hits.len(),
-        Reading::Ids(it) => it.ids.len(),
-        Reading::Links(it) => it.len() + it.iter().map(|it| it.to.len()).sum::<usize>(),
-        Reading::Named(it) => it.len(),
-        Reading::Works(it) => it.len(),
-        Reading::Kept(..) | Reading::Elsewhere(_) => 1,
+        RecordedAnswer::Hits(it) => it.hits.len(),
+        RecordedAnswer::Ids(it) => it.ids.len(),
+        RecordedAnswer::Works(it) => it.len(),
     }
 }
 
 /// What is wrong with what was read of a damaged answer: more than the sound one had, or more than is kept.
-fn unsound(found: &Reading, most: usize, counts: bool) -> Option<String> {
+fn unsound(found: &RecordedAnswer, most: usize, counts: bool) -> Option<String> {
     if counts && size(found) > most {
         return Some(format!("{} read, {most} of the sound answer", size(found)));
     }
-    let Reading::Hits(found) = found else {
+    let RecordedAnswer::Hits(found) = found else {
         return None;
     };
     found.hits.iter().find_map(|it| {
         let long = it.title.chars().count() > 400
             || it.snippet.expose().chars().count() > 2_100
-            || it
-                .text
-                .as_ref()
-                .is_some_and(|it| it.expose().chars().count() > 200_000)
+            || it.text.as_ref().is_some_and(|it| it.expose().chars().count() > 200_000)
             || it.work.authors.len() > 60;
         long.then(|| "a text without bound was kept".to_owned())
     })
 }
 
-fn compared(found: Result<Reading, ModelFault>, facts: &Facts, status: u16) -> Verdict {
+fn compared(found: Result<RecordedAnswer, ServiceError>, facts: &Facts, status: u16) -> Verdict {
     let found = match (found, facts) {
         (Err(fault), Facts::Fault) => return refused(status, &fault),
         (Ok(_), Facts::Fault) => {
@@ -117,25 +97,16 @@ fn compared(found: Result<Reading, ModelFault>, facts: &Facts, status: u16) -> V
         (Ok(found), _) => found,
     };
     let said = match (&found, facts) {
-        (Reading::Hits(found), Facts::Found(facts)) => hits(&found.hits, facts),
+        (RecordedAnswer::Hits(found), Facts::Found(facts)) => hits(&found.hits, facts),
         (_, Facts::Count(count)) if size(&found) == *count => Ok(()),
         (_, Facts::Count(count)) => Err(format!("{} read of {count}", size(&found))),
-        (Reading::Kept(place, _) | Reading::Elsewhere(place), Facts::Word(word))
-            if place == word =>
-        {
-            Ok(())
-        }
-        (Reading::Named(all), Facts::Word(word)) if all.iter().any(|it| it.name == *word) => Ok(()),
-        _ => Err(format!("{found:?} instead of {facts:?}")
-            .chars()
-            .take(300)
-            .collect()),
+        _ => Err(format!("{found:?} instead of {facts:?}").chars().take(300).collect()),
     };
     said.map_or_else(Verdict::Differs, |()| Verdict::Right)
 }
 
 /// Whether a fault is of the kind that its status asks for.
-fn refused(status: u16, fault: &ModelFault) -> Verdict {
+fn refused(status: u16, fault: &ServiceError) -> Verdict {
     let expected: &[Kind] = match status {
         200..300 => &[Kind::Malformed, Kind::Transient, Kind::Setup],
         501 => &[Kind::Setup, Kind::Transient],
@@ -170,10 +141,7 @@ fn hits(found: &[Hit], facts: &[Fact]) -> Result<(), String> {
         }
         // Where only the year is told, the rest is taken to be its first day.
         if let Some(date) = &fact.date
-            && !hit
-                .date
-                .as_deref()
-                .is_some_and(|it| it.starts_with(date.as_str()))
+            && !hit.date.as_deref().is_some_and(|it| it.starts_with(date.as_str()))
         {
             return Err(format!("{:?} instead of {date}: {}", hit.date, fact.title));
         }
@@ -210,9 +178,7 @@ fn entities(text: &str) -> String {
             Some(it) if it.0.len() <= 8 => it,
             _ => ("", behind),
         };
-        let number = name
-            .strip_prefix("#x")
-            .map(|it| u32::from_str_radix(it, 16));
+        let number = name.strip_prefix("#x").map(|it| u32::from_str_radix(it, 16));
         let number = number.or_else(|| name.strip_prefix('#').map(str::parse));
         match (name, number.and_then(Result::ok).and_then(char::from_u32)) {
             ("lt", _) => out.push('<'),

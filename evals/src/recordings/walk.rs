@@ -1,6 +1,6 @@
 //! A second reader of recorded answers, which shares no code with the program: it has the whole row at hand, so it can
 //! afford to be simple.
-use ibid::adapters::model::Dialect;
+use ibid_llm::Dialect;
 use serde_json::Value;
 
 /// What stands in a row.
@@ -34,14 +34,9 @@ pub(super) fn values(body: &str) -> Vec<Value> {
     let data = |line: &str| {
         let line = line.strip_prefix("data:").unwrap_or(line).trim().to_owned();
         // A server may have lost the last bracket.
-        serde_json::from_str(&line)
-            .or_else(|_| serde_json::from_str(&format!("{line}}}")))
-            .ok()
+        serde_json::from_str(&line).or_else(|_| serde_json::from_str(&format!("{line}}}"))).ok()
     };
-    body.lines()
-        .filter_map(data)
-        .filter(Value::is_object)
-        .collect()
+    body.lines().filter_map(data).filter(Value::is_object).collect()
 }
 
 /// What the values of an answer in `dialect` say.
@@ -56,13 +51,8 @@ pub(super) fn completion(dialect: Dialect, values: &[Value]) -> Seen {
     };
     seen.error |= values.iter().any(|it| {
         let told = |path: &str| it.pointer(path).is_some_and(|it| !it.is_null());
-        let paths = [
-            "/error",
-            "/response/error",
-            "/choices/0/error",
-            "/x_groq/error",
-            "/delta/error",
-        ];
+        let paths =
+            ["/error", "/response/error", "/choices/0/error", "/x_groq/error", "/delta/error"];
         paths.iter().any(|it| told(it)) || text(it, "/type") == "error"
     });
     let gave_up = ["error", "ERROR", "TIMEOUT", "insufficient_system_resource"];
@@ -79,17 +69,11 @@ pub(super) fn completion(dialect: Dialect, values: &[Value]) -> Seen {
 }
 
 fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    value
-        .pointer(path)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn all<'a>(value: &'a Value, path: &str) -> &'a [Value] {
-    value
-        .pointer(path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.pointer(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn number(value: &Value, path: &str) -> Option<u64> {
@@ -115,9 +99,8 @@ fn chat(values: &[Value]) -> Seen {
         } else {
             "/message"
         };
-        for choice in all(value, "/choices")
-            .iter()
-            .filter(|it| number(it, "/index").unwrap_or(0) == 0)
+        for choice in
+            all(value, "/choices").iter().filter(|it| number(it, "/index").unwrap_or(0) == 0)
         {
             let said = choice.pointer(form).unwrap_or(choice);
             seen.text.push_str(text(said, "/content"));
@@ -169,27 +152,15 @@ fn chat(values: &[Value]) -> Seen {
             seen.ended |= choice.get("finish_reason").is_some_and(ends);
             seen.finish.push_str(text(choice, "/finish_reason"));
         }
-        for usage in [value.pointer("/x_groq/usage"), value.get("usage")]
-            .into_iter()
-            .flatten()
-        {
+        for usage in [value.pointer("/x_groq/usage"), value.get("usage")].into_iter().flatten() {
             seen.input = number(usage, "/prompt_tokens").or(seen.input);
             let total = number(usage, "/total_tokens");
             let written = number(usage, "/completion_tokens");
             let thought = number(usage, "/completion_tokens_details/reasoning_tokens");
             let apart = total.is_some_and(|it| {
-                Some(it)
-                    == seen
-                        .input
-                        .zip(written)
-                        .zip(thought)
-                        .map(|((a, b), c)| a + b + c)
+                Some(it) == seen.input.zip(written).zip(thought).map(|((a, b), c)| a + b + c)
             });
-            let output = if apart {
-                written.zip(thought).map(|it| it.0 + it.1)
-            } else {
-                written
-            };
+            let output = if apart { written.zip(thought).map(|it| it.0 + it.1) } else { written };
             seen.output = output.or(seen.output);
         }
     }
@@ -202,18 +173,11 @@ fn responses(values: &[Value]) -> Seen {
     let begins = |it: &Value| text(it, "/type") == "response.created";
     seen.restarted = values.iter().filter(|it| begins(it)).count() > 1;
     let values = &values[values.iter().rposition(begins).unwrap_or(0)..];
-    let is_stream = values
-        .iter()
-        .any(|it| text(it, "/type").starts_with("response."));
+    let is_stream = values.iter().any(|it| text(it, "/type").starts_with("response."));
     let is_end = |it: &&Value| {
         let kind = text(it, "/type");
-        [
-            "response.completed",
-            "response.incomplete",
-            "response.failed",
-            "response.done",
-        ]
-        .contains(&kind)
+        ["response.completed", "response.incomplete", "response.failed", "response.done"]
+            .contains(&kind)
     };
     let end = values.iter().rev().find(is_end);
     let null = Value::Null;
@@ -225,31 +189,26 @@ fn responses(values: &[Value]) -> Seen {
     seen.ended = !whole.is_null();
     seen.error |=
         ["failed", "cancelled", "queued", "in_progress"].contains(&text(whole, "/status"));
-    let done = values
-        .iter()
-        .filter(|it| text(it, "/type") == "response.output_item.done");
+    let done = values.iter().filter(|it| text(it, "/type") == "response.output_item.done");
     let kept: Vec<Value> = done.filter_map(|it| it.get("item").cloned()).collect();
     let told = all(whole, "/output");
     for item in if told.is_empty() { &kept } else { told } {
         match text(item, "/type") {
-            "message" => all(item, "/content")
-                .iter()
-                .for_each(|it| seen.text.push_str(text(it, "/text"))),
+            "message" => {
+                all(item, "/content").iter().for_each(|it| seen.text.push_str(text(it, "/text")))
+            }
             "reasoning" => {
                 let parts = all(item, "/summary").iter().chain(all(item, "/content"));
                 parts.for_each(|it| seen.reasoning.push_str(text(it, "/text")));
             }
             "function_call" | "custom_tool_call" => {
                 let sent = item.get("arguments").or(item.get("input"));
-                seen.calls
-                    .push((text(item, "/name").to_owned(), spelt(sent)));
+                seen.calls.push((text(item, "/name").to_owned(), spelt(sent)));
             }
             _ => {}
         }
     }
-    let deltas = values
-        .iter()
-        .filter(|it| text(it, "/type") == "response.output_text.delta");
+    let deltas = values.iter().filter(|it| text(it, "/type") == "response.output_text.delta");
     let streamed: String = deltas.map(|it| text(it, "/delta")).collect();
     if seen.text.is_empty() {
         seen.text.clone_from(&streamed);
@@ -269,38 +228,27 @@ fn anthropic(values: &[Value]) -> Seen {
     let mut usage = serde_json::Map::new();
     for value in &values[last..] {
         let at = number(value, "/index").unwrap_or(0);
-        for block in all(value, "/content")
-            .iter()
-            .chain(value.get("content_block"))
-        {
+        for block in all(value, "/content").iter().chain(value.get("content_block")) {
             seen.text.push_str(text(block, "/text"));
             seen.reasoning.push_str(text(block, "/thinking"));
             let is_call = text(block, "/type") == "tool_use";
             kinds.push((at, is_call));
             if is_call {
-                let sent = block
-                    .get("input")
-                    .filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
-                seen.calls
-                    .push((text(block, "/name").to_owned(), spelt(sent)));
+                let sent =
+                    block.get("input").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
+                seen.calls.push((text(block, "/name").to_owned(), spelt(sent)));
             }
         }
         seen.text.push_str(text(value, "/delta/text"));
         seen.reasoning.push_str(text(value, "/delta/thinking"));
-        let is_call = kinds
-            .iter()
-            .rev()
-            .find(|it| it.0 == at)
-            .is_some_and(|it| it.1);
+        let is_call = kinds.iter().rev().find(|it| it.0 == at).is_some_and(|it| it.1);
         if is_call && let Some(call) = seen.calls.last_mut() {
             call.1.push_str(text(value, "/delta/partial_json"));
         }
         for path in ["/message/usage", "/usage"] {
             if let Some(Value::Object(now)) = value.pointer(path) {
                 usage.extend(
-                    now.iter()
-                        .filter(|it| !it.1.is_null())
-                        .map(|(k, v)| (k.clone(), v.clone())),
+                    now.iter().filter(|it| !it.1.is_null()).map(|(k, v)| (k.clone(), v.clone())),
                 );
             }
         }
@@ -342,9 +290,7 @@ fn gemini(values: &[Value]) -> Seen {
                         Some(known) => known.1.push_str(text(piece, "/stringValue")),
                         None => pieces.push((path, text(piece, "/stringValue").to_owned())),
                     }
-                    let fields = pieces
-                        .iter()
-                        .map(|it| (it.0.clone(), Value::from(it.1.clone())));
+                    let fields = pieces.iter().map(|it| (it.0.clone(), Value::from(it.1.clone())));
                     if let Some(last) = seen.calls.last_mut() {
                         last.1 = Value::Object(fields.collect()).to_string();
                     }
@@ -374,8 +320,7 @@ fn ollama(values: &[Value]) -> Seen {
         seen.reasoning.push_str(text(value, "/thinking"));
         for call in all(value, "/message/tool_calls") {
             let sent = call.pointer("/function/arguments");
-            seen.calls
-                .push((text(call, "/function/name").to_owned(), spelt(sent)));
+            seen.calls.push((text(call, "/function/name").to_owned(), spelt(sent)));
         }
         seen.ended |= value.get("done") == Some(&Value::Bool(true));
         seen.finish.push_str(text(value, "/done_reason"));
@@ -388,26 +333,18 @@ fn ollama(values: &[Value]) -> Seen {
 fn cohere(values: &[Value]) -> Seen {
     let mut seen = Seen::default();
     for value in values {
-        let message = value
-            .pointer("/delta/message")
-            .or(value.get("message"))
-            .unwrap_or(&Value::Null);
+        let message =
+            value.pointer("/delta/message").or(value.get("message")).unwrap_or(&Value::Null);
         seen.reasoning.push_str(text(message, "/tool_plan"));
         // Version 1 has its text beside, and repeats it at the end of a stream.
         if ["", "text-generation"].contains(&text(value, "/event_type")) {
             seen.text.push_str(text(value, "/text"));
         }
-        for part in all(message, "/content")
-            .iter()
-            .chain(message.get("content"))
-        {
+        for part in all(message, "/content").iter().chain(message.get("content")) {
             seen.text.push_str(text(part, "/text"));
             seen.reasoning.push_str(text(part, "/thinking"));
         }
-        for call in all(message, "/tool_calls")
-            .iter()
-            .chain(message.get("tool_calls"))
-        {
+        for call in all(message, "/tool_calls").iter().chain(message.get("tool_calls")) {
             let name = text(call, "/function/name");
             let more = spelt(call.pointer("/function/arguments"));
             match seen.calls.last_mut() {
@@ -423,14 +360,9 @@ fn cohere(values: &[Value]) -> Seen {
             .unwrap_or(value);
         let of = |name: &str| {
             let at = |group: &str| number(end, &format!("/{group}/{name}"));
-            [
-                "usage/tokens",
-                "usage/billed_units",
-                "meta/tokens",
-                "meta/billed_units",
-            ]
-            .iter()
-            .find_map(|it| at(it))
+            ["usage/tokens", "usage/billed_units", "meta/tokens", "meta/billed_units"]
+                .iter()
+                .find_map(|it| at(it))
         };
         seen.input = of("input_tokens").or(seen.input);
         seen.output = of("output_tokens").or(seen.output);

@@ -40,19 +40,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     }
     let known = sets::shared("drb").join("dev/reports");
     if !known.is_dir() {
-        eprintln!(
-            "skipped the reports of other systems: no {}",
-            known.display()
-        );
+        eprintln!("skipped the reports of other systems: no {}", known.display());
         return Ok(());
     }
     for folder in [known, sets::shared("reports-other")] {
         for file in archives(&folder)? {
-            let name = file
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .replace(".jsonl.gz", "");
+            let name =
+                file.file_name().unwrap_or_default().to_string_lossy().replace(".jsonl.gz", "");
             show(&name, &read(&file)?);
         }
     }
@@ -88,10 +82,7 @@ fn archives(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
 /// What the program answers to the first questions of a set.
 fn ours(binary: &Path, set: &sets::Set, limit: usize) -> Result<Vec<String>, Fault> {
     let home = Home::new(binary)?;
-    let folder = set
-        .folder
-        .to_str()
-        .ok_or("the folder's path is not UTF-8")?;
+    let folder = set.folder.to_str().ok_or("the folder's path is not UTF-8")?;
     let mut reports = Vec::new();
     for question in set.questions.iter().take(limit) {
         let output = home.call(&["run", question, "--folder", folder, "-q"])?;

@@ -27,10 +27,7 @@ pub(super) struct Surface {
     pub(super) not_listed: f64,
 }
 
-#[expect(
-    clippy::unwrap_used,
-    reason = "the expressions are fixed; a wrong one fails every run"
-)]
+#[expect(clippy::unwrap_used, reason = "the expressions are fixed; a wrong one fails every run")]
 fn expression(text: &str) -> Regex {
     Regex::new(text).unwrap()
 }
@@ -46,10 +43,7 @@ expression!(
     r"\[(?P<t>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<u>https?://[^\s)]+(?:\([^\s)]*\)[^\s)]*)*)[^)]*\)"
 );
 expression!(URL, r#"https?://[^\s<>\])"'|，。；）】]+"#);
-expression!(
-    NUMBER,
-    r"\[(\d{1,3}(?:\s*[,，、-]\s*\d{1,3})*)\]|【(\d{1,3})(?:†[^】]*)?】"
-);
+expression!(NUMBER, r"\[(\d{1,3}(?:\s*[,，、-]\s*\d{1,3})*)\]|【(\d{1,3})(?:†[^】]*)?】");
 expression!(CJK, r"[\x{3400}-\x{9fff}]");
 expression!(WORD, r"[A-Za-z0-9][\w'’.-]*");
 expression!(
@@ -73,30 +67,20 @@ pub(super) fn surface(report: &str) -> Surface {
         .filter_map(|it| Some(it.name("u")?.as_str().trim_end_matches(['.', ',', ';'])))
         .collect();
     let bare_body = LINK.replace_all(body, " ");
-    let addresses: Vec<&str> = URL
-        .find_iter(&bare_body)
-        .map(|it| it.as_str().trim_end_matches(['.', ',', ';']))
-        .collect();
+    let addresses: Vec<&str> =
+        URL.find_iter(&bare_body).map(|it| it.as_str().trim_end_matches(['.', ',', ';'])).collect();
     let cited: Vec<u32> = numbers(&bare_body);
     let clean = clean(body);
     let words = words(&without_numbers(&clean));
     let ids: Vec<String> = links
         .iter()
         .chain(&addresses)
-        .map(|it| {
-            it.split('#')
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches('/')
-                .to_owned()
-        })
+        .map(|it| it.split('#').next().unwrap_or_default().trim_end_matches('/').to_owned())
         .chain(cited.iter().map(u32::to_string))
         .collect();
     let distinct = ids.iter().collect::<BTreeSet<_>>().len();
-    let listed: BTreeSet<u32> = LISTED
-        .captures_iter(tail)
-        .filter_map(|it| it.get(1)?.as_str().parse().ok())
-        .collect();
+    let listed: BTreeSet<u32> =
+        LISTED.captures_iter(tail).filter_map(|it| it.get(1)?.as_str().parse().ok()).collect();
     let used: BTreeSet<u32> = cited.into_iter().collect();
     let count = |it: usize| it as f64;
     Surface {
@@ -106,22 +90,10 @@ pub(super) fn surface(report: &str) -> Surface {
         distinct: count(distinct),
         per_thousand: 1000.0 * share(ids.len(), words),
         paragraphs_cited: paragraphs_cited(body),
-        repeated: if ids.is_empty() {
-            0.0
-        } else {
-            1.0 - share(distinct, ids.len())
-        },
+        repeated: if ids.is_empty() { 0.0 } else { 1.0 - share(distinct, ids.len()) },
         sentences_twice: sentences_twice(&clean),
-        never_cited: if used.is_empty() {
-            0.0
-        } else {
-            count(listed.difference(&used).count())
-        },
-        not_listed: if listed.is_empty() {
-            0.0
-        } else {
-            count(used.difference(&listed).count())
-        },
+        never_cited: if used.is_empty() { 0.0 } else { count(listed.difference(&used).count()) },
+        not_listed: if listed.is_empty() { 0.0 } else { count(used.difference(&listed).count()) },
     }
 }
 
@@ -144,19 +116,15 @@ fn numbers(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for it in NUMBER.captures_iter(text) {
         let whole = it.get(0).map_or(0, |it| it.end());
-        let Some(inside) = it
-            .get(1)
-            .filter(|_| !text[whole..].starts_with('('))
-            .or(it.get(2))
+        let Some(inside) = it.get(1).filter(|_| !text[whole..].starts_with('(')).or(it.get(2))
         else {
             continue;
         };
         for part in inside.as_str().split([',', '，', '、']) {
             let number =
                 |it: Option<regex::Match<'_>>| it.and_then(|it| it.as_str().parse::<u32>().ok());
-            let range = RANGE
-                .captures(part)
-                .and_then(|it| Some((number(it.get(1))?, number(it.get(2))?)));
+            let range =
+                RANGE.captures(part).and_then(|it| Some((number(it.get(1))?, number(it.get(2))?)));
             match range {
                 Some((first, last)) if last.saturating_sub(first) < 30 => {
                     found.extend(first..=last)
@@ -187,11 +155,7 @@ fn without_numbers(text: &str) -> String {
 fn clean(body: &str) -> String {
     let worded = LINK.replace_all(body, |it: &regex::Captures<'_>| {
         let words = it.name("t").map_or("", |it| it.as_str());
-        if ONLY_NUMBER.is_match(words) {
-            String::new()
-        } else {
-            words.to_owned()
-        }
+        if ONLY_NUMBER.is_match(words) { String::new() } else { words.to_owned() }
     });
     URL.replace_all(&worded, "").into_owned()
 }
@@ -229,11 +193,7 @@ fn sentences_twice(clean: &str) -> f64 {
         .filter(|it| words(it) >= 8)
         .collect();
     let distinct = all.iter().collect::<BTreeSet<_>>().len();
-    if all.is_empty() {
-        0.0
-    } else {
-        1.0 - share(distinct, all.len())
-    }
+    if all.is_empty() { 0.0 } else { 1.0 - share(distinct, all.len()) }
 }
 
 #[cfg(test)]

@@ -69,10 +69,7 @@ fn docx(text: &[u8]) -> Vec<u8> {
 /// A Word document with styles.
 fn styled(size: usize) -> Vec<u8> {
     let styles = grown(size / 2, "<w:styles>", "</w:styles>", |nth, out| {
-        _ = write!(
-            out,
-            "<w:style w:styleId=\"s{nth}\"><w:name w:val=\"heading 2\"/></w:style>"
-        );
+        _ = write!(out, "<w:style w:styleId=\"s{nth}\"><w:name w:val=\"heading 2\"/></w:style>");
     });
     let text = grown(size / 2, HEAD, TAIL, |nth, out| {
         _ = write!(
@@ -80,20 +77,12 @@ fn styled(size: usize) -> Vec<u8> {
             "<w:p><w:pPr><w:pStyle w:val=\"s{nth}\"/></w:pPr><w:r><w:t>words</w:t></w:r></w:p>"
         );
     });
-    zip(&[
-        ("word/document.xml", &text, false),
-        ("word/styles.xml", &styles, false),
-    ])
+    zip(&[("word/document.xml", &text, false), ("word/styles.xml", &styles, false)])
 }
 
 pub(super) const DOCX: &[Rule] = &[
     ("docx: paragraphs", |size| {
-        docx(&repeated(
-            size,
-            HEAD,
-            "<w:p><w:r><w:t>Some words of it.</w:t></w:r></w:p>",
-            TAIL,
-        ))
+        docx(&repeated(size, HEAD, "<w:p><w:r><w:t>Some words of it.</w:t></w:r></w:p>", TAIL))
     }),
     ("docx: runs of one paragraph", |size| {
         docx(&repeated(
@@ -126,12 +115,7 @@ pub(super) const DOCX: &[Rule] = &[
     }),
     ("docx: tall table", |size| {
         let row = "<w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr>";
-        docx(&repeated(
-            size,
-            &format!("{HEAD}<w:tbl>"),
-            row,
-            &format!("</w:tbl>{TAIL}"),
-        ))
+        docx(&repeated(size, &format!("{HEAD}<w:tbl>"), row, &format!("</w:tbl>{TAIL}")))
     }),
     ("docx: wide table", |size| {
         let cell = "<w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc>";
@@ -142,9 +126,7 @@ pub(super) const DOCX: &[Rule] = &[
             &format!("</w:tr></w:tbl>{TAIL}"),
         ))
     }),
-    ("docx: deleted in deleted", |size| {
-        docx(&repeated(size, HEAD, "<w:del><w:instrText>", TAIL))
-    }),
+    ("docx: deleted in deleted", |size| docx(&repeated(size, HEAD, "<w:del><w:instrText>", TAIL))),
     ("docx: entities", |size| {
         docx(&repeated(
             size,
@@ -158,32 +140,23 @@ pub(super) const DOCX: &[Rule] = &[
         zip(&[("word/document.xml", &text, true)])
     }),
     ("docx: many entries", |size| {
-        let names: Vec<String> = (0..(size / 100).min(15_000))
-            .map(|it| format!("word/media/{it}"))
-            .collect();
+        let names: Vec<String> =
+            (0..(size / 100).min(15_000)).map(|it| format!("word/media/{it}")).collect();
         let text = [HEAD, TAIL].concat();
-        let mut entries: Vec<Entry<'_>> = names
-            .iter()
-            .map(|it| (it.as_str(), &b""[..], false))
-            .collect();
+        let mut entries: Vec<Entry<'_>> =
+            names.iter().map(|it| (it.as_str(), &b""[..], false)).collect();
         entries.push(("word/document.xml", text.as_bytes(), false));
         zip(&entries)
     }),
     ("docx: ends of directories", |size| {
         let text = [HEAD, TAIL].concat();
         let ends = b"PK\x05\x06\0\0\0\0\x01\0\x01\0\x2e\0\0\0\0\0\0\0\0\0".repeat(size / 22);
-        zip(&[
-            ("word/document.xml", text.as_bytes(), false),
-            ("word/x", &ends, false),
-        ])
+        zip(&[("word/document.xml", text.as_bytes(), false), ("word/x", &ends, false)])
     }),
     ("docx: ends of large directories", |size| {
         let text = [HEAD, TAIL].concat();
         let ends = b"PK\x06\x06PK\x06\x07PK\x05\x06".repeat(size / 12);
-        zip(&[
-            ("word/document.xml", text.as_bytes(), false),
-            ("word/x", &ends, false),
-        ])
+        zip(&[("word/document.xml", text.as_bytes(), false), ("word/x", &ends, false)])
     }),
     ("docx: a long name", |size| {
         let name = format!("word/{}", "../a/".repeat((size / 5).min(12_000)));
@@ -206,9 +179,7 @@ fn epub(chapters: &[Vec<u8>], more_of_spine: &str) -> Vec<u8> {
     }
     package.push_str(more_of_spine);
     package.push_str("</spine></package>");
-    let names: Vec<String> = (0..chapters.len())
-        .map(|it| format!("c{it}.xhtml"))
-        .collect();
+    let names: Vec<String> = (0..chapters.len()).map(|it| format!("c{it}.xhtml")).collect();
     let mut entries: Vec<Entry<'_>> = vec![
         ("mimetype", b"application/epub+zip", false),
         ("META-INF/container.xml", container, false),
@@ -225,27 +196,13 @@ const CHAPTER: &str =
 
 pub(super) const EPUB: &[Rule] = &[
     ("epub: one long chapter", |size| {
-        epub(
-            &[repeated(
-                size,
-                CHAPTER,
-                "<p>Some words of it.</p>",
-                "</body></html>",
-            )],
-            "",
-        )
+        epub(&[repeated(size, CHAPTER, "<p>Some words of it.</p>", "</body></html>")], "")
     }),
     ("epub: chapters", |size| {
-        epub(
-            &vec![CHAPTER.as_bytes().to_vec(); (size / 300).min(15_000)],
-            "",
-        )
+        epub(&vec![CHAPTER.as_bytes().to_vec(); (size / 300).min(15_000)], "")
     }),
     ("epub: one chapter many times", |size| {
-        epub(
-            &[CHAPTER.as_bytes().to_vec()],
-            &"<itemref idref=\"c0\"/>".repeat(size / 22),
-        )
+        epub(&[CHAPTER.as_bytes().to_vec()], &"<itemref idref=\"c0\"/>".repeat(size / 22))
     }),
     ("epub: attributes of one tag", |size| {
         epub(

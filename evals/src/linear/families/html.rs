@@ -8,42 +8,27 @@ const TEXT: &str = "<p>The library's green roof kept most of the rain of that ye
 
 pub(super) const FAMILIES: &[Rule] = &[
     ("html: attributes of one tag", |size| {
-        grown(size, "<p ", ">Said once.</p>", |nth, out| {
-            _ = write!(out, "a{nth} ")
-        })
+        grown(size, "<p ", ">Said once.</p>", |nth, out| _ = write!(out, "a{nth} "))
     }),
     ("html: attributes of one tag with values", |size| {
-        grown(size, "<p ", ">Said once.</p>", |nth, out| {
-            _ = write!(out, "data-{nth}=\"v{nth}\" ")
-        })
+        grown(size, "<p ", ">Said once.</p>", |nth, out| _ = write!(out, "data-{nth}=\"v{nth}\" "))
     }),
-    ("html: attributes of one name", |size| {
-        repeated(size, "<p ", "a=1 ", ">Said once.</p>")
-    }),
+    ("html: attributes of one name", |size| repeated(size, "<p ", "a=1 ", ">Said once.</p>")),
     ("html: attributes in a page with NUL", |size| {
-        grown(size, "<p>\0 <p ", ">Said once.</p>", |nth, out| {
-            _ = write!(out, "a{nth} ")
-        })
+        grown(size, "<p>\0 <p ", ">Said once.</p>", |nth, out| _ = write!(out, "a{nth} "))
     }),
     ("html: attributes of many tags", |size| {
         grown(size, "", "", |nth, out| {
-            _ = write!(
-                out,
-                "<p a=1 b=2 c=3 d=4 e=5 class=x{nth} id=y{nth}>Some words in it.</p>"
-            );
+            _ = write!(out, "<p a=1 b=2 c=3 d=4 e=5 class=x{nth} id=y{nth}>Some words in it.</p>");
         })
     }),
     ("html: attributes added to body", |size| {
-        grown(size, TEXT, "", |nth, out| {
-            _ = write!(out, "<body a{nth}=1>")
-        })
+        grown(size, TEXT, "", |nth, out| _ = write!(out, "<body a{nth}=1>"))
     }),
     ("html: one long attribute value", |size| {
         repeated(size, "<p title=\"", "word ", "\">Said once.</p>")
     }),
-    ("html: one long attribute name", |size| {
-        repeated(size, "<p ", "abcdefgh", ">Said once.</p>")
-    }),
+    ("html: one long attribute name", |size| repeated(size, "<p ", "abcdefgh", ">Said once.</p>")),
     ("html: a quote that is never closed", |size| {
         repeated(size, "<p title=\"", "<p>word word word ", "")
     }),
@@ -52,58 +37,35 @@ pub(super) const FAMILIES: &[Rule] = &[
     }),
     ("html: a long class above many blocks", |size| {
         let class = "c".repeat(size / 2);
-        repeated(
-            size,
-            &format!("<div class=\"{class}\">"),
-            "<p>Some words in it.</p>",
-            "</div>",
-        )
+        repeated(size, &format!("<div class=\"{class}\">"), "<p>Some words in it.</p>", "</div>")
     }),
     ("html: a long class of many blocks", |size| {
         let class = "updates ".repeat(size / 16);
-        repeated(
-            size,
-            &format!("<div class=\"{class}\">"),
-            "On 5 March 2020.<br>",
-            "</div>",
-        )
+        repeated(size, &format!("<div class=\"{class}\">"), "On 5 March 2020.<br>", "</div>")
     }),
     ("html: many classes", |size| {
         grown(size, "", "", |nth, out| {
-            _ = write!(
-                out,
-                "<div class=\"post-body_{nth} nav-{nth}\">Some words.</div>"
-            );
+            _ = write!(out, "<div class=\"post-body_{nth} nav-{nth}\">Some words.</div>");
         })
     }),
     ("html: classes of many dashes", |size| {
         repeated(size, "<p class=\"", "-a_", "\">Said once.</p>")
     }),
-    ("html: div in div", |size| {
-        nested(size, TEXT, "<div>", "Some words.", "</div>", "")
-    }),
+    ("html: div in div", |size| nested(size, TEXT, "<div>", "Some words.", "</div>", "")),
     ("html: div in div with words", |size| {
         nested(size, TEXT, "<div>one two three four ", "", "five</div>", "")
     }),
-    ("html: div never closed", |size| {
-        repeated(size, TEXT, "<div>word ", "")
-    }),
+    ("html: div never closed", |size| repeated(size, TEXT, "<div>word ", "")),
     ("html: deep above, then wide", |size| {
         let deep = "<div>".repeat(250);
         repeated(size, &deep, "<p>Some words in it.</p>", "")
     }),
-    ("html: end tags between start tags", |size| {
-        repeated(size, TEXT, "<div></x>", "")
-    }),
-    ("html: end tags without start", |size| {
-        repeated(size, TEXT, "</div></b></table></p>", "")
-    }),
+    ("html: end tags between start tags", |size| repeated(size, TEXT, "<div></x>", "")),
+    ("html: end tags without start", |size| repeated(size, TEXT, "</div></b></table></p>", "")),
     ("html: table in table", |size| {
         nested(size, TEXT, "<table><tr><td>", "Some words.", "</table>", "")
     }),
-    ("html: list in list", |size| {
-        nested(size, TEXT, "<ul><li>word ", "Some words.", "</ul>", "")
-    }),
+    ("html: list in list", |size| nested(size, TEXT, "<ul><li>word ", "Some words.", "</ul>", "")),
     ("html: formatting never closed", |size| {
         repeated(size, TEXT, "<b><i><u><em><font size=2>word ", "")
     }),
@@ -133,16 +95,10 @@ pub(super) const FAMILIES: &[Rule] = &[
         })
     }),
     ("html: formatting opened again in each paragraph", |size| {
-        grown(size, TEXT, "", |nth, out| {
-            _ = write!(out, "<p><b a={nth}>word</p>")
-        })
+        grown(size, TEXT, "", |nth, out| _ = write!(out, "<p><b a={nth}>word</p>"))
     }),
-    ("html: the adoption agency", |size| {
-        repeated(size, TEXT, "<a><div>word", "")
-    }),
-    ("html: the adoption agency, closed", |size| {
-        repeated(size, TEXT, "<b><p>word</b> word", "")
-    }),
+    ("html: the adoption agency", |size| repeated(size, TEXT, "<a><div>word", "")),
+    ("html: the adoption agency, closed", |size| repeated(size, TEXT, "<b><p>word</b> word", "")),
     ("html: many children that are adopted", |size| {
         let many = "<i>x</i>".repeat(size / 20);
         let head = format!("{TEXT}<b><p>{many}");
@@ -152,30 +108,12 @@ pub(super) const FAMILIES: &[Rule] = &[
         nested(size, TEXT, "<template>", "word", "</template>", TEXT)
     }),
     ("html: svg in svg", |size| {
-        nested(
-            size,
-            TEXT,
-            "<svg><g>",
-            "<text>word</text>",
-            "</g></svg>",
-            TEXT,
-        )
+        nested(size, TEXT, "<svg><g>", "<text>word</text>", "</g></svg>", TEXT)
     }),
-    ("html: style in svg", |size| {
-        repeated(size, "<svg>", "<style>", "")
-    }),
-    ("html: style in math", |size| {
-        repeated(size, TEXT, "<math><style>", "")
-    }),
+    ("html: style in svg", |size| repeated(size, "<svg>", "<style>", "")),
+    ("html: style in math", |size| repeated(size, TEXT, "<math><style>", "")),
     ("html: foreign objects", |size| {
-        nested(
-            size,
-            TEXT,
-            "<svg><foreignObject><p>",
-            "word",
-            "</foreignObject></svg>",
-            "",
-        )
+        nested(size, TEXT, "<svg><foreignObject><p>", "word", "</foreignObject></svg>", "")
     }),
     ("html: formulas in formulas", |size| {
         nested(
@@ -188,71 +126,32 @@ pub(super) const FAMILIES: &[Rule] = &[
         )
     }),
     ("html: many formulas", |size| {
-        repeated(
-            size,
-            TEXT,
-            "<p><math><msup><mi>x</mi><mn>2</mn></msup></math> and so on.",
-            "",
-        )
+        repeated(size, TEXT, "<p><math><msup><mi>x</mi><mn>2</mn></msup></math> and so on.", "")
     }),
     ("html: one long formula", |size| {
         repeated(size, "<p><math>", "<mi>x</mi><mo>+</mo>", "</math>")
     }),
-    ("html: foster parents", |size| {
-        repeated(size, &format!("{TEXT}<table>"), "word<b>x</b>", "")
-    }),
-    ("html: foster parents, nested", |size| {
-        repeated(size, TEXT, "<table><b>word<tr>", "")
-    }),
-    ("html: select", |size| {
-        repeated(size, TEXT, "<select><option>word", "")
-    }),
-    ("html: forms and buttons", |size| {
-        repeated(size, TEXT, "<form><button>word", "")
-    }),
+    ("html: foster parents", |size| repeated(size, &format!("{TEXT}<table>"), "word<b>x</b>", "")),
+    ("html: foster parents, nested", |size| repeated(size, TEXT, "<table><b>word<tr>", "")),
+    ("html: select", |size| repeated(size, TEXT, "<select><option>word", "")),
+    ("html: forms and buttons", |size| repeated(size, TEXT, "<form><button>word", "")),
     ("html: details in details", |size| {
-        nested(
-            size,
-            TEXT,
-            "<details><summary>",
-            "word",
-            "</summary>word</details>",
-            "",
-        )
+        nested(size, TEXT, "<details><summary>", "word", "</summary>word</details>", "")
     }),
     ("html: headings in headings", |size| {
         nested(size, TEXT, "<h1><div>", "", "word</div></h1>", "")
     }),
     ("html: authors in authors", |size| {
-        nested(
-            size,
-            TEXT,
-            "<div class=author>",
-            "",
-            "A name of many words that is none.</div>",
-            "",
-        )
+        nested(size, TEXT, "<div class=author>", "", "A name of many words that is none.</div>", "")
     }),
     ("html: dates in dates", |size| {
-        nested(
-            size,
-            TEXT,
-            "<div class=date>",
-            "",
-            "on the 5 March 2020 or so</div>",
-            "",
-        )
+        nested(size, TEXT, "<div class=date>", "", "on the 5 March 2020 or so</div>", "")
     }),
     ("html: wide table", |size| {
         repeated(size, &format!("{TEXT}<table><tr>"), "<td>word", "</table>")
     }),
     ("html: tall table", |size| {
-        repeated(
-            size,
-            &format!("{TEXT}<table>"),
-            "<tr><td>word<td>1,234",
-            "</table>",
-        )
+        repeated(size, &format!("{TEXT}<table>"), "<tr><td>word<td>1,234", "</table>")
     }),
     ("html: spans of columns and rows", |size| {
         repeated(
@@ -271,35 +170,16 @@ pub(super) const FAMILIES: &[Rule] = &[
         )
     }),
     ("html: rows in rows", |size| {
-        repeated(
-            size,
-            TEXT,
-            "<table><tr><td>a<td><table><tr><td>b<td>c</table>",
-            "",
-        )
+        repeated(size, TEXT, "<table><tr><td>a<td><table><tr><td>b<td>c</table>", "")
     }),
     ("html: framesets", |size| {
-        repeated(
-            size,
-            "",
-            "<frameset><frame></frameset><noframes>word</noframes>",
-            "",
-        )
+        repeated(size, "", "<frameset><frame></frameset><noframes>word</noframes>", "")
     }),
-    ("html: many small blocks", |size| {
-        repeated(size, "", "<p>a", "")
-    }),
+    ("html: many small blocks", |size| repeated(size, "", "<p>a", "")),
     ("html: many paragraphs", |size| {
-        grown(size, "", "", |nth, out| {
-            _ = write!(out, "<p>{}</p>", sentence(nth))
-        })
+        grown(size, "", "", |nth, out| _ = write!(out, "<p>{}</p>", sentence(nth)))
     }),
     ("html: one paragraph many times", |size| {
-        repeated(
-            size,
-            "",
-            "<p>The same eight words are said here once more.</p>",
-            "",
-        )
+        repeated(size, "", "<p>The same eight words are said here once more.</p>", "")
     }),
 ];

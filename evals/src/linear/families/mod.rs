@@ -126,8 +126,5 @@ fn nested(size: usize, head: &str, open: &str, inside: &str, close: &str, tail: 
 
 /// A sentence that is another one each time.
 fn sentence(nth: usize) -> String {
-    format!(
-        "The river rose by {nth} inches in the year {}. ",
-        1900 + nth % 120
-    )
+    format!("The river rose by {nth} inches in the year {}. ", 1900 + nth % 120)
 }

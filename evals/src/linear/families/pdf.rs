@@ -20,10 +20,7 @@ fn pdf(objects: &[String]) -> Vec<u8> {
 }
 
 fn stream(inside: &str) -> String {
-    format!(
-        "<< /Length {} >>\nstream\n{inside}\nendstream",
-        inside.len()
-    )
+    format!("<< /Length {} >>\nstream\n{inside}\nendstream", inside.len())
 }
 
 const FONT: &str = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
@@ -52,9 +49,7 @@ fn one_page(content: &str, more: Vec<String>) -> Vec<u8> {
 }
 
 pub(super) const FAMILIES: &[Rule] = &[
-    ("pdf: objects", |size| {
-        one_page(WORDS, vec!["<< /A 1 /B [1 2 3] >>".to_owned(); size / 65])
-    }),
+    ("pdf: objects", |size| one_page(WORDS, vec!["<< /A 1 /B [1 2 3] >>".to_owned(); size / 65])),
     ("pdf: pages", |size| {
         let count = size / 350;
         let kids = (0..count).fold(String::new(), |mut all, nth| {
@@ -97,32 +92,17 @@ pub(super) const FAMILIES: &[Rule] = &[
             stream(WORDS),
         ])
     }),
-    ("pdf: a long content stream", |size| {
-        one_page(&WORDS.repeat(size / WORDS.len()), Vec::new())
-    }),
+    ("pdf: a long content stream", |size| one_page(&WORDS.repeat(size / WORDS.len()), Vec::new())),
     ("pdf: one long line", |size| {
-        one_page(
-            &format!("BT /F1 1 Tf 1 700 Td ({}) Tj ET", "word ".repeat(size / 5)),
-            Vec::new(),
-        )
+        one_page(&format!("BT /F1 1 Tf 1 700 Td ({}) Tj ET", "word ".repeat(size / 5)), Vec::new())
     }),
-    ("pdf: a huge array", |size| {
-        one_page(WORDS, vec![format!("[{}]", "1 0 R ".repeat(size / 6))])
-    }),
+    ("pdf: a huge array", |size| one_page(WORDS, vec![format!("[{}]", "1 0 R ".repeat(size / 6))])),
     ("pdf: arrays in arrays", |size| {
-        one_page(
-            WORDS,
-            vec![format!("{}{}", "[".repeat(size / 2), "]".repeat(size / 2))],
-        )
+        one_page(WORDS, vec![format!("{}{}", "[".repeat(size / 2), "]".repeat(size / 2))])
     }),
     ("pdf: a chain of filters", |size| {
         let filters = "/ASCIIHexDecode ".repeat(size / 16);
-        one_page(
-            WORDS,
-            vec![format!(
-                "<< /Length 2 /Filter [{filters}] >>\nstream\n41\nendstream"
-            )],
-        )
+        one_page(WORDS, vec![format!("<< /Length 2 /Filter [{filters}] >>\nstream\n41\nendstream")])
     }),
     ("pdf: tables that point at each other", |size| {
         let mut out = String::from_utf8_lossy(&one_page(WORDS, Vec::new())).into_owned();

@@ -9,18 +9,13 @@ const TAIL: &str = "</body></article>";
 pub(super) const FAMILIES: &[Rule] = &[
     ("xml: attributes of one tag", |size| {
         let head = HEAD.replace("<body>", "<body><sec><p>w</p><xref ");
-        grown(size, &head, "/></sec></body></article>", |nth, out| {
-            _ = write!(out, "a{nth}=\"1\" ")
-        })
+        grown(size, &head, "/></sec></body></article>", |nth, out| _ = write!(out, "a{nth}=\"1\" "))
     }),
     ("xml: attributes of the root", |size| {
         let head = "<?xml version=\"1.0\"?><article article-type=\"research-article\" ";
-        grown(
-            size,
-            head,
-            "><body><p>words</p></body></article>",
-            |nth, out| _ = write!(out, "a{nth}=\"1\" "),
-        )
+        grown(size, head, "><body><p>words</p></body></article>", |nth, out| {
+            _ = write!(out, "a{nth}=\"1\" ")
+        })
     }),
     ("xml: namespaces", |size| {
         grown(size, HEAD, TAIL, |nth, out| {
@@ -28,12 +23,7 @@ pub(super) const FAMILIES: &[Rule] = &[
         })
     }),
     ("xml: entities", |size| {
-        repeated(
-            size,
-            &format!("{HEAD}<p>"),
-            "&lt;&#8212;",
-            &format!("</p>{TAIL}"),
-        )
+        repeated(size, &format!("{HEAD}<p>"), "&lt;&#8212;", &format!("</p>{TAIL}"))
     }),
     ("xml: entities that are none", |size| {
         repeated(size, &format!("{HEAD}<p>"), "&a;", &format!("</p>{TAIL}"))
@@ -49,12 +39,7 @@ pub(super) const FAMILIES: &[Rule] = &[
             head,
             &format!("]>{}", HEAD.replace("<?xml version=\"1.0\"?>", "")),
             |nth, out| {
-                _ = write!(
-                    out,
-                    "<!ENTITY e{nth} \"&e{};&e{};\">",
-                    nth.max(1) - 1,
-                    nth.max(1) - 1
-                );
+                _ = write!(out, "<!ENTITY e{nth} \"&e{};&e{};\">", nth.max(1) - 1, nth.max(1) - 1);
             },
         )
     }),
@@ -65,21 +50,10 @@ pub(super) const FAMILIES: &[Rule] = &[
         nested(size, HEAD, "<sec><p>some words</p>", "", "</sec>", TAIL)
     }),
     ("xml: lists in lists", |size| {
-        nested(
-            size,
-            HEAD,
-            "<list><list-item>",
-            "<p>words</p>",
-            "</list-item></list>",
-            TAIL,
-        )
+        nested(size, HEAD, "<list><list-item>", "<p>words</p>", "</list-item></list>", TAIL)
     }),
-    ("xml: elements that are never closed", |size| {
-        repeated(size, HEAD, "<p>words ", "")
-    }),
-    ("xml: paragraphs", |size| {
-        repeated(size, HEAD, "<p>Some words of it.</p>", TAIL)
-    }),
+    ("xml: elements that are never closed", |size| repeated(size, HEAD, "<p>words ", "")),
+    ("xml: paragraphs", |size| repeated(size, HEAD, "<p>Some words of it.</p>", TAIL)),
     ("xml: references", |size| {
         repeated(
             size,
@@ -89,42 +63,22 @@ pub(super) const FAMILIES: &[Rule] = &[
         )
     }),
     ("xml: raised numbers", |size| {
-        repeated(
-            size,
-            &format!("{HEAD}<p>10"),
-            "<sup>6</sup>",
-            &format!("</p>{TAIL}"),
-        )
+        repeated(size, &format!("{HEAD}<p>10"), "<sup>6</sup>", &format!("</p>{TAIL}"))
     }),
     ("xml: raised in raised", |size| {
         let deep = "<sup>".repeat(110);
         repeated(size, &format!("{HEAD}<p>10{deep}"), "123456", "")
     }),
     ("xml: tables", |size| {
-        repeated(
-            size,
-            &format!("{HEAD}<table-wrap><table>"),
-            "<tr><td>a</td><td>1</td></tr>",
-            TAIL,
-        )
+        repeated(size, &format!("{HEAD}<table-wrap><table>"), "<tr><td>a</td><td>1</td></tr>", TAIL)
     }),
     ("xml: wide tables", |size| {
-        repeated(
-            size,
-            &format!("{HEAD}<table-wrap><table><tr>"),
-            "<td>a</td>",
-            TAIL,
-        )
+        repeated(size, &format!("{HEAD}<table-wrap><table><tr>"), "<td>a</td>", TAIL)
     }),
     ("xml: authors", |size| {
         let part = "<contrib contrib-type=\"author\"><name><surname>A</surname></name></contrib>";
         let head = HEAD.replace("<body>", "<front><article-meta><contrib-group>");
-        repeated(
-            size,
-            &head,
-            part,
-            "</contrib-group></article-meta></front></article>",
-        )
+        repeated(size, &head, part, "</contrib-group></article-meta></front></article>")
     }),
     ("xml: a list of references", |size| {
         repeated(
@@ -134,27 +88,13 @@ pub(super) const FAMILIES: &[Rule] = &[
             TAIL,
         )
     }),
-    ("xml: comments", |size| {
-        repeated(size, HEAD, "<!-- -->", TAIL)
-    }),
-    ("xml: a comment that is never closed", |size| {
-        repeated(size, HEAD, "<!-- - ", "")
-    }),
+    ("xml: comments", |size| repeated(size, HEAD, "<!-- -->", TAIL)),
+    ("xml: a comment that is never closed", |size| repeated(size, HEAD, "<!-- - ", "")),
     ("xml: CDATA", |size| {
-        repeated(
-            size,
-            &format!("{HEAD}<p>"),
-            "<![CDATA[x]]>",
-            &format!("</p>{TAIL}"),
-        )
+        repeated(size, &format!("{HEAD}<p>"), "<![CDATA[x]]>", &format!("</p>{TAIL}"))
     }),
     ("xml: empty brackets", |size| {
-        repeated(
-            size,
-            &format!("{HEAD}<p>w"),
-            "[ , , (",
-            &format!("</p>{TAIL}"),
-        )
+        repeated(size, &format!("{HEAD}<p>w"), "[ , , (", &format!("</p>{TAIL}"))
     }),
     ("xml: formulas", |size| {
         repeated(

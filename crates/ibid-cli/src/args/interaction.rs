@@ -1,0 +1,47 @@
+//! Plans, approval and earlier conversation.
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use ibid_core::domain::{DialogueTurn, Mode};
+
+/// Plans, approval and earlier conversation.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Interaction")]
+pub struct InteractionArgs {
+    /// Use this plan, as written by `ibid plan --json` and possibly edited; `-` reads stdin
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub plan: Option<PathBuf>,
+    /// Show the plan and wait for your approval before spending anything on it
+    #[arg(long, conflicts_with = "no_ask")]
+    pub approve: bool,
+    /// Never ask you questions; the same as IBID_NO_PROMPT=1
+    #[arg(long, conflicts_with = "clarify")]
+    pub no_ask: bool,
+    /// Earlier conversation as a JSON list of {system, assistant, user}; `-` reads stdin
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub dialogue: Option<PathBuf>,
+    /// Question and settings as a JSON object {query, breadth, depth, mode, …}; `-` reads stdin
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub input: Option<PathBuf>,
+    /// The earlier conversation from `input`.
+    #[arg(skip)]
+    pub input_dialogue: Vec<DialogueTurn>,
+    /// The mode from `input`.
+    #[arg(skip)]
+    pub mode: Option<Mode>,
+}
+
+/// Arguments of `ibid approve`.
+#[derive(Debug, Clone, Args)]
+pub struct ApproveArgs {
+    /// Run ID (r_…), the beginning of one, or `last`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Use this plan instead; `-` reads stdin
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub plan: Option<PathBuf>,
+    /// Do not approve yet; let the planner make a new plan with this change
+    #[arg(long, value_name = "WORDS", conflicts_with = "plan")]
+    pub change: Option<String>,
+}

@@ -1,0 +1,184 @@
+//! The files of `--plan`, `--dialogue` and `--input`, and whether a run may ask questions.
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::args::{AskArgs, InteractionArgs};
+use ibid::app::plan_file::{MAX_BYTES, PlanFile};
+use ibid::config::ProcessEnv;
+use ibid_core::domain::{DialogueTurn, Mode};
+use ibid_core::{Error, Kind, Result};
+use ibid_server::request::{DIALOGUE, parse_turns};
+
+/// `args` with the values of `--input` for everything that no option sets.
+///
+/// # Errors
+/// `Usage` for an invalid field, which it names, or if several inputs are to be read from stdin.
+pub(super) fn read_input(mut args: AskArgs, env: &ProcessEnv) -> Result<AskArgs> {
+    check_single_stdin(&args)?;
+    let Some(file) = args.turns.input.clone() else {
+        return Ok(args);
+    };
+    let name = file.display().to_string();
+    let wrong = |what: String| {
+        Error::new(Kind::Usage, format!("reading --input {name}: {what}")).with_hint(
+            "write {\"query\": \"…\", \"breadth\": 4, \"depth\": 2, \"mode\": \"report\"} into it",
+        )
+    };
+    let value = json("--input", &file, env)?;
+    let Value::Object(fields) = &value else {
+        return Err(wrong("it is not a JSON object".to_owned()));
+    };
+    if args.question.is_none() {
+        args.question = match fields.get("query") {
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
+            Some(Value::String(_)) => return Err(wrong("query is empty".to_owned())),
+            Some(_) => return Err(wrong("query must be a string".to_owned())),
+            None => return Err(wrong("query is missing".to_owned())),
+        };
+        if args.question.as_deref() == Some("-") {
+            return Err(wrong("query must be a question".to_owned()));
+        }
+    }
+    let number = |field: &str, least: u64, most: u64| match fields.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64().filter(|n| (least..=most).contains(n)) {
+            Some(n) => Ok(Some(n.to_string())),
+            None => Err(wrong(format!(
+                "{field} is {value}; it must be a whole number from {least} to {most}"
+            ))),
+        },
+    };
+    let breadth = number("breadth", 2, 10)?;
+    let depth = number("depth", 1, 5)?;
+    let tokens = number("summaryTokens", 100, 1_000)?;
+    args.work.breadth = args.work.breadth.or(breadth);
+    args.work.depth = args.work.depth.or(depth);
+    args.work.summary_tokens = args.work.summary_tokens.or(tokens);
+    args.turns.mode = match fields.get("mode") {
+        None | Some(Value::Null) => None,
+        Some(value) => match value.as_str() {
+            Some("report") => Some(Mode::Report),
+            Some("answer") => Some(Mode::Answer),
+            _ => {
+                return Err(wrong(format!("mode is {value}; it must be report or answer")));
+            }
+        },
+    };
+    if let Some(rows) = fields.get(DIALOGUE).filter(|rows| !rows.is_null()) {
+        args.turns.input_dialogue = parse_turns(rows).map_err(wrong)?;
+    }
+    Ok(args)
+}
+
+/// The earlier conversation of `--input`, then that of `--dialogue`.
+///
+/// # Errors
+/// `Usage` for a file that cannot be read or is not a dialogue.
+pub(super) fn dialogue(args: &InteractionArgs, env: &ProcessEnv) -> Result<Vec<DialogueTurn>> {
+    let mut turns = args.input_dialogue.clone();
+    if let Some(file) = &args.dialogue {
+        let value = json("--dialogue", file, env)?;
+        let rows = value.get(DIALOGUE).unwrap_or(&value);
+        let more = parse_turns(rows).map_err(|what| {
+            let doing = format!("reading --dialogue {}: {what}", file.display());
+            Error::new(Kind::Usage, doing).with_hint(
+                "write a list such as [{\"assistant\": \"Which roof?\", \"user\": \"A flat one\"}]",
+            )
+        })?;
+        turns.extend(more);
+    }
+    Ok(turns)
+}
+
+/// The plan that `--plan` names.
+///
+/// # Errors
+/// `Usage` for a file that cannot be read or is not a plan.
+pub(super) fn plan_file(file: Option<&Path>, env: &ProcessEnv) -> Result<Option<PlanFile>> {
+    let Some(file) = file else { return Ok(None) };
+    let name = match file.to_str() {
+        Some("-") => "stdin".to_owned(),
+        _ => file.display().to_string(),
+    };
+    PlanFile::parse(&name, &text("--plan", file, env)?).map(Some)
+}
+
+/// Whether the plan must wait for approval. With `--jsonl`, the program that reads the events can approve it. Otherwise a
+/// terminal is required, because a script would wait for ever.
+///
+/// # Errors
+/// `Usage` if nobody could approve the plan.
+pub(super) fn wants_approval(args: &AskArgs, env: &ProcessEnv) -> Result<bool> {
+    if !args.turns.approve || args.output.jsonl {
+        return Ok(args.turns.approve);
+    }
+    let why = match no_prompt_variable(env) {
+        Some(name) => format!("{name} forbids questions"),
+        None if !std::io::stdin().is_terminal() => "stdin is not a terminal".to_owned(),
+        None => return Ok(true),
+    };
+    Err(Error::new(Kind::Usage, format!("--approve needs your approval, but {why}")).with_hint(
+        "make the plan first (`ibid plan \"…\" --json > plan.json`, then `ibid run --plan plan.json`), or add --jsonl and approve with `ibid approve RUN`",
+    ))
+}
+
+/// The environment variable that forbids questions, if one is set.
+pub(super) fn no_prompt_variable(env: &ProcessEnv) -> Option<&'static str> {
+    let on = |name: &&str| env.var(name).is_some_and(|value| !matches!(value, "0" | "false"));
+    ["IBID_NO_PROMPT", "CI"].into_iter().find(on)
+}
+
+fn check_single_stdin(args: &AskArgs) -> Result<()> {
+    let turns = &args.turns;
+    let is_stdin =
+        |file: &Option<PathBuf>| file.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    let readers = [
+        ("the question", args.question.as_deref() == Some("-")),
+        ("--plan", is_stdin(&turns.plan)),
+        ("--dialogue", is_stdin(&turns.dialogue)),
+        ("--input", is_stdin(&turns.input)),
+    ];
+    let named: Vec<&str> =
+        readers.iter().filter(|(_, from_stdin)| *from_stdin).map(|(name, _)| *name).collect();
+    match named.len() {
+        0 | 1 => Ok(()),
+        _ => Err(Error::new(
+            Kind::Usage,
+            format!("{} cannot all be read from stdin", named.join(" and ")),
+        )
+        .with_hint("put all but one into files")),
+    }
+}
+
+fn json(flag: &str, file: &Path, env: &ProcessEnv) -> Result<Value> {
+    let text = text(flag, file, env)?;
+    serde_json::from_str(&text).map_err(|fault| {
+        Error::new(Kind::Usage, format!("reading {flag} {}: it is not JSON", file.display()))
+            .with_source(fault)
+            .with_hint("docs/turns.md describes the format")
+    })
+}
+
+/// The text of a file, or of stdin for `-`; at most [`MAX_BYTES`].
+fn text(flag: &str, file: &Path, env: &ProcessEnv) -> Result<String> {
+    let doing = format!("reading {flag} {}", file.display());
+    let most = MAX_BYTES as u64 + 1;
+    let mut text = String::new();
+    let read = match file.to_str() {
+        Some("-") => std::io::stdin().lock().take(most).read_to_string(&mut text),
+        _ => std::fs::File::open(env.cwd.join(file))
+            .and_then(|file| file.take(most).read_to_string(&mut text)),
+    };
+    read.map_err(|fault| {
+        Error::new(Kind::Usage, doing.clone())
+            .with_source(fault)
+            .with_hint("name an existing file, or `-` for stdin")
+    })?;
+    if text.len() > MAX_BYTES {
+        Err(Error::new(Kind::Usage, format!("{doing}: it is longer than 256 KiB")))
+    } else {
+        Ok(text)
+    }
+}

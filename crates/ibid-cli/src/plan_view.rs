@@ -1,0 +1,285 @@
+//! A plan as people and programs see it.
+use serde_json::{Value, json};
+
+use crate::console::Paint;
+use crate::progress::{clock, grouped};
+use ibid_core::Result;
+use ibid_core::domain::{Brief, CostEstimate, Mode, Plan, Question, Strategy};
+use ibid_report::escape::single_line;
+use ibid_report::markdown::pluralize_as;
+use ibid_report::plan as shown;
+use ibid_report::plan::{max_queries, max_rounds, to_prose};
+
+/// A plan, with everything that is shown with it.
+pub(super) struct PlanView {
+    pub(super) question: Question,
+    pub(super) brief: Brief,
+    pub(super) plan: Plan,
+    /// The most that models may cost, if the run uses any.
+    pub(super) models: Option<CostEstimate>,
+    /// How the planner model was asked, if it was.
+    pub(super) attempt: Option<PlannerAttempt>,
+}
+
+/// One request to the planner model.
+pub(super) struct PlannerAttempt {
+    /// Why the model made no plan, if it failed.
+    pub(super) failed: Option<String>,
+    /// What the request cost in US dollars, if known.
+    pub(super) usd: Option<f64>,
+}
+
+impl PlanView {
+    /// Whether the planner model was asked and failed.
+    pub(super) fn failed(&self) -> bool {
+        self.attempt.as_ref().is_some_and(|attempt| attempt.failed.is_some())
+    }
+
+    /// The JSON object that `ibid run --plan` reads, with an estimate of the cost.
+    ///
+    /// # Errors
+    /// `Internal` if the plan has no queries.
+    pub(super) fn json(&self) -> Result<Value> {
+        let attempt = self.attempt.as_ref();
+        let made_by = match attempt {
+            Some(attempt) if attempt.failed.is_none() => "model",
+            _ => "words",
+        };
+        let models = self.models.as_ref();
+        let mut object = shown::to_json(&self.question, &self.brief, &self.plan, models)?;
+        object["made_by"] = made_by.into();
+        let failed = attempt.and_then(|attempt| attempt.failed.as_ref());
+        object["planner_failed"] = json!(failed);
+        Ok(object)
+    }
+
+    /// The file that a person edits.
+    pub(super) fn file(&self) -> String {
+        let object = json!({
+            "type": "plan",
+            "question": self.question.text,
+            "brief": self.brief,
+            "plan": self.plan,
+        });
+        format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    }
+
+    /// The plan as text. If the planner model failed, only the brief: the plan used instead was made without a model.
+    pub(super) fn text(&self, paint: Paint) -> String {
+        match self.attempt.as_ref().and_then(|attempt| attempt.failed.as_ref()) {
+            Some(why) => format!(
+                "{}\n{}\n",
+                self.scope(paint),
+                paint.yellow(&format!(
+                    "The planner made no plan ({}). The plan made without a model is used: {}.",
+                    single_line(why),
+                    pluralize_as(self.plan.items().len() as u64, "track", "tracks")
+                ))
+            ),
+            None => self.full_text(paint),
+        }
+    }
+
+    /// The whole plan as text.
+    pub(super) fn full_text(&self, paint: Paint) -> String {
+        let mut out = self.scope(paint);
+        out += &format!("\n{}\n", paint.bold("In words"));
+        for paragraph in to_prose(&self.brief, &self.plan).split("\n\n") {
+            out += &format!("  {paragraph}\n");
+        }
+        out += &format!("\n{}\n", paint.bold("A complete answer covers"));
+        for item in self.plan.items() {
+            out += &format!(
+                "  {}  {}\n      {}\n",
+                paint.cyan(&item.id.to_string()),
+                single_line(&item.asks),
+                paint.dim(&format!("search: {}", single_line(&item.query)))
+            );
+        }
+        out += &format!("\n{}\n", paint.bold("Evidence"));
+        out += &self.evidence();
+        out += &format!("\n{}\n", paint.bold("Report"));
+        out += &self.report_form();
+        out += &format!("\n{}\n", self.estimate_text());
+        out
+    }
+
+    /// The refined question and its scope.
+    fn scope(&self, paint: Paint) -> String {
+        let brief = &self.brief;
+        let mut out = format!("{}\n\n", paint.bold(&single_line(&brief.question)));
+        out += &format_list("About", &brief.subjects);
+        out += &format_list("In scope", &brief.scope_in);
+        out += &format_list("Left out", &brief.scope_out);
+        out += &format_list("Key terms", &brief.key_terms);
+        out
+    }
+
+    /// Where the run searches, what the evidence gate needs, and how many rounds there may be.
+    fn evidence(&self) -> String {
+        let question = &self.question;
+        let method = &question.method;
+        let folders = question.folders.iter().map(|it| format!("folder {it}"));
+        let places: Vec<String> = folders.chain(question.engines.iter().cloned()).collect();
+        let mut out = if places.is_empty() {
+            "  Search    nowhere yet: name --folder DIR or --engine web\n".to_owned()
+        } else {
+            format!("  Search    {}\n", single_line(&places.join(", ")))
+        };
+        let only: Vec<String> = [
+            names_line("only", &question.domains),
+            names_line("not", &question.not_domains),
+            question.since.as_ref().map(|it| format!("since {it}")),
+            question.until.as_ref().map(|it| format!("until {it}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if !only.is_empty() {
+            out += &format!("  Sources   {}\n", single_line(&only.join(", ")));
+        }
+        out += &format!(
+            "  Enough    {} of evidence from {}, and {} % of the tracks covered\n",
+            pluralize_as(method.min_evidence_records.into(), "piece", "pieces"),
+            pluralize_as(method.min_source_domains.into(), "domain", "domains"),
+            (method.completeness_threshold * 100.0).round()
+        );
+        let strategy = question.strategy(self.plan.complexity);
+        let team = method.team;
+        let rounds = match strategy {
+            Strategy::Planned => format!(
+                "one of at most {}",
+                pluralize_as(method.max_initial_search_tasks.into(), "search", "searches")
+            ),
+            Strategy::Supervisor => format!(
+                "at most {} of up to {} side by side",
+                pluralize_as(method.max_iterations.into(), "round", "rounds"),
+                pluralize_as(
+                    team.max_concurrent_research_units.into(),
+                    "researcher",
+                    "researchers"
+                )
+            ),
+            _ => format!(
+                "at most {}, each for what is still open",
+                pluralize_as(max_rounds(question).into(), "round", "rounds")
+            ),
+        };
+        out += &format!(
+            "  Strategy  {}\n  Rounds    {rounds}, then {} for what the report lacks\n",
+            strategy.as_str(),
+            pluralize_as(method.max_refinement_iterations.into(), "round", "rounds"),
+        );
+        out
+    }
+
+    /// Form, sections and tone of the report.
+    fn report_form(&self) -> String {
+        let writing = &self.plan.writing;
+        let form = match self.question.mode {
+            Mode::Report => "a cited report",
+            Mode::Answer => "one line of at most 140 characters",
+            Mode::Evidence => "passages by source, without prose",
+        };
+        let titles: Vec<String> =
+            writing.sections.iter().map(|it| single_line(&it.title)).collect();
+        let lang = self.question.lang.as_ref().unwrap_or(&self.brief.lang);
+        let mut out = format!("  Form      {form}, language {}\n", single_line(lang));
+        if self.question.mode == Mode::Report {
+            out += &format!("  Sections  {}\n", titles.join("; "));
+        }
+        out += &format!("  Tone      {}\n", single_line(&writing.desired_tone));
+        out
+    }
+
+    /// The most queries, calls, time and money of the run, in a sentence.
+    fn estimate_text(&self) -> String {
+        let question = &self.question;
+        format!(
+            "At most {}{}{}. {}",
+            pluralize_as(max_queries(question, &self.plan).into(), "query", "queries"),
+            question.budget.calls.map_or_else(String::new, |calls| format!(
+                ", {}",
+                pluralize_as(calls, "call", "calls")
+            )),
+            question
+                .budget
+                .seconds
+                .map_or_else(String::new, |seconds| format!(", {}", clock(seconds))),
+            self.cost_text()
+        )
+    }
+
+    /// The most that models may cost, in a sentence.
+    fn cost_text(&self) -> String {
+        let Some(estimate) = &self.models else {
+            return "Costs nothing: no model is used.".to_owned();
+        };
+        // Rounded up to thousands: it is a limit, not a count.
+        let tokens =
+            grouped((estimate.tokens_in + estimate.tokens_out).div_ceil(1_000) * 1_000, ',');
+        let money = match estimate.usd {
+            Some(usd) => format!("${usd:.2}"),
+            None => "at an unknown price (set `price`)".to_owned(),
+        };
+        let made = match &self.attempt {
+            Some(PlannerAttempt { usd: Some(usd), .. }) => {
+                format!("A model made this plan, for ${usd:.4}.")
+            }
+            Some(_) => "A model made this plan.".to_owned(),
+            None => "This plan was made without a model.".to_owned(),
+        };
+        format!(
+            "Models: at most {}, {tokens} tokens, {money}; usually far less. {made}",
+            pluralize_as(estimate.calls, "call", "calls")
+        )
+    }
+}
+
+fn format_list(title: &str, items: &[String]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let items: Vec<String> = items.iter().map(|item| single_line(item)).collect();
+    format!("{title:<12}{}\n", items.join("; "))
+}
+
+fn names_line(word: &str, names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| format!("{word} {}", names.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use ibid::config::Settings;
+
+    fn plan_view(made: Option<PlannerAttempt>) -> PlanView {
+        let settings = Settings::defaults_in(Path::new("/nowhere")).unwrap();
+        let question = Question::new("What is cork?", "2026-01-15", settings.method);
+        let app = ibid::app::AppComponents::local();
+        let (brief, plan) = (app.plan)(&question).unwrap();
+        PlanView { question, brief, plan, models: None, attempt: made }
+    }
+
+    #[test]
+    fn where_the_planner_failed_the_brief_alone_is_shown_and_what_takes_over_is_said() {
+        let whole = plan_view(None).text(Paint(false));
+        assert!(whole.contains("A complete answer covers") && whole.contains("Q1"));
+        let failed = Some(PlannerAttempt { failed: Some("it was away".to_owned()), usd: None });
+        let it = plan_view(failed);
+        let alone = it.text(Paint(false));
+        assert!(alone.contains("In scope") && !alone.contains("Q1"), "{alone}");
+        assert!(alone.contains("(it was away). The plan made without a model is used"));
+        assert!(it.full_text(Paint(false)).contains("Q1"));
+        assert_eq!(it.json().unwrap()["planner_failed"], "it was away");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (n, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_375_000, "1,375,000")] {
+            assert_eq!(grouped(n, ','), text);
+        }
+    }
+}

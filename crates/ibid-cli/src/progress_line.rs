@@ -1,0 +1,64 @@
+//! Events as plain lines, for logs and pipes.
+use ibid_core::record::{Envelope, Event};
+use ibid_report::escape::single_line;
+use ibid_report::event_line::event_line;
+
+/// The line for an event, or `None` if it has none. More events have a line with `verbose`.
+pub fn progress_line(envelope: &Envelope, verbose: bool) -> Option<String> {
+    if !is_shown(&envelope.event, verbose) {
+        return None;
+    }
+    let line = event_line(envelope)?;
+    let run = &envelope.run;
+    let text = match &envelope.event {
+        Event::RunCreated { .. } => format!("{} {run}: {}", line.label, line.text),
+        Event::PlanWaiting { .. } => format!(
+            "{}: {}; run `ibid approve {run}` or `ibid cancel {run}`",
+            line.label, line.text
+        ),
+        _ => format!("{}: {}", line.label, line.text),
+    };
+    Some(match &envelope.agent {
+        Some(agent) => format!("{}: {text}", single_line(agent)),
+        None => text,
+    })
+}
+
+/// Whether an event has a line. The end of a run has none: the summary or the error that follows says it.
+fn is_shown(event: &Event, verbose: bool) -> bool {
+    match event {
+        Event::RunCreated { .. }
+        | Event::RunResumed { .. }
+        | Event::RunFinishing { .. }
+        | Event::IntakeDecided { .. }
+        | Event::ClarifyAsked { .. }
+        | Event::ClarifyAnswered { .. }
+        | Event::PlanProposed { .. }
+        | Event::StrategyChosen { .. }
+        | Event::PlanWaiting { .. }
+        | Event::PlanChanged { .. }
+        | Event::PlanApproved { .. }
+        | Event::RuntimeProgress { .. }
+        | Event::KnownWeighed { .. }
+        | Event::WaveStarted { .. }
+        | Event::WaveFinished { .. }
+        | Event::SearchCompleted { .. }
+        | Event::ReadFailed { .. }
+        | Event::DocumentFailed { .. }
+        | Event::CoverageUpdated { .. }
+        | Event::GateJudged { .. }
+        | Event::GapFound { .. }
+        | Event::ConflictFound { .. }
+        | Event::StepUnaided { .. }
+        | Event::BudgetWarning { .. } => true,
+        Event::Log { level, .. } => verbose || level == "warn" || level == "error",
+        Event::DraftDelta { .. }
+        | Event::ItemUpdated { .. }
+        | Event::SearchPrepared { .. }
+        | Event::ReadCompleted { .. }
+        | Event::EvidenceAdded { .. }
+        | Event::EvidenceRejected { .. }
+        | Event::LlmCompleted { .. } => verbose,
+        _ => false,
+    }
+}

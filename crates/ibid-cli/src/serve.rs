@@ -1,0 +1,152 @@
+//! `ibid serve` and `ibid mcp`.
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{McpAction, McpArgs, ServeArgs};
+use crate::console::Console;
+use crate::exit::{CommandResult, Exit};
+use crate::runtime::block_on;
+use crate::signals::Signals;
+use crate::sources::all_folders;
+use ibid::app::App;
+use ibid::app::queue::Queue;
+use ibid::config::{Flag, LoadedConfig, ProcessEnv, Settings, layers};
+use ibid_core::{Error, Kind, Result};
+use ibid_server::health::{HealthState, sandbox};
+use ibid_server::http::{AccessLog, HttpServer};
+use ibid_server::mcp::{McpServer, hosts};
+use ibid_server::request::ServedResources;
+use ibid_server::request_service;
+use ibid_server::request_service::RequestService;
+
+/// `ibid serve`: serves until SIGTERM or Ctrl-C. Runs stop there and continue when the server starts again.
+pub(super) fn serve(
+    args: &ServeArgs,
+    loaded: &LoadedConfig,
+    env: &ProcessEnv,
+    console: Console,
+) -> CommandResult {
+    let flags = args.flags();
+    serve_with_page(&args.folder, &flags, loaded, env, console, |_| String::new())
+}
+
+/// Serves like [`serve`]. The printed address ends with the path that `page` returns for the server's URL.
+pub(super) fn serve_with_page(
+    folders: &[PathBuf],
+    flags: &[Flag],
+    loaded: &LoadedConfig,
+    env: &ProcessEnv,
+    console: Console,
+    page: impl FnOnce(&str) -> String,
+) -> CommandResult {
+    let served = served_resources(folders, loaded, env)?;
+    let access_log = AccessLog::new(console.verbose, move |line| console.eprint_line(line));
+    block_on(async {
+        let app = Arc::new(App::open(loaded.settings.clone()).await?);
+        let server = HttpServer::bind(app, env.clone(), served, access_log.clone()).await?;
+        let addr = server.local_addr()?;
+        let url = format!("http://{addr}");
+        console.print_line(&format!("{url}{}", page(&url)))?;
+        if !console.quiet {
+            access_log.record("listening", &[("addr", json!(addr.to_string()))]);
+        }
+        let mut signals = Signals::listen()?;
+        let reloads = reload_on_sighup(server.queue(), env, flags, &access_log);
+        tokio::select! {
+            () = server.serve(signals.next()) => Ok(Exit::Delivered),
+            fault = reloads => Err(fault.into()),
+            () = warn_of_missing_sandbox(loaded.settings.clone(), &access_log) => Ok(Exit::Delivered),
+        }
+    })?
+}
+
+/// Logs once if the sandbox of the document parsers is incomplete; never returns.
+async fn warn_of_missing_sandbox(settings: Settings, access_log: &AccessLog) {
+    let finding = tokio::task::spawn_blocking(move || sandbox(&settings)).await;
+    if let Ok(finding) = finding
+        && finding.state != HealthState::Good
+    {
+        let hint = finding.fix.unwrap_or_default();
+        let fields = [("found", finding.found.into()), ("hint", hint.into())];
+        access_log.record("document_sandbox", &fields);
+    }
+    std::future::pending().await
+}
+
+/// Reloads the settings at each SIGHUP and applies the limits of the queue. Returns only if SIGHUP cannot be handled.
+async fn reload_on_sighup(
+    queue: Arc<Queue>,
+    env: &ProcessEnv,
+    flags: &[Flag],
+    access_log: &AccessLog,
+) -> Error {
+    let mut hangups = match signal(SignalKind::hangup()) {
+        Ok(hangups) => hangups,
+        Err(fault) => return Error::new(Kind::Setup, "listening for SIGHUP").with_source(fault),
+    };
+    while hangups.recv().await.is_some() {
+        match layers::load(env, flags) {
+            Ok(loaded) => {
+                let limits = request_service::queue_limits(&loaded.settings.serve);
+                queue.set_limits(limits);
+                let fields =
+                    [("concurrency", limits.working.into()), ("queue", limits.waiting.into())];
+                access_log.record("reloaded", &fields);
+            }
+            // The old settings stay in force.
+            Err(fault) => access_log.record("not_reloaded", &[("why", fault.chain().into())]),
+        }
+    }
+    std::future::pending().await
+}
+
+/// What callers may use: the folders of the settings and of the command line, and the models of the settings.
+fn served_resources(
+    named: &[PathBuf],
+    loaded: &LoadedConfig,
+    env: &ProcessEnv,
+) -> Result<ServedResources> {
+    Ok(ServedResources {
+        folders: all_folders(named, loaded, env)?.into_iter().map(PathBuf::from).collect(),
+        models: loaded.settings.serve.models.clone(),
+    })
+}
+
+/// `ibid mcp`: serves until stdin ends. Unfinished runs continue when it starts again.
+pub(super) fn serve_mcp(
+    args: &McpArgs,
+    loaded: &LoadedConfig,
+    env: &ProcessEnv,
+    console: Console,
+) -> CommandResult {
+    if let Some(McpAction::Config { client }) = &args.action {
+        let Some((place, config)) = hosts::config_for(client) else {
+            let names: Vec<&str> = hosts::names().collect();
+            let fault = Error::new(Kind::Usage, format!("unknown client `{client}`"));
+            return Err(fault.with_hint(format!("clients are {}", names.join(", "))).into());
+        };
+        console.eprint_line(&console.err.dim(place));
+        console.print_line(config)?;
+        return Ok(Exit::Delivered);
+    }
+    if loaded.settings.mcp_over_http {
+        let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None };
+        return serve(&args, loaded, env, console);
+    }
+    let served = served_resources(&args.folder, loaded, env)?;
+    block_on(async {
+        let app = Arc::new(App::open(loaded.settings.clone()).await?);
+        let (service, operator, _) = RequestService::open(app, env.clone(), served, None).await?;
+        let service = Arc::new(service);
+        let mut signals = Signals::listen()?;
+        tokio::select! {
+            () = Arc::clone(operator.queue()).run() => {}
+            () = signals.next() => {}
+            served = McpServer::local(Arc::clone(&service)).stdio() => served?,
+        }
+        Ok(Exit::Delivered)
+    })?
+}

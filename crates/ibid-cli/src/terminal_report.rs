@@ -1,0 +1,224 @@
+//! A report laid out for a terminal, with the same text as the Markdown.
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::console::{Paint, strip_ansi};
+use ibid_core::domain::{Citation, Claim, Mode, Report};
+use ibid_report::escape::single_line;
+use ibid_report::framing;
+use ibid_report::markdown::{
+    checks_line, local_path, pluralize_as, replaced_note, source_file_name, stop_reason_phrase,
+};
+
+/// The report in lines of at most `width` columns. Quotes are left out; the last line says that `ibid cite` shows them.
+pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
+    if let (Mode::Answer, Some(answer)) = (report.mode, &report.answer) {
+        return format!("{}\n", single_line(&answer.text));
+    }
+    if report.mode == Mode::Evidence {
+        return ibid_report::evidence::to_markdown(report);
+    }
+    let mut page = ReportWriter { out: String::new(), width: width.clamp(40, 96), paint };
+    page.text("", &page.paint.bold(&single_line(&report.title)));
+    page.gap();
+    short_answer(&mut page, report);
+    if !report.short.is_empty() {
+        page.heading("Introduction");
+        page.text("", &framing::introduction(report, single_line));
+        page.gap();
+    }
+    if !report.findings.is_empty() {
+        page.heading("Key findings");
+        for (heading, findings) in report.findings_by_kind() {
+            if let Some(heading) = heading {
+                page.text("", &page.paint.dim(heading));
+            }
+            for finding in findings {
+                let dots = finding.confidence.level.dots();
+                let text = page.sentence(&finding.claim);
+                page.text(&format!("{}  ", page.paint.cyan(dots)), &text);
+            }
+        }
+        page.gap();
+    }
+    for (nth, section) in report.sections.iter().enumerate() {
+        page.heading(&format!("{}. {}", nth + 1, single_line(&section.title)));
+        for paragraph in &section.paragraphs {
+            let text: Vec<String> = paragraph.iter().map(|report| page.sentence(report)).collect();
+            page.text("", &text.join(" "));
+            page.gap();
+        }
+    }
+    conflicts(&mut page, report);
+    open_points(&mut page, report);
+    if !report.short.is_empty() {
+        page.heading("Conclusion");
+        page.text("", &framing::conclusion(report));
+        page.gap();
+    }
+    if !report.unlisted {
+        sources(&mut page, report);
+    }
+    let run: String = report.run.to_string();
+    page.text(
+        "",
+        &page.paint.dim(&format!(
+            "{}. Stopped because {}. Exact words: ibid cite {run} N",
+            checks_line(report),
+            stop_reason_phrase(report.method.stop)
+        )),
+    );
+    page.out.replace(GLUE, " ")
+}
+
+fn short_answer(page: &mut ReportWriter, report: &Report) {
+    if report.short.is_empty() {
+        page.text("  ", "The sources searched do not carry an answer to this question.");
+        page.gap();
+        return;
+    }
+    let bar = page.paint.cyan("▌ ");
+    let text: Vec<String> = report.short.iter().map(|report| page.sentence(report)).collect();
+    page.text_along(&bar, &text.join(" "));
+    let why: Vec<String> = report.confidence.why.iter().map(|report| single_line(report)).collect();
+    let level = format!("Confidence: {}", report.confidence.level.as_str());
+    let why = page.paint.dim(&format!(" — {}", why.join("; ")));
+    page.text_along(&bar, &format!("{}{why}", page.paint.bold(&level)));
+    page.gap();
+}
+
+fn conflicts(page: &mut ReportWriter, report: &Report) {
+    if report.conflicts.is_empty() {
+        return;
+    }
+    page.heading("Where sources disagree");
+    for conflict in &report.conflicts {
+        let about = format!("On {}:", single_line(&conflict.about));
+        page.text(&page.paint.yellow("⚡ "), &about);
+        for side in &conflict.sides {
+            let says = page.paint.bold(&single_line(&side.says));
+            let text = format!("{says} — {}", page.sentence(&side.claim));
+            page.text("   ", &text);
+        }
+        if let Some(likely) = &conflict.likely {
+            let likely = format!("Likely reason: {}", single_line(likely));
+            page.text("   ", &page.paint.dim(&likely));
+        }
+        page.gap();
+    }
+}
+
+fn open_points(page: &mut ReportWriter, report: &Report) {
+    let failed = report.method.pages_failed.len() as u64;
+    if report.open.is_empty() && failed == 0 {
+        return;
+    }
+    page.heading("What we could not establish");
+    for point in &report.open {
+        page.text("· ", &format!("{} — {}", single_line(&point.what), single_line(&point.why)));
+    }
+    if failed > 0 {
+        page.text("· ", &format!("{} could not be read", pluralize_as(failed, "page", "pages")));
+    }
+    page.gap();
+}
+
+fn sources(page: &mut ReportWriter, report: &Report) {
+    page.heading("Sources");
+    let digits = report.sources.len().to_string().len();
+    for (at, source) in report.sources.iter().enumerate() {
+        let mark = page.paint.cyan(&format!("[{}]", at + 1));
+        let pad = " ".repeat(digits - (at + 1).to_string().len() + 1);
+        let mut text = single_line(&source.title);
+        for part in [&source.author, &source.site, &source.date].into_iter().flatten() {
+            text += &format!(", {}", single_line(part));
+        }
+        let place = match url::Url::parse(&source.url) {
+            Ok(url) if url.scheme() != "file" => match &source.file {
+                Some(file) => format!(
+                    "{} (read from {})",
+                    single_line(&source.url),
+                    single_line(&local_path(file))
+                ),
+                None => single_line(&source.url),
+            },
+            _ => single_line(&source_file_name(source)),
+        };
+        let newer = source.trust.as_ref().and_then(|trust| trust.replaced_by);
+        let note =
+            newer.map_or_else(String::new, |newer| format!(" ({})", replaced_note(report, newer)));
+        let text = format!("{text}{note} {}", page.paint.dim(&place));
+        page.text(&format!("{mark}{pad}"), &text);
+    }
+    page.gap();
+}
+
+/// A space at which no line breaks. Source texts never contain it, because [`single_line`] replaces it.
+const GLUE: char = '\u{a0}';
+
+/// Writes lines of a fixed width.
+struct ReportWriter {
+    out: String,
+    width: usize,
+    paint: Paint,
+}
+
+impl ReportWriter {
+    fn gap(&mut self) {
+        self.out.push('\n');
+    }
+
+    fn heading(&mut self, text: &str) {
+        let text = self.paint.style("1;36", text);
+        self.text("", &text);
+    }
+
+    fn sentence(&self, claim: &Claim) -> String {
+        format!("{}{}", single_line(claim.text()), self.marks(claim.citations()))
+    }
+
+    /// The marks ` [1][3]`, each source once, kept on the line of the word before them.
+    fn marks(&self, citations: &[Citation]) -> String {
+        let mut seen = Vec::new();
+        for citation in citations {
+            if !seen.contains(&citation.n) {
+                seen.push(citation.n);
+            }
+        }
+        let marks: String = seen.iter().map(|n| format!("[{n}]")).collect();
+        format!("{GLUE}{}", self.paint.cyan(&marks))
+    }
+
+    /// Writes `text` after `lead`; further lines are indented to the first.
+    fn text(&mut self, lead: &str, text: &str) {
+        let indent = " ".repeat(strip_ansi(lead).width());
+        self.set(lead, &indent, text);
+    }
+
+    /// Writes `text` with `lead` before every line.
+    fn text_along(&mut self, lead: &str, text: &str) {
+        self.set(lead, lead, text);
+    }
+
+    fn set(&mut self, first: &str, further: &str, text: &str) {
+        let room = self.width.saturating_sub(strip_ansi(first).width()).max(20);
+        let mut line = String::new();
+        let mut used = 0;
+        let mut lead = first;
+        for word in text.split(' ').filter(|it| !it.is_empty()) {
+            let wide = strip_ansi(word).width();
+            if used > 0 && used + 1 + wide > room {
+                self.out.push_str(&format!("{lead}{line}\n"));
+                lead = further;
+                line.clear();
+                used = 0;
+            }
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += wide;
+        }
+        self.out.push_str(&format!("{lead}{line}\n"));
+    }
+}

@@ -1,0 +1,463 @@
+//! One sample of every kind of event, as one story.
+use ibid_core::domain::{
+    Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
+    Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence,
+    EvidenceGate, EvidenceId, Finding, FindingKind, GateStatus, GateVerdict, IntakeDecision, Item,
+    ItemId, ItemStatus, Judgement, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Plan,
+    QualityPart, QualityScore, Question, QuestionKind, Rating, Ratio, Report, ResearchSettings,
+    RunId, RuntimeProgress, Section, SectionPlan, Share, Source, SourceId, SourceKind, Stance,
+    StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation,
+    Vertical, Vote, WordOrigin, WritingPlan,
+};
+use ibid_core::record::{
+    EVENT_VERSION, Envelope, Event, FailReason, Phase, RunOutcome, SearchOutcome,
+};
+
+pub(crate) const ID: &str = "r_01JD0000000000000000000000";
+
+pub(crate) fn run_id() -> RunId {
+    ID.parse().unwrap()
+}
+
+pub(crate) fn enveloped(seq: u64, event: Event, phase: Phase, wave: Option<u32>) -> Envelope {
+    Envelope {
+        seq,
+        ts: format!("2026-11-21T10:00:00.{seq:03}Z"),
+        run: run_id(),
+        event,
+        phase,
+        wave,
+        agent: None,
+        span: None,
+    }
+}
+
+/// Every kind of event once.
+pub(crate) fn story() -> Vec<Envelope> {
+    let begin = beginning().into_iter().map(|it| (it, Phase::Run, None));
+    let research = research().into_iter().map(|it| (it, Phase::Research, Some(1)));
+    let end = ending().into_iter().map(|it| (it, Phase::Write, None));
+    begin
+        .chain(research)
+        .chain(end)
+        .zip(1..)
+        .map(|((event, phase, wave), seq)| enveloped(seq, event, phase, wave))
+        .collect()
+}
+
+fn beginning() -> Vec<Event> {
+    vec![
+        Event::RunCreated { question: question(), version: EVENT_VERSION, owner: None },
+        Event::RunQueued {
+            request: Some(serde_json::json!({"api": "responses", "model": "ibid"})),
+        },
+        Event::RunStarted {},
+        Event::IntakeDecided {
+            decision: IntakeDecision::Clarify,
+            topic: TopicRelation::Shift,
+            awaiting_clarification: true,
+            follows: Some("r_01JC0000000000000000000000".parse().unwrap()),
+        },
+        Event::ClarifyAsked { questions: vec!["Which climate is meant?".to_owned()] },
+        Event::ClarifyAnswered { answers: vec!["A temperate one.".to_owned()] },
+        Event::BriefReady { brief: brief() },
+        Event::PlanProposed { plan: plan() },
+        Event::StrategyChosen { strategy: Strategy::Supervisor, reason: "as asked".to_owned() },
+        Event::PlanWaiting { attempt: 1 },
+        Event::PlanChanged { words: "Leave out the costs.".to_owned() },
+        Event::PlanApproved { by: "person".to_owned(), changed: true },
+    ]
+}
+
+fn research() -> Vec<Event> {
+    vec![
+        Event::ItemUpdated { item: ItemId::new(1), status: ItemStatus::InProgress },
+        Event::RuntimeProgress {
+            progress: RuntimeProgress {
+                supervisor_iteration: 2,
+                dispatched_research_units: 1,
+                skipped_research_units: 1,
+                quality_gate_status: GateStatus::Retry,
+                quality_gate_reason: Some("2 of 5 evidence records".to_owned()),
+                evidence_record_count: 2,
+                source_domain_count: 1,
+                source_domains: vec!["roofs.example".to_owned()],
+                min_evidence_records: 5,
+                min_cited_records: 5,
+                min_source_domains: 3,
+                research_units: vec![UnitProgress {
+                    id: "researcher-1".to_owned(),
+                    topic: "Find out how much rain a green roof holds.".to_owned(),
+                    item: ItemId::new(1),
+                    status: UnitStatus::Failed,
+                    tool_calls: 40,
+                    evidence: 2,
+                    ms: 12,
+                    failure: Some("recursion limit of 41 reached".to_owned()),
+                }],
+            },
+        },
+        Event::SearchPrepared { found: 12, shown: 8, llm_calls_in_preprocess: 0 },
+        Event::KnownWeighed { sources: vec![source()], evidence: 2 },
+        Event::WaveStarted { items: vec![ItemId::new(1)], queries: 1 },
+        Event::SearchStarted {
+            engine: "local".to_owned(),
+            query: "green roof".to_owned(),
+            vertical: Vertical::Web,
+            item: ItemId::new(1),
+            variation: Variation::Original,
+            origin: vec![WordOrigin::Asked],
+        },
+        Event::SearchCompleted {
+            engine: "local".to_owned(),
+            query: "green roof".to_owned(),
+            item: ItemId::new(1),
+            hits: 3,
+            new: 2,
+            ms: 4,
+            cost_usd: 0.0,
+            outcome: SearchOutcome::Ok,
+            error: None,
+        },
+        Event::ReadStarted { url: page().url.clone() },
+        Event::ReadCompleted {
+            source: source(),
+            sentences: 2,
+            warnings: vec!["charset guessed".to_owned()],
+            ms: 7,
+        },
+        Event::ReadFailed {
+            url: "https://b.example/".to_owned(),
+            reason: FailReason::Empty,
+            message: "no words".to_owned(),
+        },
+        Event::DocumentFailed {
+            path: "rows.jsonl".to_owned(),
+            place: Some("line 7".to_owned()),
+            reason: FailReason::Broken,
+            message: "expected `}`".to_owned(),
+        },
+        Event::EvidenceAdded { evidence: evidence() },
+        Event::EvidenceRejected {
+            url: "https://c.example/".to_owned(),
+            item: ItemId::new(1),
+            reason: "says nothing on it".to_owned(),
+        },
+        Event::EvidenceMerged { url: "https://d.example/".to_owned(), into: page().url.clone() },
+        Event::CoverageUpdated { rows: vec![coverage()], ratio: 0.5 },
+        Event::GateJudged { verdict: verdict() },
+        Event::GapFound {
+            item: ItemId::new(1),
+            gap: "one voice only".to_owned(),
+            gap_query: "green roof definition".to_owned(),
+        },
+        Event::ConflictFound { conflict: conflict() },
+        Event::BudgetUpdated { usage: usage() },
+        Event::LlmCompleted {
+            role: ibid_core::domain::ModelRole::Planner,
+            model: "openai/gpt-5.1".to_owned(),
+            step: "plan".to_owned(),
+            r#in: Some(1200),
+            out: Some(240),
+            cached: None,
+            usd: Some(0.0031),
+            ms: Some(4200),
+        },
+        Event::StepUnaided {
+            step: "weigh".to_owned(),
+            role: ibid_core::domain::ModelRole::Summarizer,
+            reason: "asking openai/gpt-5.1: no credit".to_owned(),
+            hint: Some("add credit".to_owned()),
+        },
+        Event::BudgetWarning { message: "8 of 10 calls used".to_owned() },
+        Event::WaveFinished { new_evidence: 1, new_sources: 1 },
+        Event::RunFinishing { reason: StopReason::UserFinish },
+    ]
+}
+
+fn ending() -> Vec<Event> {
+    vec![
+        Event::RunResumed { after: 22, in_doubt: 1 },
+        Event::DraftDelta {
+            text: "# What is a green roof?".to_owned(),
+            section: Some("What it is".to_owned()),
+            begins: true,
+        },
+        Event::ClaimChecked { claim: claim(1), quotes_hold: true, numbers_hold: true },
+        Event::ReportReady { report: Box::new(report()) },
+        Event::RunCompleted {
+            status: RunOutcome::Completed,
+            stop_reason: StopReason::CoverageReached,
+            usage: usage(),
+        },
+        Event::ReportJudged {
+            judgement: Box::new(Judgement::new(quality("coverage"), quality("diversity"))),
+        },
+        Event::ReportRated {
+            rating: Rating { vote: Vote::Up, note: Some("to the point".to_owned()) },
+        },
+        Event::ReportShared {
+            share: Share {
+                key: "ab".repeat(32),
+                until: "2026-11-29T20:17:44Z".to_owned(),
+                private: false,
+                maker: None,
+            },
+        },
+        Event::ReportUnshared {},
+        Event::Log { level: "info".to_owned(), message: "told for a person".to_owned() },
+        Event::RunFailed {
+            reason: "the disk is full".to_owned(),
+            hint: Some("make room".to_owned()),
+            kind: Some(ibid_core::Kind::Setup),
+        },
+        Event::RunCancelled {},
+    ]
+}
+
+fn question() -> Question {
+    Question {
+        engines: Vec::new(),
+        text: "What is a green roof?".to_owned(),
+        mode: Mode::Report,
+        asked_on: "2026-11-21".to_owned(),
+        method: method(),
+        budget: Budget { usd: Some(2.0), calls: Some(60), ..Budget::default() },
+        folders: vec!["/library".to_owned()],
+        domains: vec![],
+        not_domains: vec!["spam.example".to_owned()],
+        since: Some("2020-01-01".to_owned()),
+        until: None,
+        lang: None,
+        dialogue: vec![],
+        given: None,
+        approve: false,
+        follows: None,
+        resembles: None,
+        clarify: false,
+        models: Default::default(),
+    }
+}
+
+fn method() -> ResearchSettings {
+    ResearchSettings {
+        effort: Effort::Standard,
+        breadth: 4,
+        depth: 2,
+        max_iterations: 5,
+        results_per_query: 10,
+        max_initial_search_tasks: 7,
+        top_m_full_text_sources: 3,
+        next_k_chunked_sources: 5,
+        top_n_chunks_per_source: 3,
+        max_refinement_iterations: 3,
+        final_report_max_length: 0,
+        summary_tokens: 300,
+        max_sources: 20,
+        min_evidence_records: 5,
+        min_cited_records: 5,
+        min_source_domains: 3,
+        completeness_threshold: 0.75,
+        trust_threshold: 1.0,
+        team: TeamSettings::default(),
+        strategy: None,
+        urls_per_query: 5,
+    }
+}
+
+fn brief() -> Brief {
+    Brief {
+        sharpened: None,
+        question: "What is a green roof?".to_owned(),
+        kind: QuestionKind::Definition,
+        subjects: vec!["green roof".to_owned()],
+        key_terms: vec!["green".to_owned(), "roof".to_owned()],
+        scope_in: vec!["what it is".to_owned()],
+        scope_out: vec!["what it costs".to_owned()],
+        lang: "en".to_owned(),
+        clarified: vec![],
+    }
+}
+
+fn plan() -> Plan {
+    let item = Item {
+        id: ItemId::new(1),
+        asks: "What is it?".to_owned(),
+        heading: "What it is".to_owned(),
+        terms: vec!["green roof".to_owned()],
+        query: "green roof".to_owned(),
+    };
+    let writing = WritingPlan {
+        overall_goal: "Say what it is.".to_owned(),
+        desired_tone: "plain".to_owned(),
+        sections: vec![SectionPlan {
+            title: "What it is".to_owned(),
+            guidance: "Definition first.".to_owned(),
+            items: vec![ItemId::new(1)],
+        }],
+        additional_directives: vec![],
+        bibliography: true,
+    };
+    Plan::new(vec![item], Complexity::Simple, writing).unwrap()
+}
+
+fn page() -> Page {
+    Page::new(PageDraft {
+        url: "https://a.example/roofs".to_owned(),
+        title: "Roofs".to_owned(),
+        author: Some("A. Author".to_owned()),
+        date: Some("2024-05-01".to_owned()),
+        blocks: vec![Block {
+            kind: BlockKind::Prose,
+            text: "A green roof is a roof with plants. It weighs 120 kg.".to_owned(),
+            page: Some(1),
+            level: 0,
+        }],
+        ..PageDraft::default()
+    })
+}
+
+fn source() -> Source {
+    Source::from_page(SourceId::new(1), SourceKind::Local, &page(), Some("a.example".to_owned()))
+}
+
+fn evidence() -> Evidence {
+    Evidence {
+        id: EvidenceId::new(1),
+        items: vec![ItemId::new(1)],
+        source: SourceId::new(1),
+        passage: page().passage(0, 0).unwrap(),
+        claim: "A green roof is a roof with plants.".to_owned(),
+        stance: Stance::For,
+        score: 0.75,
+        confidence: 0.5,
+        contradiction_or_uncertainty: false,
+        wave: 1,
+    }
+}
+
+fn coverage() -> CoverageRow {
+    CoverageRow {
+        id: ItemId::new(1),
+        text: "What is it?".to_owned(),
+        state: Coverage::Partial,
+        score: 0.5,
+        evidence: 1,
+        sources: 1,
+        by_wave: vec![1],
+        proof: Some("A green roof is a roof with plants.".to_owned()),
+        gap: Some("one voice only".to_owned()),
+    }
+}
+
+fn verdict() -> GateVerdict {
+    let mut notes = Notes::new(plan());
+    notes.sources.push(source());
+    notes.evidence.push(evidence());
+    EvidenceGate::from_settings(&method()).judge(&notes, 2)
+}
+
+fn claim(nth: u32) -> Claim {
+    let citation =
+        Citation { n: 1, evidence: EvidenceId::new(1), passage: page().passage(0, 0).unwrap() };
+    let text = "A green roof is a roof with plants.".to_owned();
+    Claim::new(ClaimId::new(nth), text, vec![citation]).unwrap()
+}
+
+fn quality(part: &str) -> QualityScore {
+    QualityScore::from_parts(vec![QualityPart {
+        name: part.to_owned(),
+        weight: 1.0,
+        score: 0.5,
+        counted: Some(0.5),
+        said: None,
+        why: "1 of 2".to_owned(),
+    }])
+}
+
+fn mark() -> ConfidenceMark {
+    ConfidenceMark { level: Confidence::Low, why: vec!["1 independent source".to_owned()] }
+}
+
+fn conflict() -> Conflict {
+    let side =
+        |says: &str, nth| ConflictSide { says: says.to_owned(), claim: claim(nth), weight: 0.5 };
+    Conflict {
+        about: "weight".to_owned(),
+        item: ItemId::new(1),
+        sides: vec![side("120 kg", 3), side("90 kg", 4)],
+        likely: Some("one is older".to_owned()),
+    }
+}
+
+fn usage() -> Usage {
+    Usage {
+        searches: 1,
+        pages: 2,
+        failed_pages: 1,
+        model_calls: 0,
+        tokens_in: 0,
+        tokens_out: 0,
+        usd: Some(0.0),
+    }
+}
+
+fn report() -> Report {
+    Report {
+        run: run_id(),
+        question: "What is a green roof?".to_owned(),
+        mode: Mode::Report,
+        date: "2026-11-21".to_owned(),
+        depth: "standard".to_owned(),
+        title: "What is a green roof?".to_owned(),
+        lang: "en".to_owned(),
+        short: vec![claim(1)],
+        confidence: mark(),
+        answer: Some(Answer {
+            text: "A roof with plants.".to_owned(),
+            citations: claim(1).citations().to_vec(),
+        }),
+        findings: vec![Finding {
+            learning: FindingKind::Fact,
+            claim: claim(2),
+            confidence: mark(),
+        }],
+        sections: vec![Section {
+            title: "What it is".to_owned(),
+            item: ItemId::new(1),
+            paragraphs: vec![vec![claim(5)]],
+        }],
+        conflicts: vec![conflict()],
+        results: Vec::new(),
+        unlisted: false,
+        open: vec![OpenPoint {
+            item: Some(ItemId::new(1)),
+            what: "who built the first".to_owned(),
+            why: "nothing speaks to it".to_owned(),
+        }],
+        method: MethodNote {
+            engines: vec!["local".to_owned()],
+            queries: vec!["green roof".to_owned()],
+            waves: 1,
+            pages_read: 1,
+            pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
+            followed: None,
+            clarified: Vec::new(),
+            models: Vec::new(),
+            unaided_because: Vec::new(),
+            strategy: None,
+            unaided: vec!["write".to_owned()],
+            stop: StopReason::CoverageReached,
+            gate: verdict(),
+        },
+        sources: vec![source()],
+        coverage: vec![coverage()],
+        checks: Checks {
+            quotes: Ratio { held: 5, total: 5 },
+            claims: Ratio { held: 5, total: 5 },
+            numbers: Ratio::default(),
+            removed: 0,
+        },
+        usage: usage(),
+    }
+}

@@ -1,0 +1,148 @@
+//! A PostgreSQL of one's own for a while: made in a temporary directory, gone when dropped. Used by tests and by
+//! `cargo xtask test`, so it needs nothing but the standard library.
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A server that listens on the loopback.
+pub(crate) struct Server {
+    bin: PathBuf,
+    dir: PathBuf,
+    port: u16,
+}
+
+impl Server {
+    /// Starts one; `None` where PostgreSQL is not installed.
+    ///
+    /// # Errors
+    /// Where it is and cannot be started.
+    pub(crate) fn start() -> Option<io::Result<Server>> {
+        installed().map(Server::make)
+    }
+
+    fn make(bin: PathBuf) -> io::Result<Server> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let dir = std::env::temp_dir().join(format!("ibid-pg-{}-{port}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
+        if root() {
+            // The server refuses to run as root.
+            told(Command::new("chown").arg("postgres").arg(&dir).output()?)?;
+        }
+        let server = Server { bin, dir, port };
+        let data = server.data();
+        let mut init = server.command("initdb");
+        init.args([
+            "--auth=trust",
+            "--username=postgres",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "-D",
+        ]);
+        told(init.arg(&data).output()?)?;
+        server.up()?;
+        Ok(server)
+    }
+
+    /// Where it is, without a database.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}", self.port)
+    }
+
+    /// Stops it as a power cut would, and starts it again.
+    ///
+    /// # Errors
+    /// Where it does not come back.
+    pub(crate) fn restart(&self) -> io::Result<()> {
+        self.down()?;
+        self.up()
+    }
+
+    fn up(&self) -> io::Result<()> {
+        let options = format!(
+            "-p {} -k {} -c listen_addresses=127.0.0.1 -c max_connections=300 -c synchronous_commit=on -c fsync=off",
+            self.port,
+            self.dir.display()
+        );
+        let mut start = self.command("pg_ctl");
+        start.arg("-D").arg(self.data()).arg("-l").arg(self.dir.join("log"));
+        start.args(["-w", "-t", "60", "-o", &options, "start"]);
+        // The server outlives pg_ctl and would hold a pipe open for ever.
+        let status = start.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                std::fs::read_to_string(self.dir.join("log")).unwrap_or_default(),
+            )),
+        }
+    }
+
+    fn down(&self) -> io::Result<()> {
+        let mut stop = self.command("pg_ctl");
+        stop.arg("-D").arg(self.data());
+        told(stop.args(["-m", "immediate", "-w", "stop"]).output()?)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let program = self.bin.join(program);
+        let mut command = match root() {
+            true => {
+                let mut it = Command::new("setpriv");
+                it.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]);
+                it.arg(program);
+                it
+            }
+            false => Command::new(program),
+        };
+        command.current_dir(&self.dir).stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.down();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The newest programs of PostgreSQL on this machine, those of Debian first.
+pub(crate) fn installed() -> Option<PathBuf> {
+    let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|it| {
+            let version = it.file_name().to_str()?.parse().ok()?;
+            Some((version, it.path().join("bin")))
+        })
+        .filter(|it| whole(&it.1))
+        .collect();
+    versions.sort();
+    let on_path = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).find(|it| whole(it))
+    };
+    versions.pop().map(|it| it.1).or_else(on_path)
+}
+
+fn whole(bin: &Path) -> bool {
+    ["initdb", "pg_ctl", "postgres"].iter().all(|it| bin.join(it).is_file())
+}
+
+fn root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|it| it.stdout.starts_with(b"0\n"))
+}
+
+fn told(it: Output) -> io::Result<()> {
+    match it.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&it.stderr).into_owned())),
+    }
+}

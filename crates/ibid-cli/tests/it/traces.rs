@@ -1,0 +1,162 @@
+//! `tool_traces` (rows B9, B10) on every store: of runs, in the commit of their events, and of other tools by hand.
+use std::sync::Arc;
+
+use ibid::app::App;
+use ibid_core::Kind;
+use ibid_core::domain::Owner;
+use ibid_core::ports::RunCommand;
+use serde_json::json;
+use sqlx::{Connection, Row};
+
+use crate::stand_in::{Shelf, app, app_on, question};
+
+fn owner(user: &str) -> Owner {
+    Owner { user: user.to_owned(), org: Some("acme".to_owned()) }
+}
+
+async fn a_run_has_its_trace(app: &App) {
+    let mine = app.as_owner(&owner("ann"));
+    let run = mine.start(question("co\u{0}rk")).await.unwrap().wait().await.unwrap();
+    let trace = mine.trace(&run.id.uuid()).await.unwrap();
+    assert_eq!((&*trace.user_id, trace.org_id.as_deref()), ("ann", Some("acme")));
+    assert_eq!(
+        (&*trace.tool_name, &*trace.status, trace.progress),
+        ("deep_research", "completed", 1.0)
+    );
+    assert_eq!(trace.input_params["question"], "co\u{FFFD}rk");
+    assert_eq!(trace.input_params["max_iterations"], 5);
+    let result = trace.result.as_ref().unwrap();
+    assert!(result["answer"].as_str().unwrap().contains("[1]"), "{result}");
+    let sources = run.report.as_ref().unwrap().sources.len();
+    assert_eq!(result["sources"].as_array().unwrap().len(), sources);
+    assert_eq!(trace.metrics["local_queries"].as_u64(), Some(0));
+    assert_eq!(trace.metrics["web_queries"].as_u64(), Some(12));
+    assert!(trace.created_at <= trace.completed_at.clone().unwrap());
+    assert_eq!(
+        mine.traces("ann", Some("deep_research")).await.unwrap(),
+        std::slice::from_ref(&trace)
+    );
+    assert!(mine.traces("ann", Some("other")).await.unwrap().is_empty());
+    let theirs = app.as_owner(&owner("bob"));
+    assert_eq!(theirs.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
+    assert!(theirs.traces("ann", None).await.unwrap().is_empty());
+    mine.remove(&run.id).await.unwrap();
+    assert_eq!(mine.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
+}
+
+async fn a_run_that_is_cancelled_says_so(app: &App) {
+    let id = app.start(question("cork")).await.unwrap().id.clone();
+    let waiting = async {
+        while app.is_running(&id).await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+    };
+    waiting.await;
+    assert_eq!(app.trace(&id.uuid()).await.unwrap().completed_at, None);
+    app.send_order(&id, RunCommand::Cancel).await.unwrap();
+    let trace = app.trace(&id.uuid()).await.unwrap();
+    assert_eq!((&*trace.status, trace.result), ("cancelled", None));
+    assert!(trace.completed_at.is_some());
+}
+
+async fn other_tools_keep_theirs_by_hand(app: &App) {
+    let mine = app.as_owner(&owner("ann"));
+    let id = mine.create_trace("tidy", json!({"of": "a\u{0}b"})).await.unwrap();
+    assert_eq!(id.len(), 36);
+    let begun = mine.trace(&id).await.unwrap();
+    assert_eq!((&*begun.status, begun.progress), ("pending", 0.0));
+    assert_eq!(begun.input_params, json!({"of": "a\u{FFFD}b"}));
+    let state = json!({"step": 1, "z": [1, 2.5, null]});
+    mine.update_progress(&id, "sweeping", 0.5, Some(state.clone())).await.unwrap();
+    mine.update_progress(&id, "dusting", f64::NAN, None).await.unwrap();
+    let half = mine.trace(&id).await.unwrap();
+    assert_eq!((half.current_stage.as_deref(), half.progress), (Some("dusting"), 0.0));
+    assert_eq!((&*half.status, half.state), ("in_progress", state));
+    let theirs = app.as_owner(&owner("bob"));
+    let kind = |it: ibid_core::Result<()>| it.unwrap_err().kind();
+    assert_eq!(kind(theirs.fail_trace(&id, "mine now").await), Kind::NotFound);
+    mine.complete_trace(&id, json!({"ok": true}), json!({"n": 2})).await.unwrap();
+    let done = mine.trace(&id).await.unwrap();
+    assert_eq!(
+        (&*done.status, done.progress, done.result),
+        ("completed", 1.0, Some(json!({"ok": true})))
+    );
+    assert_eq!(kind(mine.fail_trace(&id, "late").await), Kind::Usage);
+    let other = mine.create_trace("tidy", json!({})).await.unwrap();
+    mine.fail_trace(&other, "no\u{0} broom").await.unwrap();
+    let failed = mine.trace(&other).await.unwrap();
+    assert_eq!(
+        (&*failed.status, failed.error_message.as_deref()),
+        ("failed", Some("no\u{FFFD} broom"))
+    );
+    assert_eq!(mine.traces("ann", None).await.unwrap().len(), 2);
+    assert_eq!(kind(mine.fail_trace("none", "x").await), Kind::NotFound);
+}
+
+fn slow() -> Arc<Shelf> {
+    Arc::new(Shelf { latency: std::time::Duration::from_secs(60), ..Shelf::default() })
+}
+
+/// The columns of the older table (row B10).
+const OLDER: [&str; 21] = [
+    "id",
+    "user_id",
+    "org_id",
+    "question",
+    "context",
+    "max_iterations",
+    "refined_question",
+    "checklist",
+    "knowledge_base",
+    "iterations",
+    "final_answer",
+    "sources",
+    "status",
+    "error_message",
+    "created_at",
+    "started_at",
+    "completed_at",
+    "total_pubmed_queries",
+    "total_web_queries",
+    "total_articles_processed",
+    "total_pages_processed",
+];
+
+#[tokio::test]
+async fn traces_on_sqlite() {
+    let dir = tempfile::tempdir().unwrap();
+    let app = app(dir.path(), &Arc::default());
+    a_run_has_its_trace(&app).await;
+    other_tools_keep_theirs_by_hand(&app).await;
+    a_run_that_is_cancelled_says_so(&crate::stand_in::app(dir.path(), &slow())).await;
+    app.start(question("oak")).await.unwrap().wait().await.unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(dir.path().join("ibid.db"));
+    let mut db = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    let row = sqlx::query("select * from research_traces where question = 'oak'")
+        .fetch_one(&mut db)
+        .await
+        .unwrap();
+    let columns: Vec<&str> = row.columns().iter().map(sqlx::Column::name).collect();
+    assert_eq!(columns, OLDER);
+    assert_eq!(row.get::<i64, _>("total_web_queries"), 12);
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL"]
+async fn traces_on_postgres() {
+    let url = crate::postgres::database().await;
+    let dir = tempfile::tempdir().unwrap();
+    let app = app_on(dir.path(), &Arc::default(), &url);
+    a_run_has_its_trace(&app).await;
+    other_tools_keep_theirs_by_hand(&app).await;
+    a_run_that_is_cancelled_says_so(&app_on(dir.path(), &slow(), &url)).await;
+    app.start(question("oak")).await.unwrap().wait().await.unwrap();
+    let mut db = sqlx::PgConnection::connect(&url).await.unwrap();
+    let row = sqlx::query("select * from ibid.research_traces where question = 'oak'")
+        .fetch_one(&mut db)
+        .await
+        .unwrap();
+    let columns: Vec<&str> = row.columns().iter().map(sqlx::Column::name).collect();
+    assert_eq!(columns, OLDER);
+    assert_eq!(row.get::<i64, _>("total_web_queries"), 12);
+}

@@ -1,0 +1,61 @@
+//! The domain types: plain values without I/O, clock or async.
+//!
+//! Read them in the order of the flow; each stage can only be constructed from the one before it: [`Question`] →
+//! [`Brief`] → [`Plan`] → [`Query`] → [`Hit`] → [`Page`] → [`Passage`] → [`Evidence`] → [`Claim`] → [`Report`].
+mod budget;
+mod evidence;
+mod ids;
+mod judgement;
+mod model_choice;
+mod outbound;
+mod owner;
+mod page;
+mod plan;
+pub mod pubmed;
+mod query;
+mod question;
+mod report;
+mod segment;
+mod share;
+mod source;
+mod strategy;
+mod thread;
+mod untrusted;
+pub mod words;
+pub mod work;
+
+pub use budget::{Budget, CostEstimate, StopReason, Traffic, Usage};
+pub use evidence::{
+    Coverage, CoverageCounts, CoverageRow, Evidence, EvidenceGate, GateVerdict, Notes, Stance,
+};
+pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
+pub use judgement::{Judgement, QualityPart, QualityScore, Rating, Vote};
+pub use model_choice::{ModelChoice, ModelRole};
+pub use outbound::{
+    FolderWords, ModelWord, OutboundWords, PermittedWords, PublicName, WordOrigin, is_name,
+    is_public,
+};
+pub use owner::Owner;
+pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, Witness};
+pub use plan::{
+    Complexity, Item, Plan, QueryExpansion, SearchEndpoint, SearchTask, SectionPlan, Variation,
+    Vertical, WritingPlan,
+};
+pub use query::Query;
+pub use question::{
+    Brief, Clarification, DialogueTurn, Effort, Mode, ProvidedPlan, Question, QuestionKind,
+    ResearchSettings, ThreadContext,
+};
+pub use report::{
+    Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt,
+    Finding, FindingKind, FollowUpNote, MethodNote, OpenPoint, Ratio, Report, Section,
+};
+pub use segment::split_sentences;
+pub use share::{Share, ShareMaker};
+pub use source::{Source, SourceKind, Trust};
+pub use strategy::{
+    GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,
+};
+pub use thread::{Approval, IntakeDecision, TopicRelation};
+pub use untrusted::Untrusted;
+pub use work::Work;

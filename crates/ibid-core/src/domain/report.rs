@@ -1,0 +1,355 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ClaimId, Clarification, CoverageRow, EvidenceId, GateVerdict, ItemId, Mode, Passage, RunId,
+    Source, SourceId, StopReason, Strategy, Usage,
+};
+
+/// Certainty of a statement, with GRADE's levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// One weak source.
+    VeryLow,
+    /// One source.
+    Low,
+    /// Two independent sources agree.
+    Moderate,
+    /// Three or more independent sources agree.
+    High,
+}
+
+impl Confidence {
+    /// The label shown to the user.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Confidence::VeryLow => "very low",
+            Confidence::Low => "low",
+            Confidence::Moderate => "moderate",
+            Confidence::High => "high",
+        }
+    }
+
+    /// Four dots, filled from the left.
+    pub fn dots(self) -> &'static str {
+        match self {
+            Confidence::VeryLow => "●○○○",
+            Confidence::Low => "●●○○",
+            Confidence::Moderate => "●●●○",
+            Confidence::High => "●●●●",
+        }
+    }
+}
+
+/// A confidence level with its reasons.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConfidenceMark {
+    /// The level.
+    pub level: Confidence,
+    /// The reasons, in a few words each: `3 independent sources`, `sources disagree`, …
+    pub why: Vec<String>,
+}
+
+/// A numbered reference to an exact quote in a source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The number shown: the same for the same source, in order of first use, from 1.
+    pub n: u32,
+    /// The evidence it is based on.
+    pub evidence: EvidenceId,
+    /// The exact words.
+    pub passage: Passage,
+}
+
+/// One sentence of the report with its citations; it always has at least one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// `c1`, `c2`, … in reading order.
+    pub id: ClaimId,
+    text: String,
+    citations: Vec<Citation>,
+}
+
+impl Claim {
+    /// Creates a claim, or returns `None` if `citations` is empty.
+    pub fn new(id: ClaimId, text: String, citations: Vec<Citation>) -> Option<Claim> {
+        (!citations.is_empty()).then_some(Claim { id, text, citations })
+    }
+
+    /// The sentence, without citation numbers.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The citations, in the order shown.
+    pub fn citations(&self) -> &[Citation] {
+        &self.citations
+    }
+}
+
+/// The kind of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// What something is.
+    Definition,
+    /// How much, how many, how long.
+    Figure,
+    /// Cause and effect.
+    Cause,
+    /// What to do.
+    Practice,
+    /// Limits and uncertainty.
+    Limit,
+    /// Anything else.
+    #[default]
+    Fact,
+}
+
+impl FindingKind {
+    /// The heading above findings of this kind.
+    pub fn heading(self) -> &'static str {
+        match self {
+            FindingKind::Definition => "What it is",
+            FindingKind::Figure => "Figures",
+            FindingKind::Cause => "Causes and effects",
+            FindingKind::Practice => "What to do",
+            FindingKind::Limit => "Limits and doubts",
+            FindingKind::Fact => "Facts",
+        }
+    }
+}
+
+/// One key finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its kind; findings of one kind are grouped.
+    #[serde(default)]
+    pub learning: FindingKind,
+    /// The statement.
+    pub claim: Claim,
+    /// Its confidence.
+    pub confidence: ConfidenceMark,
+}
+
+/// One section of the report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// The item it answers.
+    pub item: ItemId,
+    /// Its paragraphs.
+    pub paragraphs: Vec<Vec<Claim>>,
+}
+
+/// One side of a disagreement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConflictSide {
+    /// Its position: `120 kg`, `no effect`, …
+    pub says: String,
+    /// The sentence that states it.
+    pub claim: Claim,
+    /// Its share of the trust of all sides, 0 to 1; newer sources weigh more.
+    #[serde(default)]
+    pub weight: f32,
+}
+
+/// A disagreement between sources.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// The subject.
+    pub about: String,
+    /// The item it belongs to.
+    pub item: ItemId,
+    /// The sides; at least two.
+    pub sides: Vec<ConflictSide>,
+    /// A likely reason, if one can be identified: one is older, another quantity, …
+    pub likely: Option<String>,
+}
+
+/// Something that could not be established.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenPoint {
+    /// The item, if it is one.
+    pub item: Option<ItemId>,
+    /// The open point.
+    pub what: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// How the report was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodNote {
+    /// The search engines used.
+    pub engines: Vec<String>,
+    /// Every query sent, in order.
+    pub queries: Vec<String>,
+    /// Rounds of research.
+    pub waves: u32,
+    /// Pages read.
+    pub pages_read: u32,
+    /// Pages that could not be read, with the reason.
+    pub pages_failed: Vec<(String, String)>,
+    /// Clarifying questions with the user's replies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clarified: Vec<Clarification>,
+    /// The preceding run, if this is a follow-up on the same topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<FollowUpNote>,
+    /// The models by role, as `role: provider:model`, or `provider:model` if one has all roles.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// The steps that ran without a model.
+    pub unaided: Vec<String>,
+    /// Why a step that has a model ran without it, by step.
+    #[serde(default)]
+    pub unaided_because: Vec<(String, String)>,
+    /// The strategy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// Why the search stopped.
+    pub stop: StopReason,
+    /// The result of the evidence gate.
+    pub gate: GateVerdict,
+}
+
+/// What a follow-up is based on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowUpNote {
+    /// The preceding run.
+    pub run: RunId,
+    /// The question that the follow-up was interpreted as.
+    pub read_as: String,
+    /// Pages known from earlier runs.
+    pub known: u32,
+}
+
+/// A count and its total; ratios are never shown as a bare percentage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The count.
+    pub held: u32,
+    /// The total.
+    pub total: u32,
+}
+
+/// The results of the automatic checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Checks {
+    /// Quotes that occur at their position in the stored page.
+    pub quotes: Ratio,
+    /// Factual sentences that have a citation.
+    pub claims: Ratio,
+    /// Numbers in claims that occur in their quotes.
+    pub numbers: Ratio,
+    /// Sentences removed because they failed a check.
+    pub removed: u32,
+}
+
+/// The answer of mode `answer`: at most 140 characters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// One line, at most 140 Unicode characters, no Markdown.
+    pub text: String,
+    /// Its citations.
+    pub citations: Vec<Citation>,
+}
+
+/// The relevant content of one source, for mode `evidence`. The text is untrusted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The source.
+    pub source: SourceId,
+    /// Its URL.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// The sentences with evidence and their neighbours, in page order.
+    pub content: String,
+    /// Relevance of the best sentence, 0 to 1.
+    pub score: f32,
+}
+
+/// A report: claims, conflicts, open points, sources, checks, usage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The run that made it.
+    pub run: RunId,
+    /// The question.
+    pub question: String,
+    /// The form of the result.
+    pub mode: Mode,
+    /// The date of the question, `YYYY-MM-DD`.
+    pub date: String,
+    /// The effort's name.
+    pub depth: String,
+    /// Its title.
+    pub title: String,
+    /// Two-letter language code.
+    pub lang: String,
+    /// The short answer, at most 60 words.
+    pub short: Vec<Claim>,
+    /// Confidence of the short answer.
+    pub confidence: ConfidenceMark,
+    /// The one-line answer, at most 140 characters.
+    pub answer: Option<Answer>,
+    /// Three to seven findings.
+    pub findings: Vec<Finding>,
+    /// The sections, one per item.
+    pub sections: Vec<Section>,
+    /// Disagreements between sources.
+    pub conflicts: Vec<Conflict>,
+    /// What could not be established.
+    pub open: Vec<OpenPoint>,
+    /// How it was made.
+    pub method: MethodNote,
+    /// The content by source; only in mode `evidence`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Excerpt>,
+    /// The sources cited; index + 1 is the citation number.
+    pub sources: Vec<Source>,
+    /// Whether the plan omits the list of sources.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlisted: bool,
+    /// Coverage at the end of research.
+    pub coverage: Vec<CoverageRow>,
+    /// The results of the automatic checks.
+    pub checks: Checks,
+    /// Resources used.
+    pub usage: Usage,
+}
+
+impl Report {
+    /// The distinct passages that the report cites, in order of first use, each with the number of its source. Their
+    /// position in this list, from 1, numbers the quote footnotes.
+    pub fn cited_passages(&self) -> Vec<(u32, &Passage)> {
+        let mut found: Vec<(u32, &Passage)> = Vec::new();
+        let answer = self.answer.iter().flat_map(|it| it.citations.iter());
+        for it in self.claims().flat_map(|claim| claim.citations()).chain(answer) {
+            if !found.iter().any(|known| known.1 == &it.passage) {
+                found.push((it.n, &it.passage));
+            }
+        }
+        found
+    }
+
+    /// Key findings grouped by kind; without headings if all are of one kind.
+    pub fn findings_by_kind(&self) -> Vec<(Option<&'static str>, &[Finding])> {
+        let groups: Vec<&[Finding]> =
+            self.findings.chunk_by(|a, b| a.learning == b.learning).collect();
+        let several = groups.len() > 1;
+        let named = |it: &[Finding]| it.first().filter(|_| several).map(|it| it.learning.heading());
+        groups.into_iter().map(|it| (named(it), it)).collect()
+    }
+
+    /// All claims in reading order: short answer, findings, sections, conflicts.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.short
+            .iter()
+            .chain(self.findings.iter().map(|it| &it.claim))
+            .chain(self.sections.iter().flat_map(|it| it.paragraphs.iter().flatten()))
+            .chain(self.conflicts.iter().flat_map(|it| it.sides.iter().map(|side| &side.claim)))
+    }
+}

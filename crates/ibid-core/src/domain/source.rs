@@ -1,0 +1,144 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Hit, Page, PageHash, SourceId, Vertical, Work};
+
+/// The kind of publication. It affects how a source is displayed, not its trust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// A page of the open web.
+    Web,
+    /// A record of PubMed.
+    Pubmed,
+    /// A scholarly work from elsewhere.
+    Scholar,
+    /// News.
+    News,
+    /// A document of a local folder.
+    Local,
+}
+
+impl From<Vertical> for SourceKind {
+    fn from(it: Vertical) -> SourceKind {
+        match it {
+            Vertical::Web => SourceKind::Web,
+            Vertical::News => SourceKind::News,
+            Vertical::Scholar => SourceKind::Scholar,
+            Vertical::Pubmed => SourceKind::Pubmed,
+            Vertical::Local => SourceKind::Local,
+        }
+    }
+}
+
+/// One work that was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// `src_1`, `src_2`, … in the order first read.
+    pub id: SourceId,
+    /// The page that was read.
+    pub page: PageHash,
+    /// Its kind.
+    pub kind: SourceKind,
+    /// Canonical URL. For a local file, the address that the file states, if any; since that is unverified, `file` is
+    /// shown as well.
+    pub url: String,
+    /// The file it was read from, as `file://`, if `url` is another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The document's id in its collection.
+    pub doc_id: Option<String>,
+    /// The title.
+    pub title: String,
+    /// The author.
+    pub author: Option<String>,
+    /// Publication date, `YYYY-MM-DD`.
+    pub date: Option<String>,
+    /// The site or publication it appeared in.
+    pub site: Option<String>,
+    /// The unit of independence: the registrable domain of the URL, or else the document itself.
+    pub domain: String,
+    /// Bibliographic data: ids, authors, venue.
+    #[serde(default, skip_serializing_if = "Work::is_empty")]
+    pub work: Work,
+    /// Its trust, set when a report is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// The earlier source with nearly the same text; the two are not independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<SourceId>,
+}
+
+/// Estimated reliability of a source. `docs/trust.md` explains how each part is computed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trust {
+    /// 0.4 authority + 0.3 consistency + 0.2 expertise + 0.1 recency, 0 to 1.
+    pub score: f32,
+    /// Type of publisher, and who links to it, 0 to 1.
+    pub authority: f32,
+    /// Agreement with independent sources of the run, 0 to 1; 0.5 if no other source covers it.
+    pub consistency: f32,
+    /// Expertise of the author, 0 to 1.
+    pub expertise: f32,
+    /// Age when the question was asked, 0 to 1.
+    pub recency: f32,
+    /// A newer edition that was also read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<SourceId>,
+}
+
+impl Source {
+    /// Creates the source for `page`. `domain` is the registrable domain, if any.
+    pub fn from_page(
+        id: SourceId,
+        kind: SourceKind,
+        page: &Page,
+        domain: Option<String>,
+    ) -> Source {
+        Source {
+            id,
+            page: page.hash().clone(),
+            kind,
+            url: page.url.clone(),
+            file: page.file.clone(),
+            doc_id: page.doc_id.clone(),
+            title: page.title.clone(),
+            author: page.author.clone(),
+            date: page.date.clone(),
+            site: page.site.clone(),
+            domain: domain.unwrap_or_else(|| page.key().to_owned()),
+            work: Work::default(),
+            trust: None,
+            copy_of: None,
+        }
+    }
+
+    /// Adds metadata of the search hit: for works on the web, their ids, and authors, date and venue if the page does
+    /// not state them.
+    #[must_use]
+    pub fn with_hit(mut self, hit: &Hit) -> Source {
+        if self.kind == SourceKind::Local {
+            return self;
+        }
+        self.work = hit.work.clone();
+        self.work.merge(&Work::from_url(&self.url));
+        self.doc_id = self.doc_id.or_else(|| hit.doc_id.clone());
+        self.author = self.author.or_else(|| author_line(&self.work.authors));
+        self.date = self.date.or_else(|| hit.date.clone());
+        self.site = self.site.or_else(|| self.work.venue.clone());
+        self
+    }
+
+    /// The identity of the document: its id in the collection, or else the place it was read from.
+    pub fn key(&self) -> &str {
+        super::page::key(&self.doc_id, &self.file, &self.url)
+    }
+}
+
+/// Formats the author list: up to three authors, otherwise the first one.
+fn author_line(authors: &[String]) -> Option<String> {
+    match authors {
+        [] => None,
+        few @ ([_] | [_, _] | [_, _, _]) => Some(few.join(", ")),
+        [first, ..] => Some(format!("{first} et al.")),
+    }
+}

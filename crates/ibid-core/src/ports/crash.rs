@@ -1,0 +1,70 @@
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// All crash points, in the order a run first passes them.
+///
+/// The crash tests kill the process at each of them and verify that each is reached.
+pub const CRASH_POINTS: &[&str] = &[
+    "accept.before_commit",
+    "accept.after_commit",
+    "events.before_flush",
+    "events.after_flush",
+    "decision.before_commit",
+    "decision.after_commit",
+    "call.before_intent",
+    "call.after_intent",
+    "call.answer_in_memory",
+    "call.after_result",
+    "page.before_commit",
+    "page.after_commit",
+    "report.before_commit",
+    "report.after_commit",
+    "completed.before_commit",
+    "completed.after_commit",
+];
+
+/// The crash points of updating a folder index. An index that is already up to date passes none of them.
+pub const INDEX_CRASH_POINTS: &[&str] = &["index.before_commit", "index.after_commit"];
+
+struct CrashTarget {
+    name: String,
+    left: AtomicU64,
+}
+
+impl CrashTarget {
+    /// Parses the variable: a point and the number of its passing, as in `call.after_intent:3`.
+    fn from_env(variable: &str) -> Option<CrashTarget> {
+        let wanted = std::env::var(variable).ok()?;
+        let (name, nth) = wanted.split_once(':').unwrap_or((&wanted, "1"));
+        Some(CrashTarget { name: name.to_owned(), left: AtomicU64::new(nth.parse().ok()?) })
+    }
+
+    fn is_reached(&self, name: &str) -> bool {
+        self.name == name && self.left.fetch_sub(1, Ordering::Relaxed) == 1
+    }
+}
+
+/// Aborts the process, waits or panics at this point if `IBID_CRASH_AT`, `IBID_HOLD_AT` or `IBID_PANIC_AT` names it.
+///
+/// `IBID_CRASH_AT=call.after_intent:3` aborts without clean-up the third time that point is passed; `IBID_PANIC_AT`
+/// panics. `IBID_HOLD_AT` reads the pipe `IBID_HOLD_PIPE` to its end: a test that opens the pipe for writing learns
+/// that the point was reached and continues the process by closing it. The checks are always compiled in, so that
+/// tests run the released program; unset, they cost three loads.
+pub fn crash_point(name: &'static str) {
+    static CRASH: OnceLock<Option<CrashTarget>> = OnceLock::new();
+    static HOLD: OnceLock<Option<CrashTarget>> = OnceLock::new();
+    static PANIC: OnceLock<Option<CrashTarget>> = OnceLock::new();
+    let crash = CRASH.get_or_init(|| CrashTarget::from_env("IBID_CRASH_AT"));
+    if crash.as_ref().is_some_and(|it| it.is_reached(name)) {
+        std::process::abort();
+    }
+    let panic = PANIC.get_or_init(|| CrashTarget::from_env("IBID_PANIC_AT"));
+    assert!(!panic.as_ref().is_some_and(|it| it.is_reached(name)), "IBID_PANIC_AT says so");
+    let hold = HOLD.get_or_init(|| CrashTarget::from_env("IBID_HOLD_AT"));
+    if hold.as_ref().is_some_and(|it| it.is_reached(name))
+        && let Some(pipe) = std::env::var_os("IBID_HOLD_PIPE")
+    {
+        // Without a pipe, nothing waits for this point.
+        let _ = std::fs::read(pipe);
+    }
+}

@@ -1,0 +1,47 @@
+//! Embeddings and vector indexes.
+use async_trait::async_trait;
+
+use crate::Result;
+
+/// Converts texts to vectors whose cosine measures how similar the texts are in meaning.
+///
+/// Contract: returns one vector per text, in order, all of the same dimension and of length 1. Equal texts give equal
+/// vectors, whatever else is in the batch.
+#[async_trait]
+pub trait Embedder: Send + Sync {
+    /// The name in reports; also part of the key under which vectors are stored.
+    fn name(&self) -> &str;
+    /// Returns a vector for each of `texts`.
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+}
+
+/// The vector of one passage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassageVector {
+    /// The key: a hash of the text.
+    pub key: u64,
+    /// URL of the page.
+    pub url: String,
+    /// The vector, of length 1.
+    pub values: Vec<f32>,
+}
+
+/// A similarity index for the vectors of one collection.
+///
+/// Contract: a stored vector is found immediately and by later processes; storing a key again replaces it. Similarity
+/// is the cosine itself, not a value derived from ranks. `url_exists` is exact, not a similarity search.
+#[async_trait]
+pub trait VectorIndex: Send + Sync {
+    /// The name in reports.
+    fn name(&self) -> &str;
+    /// Returns those of `keys` that have no vector, in order.
+    async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>>;
+    /// Stores `vectors`.
+    async fn upsert(&self, vectors: &[PassageVector]) -> Result<()>;
+    /// Removes all vectors except those of `keys`.
+    async fn retain(&self, keys: &[u64]) -> Result<()>;
+    /// Returns the `n` keys most similar to `to` with their cosines, best first; ties are in key order.
+    async fn nearest(&self, to: &[f32], n: usize) -> Result<Vec<(u64, f32)>>;
+    /// Whether a vector of a passage from `url` is stored.
+    async fn url_exists(&self, url: &str) -> Result<bool>;
+}

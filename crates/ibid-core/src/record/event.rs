@@ -1,0 +1,386 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Kind;
+use crate::domain::{
+    Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
+    Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Share,
+    Source, StopReason, Strategy, TopicRelation, Usage, Variation, Vertical, WordOrigin,
+};
+
+/// Version of the event format. New fields and kinds do not change it; a changed meaning does.
+pub const EVENT_VERSION: u32 = 1;
+
+/// The phase of a run in which an event occurred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Interpreting the question.
+    Intake,
+    /// Making the plan.
+    Plan,
+    /// Searching, reading and weighing.
+    Research,
+    /// Writing.
+    Write,
+    /// Verifying.
+    Check,
+    /// Start and end of the run.
+    Run,
+}
+
+/// The result of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchOutcome {
+    /// Hits were found.
+    Ok,
+    /// No hits.
+    Empty,
+    /// The provider's rate limit was reached.
+    RateLimited,
+    /// The search failed.
+    Error,
+}
+
+/// Why a page could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailReason {
+    /// The server blocks automated requests.
+    BotBlock,
+    /// Payment or login is required.
+    Paywall,
+    /// The request timed out.
+    Timeout,
+    /// The page is too large.
+    TooLarge,
+    /// robots.txt forbids it.
+    Robots,
+    /// The address is blocked.
+    BlockedAddress,
+    /// The page has no text.
+    Empty,
+    /// The journal has retracted the work or published an expression of concern.
+    Retracted,
+    /// No reader supports this format.
+    Unsupported,
+    /// The document is damaged.
+    Broken,
+    /// The page does not exist.
+    NotFound,
+}
+
+impl FailReason {
+    /// All reasons with their names in JSON.
+    pub const ALL: [(FailReason, &'static str); 11] = [
+        (FailReason::BotBlock, "bot_block"),
+        (FailReason::Paywall, "paywall"),
+        (FailReason::Timeout, "timeout"),
+        (FailReason::TooLarge, "too_large"),
+        (FailReason::Robots, "robots"),
+        (FailReason::BlockedAddress, "blocked_address"),
+        (FailReason::Retracted, "retracted"),
+        (FailReason::Empty, "empty"),
+        (FailReason::Unsupported, "unsupported"),
+        (FailReason::Broken, "broken"),
+        (FailReason::NotFound, "not_found"),
+    ];
+
+    /// The name in JSON.
+    pub fn as_str(self) -> &'static str {
+        let named = FailReason::ALL.iter().find(|it| it.0 == self);
+        named.map_or("broken", |it| it.1)
+    }
+
+    /// Extracts the reason from the message of a reader's error, which is how it is stored in the journal: `: robots:
+    /// …`.
+    pub fn from_message(message: &str) -> Option<FailReason> {
+        let mentions = |it: &&(FailReason, &str)| message.contains(&format!(": {}: ", it.1));
+        FailReason::ALL.iter().find(mentions).map(|it| it.0)
+    }
+}
+
+/// An event of a run. The enum is exhaustive, so that every interface handles every kind.
+///
+/// Its JSON form is `{"type": "search.completed", "data": {…}}` inside an [`Envelope`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data")]
+#[allow(missing_docs, reason = "the fields are domain nouns, documented there")]
+pub enum Event {
+    /// A question was received.
+    #[serde(rename = "run.created")]
+    RunCreated {
+        question: Question,
+        version: u32,
+        // `None` if the program serves a single user.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Owner>,
+    },
+    /// The run is stored and waits in the queue.
+    #[serde(rename = "run.queued")]
+    RunQueued {
+        /// Request data besides the question, for answers in the caller's format: names, metadata, webhook address.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Value>,
+    },
+    /// Work started.
+    #[serde(rename = "run.started")]
+    RunStarted {},
+    /// Work resumed after an interruption; earlier events are not repeated.
+    #[serde(rename = "run.resumed")]
+    RunResumed { after: u64, in_doubt: u32 },
+    /// The user asked to finish with the evidence so far.
+    #[serde(rename = "run.finishing")]
+    RunFinishing { reason: StopReason },
+    /// The run ended with a report.
+    #[serde(rename = "run.completed")]
+    RunCompleted { status: RunOutcome, stop_reason: StopReason, usage: Usage },
+    /// The run ended without a report.
+    #[serde(rename = "run.failed")]
+    RunFailed {
+        reason: String,
+        hint: Option<String>,
+        // Determines the exit code, also when the run is shown later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<Kind>,
+    },
+    /// The run was cancelled.
+    #[serde(rename = "run.cancelled")]
+    RunCancelled {},
+    /// Intake decided on the first step, and whether the question continues the topic of its thread.
+    #[serde(rename = "intake.decided")]
+    IntakeDecided {
+        decision: IntakeDecision,
+        topic: TopicRelation,
+        awaiting_clarification: bool,
+        follows: Option<RunId>,
+    },
+    /// The user is asked clarifying questions.
+    #[serde(rename = "clarify.asked")]
+    ClarifyAsked { questions: Vec<String> },
+    /// The user's answers, one per question, empty for skipped ones; none at all if the user did not answer in time.
+    #[serde(rename = "clarify.answered")]
+    ClarifyAnswered { answers: Vec<String> },
+    /// The question was refined.
+    #[serde(rename = "brief.ready")]
+    BriefReady { brief: Brief },
+    /// A plan was made.
+    #[serde(rename = "plan.proposed")]
+    PlanProposed { plan: Plan },
+    /// A strategy was chosen, for the given reason.
+    #[serde(rename = "strategy.chosen")]
+    StrategyChosen { strategy: Strategy, reason: String },
+    /// The status of a checklist item changed.
+    #[serde(rename = "item.updated")]
+    ItemUpdated { item: ItemId, status: ItemStatus },
+    /// Hits were ranked for a researcher, without a model.
+    #[serde(rename = "search_preprocess", alias = "search.prepared")]
+    SearchPrepared { found: u32, shown: u32, llm_calls_in_preprocess: u32 },
+    /// Progress of a supervisor.
+    #[serde(rename = "runtime_progress")]
+    RuntimeProgress {
+        #[serde(flatten)]
+        progress: RuntimeProgress,
+    },
+    /// The plan awaits approval; `attempt` counts the plans shown. Nothing is spent meanwhile.
+    #[serde(rename = "plan.waiting")]
+    PlanWaiting { attempt: u32 },
+    /// The user requested changes to the plan.
+    #[serde(rename = "plan.changed")]
+    PlanChanged { words: String },
+    /// The plan was approved; `changed` if it is not the one first proposed.
+    #[serde(rename = "plan.approved")]
+    PlanApproved { by: String, changed: bool },
+    /// Pages read by earlier runs of the thread, or by a run with nearly the same question, were weighed against this
+    /// plan, without any call.
+    #[serde(rename = "known.weighed")]
+    KnownWeighed { sources: Vec<Source>, evidence: u32 },
+    /// A round started for these items.
+    #[serde(rename = "wave.started")]
+    WaveStarted { items: Vec<ItemId>, queries: u32 },
+    /// A round ended.
+    #[serde(rename = "wave.finished")]
+    WaveFinished { new_evidence: u32, new_sources: u32 },
+    /// A search was sent.
+    #[serde(rename = "search.started")]
+    SearchStarted {
+        engine: String,
+        query: String,
+        vertical: Vertical,
+        item: ItemId,
+        variation: Variation,
+        // The origins of the words of an external query; empty for folder queries.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        origin: Vec<WordOrigin>,
+    },
+    /// A search ended. `new` counts documents that no earlier search of the run returned.
+    #[serde(rename = "search.completed")]
+    SearchCompleted {
+        engine: String,
+        query: String,
+        item: ItemId,
+        hits: u32,
+        new: u32,
+        ms: u64,
+        cost_usd: f64,
+        outcome: SearchOutcome,
+        error: Option<String>,
+    },
+    /// A page was requested.
+    #[serde(rename = "read.started")]
+    ReadStarted { url: String },
+    /// A page was read and became this source.
+    #[serde(rename = "read.completed")]
+    ReadCompleted { source: Source, sentences: u32, warnings: Vec<String>, ms: u64 },
+    /// A page could not be read.
+    #[serde(rename = "read.failed")]
+    ReadFailed { url: String, reason: FailReason, message: String },
+    /// A document of a folder could not be read.
+    #[serde(rename = "document.failed")]
+    DocumentFailed { path: String, place: Option<String>, reason: FailReason, message: String },
+    /// Evidence was found.
+    #[serde(rename = "evidence.added")]
+    EvidenceAdded { evidence: Evidence },
+    /// A candidate was rejected.
+    #[serde(rename = "evidence.rejected")]
+    EvidenceRejected { url: String, item: ItemId, reason: String },
+    /// Near-duplicates were merged.
+    #[serde(rename = "evidence.merged")]
+    EvidenceMerged { url: String, into: String },
+    /// Coverage of every item.
+    #[serde(rename = "coverage.updated")]
+    CoverageUpdated { rows: Vec<CoverageRow>, ratio: f32 },
+    /// The evidence gate was checked.
+    #[serde(rename = "gate.judged")]
+    GateJudged { verdict: GateVerdict },
+    /// An item is still open; the next round searches for this.
+    #[serde(rename = "gap.found")]
+    GapFound { item: ItemId, gap: String, gap_query: String },
+    /// Sources disagree.
+    #[serde(rename = "conflict.found")]
+    ConflictFound { conflict: Conflict },
+    /// A language model answered. Tokens are `null` where the provider does not count them, the cost where the price
+    /// is unknown, the duration where it was not measured.
+    #[serde(rename = "llm.completed")]
+    LlmCompleted {
+        role: ModelRole,
+        model: String,
+        step: String,
+        r#in: Option<u64>,
+        out: Option<u64>,
+        cached: Option<u64>,
+        usd: Option<f64>,
+        #[serde(default)]
+        ms: Option<u64>,
+    },
+    /// A model failed permanently; the step continues without one.
+    #[serde(rename = "step.unaided")]
+    StepUnaided { step: String, role: ModelRole, reason: String, hint: Option<String> },
+    /// Resources used so far.
+    #[serde(rename = "budget.updated")]
+    BudgetUpdated { usage: Usage },
+    /// A limit is near or reached.
+    #[serde(rename = "budget.warning")]
+    BudgetWarning { message: String },
+    /// A sentence or paragraph of the draft was written; it is not verified yet. If `begins` is set, the draft starts
+    /// over and earlier text is obsolete.
+    #[serde(rename = "draft.delta")]
+    DraftDelta {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        section: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        begins: bool,
+    },
+    /// A claim was verified.
+    #[serde(rename = "claim.checked")]
+    ClaimChecked { claim: Claim, quotes_hold: bool, numbers_hold: bool },
+    /// The report is complete.
+    #[serde(rename = "report.ready")]
+    ReportReady { report: Box<Report> },
+    /// The ended run was judged; the last judgement counts.
+    #[serde(rename = "report.judged")]
+    ReportJudged { judgement: Box<Judgement> },
+    /// A reader rated the report; the last rating counts.
+    #[serde(rename = "report.rated")]
+    ReportRated { rating: Rating },
+    /// A public link to the report was created.
+    #[serde(rename = "report.shared")]
+    ReportShared { share: Share },
+    /// All public links were revoked.
+    #[serde(rename = "report.unshared")]
+    ReportUnshared {},
+    /// A message for the user.
+    #[serde(rename = "log")]
+    Log { level: String, message: String },
+}
+
+/// How a run with a report ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Normally, or at a limit other than rounds.
+    Completed,
+    /// The rounds were used up before the gate passed.
+    MaxIterationsReached,
+}
+
+/// An event with its context. One line of `--jsonl`, one SSE message, one row of the event log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Sequence number within the run, from 1, without gaps.
+    pub seq: u64,
+    /// Time, RFC 3339 in UTC with milliseconds.
+    pub ts: String,
+    /// The run's id.
+    pub run: RunId,
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+    /// The phase.
+    pub phase: Phase,
+    /// The round, from 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wave: Option<u32>,
+    /// The researcher, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// The trace span it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub span: Option<String>,
+}
+
+impl Event {
+    /// The dotted name in JSON: `search.completed`.
+    pub fn name(&self) -> String {
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|it| it.get("type").and_then(|it| it.as_str().map(str::to_owned)))
+            .unwrap_or_default()
+    }
+
+    /// Whether the event was added after the run ended and is not part of the run itself.
+    pub fn is_post_run(&self) -> bool {
+        matches!(
+            self,
+            Event::ReportJudged { .. }
+                | Event::ReportRated { .. }
+                | Event::ReportShared { .. }
+                | Event::ReportUnshared {}
+        )
+    }
+
+    /// Identifies the event when a resumed run emits it again: its name and data without measured times.
+    pub fn identity(&self) -> serde_json::Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(data) = value.get_mut("data").and_then(|it| it.as_object_mut()) {
+            data.remove("ms");
+            let units = data.get_mut("research_units").and_then(|it| it.as_array_mut());
+            for unit in units.into_iter().flatten() {
+                unit.as_object_mut().map(|it| it.remove("ms"));
+            }
+        }
+        value
+    }
+}

@@ -1,0 +1,395 @@
+//! A page as a flat list of visible blocks, each with its place in the tree.
+use super::dom::{Dom, NodeData, NodeId};
+use super::element_hints::{self, Hints};
+use super::mathml;
+use super::text::{count_words, is_invisible, is_space};
+use super::visibility::HiddenSelectors;
+use ibid_core::domain::BlockKind;
+
+/// Bytes of a line without final punctuation that a `<br>` does not end: shorter lines are taken for complete.
+const MIN_WRAPPED_LINE: usize = 80;
+/// Nodes of a table row that are looked at to tell data from layout.
+const MAX_ROW_NODES: usize = 400;
+/// Bytes per cell of a data row.
+const MAX_CELL_BYTES: usize = 600;
+
+/// A block of visible text and its place in the page.
+#[derive(Debug)]
+pub(super) struct FlatBlock {
+    pub(super) kind: BlockKind,
+    /// Level of a heading (1–6) or of a list item (1 = outermost); 0 otherwise.
+    pub(super) level: u8,
+    pub(super) text: String,
+    /// The block element that contains it.
+    pub(super) node: NodeId,
+    /// Hints of the element and all its ancestors.
+    pub(super) hints: Hints,
+    /// Hints of the element and its three nearest ancestors.
+    pub(super) near: Hints,
+    /// The number of words.
+    pub(super) words: u32,
+    /// The number of words inside links.
+    pub(super) linked: u32,
+}
+
+/// Whether an element's content is never visible text.
+///
+/// Names are matched as bytes, here and elsewhere: the compiler turns byte patterns into one decision tree, and strings into
+/// one comparison each.
+fn is_skipped(name: &str) -> bool {
+    matches!(
+        name.as_bytes(),
+        b"script"
+            | b"style"
+            | b"noscript"
+            | b"template"
+            | b"head"
+            | b"iframe"
+            | b"object"
+            | b"embed"
+            | b"svg"
+            | b"canvas"
+            | b"audio"
+            | b"video"
+            | b"map"
+            | b"select"
+            | b"textarea"
+            | b"input"
+            | b"option"
+            | b"datalist"
+            | b"progress"
+            | b"meter"
+            | b"noframes"
+            | b"title"
+            | b"rp"
+            | b"rt"
+    )
+}
+
+/// Whether an element is marked as a list of references, as in the HTML of arXiv. References are not text of the page.
+fn is_bibliography(dom: &Dom, id: NodeId) -> bool {
+    matches!(dom.name(id).as_bytes(), b"section" | b"div" | b"ul" | b"ol")
+        && (dom.attr(id, "role") == Some("doc-bibliography")
+            || dom.attr(id, "class").is_some_and(|it| it.contains("ltx_bibliography")))
+}
+
+fn is_block(name: &str) -> bool {
+    matches!(
+        name.as_bytes(),
+        b"address"
+            | b"article"
+            | b"aside"
+            | b"blockquote"
+            | b"body"
+            | b"button"
+            | b"caption"
+            | b"center"
+            | b"dd"
+            | b"details"
+            | b"dialog"
+            | b"dir"
+            | b"div"
+            | b"dl"
+            | b"dt"
+            | b"fieldset"
+            | b"figcaption"
+            | b"figure"
+            | b"footer"
+            | b"form"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"header"
+            | b"hgroup"
+            | b"hr"
+            | b"html"
+            | b"legend"
+            | b"li"
+            | b"listing"
+            | b"main"
+            | b"menu"
+            | b"nav"
+            | b"ol"
+            | b"p"
+            | b"pre"
+            | b"search"
+            | b"section"
+            | b"summary"
+            | b"table"
+            | b"tbody"
+            | b"td"
+            | b"tfoot"
+            | b"th"
+            | b"thead"
+            | b"tr"
+            | b"ul"
+            | b"xmp"
+            | b"label"
+    )
+}
+
+/// All visible blocks below `top`, in order.
+pub(super) fn flatten(dom: &Dom, top: NodeId, hidden: &HiddenSelectors) -> Vec<FlatBlock> {
+    let mut walk = BlockWalker {
+        dom,
+        out: Vec::new(),
+        text: String::new(),
+        words_linked: 0,
+        linked_bytes: 0,
+        open: Vec::new(),
+        links: 0,
+        row: None,
+        pre: 0,
+        list_depth: 0,
+        seen: element_hints::HintCache::new(),
+    };
+    enum VisitStep {
+        Enter(NodeId),
+        Leave(NodeId),
+    }
+    let mut steps = vec![VisitStep::Enter(top)];
+    while let Some(step) = steps.pop() {
+        match step {
+            VisitStep::Enter(id) => match dom.data(id) {
+                NodeData::Text(text) => walk.push_text(text),
+                NodeData::Other if id != dom.root() => {}
+                _ => {
+                    let skipped = is_skipped(dom.name(id)) || is_bibliography(dom, id);
+                    if skipped || hidden.hides(dom, id) {
+                        continue;
+                    }
+                    if dom.name(id) == "math" {
+                        walk.push_text(&mathml::to_text(dom, id));
+                        continue;
+                    }
+                    walk.enter(id);
+                    steps.push(VisitStep::Leave(id));
+                    let from = steps.len();
+                    steps.extend(dom.children(id).map(VisitStep::Enter));
+                    steps[from..].reverse();
+                }
+            },
+            VisitStep::Leave(id) => walk.leave(id),
+        }
+    }
+    walk.flush();
+    walk.out
+}
+
+/// An open block element.
+struct OpenBlock {
+    id: NodeId,
+    kind: BlockKind,
+    level: u8,
+    own: Hints,
+    hints: Hints,
+}
+
+/// Builds blocks from the nodes of a page in document order.
+struct BlockWalker<'a> {
+    dom: &'a Dom,
+    out: Vec<FlatBlock>,
+    text: String,
+    words_linked: u32,
+    linked_bytes: usize,
+    open: Vec<OpenBlock>,
+    /// Nesting of links.
+    links: u32,
+    /// The open row of a data table, and the number of its cells so far.
+    row: Option<(NodeId, u32)>,
+    /// Nesting of preformatted elements.
+    pre: u32,
+    list_depth: u8,
+    seen: element_hints::HintCache<'a>,
+}
+
+impl BlockWalker<'_> {
+    fn push_text(&mut self, text: &str) {
+        let from = self.text.len();
+        if self.pre > 0 {
+            self.text
+                .extend(text.chars().filter(|c| !is_invisible(*c) && *c != '\0' && *c != '\r'));
+            return;
+        }
+        let mut spaced = self.text.is_empty() || self.text.ends_with(is_space);
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let plain = rest.bytes().position(|it| !it.is_ascii_graphic());
+            let plain = plain.unwrap_or(rest.len());
+            if plain > 0 {
+                self.text.push_str(&rest[..plain]);
+                spaced = false;
+                rest = &rest[plain..];
+                continue;
+            }
+            if is_space(c) {
+                if !spaced {
+                    self.text.push(' ');
+                }
+                spaced = true;
+            } else if !is_invisible(c) {
+                self.text.push(c);
+                spaced = false;
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+        if self.links > 0 {
+            self.words_linked += count_words(&self.text[from..]);
+            self.linked_bytes += self.text.len() - from;
+        }
+    }
+
+    fn enter(&mut self, id: NodeId) {
+        let name = self.dom.name(id);
+        match name {
+            "a" => self.links += 1,
+            "br" => {
+                self.line_break();
+                return;
+            }
+            "td" | "th" if self.row.is_some() => {
+                if let Some((_, cells)) = &mut self.row {
+                    *cells += 1;
+                    if *cells > 1 {
+                        let kept = self.text.trim_end().len();
+                        self.text.truncate(kept);
+                        self.text.push_str(" | ");
+                    }
+                }
+            }
+            "ul" | "ol" => self.list_depth = self.list_depth.saturating_add(1),
+            "pre" | "listing" | "xmp" => {
+                self.flush();
+                self.pre += 1;
+            }
+            _ => {}
+        }
+        if is_block(name) || self.dom.parent(id).is_none() {
+            if self.row.is_some() {
+                if !self.text.ends_with(' ') {
+                    self.text.push(' ');
+                }
+            } else {
+                self.flush();
+            }
+        }
+        if name == "tr" && self.row.is_none() && is_data_row(self.dom, id) {
+            self.row = Some((id, 0));
+        }
+        let own = element_hints::hints_of_element(self.dom, id, &mut self.seen);
+        let above = self.open.last();
+        let inherited = above.map_or(0, |it| it.hints);
+        let (kind, level) = match name {
+            "h1" => (BlockKind::Heading, 1),
+            "h2" => (BlockKind::Heading, 2),
+            "h3" => (BlockKind::Heading, 3),
+            "h4" => (BlockKind::Heading, 4),
+            "h5" => (BlockKind::Heading, 5),
+            "h6" => (BlockKind::Heading, 6),
+            "li" | "dd" | "dt" => (BlockKind::ListItem, self.list_depth.max(1)),
+            "pre" | "listing" | "xmp" => (BlockKind::Code, 0),
+            "tr" if self.row.is_some() => (BlockKind::TableRow, 0),
+            "p" | "blockquote" | "table" | "td" | "section" | "article" if self.row.is_none() => {
+                (BlockKind::Prose, 0)
+            }
+            _ => above.map_or((BlockKind::Prose, 0), |it| (it.kind, it.level)),
+        };
+        self.open.push(OpenBlock { id, kind, level, own, hints: inherited | own });
+    }
+
+    fn leave(&mut self, id: NodeId) {
+        let name = self.dom.name(id);
+        if name == "br" {
+            return;
+        }
+        let row_ends = self.row.is_some_and(|(row, _)| row == id);
+        if row_ends || (is_block(name) && self.row.is_none()) {
+            self.flush();
+        } else if is_block(name) && !self.text.ends_with(' ') {
+            self.text.push(' ');
+        }
+        if row_ends {
+            self.row = None;
+        }
+        match name {
+            "a" => self.links = self.links.saturating_sub(1),
+            "ul" | "ol" => self.list_depth = self.list_depth.saturating_sub(1),
+            "pre" | "listing" | "xmp" => self.pre = self.pre.saturating_sub(1),
+            _ => {}
+        }
+        self.open.pop();
+    }
+
+    /// Handles `<br>`: a second one in a row, or one after a complete sentence or a short line, ends the block.
+    fn line_break(&mut self) {
+        if self.pre > 0 {
+            self.text.push('\n');
+            return;
+        }
+        if self.row.is_some() {
+            self.text.push(' ');
+            return;
+        }
+        let line = self.text.trim_end();
+        if line.len() < MIN_WRAPPED_LINE || line.ends_with(['.', '!', '?', ':', '”', '"', ')']) {
+            self.flush();
+        } else if !self.text.ends_with(' ') {
+            self.text.push(' ');
+        }
+    }
+
+    /// Ends the current block.
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let linked = std::mem::take(&mut self.words_linked);
+        let linked_bytes = std::mem::take(&mut self.linked_bytes);
+        let Some(open) = self.open.last() else { return };
+        let code = open.kind == BlockKind::Code || self.pre > 0;
+        let kept = if code {
+            let kept: Vec<&str> = text.trim_matches('\n').lines().map(str::trim_end).collect();
+            kept.join("\n").trim_end().to_owned()
+        } else {
+            text.trim().to_owned()
+        };
+        let bare =
+            kept.chars().all(|c| !c.is_alphanumeric() && !('\u{1f000}'..'\u{1ffff}').contains(&c));
+        if bare {
+            return;
+        }
+        let words = count_words(&kept).max(1);
+        let linked = if linked_bytes + 2 >= kept.len() { words } else { linked.min(words) };
+        let near = self.open.iter().rev().take(4).fold(0, |all, it| all | it.own);
+        self.out.push(FlatBlock {
+            kind: if code { BlockKind::Code } else { open.kind },
+            level: open.level,
+            node: open.id,
+            hints: open.hints,
+            near,
+            words,
+            linked,
+            text: kept,
+        });
+    }
+}
+
+/// Whether a table row holds data, which is several short cells, and not the layout of a page.
+fn is_data_row(dom: &Dom, row: NodeId) -> bool {
+    let mut cells = 0;
+    let mut bytes = 0;
+    for id in dom.descendants(row).skip(1).take(MAX_ROW_NODES) {
+        match dom.name(id) {
+            "td" | "th" => cells += 1,
+            "table" | "h1" | "h2" | "h3" | "ul" | "ol" | "form" | "article" | "pre" => {
+                return false;
+            }
+            _ => {}
+        }
+        if let NodeData::Text(text) = dom.data(id) {
+            bytes += text.trim().len();
+        }
+    }
+    cells >= 2 && bytes <= MAX_CELL_BYTES * cells
+}

@@ -1,0 +1,102 @@
+use super::*;
+
+fn text(page: &str) -> String {
+    let draft = read(page, "");
+    let blocks: Vec<String> = draft.blocks.into_iter().map(|it| it.text).collect();
+    blocks.join("\n")
+}
+
+#[test]
+fn the_article_is_kept_and_the_chrome_dropped() {
+    let page = "<html><body><nav><a href=/>Home</a> <a href=/n>News</a></nav><main><article><h1>Tea grows</h1>\
+        <p>Tea is grown in the hills, where rain is plentiful and the nights are cool.</p>\
+        <table><tr><th>Year</th><th>Tons</th></tr><tr><td>2020</td><td>12</td></tr></table>\
+        </article></main><footer><p>All rights reserved by the company that wrote this.</p></footer></body></html>";
+    let text = text(page);
+    assert!(text.contains("Tea is grown"), "{text}");
+    assert!(text.contains("2020 | 12"), "{text}");
+    assert!(!text.contains("News") && !text.contains("reserved"), "{text}");
+}
+
+#[test]
+fn a_paragraph_that_comes_again_elsewhere_is_kept_once() {
+    let story =
+        "<p>Tea is grown in the hills, where rain is plentiful and the nights are cool.</p>";
+    let page = format!(
+        "<html><body><main><article><h1>Tea grows</h1>{story}<p>It is dried in the sun of the \
+         afternoon, and then it is rolled by hand until the leaves are dark.</p><div>{story}</div></article></main></body></html>"
+    );
+    assert_eq!(text(&page).matches("where rain is plentiful").count(), 1);
+}
+
+fn dated(body: &str, address: &str) -> Option<(String, String)> {
+    let page = format!(
+        "<html lang=en-GB><head><title>Tea grows well</title></head><body>{body}</body></html>"
+    );
+    let draft = read(&page, address);
+    draft.date.zip(draft.date_source)
+}
+
+fn found(date: &str, source: &str) -> Option<(String, String)> {
+    Some((date.to_owned(), source.to_owned()))
+}
+
+const STORY: &str = "<p>Tea is grown in the hills, where rain is plentiful and the nights are cool. \
+    In 1848 a gardener went to see how it is done, and he came back with plants and seeds.</p>";
+
+#[test]
+fn a_date_is_taken_from_the_best_source_and_the_source_is_told() {
+    let marked = "<span itemprop=datePublished content=2024-03-05T10:00:00Z>Tuesday</span>";
+    let page =
+        format!("<h1>Tea grows well</h1><time datetime=2024-03-06>Wednesday</time>{marked}{STORY}");
+    let place = "https://a.example/2024/03/04/tea";
+    assert_eq!(dated(&page, place), found("2024-03-04", "url"));
+    assert_eq!(dated(&page, "https://a.example/tea"), found("2024-03-05", "microdata"));
+    let page = page.replace(marked, "");
+    assert_eq!(dated(&page, ""), found("2024-03-06", "time"));
+    let ld = r#"<script type=application/ld+json>{"@type":"Article","datePublished":"2024-03-03"}</script>"#;
+    assert_eq!(dated(&format!("{ld}{page}"), ""), found("2024-03-03", "json-ld"));
+}
+
+#[test]
+fn a_dateline_is_told_from_other_dates_by_where_it_stands() {
+    let page = format!(
+        "<div class=sidebar><p>04/01/2022</p></div><h1>Tea grows well</h1><p>By Ann, 05/03/2024</p>{STORY}\
+         <div class=comments><p>Bo wrote on 06/03/2024</p></div>"
+    );
+    assert_eq!(dated(&page, ""), found("2024-03-05", "text"));
+    assert_eq!(dated(&format!("<h1>Tea grows well</h1>{STORY}"), ""), None);
+    let unsure =
+        format!("<h1>Tea</h1>{STORY}{STORY}<ul><li>5 May 2020<li>6 May 2020</ul>").repeat(9);
+    assert_eq!(dated(&unsure.replace("<h1>Tea</h1>", ""), ""), None);
+}
+
+#[test]
+fn an_element_named_a_date_is_read_within_a_longer_line() {
+    let page = format!(
+        "<h1><span class=topline><span class=date>27.01.2022</span></span>Tea grows well</h1>{STORY}"
+    );
+    assert_eq!(dated(&page, ""), found("2022-01-27", "text"));
+}
+
+#[test]
+fn the_language_of_xhtml_tells_which_number_is_the_day() {
+    let page = format!(
+        "<html xml:lang=en-GB><head><title>Tea grows well</title></head><body><h1>Tea grows well</h1>\
+         <p>By Ann, 05/03/2024</p>{STORY}</body></html>"
+    );
+    let draft = read(&page, "");
+    assert_eq!(draft.date.as_deref(), Some("2024-03-05"));
+    assert_eq!(draft.lang.as_deref(), Some("en"));
+}
+
+#[test]
+fn deep_nesting_is_read_in_linear_time() {
+    for unit in ["<div>", "<ul><li>", "<b>", "<div></x>", "<table><tr><td>"] {
+        let page = format!("{}<p>words at the bottom</p>", unit.repeat(160_000 / unit.len()));
+        let started = std::time::Instant::now();
+        let text = text(&page);
+        assert!(started.elapsed().as_secs_f32() < 15.0, "{unit}: {:?}", started.elapsed());
+        assert!(text.contains("words at the bottom"), "{unit}: {text}");
+    }
+}

@@ -1,0 +1,222 @@
+//! A folder as a search provider and a reader of pages.
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use async_trait::async_trait;
+use tantivy::DocAddress;
+
+use super::filter::Filter;
+use super::folder_index::FolderIndex;
+use super::hits::{NAME, SearchHit};
+use super::options::FolderOptions;
+use super::refresh::{IndexProgress, RefreshSummary};
+#[cfg(test)]
+use super::search_index::SearchIndex;
+use super::semantic::SemanticIndex;
+use ibid_core::domain::{Hit, Hits, Page, Query};
+use ibid_core::ports::{PageReader, SearchProvider};
+use ibid_core::{Error, Kind, Result};
+use ibid_extract::DocumentFailure;
+
+/// Passages embedded between two commits of vectors.
+const EMBEDDING_BATCH: usize = 128;
+
+/// A folder of documents and its index.
+pub struct Folder {
+    index: Arc<FolderIndex>,
+    semantic: Option<SemanticIndex>,
+}
+
+impl Folder {
+    /// Opens the index of the folder at `path`, or creates an empty one below `cache_dir`.
+    ///
+    /// An index that is damaged or of another version is rebuilt; [`RefreshSummary::rebuilt`] says why.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder, `Setup` if `cache_dir` cannot be written, `Transient` if another process is
+    /// building the index.
+    pub fn open(path: &Path, cache_dir: &Path, options: &FolderOptions) -> Result<Folder> {
+        Ok(Folder { index: Arc::new(FolderIndex::open(path, cache_dir, options)?), semantic: None })
+    }
+
+    /// The same folder, which can also be searched by meaning after [`Folder::update_vectors`].
+    #[must_use]
+    pub fn with_semantic_index(self, semantic: SemanticIndex) -> Folder {
+        Folder { semantic: Some(semantic), ..self }
+    }
+
+    /// Makes the vectors of passages that have none, and deletes those of passages that are gone. Returns how many were
+    /// made: none without a [`SemanticIndex`].
+    ///
+    /// # Errors
+    /// Those of the embedder and of the vector store; the vectors made until then are kept.
+    pub async fn update_vectors(
+        &self,
+        on: &mut (dyn FnMut(IndexProgress) + Send),
+    ) -> Result<usize> {
+        let Some(semantic) = &self.semantic else {
+            return Ok(0);
+        };
+        let index = Arc::clone(&self.index);
+        let places = run_blocking(move || index.vector_keys()).await??;
+        let keys: Vec<u64> = places.keys().copied().collect();
+        let missing = semantic.prune(&keys).await?;
+        let mut done = 0;
+        for keys in missing.chunks(EMBEDDING_BATCH) {
+            on(IndexProgress {
+                files: done as u64,
+                total: missing.len() as u64,
+                documents: 0,
+                embedding: true,
+            });
+            let wanted: Vec<(u64, DocAddress)> =
+                keys.iter().map(|key| (*key, places[key])).collect();
+            let index = Arc::clone(&self.index);
+            let passages = run_blocking(move || index.passage_texts(&wanted)).await??;
+            done += semantic.embed(passages).await?;
+        }
+        Ok(done)
+    }
+
+    #[cfg(test)]
+    pub(super) fn search_index(&self) -> Arc<SearchIndex> {
+        self.index.search_index()
+    }
+
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        self.index.path()
+    }
+
+    /// The number of documents in the index.
+    pub fn document_count(&self) -> u64 {
+        self.index.search_index().snapshot.documents
+    }
+
+    /// The documents that the last refresh in this process could not read.
+    pub fn faults(&self) -> Vec<DocumentFailure> {
+        self.index.faults()
+    }
+
+    /// Updates the index to the current state of the folder; only changed files are read.
+    ///
+    /// # Errors
+    /// `Setup` if the index cannot be written; `Transient` if another process is writing it and it is still empty.
+    pub fn refresh(&self, on: &mut dyn FnMut(IndexProgress)) -> Result<RefreshSummary> {
+        self.index.refresh(&AtomicBool::new(false), on)
+    }
+
+    /// Like [`Folder::refresh`], until `stop` is set. What was read by then is kept, and the next refresh continues.
+    ///
+    /// # Errors
+    /// As [`Folder::refresh`].
+    pub fn refresh_until(
+        &self,
+        stop: &AtomicBool,
+        on: &mut dyn FnMut(IndexProgress),
+    ) -> Result<RefreshSummary> {
+        self.index.refresh(stop, on)
+    }
+
+    /// The `n` documents whose words match `query` best, best first: one hit per document, no id twice.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn search_lexical(&self, query: &str, n: usize, filter: &Filter) -> Result<Vec<SearchHit>> {
+        self.index.search(query, n, filter, &[])
+    }
+
+    /// The internal numbers of the `n` documents of [`Folder::search_lexical`], without reading them: for `evals retrieve`,
+    /// which compares with engines that return numbers.
+    #[doc(hidden)]
+    pub fn rank_ids(&self, query: &str, n: usize) -> Result<Vec<u64>> {
+        self.index.rank_ids(query, n)
+    }
+
+    /// Like [`Folder::search_lexical`], and also by meaning if passages have vectors. If the embedder fails, only words
+    /// count: fewer documents are found, but the search does not fail.
+    ///
+    /// # Errors
+    /// As [`Folder::search_lexical`].
+    pub async fn search_hybrid(
+        &self,
+        query: &str,
+        n: usize,
+        filter: &Filter,
+    ) -> Result<Vec<SearchHit>> {
+        let near = match &self.semantic {
+            Some(semantic) => semantic.nearest(query).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        // A search in memory takes less time than waking another thread.
+        if self.index.search_index().has_memory_index() {
+            return self.index.search(query, n, filter, &near);
+        }
+        let (index, query, filter) = (Arc::clone(&self.index), query.to_owned(), filter.clone());
+        run_blocking(move || index.search(&query, n, &filter, &near)).await?
+    }
+
+    /// At most `n` pages that state an address at `host`, or at a subdomain, that `accept` accepts.
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    pub fn pages_at(
+        &self,
+        host: &str,
+        accept: &dyn Fn(&str) -> bool,
+        n: usize,
+    ) -> Result<Vec<Page>> {
+        self.index.pages_at(host, accept, n)
+    }
+
+    /// The page of a hit of this folder.
+    ///
+    /// # Errors
+    /// `NotFound` if it is gone since.
+    pub fn page(&self, hit: SearchHit) -> Result<Page> {
+        self.index.read(&hit.into_hit(1))
+    }
+}
+
+#[async_trait]
+impl SearchProvider for Folder {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    async fn search(&self, query: &Query) -> Result<Hits> {
+        let filter = Filter {
+            domains: query.domains.clone(),
+            not_domains: query.not_domains.clone(),
+            since: query.since.clone(),
+            until: query.until.clone(),
+        };
+        let found = self.search_hybrid(query.text(), query.limit as usize, &filter).await?;
+        Ok((1..).zip(found).map(|(rank, hit)| hit.into_hit(rank)).collect::<Vec<Hit>>().into())
+    }
+}
+
+#[async_trait]
+impl PageReader for Folder {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn can_read(&self, hit: &Hit) -> bool {
+        hit.provider == NAME && self.index.has_page(hit.key())
+    }
+
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        let index = Arc::clone(&self.index);
+        let hit = hit.clone();
+        run_blocking(move || index.read(&hit)).await?
+    }
+}
+
+/// Runs `work` on a thread that may block.
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|why| Error::new(Kind::Internal, "working on a folder's index").with_source(why))
+}

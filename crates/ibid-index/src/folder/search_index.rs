@@ -1,0 +1,44 @@
+//! A snapshot together with its postings in memory.
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use tantivy::Searcher;
+
+use super::memory_index::MemoryTermIndex;
+use super::schema::IndexFields;
+use super::snapshot::IndexSnapshot;
+
+/// A snapshot of the index, and its postings in memory if they are few enough.
+pub(super) struct SearchIndex {
+    pub(super) snapshot: IndexSnapshot,
+    memory: OnceLock<Option<MemoryTermIndex>>,
+    loading: Mutex<()>,
+}
+
+impl SearchIndex {
+    pub(super) fn new(searcher: Searcher, fields: IndexFields) -> tantivy::Result<SearchIndex> {
+        Ok(SearchIndex {
+            snapshot: IndexSnapshot::new(searcher, fields)?,
+            memory: OnceLock::new(),
+            loading: Mutex::new(()),
+        })
+    }
+
+    /// Whether the postings are in memory.
+    pub(super) fn has_memory_index(&self) -> bool {
+        self.memory.get().is_some_and(Option::is_some)
+    }
+
+    /// The postings in memory, loaded on the first call; `None` if there are too many.
+    pub(super) fn memory_index(&self) -> tantivy::Result<Option<&MemoryTermIndex>> {
+        if let Some(index) = self.memory.get() {
+            return Ok(index.as_ref());
+        }
+        // Only one thread loads them, because each load needs the memory; concurrent searches wait.
+        let _lock = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.memory.get() {
+            return Ok(index.as_ref());
+        }
+        let loaded = MemoryTermIndex::load(&self.snapshot)?;
+        Ok(self.memory.get_or_init(|| loaded).as_ref())
+    }
+}

@@ -1,0 +1,135 @@
+//! A small BERT from local files, such as all-MiniLM-L6-v2.
+//!
+//! The directory has Hugging Face's layout: `config.json`, `tokenizer.json` (WordPiece) and `model.safetensors`. The vector
+//! of a text is the mean over its tokens, as in sentence-transformers. The forward pass is written here because it is a page
+//! of matrix products, and a framework would bring a hundred crates.
+mod encoder;
+mod tensors;
+mod wordpiece;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use self::encoder::Encoder;
+use self::tensors::TensorFile;
+use self::wordpiece::WordPiece;
+use super::vector::normalize;
+use ibid_core::ports::Embedder;
+use ibid_core::{Error, Kind, Result};
+
+/// Tokens of a text that count: sentence-transformers truncates texts for these models to as many.
+const MAX_TOKENS: usize = 256;
+/// Tokens in one batch.
+const BATCH_TOKENS: usize = 1_024;
+
+/// A loaded model.
+pub struct Bert {
+    name: String,
+    parts: Arc<BertModel>,
+}
+
+struct BertModel {
+    tokenizer: WordPiece,
+    encoder: Encoder,
+}
+
+impl Bert {
+    /// Loads the model in `dir` (about 90 MB of memory for all-MiniLM-L6-v2).
+    ///
+    /// # Errors
+    /// `Setup` if the directory holds no BERT or cannot be read.
+    pub fn open(dir: &Path) -> Result<Bert> {
+        let load = || -> std::result::Result<BertModel, String> {
+            let config = json(&dir.join("config.json"))?;
+            let words = WordPiece::from_json(&json(&dir.join("tokenizer.json"))?)?;
+            let mut tensors = TensorFile::open(&dir.join("model.safetensors"))?;
+            let encoder = Encoder::load(&config, &mut tensors)?;
+            Ok(BertModel { tokenizer: words, encoder })
+        };
+        let parts = load().map_err(|why| {
+            Error::new(Kind::Setup, format!("loading the model in {}", dir.display()))
+                .with_source(why)
+                .with_hint("name a directory with the config.json, tokenizer.json and model.safetensors of a BERT such as all-MiniLM-L6-v2")
+        })?;
+        let last = dir.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Bert { name: format!("local/{last}"), parts: Arc::new(parts) })
+    }
+}
+
+fn json(path: &Path) -> std::result::Result<Value, String> {
+    let text = std::fs::read_to_string(path).map_err(|it| format!("{}: {it}", path.display()))?;
+    serde_json::from_str(&text).map_err(|it| format!("{}: {it}", path.display()))
+}
+
+impl BertModel {
+    /// The vectors of `texts`. Texts of similar length share a batch.
+    fn embed(&self, texts: &[String]) -> Vec<Vec<f32>> {
+        let most = MAX_TOKENS.min(self.encoder.max_tokens());
+        let ids: Vec<Vec<usize>> = texts.iter().map(|it| self.tokenizer.encode(it, most)).collect();
+        let mut order: Vec<usize> = (0..ids.len()).collect();
+        order.sort_by_key(|it| ids[*it].len());
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut tokens = 0;
+        for at in order {
+            tokens += ids[at].len();
+            match batches.last_mut().filter(|_| tokens <= BATCH_TOKENS) {
+                Some(batch) => batch.push(at),
+                None => {
+                    tokens = ids[at].len();
+                    batches.push(vec![at]);
+                }
+            }
+        }
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut found = vec![Vec::new(); texts.len()];
+        std::thread::scope(|scope| {
+            let shares: Vec<_> = (0..workers.min(batches.len()))
+                .map(|nth| {
+                    let mine = batches.iter().skip(nth).step_by(workers);
+                    let ids = &ids;
+                    scope.spawn(move || {
+                        mine.flat_map(|batch| {
+                            let texts: Vec<&[usize]> =
+                                batch.iter().map(|it| ids[*it].as_slice()).collect();
+                            batch
+                                .iter()
+                                .copied()
+                                .zip(self.encoder.embed(&texts))
+                                .collect::<Vec<_>>()
+                        })
+                        .collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            for share in shares {
+                for (at, vector) in share.join().unwrap_or_default() {
+                    found[at] = normalize(vector);
+                }
+            }
+        });
+        found
+    }
+}
+
+#[async_trait]
+impl Embedder for Bert {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        let parts = Arc::clone(&self.parts);
+        let texts: Vec<String> = texts.iter().map(|it| (*it).to_owned()).collect();
+        let doing = || Error::new(Kind::Internal, format!("embedding with {}", self.name));
+        let found = tokio::task::spawn_blocking(move || parts.embed(&texts))
+            .await
+            .map_err(|it| doing().with_source(it))?;
+        if found.iter().any(Vec::is_empty) {
+            return Err(doing().with_source("a thread failed"));
+        }
+        Ok(found)
+    }
+}

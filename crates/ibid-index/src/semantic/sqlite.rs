@@ -1,0 +1,206 @@
+//! Vectors as BLOBs in an SQLite file, compared one by one.
+//!
+//! Comparing a hundred thousand vectors of 384 numbers takes about 20 ms, so an approximate index would only add errors.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Row, SqlitePool};
+use tokio::sync::Mutex;
+
+use super::vector::cosine;
+use ibid_core::files::{create_private_file, private_dir};
+use ibid_core::ports::{PassageVector, VectorIndex};
+use ibid_core::{Error, Kind, Result};
+
+/// One file holds the vectors of all collections.
+const SCHEMA: &str = "
+    create table if not exists vectors (
+        collection text not null, key integer not null, url text not null, vector blob not null,
+        primary key (collection, key)
+    ) without rowid;
+    create index if not exists vectors_by_url on vectors (collection, url);";
+
+/// The vectors of one collection in a file.
+pub struct SqliteVectors {
+    path: PathBuf,
+    pool: SqlitePool,
+    collection: String,
+    loaded: Mutex<Option<Arc<LoadedVectors>>>,
+}
+
+/// All vectors of a collection in memory, concatenated.
+struct LoadedVectors {
+    keys: Vec<u64>,
+    values: Vec<f32>,
+    width: usize,
+}
+
+impl SqliteVectors {
+    /// Opens `collection` in the file at `path`, which is created if it is missing.
+    ///
+    /// # Errors
+    /// `Setup` if the file cannot be written.
+    pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
+        let fault = |it: sqlx::Error| fault(path, "opening", &it);
+        if let Some(dir) = path.parent() {
+            private_dir(dir).map_err(|it| fault(sqlx::Error::Io(it)))?;
+        }
+        // The file is private, because vectors reveal much of what a text says.
+        create_private_file(path).map_err(|it| fault(sqlx::Error::Io(it)))?;
+        // Lost vectors can be made again, so a commit need not wait for the disk.
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal)
+            .busy_timeout(std::time::Duration::from_secs(10));
+        let pool = SqlitePoolOptions::new()
+            .max_connections(1)
+            .connect_with(options)
+            .await
+            .map_err(fault)?;
+        sqlx::raw_sql(SCHEMA).execute(&pool).await.map_err(fault)?;
+        Ok(SqliteVectors {
+            path: path.to_owned(),
+            pool,
+            collection: collection.to_owned(),
+            loaded: Mutex::new(None),
+        })
+    }
+
+    fn fault(&self, doing: &str, it: &sqlx::Error) -> Error {
+        fault(&self.path, doing, it)
+    }
+
+    async fn keys(&self) -> Result<std::collections::BTreeSet<u64>> {
+        let rows = sqlx::query("select key from vectors where collection = $1")
+            .bind(&self.collection)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(|it| self.fault("reading", &it))?;
+        Ok(rows.iter().map(|it| it.get::<i64, _>(0).cast_unsigned()).collect())
+    }
+
+    async fn loaded(&self) -> Result<Arc<LoadedVectors>> {
+        let mut kept = self.loaded.lock().await;
+        if let Some(it) = &*kept {
+            return Ok(Arc::clone(it));
+        }
+        let rows =
+            sqlx::query("select key, vector from vectors where collection = $1 order by key")
+                .bind(&self.collection)
+                .fetch_all(&self.pool)
+                .await
+                .map_err(|it| self.fault("reading", &it))?;
+        let width = rows.first().map_or(0, |it| it.get::<&[u8], _>(1).len() / 4);
+        let mut loaded = LoadedVectors {
+            keys: Vec::with_capacity(rows.len()),
+            values: Vec::with_capacity(rows.len() * width),
+            width,
+        };
+        for row in &rows {
+            let (numbers, rest) = row.get::<&[u8], _>(1).as_chunks::<4>();
+            // A row of another length is of another model or damaged, and cannot be compared.
+            if numbers.len() == width && rest.is_empty() {
+                loaded.keys.push(row.get::<i64, _>(0).cast_unsigned());
+                loaded.values.extend(numbers.iter().map(|it| f32::from_le_bytes(*it)));
+            }
+        }
+        let loaded = Arc::new(loaded);
+        *kept = Some(Arc::clone(&loaded));
+        Ok(loaded)
+    }
+}
+
+impl LoadedVectors {
+    fn nearest(&self, to: &[f32], n: usize) -> Vec<(u64, f32)> {
+        if to.len() != self.width || self.width == 0 {
+            return Vec::new();
+        }
+        let rows = self.keys.iter().zip(self.values.chunks_exact(self.width));
+        let mut found: Vec<(u64, f32)> = rows.map(|(key, it)| (*key, cosine(it, to))).collect();
+        let order = |a: &(u64, f32), b: &(u64, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if found.len() > n && n > 0 {
+            found.select_nth_unstable_by(n - 1, order);
+        }
+        found.truncate(n);
+        found.sort_by(order);
+        found
+    }
+}
+
+#[async_trait]
+impl VectorIndex for SqliteVectors {
+    fn name(&self) -> &str {
+        "sqlite"
+    }
+
+    async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>> {
+        let known = self.keys().await?;
+        Ok(keys.iter().copied().filter(|it| !known.contains(it)).collect())
+    }
+
+    async fn upsert(&self, vectors: &[PassageVector]) -> Result<()> {
+        let fault = |it: sqlx::Error| self.fault("writing", &it);
+        let mut all = self.pool.begin().await.map_err(fault)?;
+        for it in vectors {
+            let blob: Vec<u8> = it.values.iter().flat_map(|it| it.to_le_bytes()).collect();
+            sqlx::query("insert or replace into vectors (collection, key, url, vector) values ($1, $2, $3, $4)")
+                .bind(&self.collection)
+                .bind(it.key.cast_signed())
+                .bind(&it.url)
+                .bind(blob)
+                .execute(&mut *all)
+                .await
+                .map_err(fault)?;
+        }
+        all.commit().await.map_err(fault)?;
+        *self.loaded.lock().await = None;
+        Ok(())
+    }
+
+    async fn retain(&self, keys: &[u64]) -> Result<()> {
+        let kept: std::collections::BTreeSet<u64> = keys.iter().copied().collect();
+        let fault = |it: sqlx::Error| self.fault("writing", &it);
+        let stale: Vec<u64> = self.keys().await?.difference(&kept).copied().collect();
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let mut all = self.pool.begin().await.map_err(fault)?;
+        for key in stale {
+            sqlx::query("delete from vectors where collection = $1 and key = $2")
+                .bind(&self.collection)
+                .bind(key.cast_signed())
+                .execute(&mut *all)
+                .await
+                .map_err(fault)?;
+        }
+        all.commit().await.map_err(fault)?;
+        *self.loaded.lock().await = None;
+        Ok(())
+    }
+
+    async fn nearest(&self, to: &[f32], n: usize) -> Result<Vec<(u64, f32)>> {
+        let (loaded, to) = (self.loaded().await?, to.to_vec());
+        tokio::task::spawn_blocking(move || loaded.nearest(&to, n))
+            .await
+            .map_err(|it| Error::new(Kind::Internal, "comparing vectors").with_source(it))
+    }
+
+    async fn url_exists(&self, url: &str) -> Result<bool> {
+        let found = sqlx::query("select 1 from vectors where collection = $1 and url = $2 limit 1")
+            .bind(&self.collection)
+            .bind(url)
+            .fetch_optional(&self.pool)
+            .await;
+        found.map(|it| it.is_some()).map_err(|it| self.fault("reading", &it))
+    }
+}
+
+fn fault(path: &Path, doing: &str, it: &sqlx::Error) -> Error {
+    Error::new(Kind::Setup, format!("{doing} the vectors in {}", path.display()))
+        .with_source(it.to_string())
+        .with_hint("check the free space and the write permission there; if you delete the file, the vectors are made again")
+}

@@ -1,0 +1,39 @@
+//! Arithmetic of vectors.
+
+/// `values` scaled to length 1; unchanged if their length is 0 or not finite.
+pub(crate) fn normalize(mut values: Vec<f32>) -> Vec<f32> {
+    let length = values.iter().map(|it| it * it).sum::<f32>().sqrt();
+    if length > 0.0 && length.is_finite() {
+        values.iter_mut().for_each(|it| *it /= length);
+    }
+    values
+}
+
+/// The cosine of two vectors of length 1.
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    // The compiler computes eight sums in one step.
+    let (a, a_rest) = a.as_chunks::<8>();
+    let (b, b_rest) = b.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for at in 0..8 {
+            sums[at] += a[at] * b[at];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_is_scaled_to_length_one_and_likeness_is_the_cosine() {
+        let a = normalize((1..=11).map(|it| it as f32).collect());
+        assert!((cosine(&a, &a) - 1.0).abs() < 1e-6);
+        let b: Vec<f32> = a.iter().map(|it| -it).collect();
+        assert!((cosine(&a, &b) + 1.0).abs() < 1e-6);
+        assert_eq!(normalize(vec![0.0, 0.0]), [0.0, 0.0]);
+    }
+}

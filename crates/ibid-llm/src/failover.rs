@@ -1,0 +1,248 @@
+//! The wrapper that falls back to the next model when one fails.
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
+use ibid_core::{Error, Kind, Result};
+use ibid_net::service_error::ServiceError;
+
+/// Consecutive failures after which a model is paused.
+const FAILURES: u32 = 3;
+
+/// How long a model is paused before it is tried again.
+const REST: Duration = Duration::from_secs(60);
+
+/// One of the models to choose from.
+pub struct FailoverChoice {
+    /// The model, including its retries.
+    pub model: Arc<dyn LanguageModel>,
+    /// Context window in tokens, if known.
+    pub window: Option<u64>,
+}
+
+/// Models in order of preference: a call goes to the first one that answers.
+///
+/// The next model is called when one fails after all retries, lacks a key or credit, or rejects the request. A prompt
+/// that is too long is passed on only to a model with a larger window; if there is none, the error is returned, so
+/// that the caller can shorten the prompt. Answers withheld by a filter, a spent budget and cancelled calls are
+/// returned as they are.
+///
+/// A model that failed three times in a row is paused for 60 s. Then one call tries it again; if that fails, it is
+/// paused again.
+pub struct FailoverModel {
+    members: Vec<FailoverMember>,
+}
+
+struct FailoverMember {
+    choice: FailoverChoice,
+    health: Mutex<MemberHealth>,
+}
+
+#[derive(Default)]
+struct MemberHealth {
+    /// Consecutive failures.
+    failures: u32,
+    rests_until: Option<Instant>,
+    /// Whether a call is trying the paused model.
+    probed: bool,
+    /// The last error.
+    last: String,
+}
+
+impl FailoverModel {
+    /// Creates the wrapper around `choices`, in order.
+    ///
+    /// # Errors
+    /// `Setup` if there are none.
+    pub fn new(choices: Vec<FailoverChoice>) -> Result<FailoverModel> {
+        if choices.is_empty() {
+            return Err(Error::new(Kind::Setup, "no model is set"));
+        }
+        let member = |choice| FailoverMember { choice, health: Mutex::default() };
+        Ok(FailoverModel { members: choices.into_iter().map(member).collect() })
+    }
+
+    async fn ask(&self, prompt: &Prompt, mut sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let streaming = sink.is_some();
+        let mut faults = Vec::new();
+        let mut too_long: Option<(u64, Error)> = None;
+        let mut streamed = false;
+        for member in &self.members {
+            let window = member.choice.window;
+            if let Some((least, _)) = &too_long
+                && window.is_none_or(|it| it <= *least)
+            {
+                continue;
+            }
+            let model = &member.choice.model;
+            let Some(mut visit) = member.try_begin() else {
+                faults.push(member.resting_fault());
+                continue;
+            };
+            let muted = streamed;
+            let mut relay = |text: &str| {
+                if !muted && let Some(sink) = &mut sink {
+                    streamed |= !text.is_empty();
+                    sink(text);
+                }
+            };
+            let relay = streaming.then_some(&mut relay as TextSink<'_>);
+            let error = match model.complete(prompt, relay).await {
+                Ok(mut completion) => {
+                    visit.succeeded();
+                    // Otherwise the caller could not tell which model answered.
+                    completion.model.get_or_insert_with(|| model.name().to_owned());
+                    return Ok(completion);
+                }
+                Err(error) => error,
+            };
+            match next_after(&error) {
+                NextModels::Return => return Err(error),
+                NextModels::Larger => match window {
+                    Some(window) => too_long = Some((window, error)),
+                    None => return Err(error),
+                },
+                NextModels::Any => {
+                    visit.failed(&error);
+                    faults.push(MemberFault {
+                        kind: error.kind(),
+                        text: format!("{}: {}", model.name(), error.chain()),
+                        hint: error.hint().map(str::to_owned),
+                        whole: Some(error),
+                    });
+                }
+            }
+        }
+        // A shorter prompt would help, whatever the other errors are.
+        Err(too_long.map_or_else(|| all_failed(faults), |it| it.1))
+    }
+}
+
+#[async_trait]
+impl LanguageModel for FailoverModel {
+    /// The name of the preferred model. [`Completion::model`] tells which one answered.
+    fn name(&self) -> &str {
+        self.members.first().map_or("", |it| it.choice.model.name())
+    }
+
+    /// `sink` receives the text of one model only: the first that produced any.
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        self.ask(prompt, sink).await
+    }
+}
+
+enum NextModels {
+    /// No other model would succeed.
+    Return,
+    /// A model with a larger window may succeed.
+    Larger,
+    /// Any other model may succeed.
+    Any,
+}
+
+fn next_after(error: &Error) -> NextModels {
+    let fault = ServiceError::find_in(error);
+    match error.kind() {
+        Kind::Malformed if fault.is_some_and(|it| it.context_too_long) => NextModels::Larger,
+        Kind::Malformed if fault.is_some_and(|it| it.filtered) => NextModels::Return,
+        Kind::Setup | Kind::Transient | Kind::Malformed | Kind::NotFound => NextModels::Any,
+        Kind::Exhausted | Kind::Cancelled | Kind::Usage | Kind::Internal => NextModels::Return,
+    }
+}
+
+/// The error of one model.
+struct MemberFault {
+    kind: Kind,
+    text: String,
+    hint: Option<String>,
+    whole: Option<Error>,
+}
+
+/// Combines the errors into one. Transient errors determine its kind first, then setup errors.
+fn all_failed(mut faults: Vec<MemberFault>) -> Error {
+    if faults.len() == 1
+        && let Some(error) = faults.pop_if(|it| it.whole.is_some()).and_then(|it| it.whole)
+    {
+        return error;
+    }
+    let any = |kind| faults.iter().any(|it| it.kind == kind);
+    let kind =
+        [Kind::Transient, Kind::Setup].into_iter().find(|it| any(*it)).unwrap_or(Kind::Malformed);
+    let texts: Vec<&str> = faults.iter().map(|it| it.text.as_str()).collect();
+    let error = Error::new(kind, "no model answered").with_source(texts.join("; "));
+    match faults.iter().find_map(|it| it.hint.clone()) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+impl FailoverMember {
+    /// Starts a call, unless the model is paused or being tried.
+    fn try_begin(&self) -> Option<MemberCall<'_>> {
+        let mut health = self.locked();
+        let is_probe = match health.rests_until {
+            None => false,
+            Some(until) if until > Instant::now() || health.probed => return None,
+            Some(_) => {
+                health.probed = true;
+                true
+            }
+        };
+        Some(MemberCall { member: self, is_probe })
+    }
+
+    fn resting_fault(&self) -> MemberFault {
+        let health = self.locked();
+        MemberFault {
+            kind: Kind::Transient,
+            text: format!(
+                "{} is paused after {} failures in a row; the last one: {}",
+                self.choice.model.name(),
+                health.failures,
+                health.last
+            ),
+            hint: None,
+            whole: None,
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, MemberHealth> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One call to a member. If dropped without a result, it does not affect the member's health.
+struct MemberCall<'a> {
+    member: &'a FailoverMember,
+    is_probe: bool,
+}
+
+impl MemberCall<'_> {
+    fn succeeded(&mut self) {
+        *self.member.locked() = MemberHealth::default();
+        self.is_probe = false;
+    }
+
+    fn failed(&mut self, error: &Error) {
+        let mut health = self.member.locked();
+        health.failures = health.failures.saturating_add(1);
+        health.last = error.chain();
+        if health.failures >= FAILURES {
+            health.rests_until = Some(Instant::now() + REST);
+        }
+    }
+}
+
+impl Drop for MemberCall<'_> {
+    fn drop(&mut self) {
+        if self.is_probe {
+            self.member.locked().probed = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

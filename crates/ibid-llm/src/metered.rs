@@ -1,0 +1,199 @@
+//! The wrapper that reserves the maximum cost of a call and then charges the actual cost.
+//!
+//! It is the innermost wrapper, below retries and limits: every request that is sent is charged separately, at the
+//! price of the model that answers. Nothing is reserved while a call waits for a permit.
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::cost_budget::{CallCost, CostBudget, ModelSpend, Reservation};
+use super::prices::Price;
+use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink, TokenUsage};
+use ibid_core::{Error, Result};
+use ibid_net::service_error::ServiceError;
+
+/// The purposes of calls that the report needs, and of judging, which is the last thing paid for. A purpose may have
+/// a suffix: `write.summary`.
+const FINISHING: &[&str] = &["write", "check", "verify", "answer", "judge"];
+
+/// How long to wait until calls in flight release money: as long as a call may take.
+const MAX_WAIT: Duration = Duration::from_secs(1200);
+
+/// Maximum plausible token count; no model reaches it.
+const MAX_TOKENS: u64 = 20_000_000;
+
+/// Tokens that providers add around a message, at most.
+const MESSAGE_OVERHEAD: u64 = 16;
+
+/// Tokens that providers add around a schema, at most. Some are sent the schema as a tool and bill the tool instructions
+/// as well.
+const SCHEMA_OVERHEAD: u64 = 500;
+
+/// A model whose calls are paid from a [`CostBudget`].
+pub struct MeteredModel {
+    inner: Arc<dyn LanguageModel>,
+    budget: CostBudget,
+    price: Option<Price>,
+    max_output: u32,
+    usage: Mutex<ModelSpend>,
+}
+
+impl MeteredModel {
+    /// Wraps `inner`; calls are paid from `budget` at `price`. An unknown price is refused if money is limited; 0
+    /// means free. Prompts without a limit get `max_output` tokens, so that the maximum cost of a call is known.
+    pub fn new(
+        inner: Arc<dyn LanguageModel>,
+        budget: CostBudget,
+        price: Option<Price>,
+        max_output: u32,
+    ) -> MeteredModel {
+        MeteredModel { inner, budget, price, max_output, usage: Mutex::default() }
+    }
+
+    /// Usage of this model since it was opened, answered calls only. What unanswered calls may have cost is part of
+    /// [`CostBudget::spent`].
+    pub fn usage(&self) -> ModelSpend {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the prompt with a limit on its answer, and the reserved cost.
+    async fn reserve(&self, prompt: &Prompt) -> Result<(Prompt, CallCost, Reservation)> {
+        let most_output = prompt.max_tokens.unwrap_or(self.max_output);
+        let bounded = Prompt { max_tokens: Some(most_output), ..prompt.clone() };
+        let (tokens_in, tokens_out) = (max_input_tokens(prompt), u64::from(most_output));
+        let most = CallCost {
+            tokens_in,
+            tokens_out,
+            usd: self.price.map(|it| it.max_cost(tokens_in, tokens_out)),
+        };
+        let finishing = is_finishing(&prompt.purpose);
+        let name = self.inner.name();
+        let mut reservation = self.budget.reserve_or_wait(name, most, finishing, MAX_WAIT).await?;
+        reservation.mark_sent();
+        Ok((bounded, most, reservation))
+    }
+
+    fn settle(
+        &self,
+        most: CallCost,
+        reservation: Reservation,
+        answer: Result<Completion>,
+        streamed: bool,
+    ) -> Result<Completion> {
+        let mut completion = match answer {
+            Ok(it) => it,
+            Err(error) => {
+                // Output is billed, whatever error follows.
+                let billed = if streamed { BilledPart::Perhaps } else { self.billed(&error, most) };
+                match billed {
+                    BilledPart::Nothing => reservation.release(),
+                    BilledPart::Input(charge) => reservation.settle(charge),
+                    // As for a cancelled call, the estimate is charged.
+                    BilledPart::Perhaps => drop(reservation),
+                }
+                return Err(error);
+            }
+        };
+        let believed = |count: Option<u64>| count.filter(|it| *it <= MAX_TOKENS);
+        let counted = TokenUsage {
+            input: believed(completion.tokens.input).or(Some(most.tokens_in)),
+            output: believed(completion.tokens.output).or(Some(most.tokens_out)),
+            ..completion.tokens
+        };
+        let reported = completion.cost_usd.filter(|it| it.is_finite() && *it >= 0.0);
+        completion.cost_usd = reported.or(self.price.map(|it| it.cost(&counted)));
+        let charge = CallCost {
+            tokens_in: counted.input.unwrap_or(0),
+            tokens_out: counted.output.unwrap_or(0),
+            usd: completion.cost_usd,
+        };
+        reservation.settle(charge);
+        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.calls += 1;
+        usage.tokens_in = usage.tokens_in.saturating_add(charge.tokens_in);
+        usage.tokens_out = usage.tokens_out.saturating_add(charge.tokens_out);
+        usage.usd = usage.usd.zip(charge.usd).map(|(sum, it)| sum + it);
+        drop(usage);
+        Ok(completion)
+    }
+
+    /// What a failed call is billed. A rejected request is free, except on Azure, which bills the input if its filter
+    /// rejected it or it was too long.
+    fn billed(&self, error: &Error, most: CallCost) -> BilledPart {
+        let Some(fault) = ServiceError::find_in(error) else {
+            return BilledPart::Perhaps;
+        };
+        let is_azure = self.inner.name().starts_with("azure/");
+        if is_azure && (fault.filtered || fault.context_too_long) {
+            return BilledPart::Input(CallCost {
+                tokens_out: 0,
+                usd: self.price.map(|it| it.max_cost(most.tokens_in, 0)),
+                ..most
+            });
+        }
+        match fault.status {
+            _ if fault.unsent => BilledPart::Nothing,
+            // The server gave up on a request that it had started.
+            Some(408 | 409 | 499) => BilledPart::Perhaps,
+            Some(300..=499 | 501 | 503 | 529) => BilledPart::Nothing,
+            _ => BilledPart::Perhaps,
+        }
+    }
+}
+
+enum BilledPart {
+    Nothing,
+    Input(CallCost),
+    Perhaps,
+}
+
+#[async_trait]
+impl LanguageModel for MeteredModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(
+        &self,
+        prompt: &Prompt,
+        mut sink: Option<TextSink<'_>>,
+    ) -> Result<Completion> {
+        let (prompt, most, reservation) = self.reserve(prompt).await?;
+        let streaming = sink.is_some();
+        let mut streamed = false;
+        let mut relay = |text: &str| {
+            streamed = true;
+            if let Some(sink) = &mut sink {
+                sink(text);
+            }
+        };
+        let relay = streaming.then_some(&mut relay as TextSink<'_>);
+        let answer = self.inner.complete(&prompt, relay).await;
+        self.settle(most, reservation, answer, streamed)
+    }
+}
+
+/// Whether a call may use the share of the budget kept for finishing.
+pub fn is_finishing(purpose: &str) -> bool {
+    let step = purpose.split(['.', '-', '_', '/', ':', ' ']).next();
+    step.is_some_and(|it| FINISHING.contains(&it))
+}
+
+/// Estimates the tokens of `prompt` from above: one per three bytes, and one per digit, because several tokenizers
+/// split numbers into digits. English has about four bytes per token; scripts with three bytes per letter have about
+/// one token per letter. The overhead of messages and schemas is added.
+pub fn max_input_tokens(prompt: &Prompt) -> u64 {
+    let tokens = |text: &str| {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        ((text.len() - digits).div_ceil(3) + digits) as u64
+    };
+    let turns: u64 = prompt.messages.iter().map(|it| tokens(&it.text) + MESSAGE_OVERHEAD).sum();
+    let system = prompt.system.as_deref().map_or(0, |it| tokens(it) + MESSAGE_OVERHEAD);
+    let schema =
+        prompt.schema.as_ref().map_or(0, |it| tokens(&it.json.to_string()) + SCHEMA_OVERHEAD);
+    turns + system + schema
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! The wrapper that retries transient errors.
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::{Instant, sleep};
+
+use ibid_core::ports::{Completion, LanguageModel, Prompt, Rng, TextSink};
+use ibid_core::{Error, Kind, Result};
+use ibid_net::service_error::ServiceError;
+
+/// How often and how long to retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Maximum attempts, including the first one.
+    pub tries: u32,
+    /// Maximum delay after the first failure; it doubles with each further one.
+    pub first: Duration,
+    /// Upper limit of the doubled delay.
+    pub longest: Duration,
+    /// How long after the start of the call the last attempt may begin.
+    pub deadline: Duration,
+}
+
+impl Default for RetryPolicy {
+    /// Five attempts within 3 minutes, with delays of up to 1, 2, 4 and 8 s; never more than 30 s unless the provider
+    /// requests it.
+    fn default() -> RetryPolicy {
+        RetryPolicy {
+            tries: 5,
+            first: Duration::from_secs(1),
+            longest: Duration::from_secs(30),
+            deadline: Duration::from_secs(180),
+        }
+    }
+}
+
+/// A model that is called again after a transient error.
+///
+/// Delays are random between zero and a doubling limit (full jitter), so that calls which failed together are not
+/// repeated together. A delay requested by the provider is respected; if it exceeds the deadline, retrying stops at
+/// once. An attempt in progress at the deadline is not aborted, because it is paid for. Time is measured by tokio's
+/// clock, which changes of the system clock do not affect.
+pub struct RetryModel {
+    inner: Arc<dyn LanguageModel>,
+    policy: RetryPolicy,
+    chance: Arc<dyn Rng>,
+}
+
+impl RetryModel {
+    /// Wraps `inner`; delays are drawn from `chance`.
+    pub fn new(
+        inner: Arc<dyn LanguageModel>,
+        policy: RetryPolicy,
+        chance: Arc<dyn Rng>,
+    ) -> RetryModel {
+        RetryModel { inner, policy, chance }
+    }
+
+    /// The delay before the attempt after the `nth`, counted from 1; `None` to give up.
+    fn delay(&self, error: &Error, nth: u32, begun: Instant) -> Option<Duration> {
+        if error.kind() != Kind::Transient || nth >= self.policy.tries {
+            return None;
+        }
+        let doubled = 2_u32.saturating_pow(nth - 1);
+        let bound = self.policy.first.saturating_mul(doubled);
+        let drawn = self.jitter(bound.min(self.policy.longest));
+        let asked = ServiceError::find_in(error).and_then(|it| it.retry_after);
+        // The requested delay is the minimum; a small random part spreads calls that got the same one.
+        let wait = asked.map_or(drawn, |it| it.saturating_add(drawn.min(it / 10)));
+        let left = self.policy.deadline.checked_sub(begun.elapsed())?;
+        (wait <= left).then_some(wait)
+    }
+
+    /// A random part of `bound`.
+    fn jitter(&self, bound: Duration) -> Duration {
+        let share = (self.chance.next_u128() >> 64) as u64 as f64 / u64::MAX as f64;
+        bound.mul_f64(share.clamp(0.0, 1.0))
+    }
+}
+
+#[async_trait]
+impl LanguageModel for RetryModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// `sink` receives the text of one attempt only: the first that produced any. If that attempt fails, the preview
+    /// ends there.
+    async fn complete(
+        &self,
+        prompt: &Prompt,
+        mut sink: Option<TextSink<'_>>,
+    ) -> Result<Completion> {
+        let streaming = sink.is_some();
+        let begun = Instant::now();
+        let mut nth = 1;
+        let mut streamed = false;
+        loop {
+            let muted = streamed;
+            let mut relay = |text: &str| {
+                if !muted && let Some(sink) = &mut sink {
+                    streamed |= !text.is_empty();
+                    sink(text);
+                }
+            };
+            let relay = streaming.then_some(&mut relay as TextSink<'_>);
+            let error = match self.inner.complete(prompt, relay).await {
+                Ok(it) => return Ok(it),
+                Err(it) => it,
+            };
+            let Some(wait) = self.delay(&error, nth, begun) else {
+                return Err(error);
+            };
+            sleep(wait).await;
+            nth += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::{ScriptedModel, ScriptedReply, prompt, refusal};
+    use ibid_core::ports::SeededRng;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn retried(inner: &Arc<ScriptedModel>, policy: RetryPolicy) -> RetryModel {
+        let inner: Arc<dyn LanguageModel> = inner.clone();
+        RetryModel::new(inner, policy, Arc::new(SeededRng::new(7)))
+    }
+
+    fn gaps(model: &ScriptedModel) -> Vec<Duration> {
+        let asked = model.asked.lock().unwrap();
+        let times: Vec<Instant> = asked.iter().map(|it| it.0).collect();
+        times.windows(2).map(|it| it[1] - it[0]).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_pass_later_is_tried_again_with_growing_waits() {
+        let mut bounds = [Duration::ZERO; 4];
+        for seed in 0..200 {
+            let model = ScriptedModel::new("a/b", (0..4).map(|_| refusal(503, None)));
+            let inner: Arc<dyn LanguageModel> = model.clone();
+            let chance = Arc::new(SeededRng::new(seed));
+            let retried = RetryModel::new(inner, RetryPolicy::default(), chance);
+            assert_eq!(retried.complete(&prompt("plan"), None).await.unwrap().text, "ok");
+            for (nth, gap) in gaps(&model).into_iter().enumerate() {
+                // Timers go by whole milliseconds, rounded up.
+                let most = SECOND * (1 << nth) + Duration::from_millis(1);
+                assert!(gap <= most, "{nth}: {gap:?}");
+                bounds[nth] = bounds[nth].max(gap);
+            }
+        }
+        for (nth, longest) in bounds.into_iter().enumerate() {
+            assert!(longest > (SECOND * (1 << nth)).mul_f64(0.9), "{longest:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tries_end_after_their_number() {
+        let model = ScriptedModel::new("a/b", (0..9).map(|_| refusal(500, None)));
+        let retried = retried(&model, RetryPolicy::default());
+        let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::Transient);
+        assert_eq!(model.count(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_will_not_pass_later_is_asked_once() {
+        for kind in [Kind::Setup, Kind::Malformed, Kind::Exhausted, Kind::Cancelled, Kind::Internal]
+        {
+            let model = ScriptedModel::new("a/b", [ScriptedReply::Error(kind)]);
+            let retried = retried(&model, RetryPolicy::default());
+            let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
+            assert_eq!((error.kind(), model.count()), (kind, 1));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_wait_that_is_asked_for_is_kept() {
+        let model = ScriptedModel::new("a/b", [refusal(429, Some(40))]);
+        retried(&model, RetryPolicy::default()).complete(&prompt("plan"), None).await.unwrap();
+        let gap = gaps(&model)[0];
+        assert!(gap >= SECOND * 40 && gap <= SECOND * 45, "{gap:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_beyond_the_deadline_is_not_begun() {
+        let begun = Instant::now();
+        let model = ScriptedModel::new("a/b", [refusal(429, Some(181))]);
+        let retried = retried(&model, RetryPolicy::default());
+        let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
+        let asked = ServiceError::find_in(&error).unwrap().retry_after;
+        assert_eq!(asked, Some(SECOND * 181));
+        assert_eq!((begun.elapsed(), model.count()), (Duration::ZERO, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_try_begins_after_the_deadline() {
+        let script = (0..9).map(|_| refusal(500, None));
+        let model = ScriptedModel::with_delay(SECOND * 100, "a/b", script);
+        let retried = retried(&model, RetryPolicy::default());
+        assert!(retried.complete(&prompt("plan"), None).await.is_err());
+        assert_eq!(model.count(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sink_hears_one_try() {
+        let script = [
+            refusal(503, None),
+            ScriptedReply::Fault("Moss is ", ServiceError::truncated()),
+            ScriptedReply::Text("Moss is green."),
+        ];
+        let model = ScriptedModel::new("a/b", script);
+        let retried = retried(&model, RetryPolicy::default());
+        let mut told = String::new();
+        let answer = retried.complete(&prompt("plan"), Some(&mut |it| told.push_str(it))).await;
+        assert_eq!(answer.unwrap().text, "Moss is green.");
+        assert_eq!(told, "Moss is ");
+    }
+}

@@ -1,0 +1,283 @@
+//! The wrapper that limits concurrent calls to what the provider accepts.
+//!
+//! The limit adapts by additive increase and multiplicative decrease: it is halved when a call is rejected because of
+//! load, and grows by one after as many successful calls in a row as it allows.
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{Mutex as AsyncMutex, Notify};
+use tokio::time::{Instant, timeout_at};
+
+use crate::providers::ModelTarget;
+use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
+use ibid_core::{Error, Kind, Result};
+use ibid_net::secret::ApiKey;
+use ibid_net::service_error::ServiceError;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The limits of one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConcurrencyLimits {
+    /// Maximum concurrent calls; at least 1.
+    pub max_concurrent: usize,
+    /// Maximum calls started within 60 seconds, at least 1; `None` means unlimited.
+    pub per_minute: Option<usize>,
+    /// How long a call waits for a permit.
+    pub max_wait: Duration,
+}
+
+impl Default for ConcurrencyLimits {
+    /// 16 concurrent calls, any number per minute, 2 minutes of waiting.
+    fn default() -> ConcurrencyLimits {
+        ConcurrencyLimits {
+            max_concurrent: 16,
+            per_minute: None,
+            max_wait: Duration::from_secs(120),
+        }
+    }
+}
+
+/// The limiters of a process: one for each address and key.
+#[derive(Debug, Default)]
+pub struct ConcurrencyLimiters(Mutex<Vec<LimiterEntry>>);
+
+type LimiterEntry = (String, Option<ApiKey>, Arc<ConcurrencyLimiter>);
+
+impl ConcurrencyLimiters {
+    /// Returns the limiter for the key and address of `target`, or creates one with `limits`.
+    pub fn get(&self, target: &ModelTarget, limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|it| it.0 == target.base_url && it.1 == target.key);
+        if let Some((_, _, limiter)) = found {
+            return Arc::clone(limiter);
+        }
+        let limiter = ConcurrencyLimiter::new(limits);
+        known.push((target.base_url.clone(), target.key.clone(), Arc::clone(&limiter)));
+        limiter
+    }
+}
+
+/// Limits the calls of one key, in order of arrival.
+#[derive(Debug)]
+pub struct ConcurrencyLimiter {
+    limits: ConcurrencyLimits,
+    /// Held by the next call in line; the others queue for it in order.
+    next: AsyncMutex<()>,
+    /// Notified when a call ends.
+    ended: Notify,
+    state: Mutex<LimiterState>,
+}
+
+#[derive(Debug)]
+struct LimiterState {
+    max_concurrent: usize,
+    in_flight: usize,
+    /// Consecutive successful calls.
+    successes: usize,
+    /// When the limit was last halved.
+    halved: Option<Instant>,
+    closed_until: Option<Instant>,
+    /// Start times of the calls of the last minute.
+    begun: VecDeque<Instant>,
+}
+
+/// Whether a call may start.
+enum Admission {
+    Go,
+    /// Not before this time.
+    Until(Instant),
+    /// Only after another call has ended.
+    Ended,
+}
+
+impl ConcurrencyLimiter {
+    /// Creates a limiter that starts at the maximum of `limits`.
+    pub fn new(limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
+        let limits = ConcurrencyLimits {
+            max_concurrent: limits.max_concurrent.max(1),
+            per_minute: limits.per_minute.map(|it| it.max(1)),
+            ..limits
+        };
+        Arc::new(ConcurrencyLimiter {
+            limits,
+            next: AsyncMutex::new(()),
+            ended: Notify::new(),
+            state: Mutex::new(LimiterState {
+                max_concurrent: limits.max_concurrent,
+                in_flight: 0,
+                successes: 0,
+                halved: None,
+                closed_until: None,
+                begun: VecDeque::new(),
+            }),
+        })
+    }
+
+    /// The current limit on concurrent calls.
+    pub fn max_concurrent(&self) -> usize {
+        self.locked().max_concurrent
+    }
+
+    /// Waits for a permit.
+    async fn acquire(self: &Arc<Self>, model: &str) -> Result<CallPermit> {
+        let until = Instant::now() + self.limits.max_wait;
+        let late = || wait_error(model, None);
+        self.check_opens_before(model, until)?;
+        let _next = timeout_at(until, self.next.lock()).await.map_err(|_| late())?;
+        loop {
+            self.check_opens_before(model, until)?;
+            let next = self.locked().admit(&self.limits);
+            let wake = match next {
+                Admission::Go => {
+                    return Ok(CallPermit { limiter: Arc::clone(self), begun: Instant::now() });
+                }
+                Admission::Until(it) => it.min(until),
+                Admission::Ended => until,
+            };
+            // Only the next call in line waits here, so a notification is never lost.
+            let rung = timeout_at(wake, self.ended.notified()).await;
+            if rung.is_err() && wake >= until {
+                return Err(late());
+            }
+        }
+    }
+
+    /// Fails at once if the provider asked not to be called until after `until`.
+    fn check_opens_before(&self, model: &str, until: Instant) -> Result<()> {
+        match self.locked().closed_until {
+            Some(opens) if opens > until => {
+                let wait = opens.saturating_duration_since(Instant::now());
+                Err(wait_error(model, Some(wait)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn record(&self, begun: Instant, outcome: Option<&Error>) {
+        let mut state = self.locked();
+        let Some(error) = outcome else {
+            state.successes += 1;
+            if state.successes >= state.max_concurrent
+                && state.max_concurrent < self.limits.max_concurrent
+            {
+                state.max_concurrent += 1;
+                state.successes = 0;
+            }
+            return;
+        };
+        let Some(fault) = ServiceError::find_in(error) else {
+            return;
+        };
+        if fault.kind != Kind::Transient {
+            return;
+        }
+        if let Some(wait) = fault.retry_after {
+            let opens = Instant::now() + wait;
+            state.closed_until = state.closed_until.max(Some(opens));
+        }
+        if is_load(fault) {
+            state.successes = 0;
+            // Concurrent calls are rejected together; they count once.
+            if state.halved.is_none_or(|it| begun >= it) {
+                state.max_concurrent = (state.max_concurrent / 2).max(1);
+                state.halved = Some(Instant::now());
+            }
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, LimiterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LimiterState {
+    fn admit(&mut self, limits: &ConcurrencyLimits) -> Admission {
+        let now = Instant::now();
+        if let Some(opens) = self.closed_until.filter(|it| *it > now) {
+            return Admission::Until(opens);
+        }
+        if self.in_flight >= self.max_concurrent {
+            return Admission::Ended;
+        }
+        if let Some(most) = limits.per_minute {
+            while self.begun.front().is_some_and(|it| *it + MINUTE <= now) {
+                self.begun.pop_front();
+            }
+            match self.begun.front() {
+                Some(oldest) if self.begun.len() >= most => {
+                    return Admission::Until(*oldest + MINUTE);
+                }
+                _ => self.begun.push_back(now),
+            }
+        }
+        self.in_flight += 1;
+        Admission::Go
+    }
+}
+
+/// Whether the provider rejected the call because of load.
+fn is_load(fault: &ServiceError) -> bool {
+    let code = fault.code.as_deref().unwrap_or_default().to_lowercase();
+    matches!(fault.status, Some(429 | 503 | 529))
+        || ["rate_limit", "overloaded", "resource_exhausted"].iter().any(|it| code.contains(it))
+}
+
+fn wait_error(model: &str, wait: Option<Duration>) -> Error {
+    let why = match wait {
+        Some(it) => {
+            format!("the provider asked not to be called for another {} s", it.as_secs_f64().ceil())
+        }
+        None => "too many calls were waiting".to_owned(),
+    };
+    Error::new(Kind::Transient, format!("waiting to call {model}")).with_source(ServiceError {
+        retry_after: wait,
+        unsent: true,
+        ..ServiceError::transient(why)
+    })
+}
+
+/// A call in flight, until dropped.
+struct CallPermit {
+    limiter: Arc<ConcurrencyLimiter>,
+    begun: Instant,
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        self.limiter.locked().in_flight -= 1;
+        self.limiter.ended.notify_one();
+    }
+}
+
+/// A model whose calls wait for a permit of its key.
+pub struct ThrottledModel {
+    inner: Arc<dyn LanguageModel>,
+    limiter: Arc<ConcurrencyLimiter>,
+}
+
+impl ThrottledModel {
+    /// Wraps `inner`. A call that gets no permit in time fails with `Transient` and is not sent.
+    pub fn new(inner: Arc<dyn LanguageModel>, limiter: Arc<ConcurrencyLimiter>) -> ThrottledModel {
+        ThrottledModel { inner, limiter }
+    }
+}
+
+#[async_trait]
+impl LanguageModel for ThrottledModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let permit = self.limiter.acquire(self.name()).await?;
+        let answer = self.inner.complete(prompt, sink).await;
+        self.limiter.record(permit.begun, answer.as_ref().err());
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests;

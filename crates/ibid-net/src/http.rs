@@ -1,0 +1,118 @@
+//! What all HTTP clients share: timeouts, construction, and reading responses.
+use std::error::Error as _;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::{Client, Response, redirect};
+
+use crate::retry_after::ResponseHeaders;
+use crate::service_error::{ServiceError, truncate};
+use crate::tls;
+use ibid_core::ports::is_loopback_url;
+use ibid_core::{Error, Kind, Result};
+
+/// Timeouts of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the connection.
+    pub connect: Duration,
+    /// For the first byte of a stream. Responses that are not streamed only have `total`.
+    pub first_byte: Duration,
+    /// Between two pieces of a stream.
+    pub idle: Duration,
+    /// For the whole call.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    /// 10 s to connect; 10 minutes to the first byte, because of reasoning or the queue of a local server; 2 minutes
+    /// between pieces; 20 minutes in total.
+    fn default() -> Timeouts {
+        Timeouts {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(600),
+            idle: Duration::from_secs(120),
+            total: Duration::from_secs(1200),
+        }
+    }
+}
+
+/// The result of a request.
+pub type HttpResult<T> = std::result::Result<T, ServiceError>;
+
+/// Creates a client for one server, called `name` in errors. It does not follow redirects, so that keys are not sent
+/// elsewhere.
+///
+/// # Errors
+/// `Setup` if the system's certificates cannot be read.
+pub fn build_client(base_url: &str, name: &str, connect: Duration) -> Result<Client> {
+    let setup_error = || Error::new(Kind::Setup, format!("preparing HTTPS for {name}"));
+    let mut client = Client::builder()
+        .user_agent(concat!("ibid/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(connect);
+    client = if base_url.starts_with("http://") {
+        // Plain HTTP needs no certificates, and a small container may have none.
+        tls::provider();
+        client.tls_certs_only([])
+    } else {
+        let config = tls::client_config().map_err(|cause| setup_error().with_source(cause))?;
+        client.tls_backend_preconfigured(config)
+    };
+    // This machine is not behind a proxy.
+    if is_loopback_url(base_url) {
+        client = client.no_proxy();
+    }
+    client.build().map_err(|it| setup_error().with_source(it))
+}
+
+/// Reads the whole body, at most `most` bytes.
+pub async fn read_body(response: Response, most: usize) -> HttpResult<Vec<u8>> {
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        body.extend_from_slice(&piece.map_err(connection_error)?);
+        if body.len() > most {
+            return Err(too_large_error(most));
+        }
+    }
+    Ok(body)
+}
+
+/// Converts the headers of `response` to text.
+pub fn response_headers(response: &Response) -> ResponseHeaders {
+    let text =
+        |it: &reqwest::header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    ResponseHeaders(
+        response.headers().iter().map(|(name, it)| (name.to_string(), text(it))).collect(),
+    )
+}
+
+/// The error for a response of more than `most` bytes.
+pub fn too_large_error(most: usize) -> ServiceError {
+    ServiceError::malformed(format!("the answer is larger than {most} bytes"))
+}
+
+/// Describes a connection error with its causes, without the URL.
+pub fn connection_error(fault: reqwest::Error) -> ServiceError {
+    let fault = fault.without_url();
+    let mut message = fault.to_string();
+    let mut next = fault.source();
+    while let Some(cause) = next {
+        message = format!("{message}: {cause}");
+        next = cause.source();
+    }
+    // Resolver messages are long and not helpful.
+    let message = if message.contains("dns error") {
+        "its name cannot be looked up; is this machine online?".to_owned()
+    } else {
+        truncate(&message, 300)
+    };
+    let unsent = fault.is_builder() || fault.is_connect();
+    let fault = if fault.is_builder() {
+        ServiceError::setup(message)
+    } else {
+        ServiceError::transient(message)
+    };
+    ServiceError { unsent, ..fault }
+}

@@ -1,0 +1,444 @@
+//! Classifies error responses of services.
+//!
+//! Providers have no common format: statuses, codes, types and messages are evaluated together. Where only the
+//! message tells (a prompt that is too long, a wrong key under status 400), it is matched in lower case against
+//! messages that providers documented or were recorded to send.
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::json::list_field;
+use crate::retry_after;
+use crate::retry_after::ResponseHeaders;
+use ibid_core::ports::PromptTooLong;
+use ibid_core::{Error, Kind};
+
+/// Maximum quoted length of a server's message, characters.
+const QUOTED: usize = 300;
+
+/// A failed call to a service. Contains neither the key nor the prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServiceError {
+    /// What the caller should do. `Malformed` is a request that this model does not accept (too long, an unsupported
+    /// parameter or schema, a filter). What a model accepts is only known by trying, so this is not a bug; the step
+    /// continues without the answer.
+    pub kind: Kind,
+    /// The HTTP status, or the status named in the message.
+    pub status: Option<u16>,
+    /// The delay that the provider asks for.
+    pub retry_after: Option<Duration>,
+    /// The provider's error code.
+    pub code: Option<String>,
+    /// The provider's message, at most 300 characters.
+    pub message: String,
+    /// The prompt is too long for the model; a shorter one may succeed.
+    pub context_too_long: bool,
+    /// A filter rejected the prompt or the answer; the same text will be rejected again.
+    pub filtered: bool,
+    /// The request is known not to have reached the provider, so it is not billed.
+    pub unsent: bool,
+}
+
+impl ServiceError {
+    fn new(kind: Kind, message: impl Into<String>) -> ServiceError {
+        ServiceError {
+            kind,
+            status: None,
+            retry_after: None,
+            code: None,
+            message: message.into(),
+            context_too_long: false,
+            filtered: false,
+            unsent: false,
+        }
+    }
+
+    /// A response that cannot be used.
+    pub fn malformed(message: impl Into<String>) -> ServiceError {
+        ServiceError::new(Kind::Malformed, message)
+    }
+
+    /// A temporary error, such as a lost connection.
+    pub fn transient(message: impl Into<String>) -> ServiceError {
+        ServiceError::new(Kind::Transient, message)
+    }
+
+    /// An error that only the operator can fix.
+    pub fn setup(message: impl Into<String>) -> ServiceError {
+        ServiceError::new(Kind::Setup, message)
+    }
+
+    /// A response that broke off.
+    pub fn truncated() -> ServiceError {
+        ServiceError::transient("the answer was cut off")
+    }
+
+    /// Classifies a plain-text error, in a stream or with `status`.
+    pub fn from_text(status: Option<u16>, words: &str) -> ServiceError {
+        build(status, None, None, words, &ResponseHeaders::default(), None)
+    }
+
+    /// Classifies an error response.
+    pub fn from_response(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ServiceError {
+        let text = String::from_utf8_lossy(body);
+        match serde_json::from_str::<Value>(text.trim()) {
+            Ok(value) => ServiceError::from_json(Some(status), headers, &value),
+            Err(_) => build(Some(status), None, None, &strip_tags(&text), headers, None),
+        }
+    }
+
+    /// Classifies an error in JSON, in any provider's format.
+    pub fn from_json(
+        status: Option<u16>,
+        headers: &ResponseHeaders,
+        value: &Value,
+    ) -> ServiceError {
+        // Gemini answers with an array where an array was expected.
+        let value = value.get(0).unwrap_or(value);
+        let error = match value.get("error") {
+            Some(error) if !error.is_null() => error,
+            _ => value,
+        };
+        let word = |it: &Value| match it {
+            Value::String(word) if !word.is_empty() => Some(word.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let field = |name: &str| error.get(name).or_else(|| value.get(name)).and_then(word);
+        // Most specific first: Google says 400 in `code` and the reason in `details`.
+        let reason =
+            list_field(error, "details").iter().find_map(|it| it.get("reason").and_then(word));
+        let inner = error.pointer("/innererror/code").and_then(word);
+        let codes = [reason, inner, field("code"), field("type"), field("status")];
+        let numbers = [
+            field("code"),
+            field("status"),
+            field("raw_status_code"),
+            field("statusCode"),
+            field("status_code"),
+        ];
+        let named = numbers
+            .iter()
+            .flatten()
+            .filter_map(|it| it.parse().ok())
+            .find(|it| (400..600).contains(it));
+        // Under a success status, the status in the message counts.
+        let status = status.filter(|it| *it >= 300).or(named);
+        let codes: Vec<String> = codes
+            .into_iter()
+            .flatten()
+            .filter(|it| it.parse::<u64>().is_err() && it != "error")
+            .collect();
+        build(
+            status,
+            codes.first().cloned(),
+            Some(codes.join(" ")),
+            &message_text(error, value),
+            headers,
+            Some(error),
+        )
+    }
+
+    /// Returns the service error inside `error`, if any.
+    pub fn find_in(error: &Error) -> Option<&ServiceError> {
+        std::error::Error::source(error)?.downcast_ref()
+    }
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(status) = self.status {
+            write!(f, "status {status}: ")?;
+        }
+        if let Some(code) = &self.code {
+            write!(f, "{code}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ServiceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.context_too_long.then_some(&PromptTooLong as _)
+    }
+}
+
+/// Cuts `text` to `most` characters, with an ellipsis if it was longer.
+pub fn truncate(text: &str, most: usize) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn build(
+    status: Option<u16>,
+    code: Option<String>,
+    codes: Option<String>,
+    message: &str,
+    headers: &ResponseHeaders,
+    error: Option<&Value>,
+) -> ServiceError {
+    let codes = codes.unwrap_or_default().to_lowercase();
+    let lower = message.to_lowercase();
+    let verdict = classify(status, &codes, &lower, error);
+    let retry_after = (verdict == ErrorClass::Later)
+        .then(|| retry_after::requested_wait(headers, error, &lower))
+        .flatten();
+    ServiceError {
+        kind: match verdict {
+            ErrorClass::Operator => Kind::Setup,
+            ErrorClass::Later => Kind::Transient,
+            ErrorClass::TooLong | ErrorClass::Filtered | ErrorClass::Refused => Kind::Malformed,
+        },
+        status,
+        retry_after,
+        code,
+        message: match truncate(message, QUOTED) {
+            it if it.is_empty() => "no message".to_owned(),
+            it => it,
+        },
+        context_too_long: verdict == ErrorClass::TooLong,
+        filtered: verdict == ErrorClass::Filtered,
+        unsent: false,
+    }
+}
+
+#[derive(PartialEq, Clone, Copy)]
+enum ErrorClass {
+    Operator,
+    Later,
+    TooLong,
+    Filtered,
+    Refused,
+}
+
+const TOO_LONG: &[&str] = &[
+    "context_length",
+    "context length",
+    "context_window",
+    "context window",
+    "context size",
+    "maximum context",
+    "exceed_context",
+    "prompt is too long",
+    "prompt too long",
+    "input is too long",
+    "input too long",
+    "input token count",
+    "maximum number of tokens allowed",
+    "too many input tokens",
+    "too many tokens: size limit",
+    "too many tokens in",
+    "reduce the length of the",
+    "reduce your message size",
+    "request_too_large",
+    "request too large",
+    "string_above_max_length",
+    "exceeds the limit of tokens",
+    "maximum prompt length",
+];
+const FILTERED: &[&str] = &[
+    "content_filter",
+    "content filter",
+    "content_policy",
+    "content policy",
+    "responsibleai",
+    "content management policy",
+    "requires moderation",
+    "flagged",
+    "safety_violation",
+    "content_moderation",
+    "data_inspection_failed",
+    "output blocked",
+];
+const CREDIT: &[&str] = &[
+    "insufficient_quota",
+    "insufficient balance",
+    "insufficient credits",
+    "insufficient_credits",
+    "credit balance",
+    "billing_hard_limit",
+    "payment required",
+    "out of credits",
+    "requires more credits",
+    "spending limit",
+    "usage limit has been reached",
+];
+const KEY: &[&str] = &[
+    "invalid_api_key",
+    "incorrect api key",
+    "invalid api key",
+    "api key not valid",
+    "api_key_invalid",
+    "api key is invalid",
+    "api key expired",
+    "missing api key",
+    "no api key",
+    "invalid x-api-key",
+    "invalid authentication",
+    "authentication_error",
+    "unauthenticated",
+    "unauthorized",
+    "permission_error",
+    "permission_denied",
+    "permission denied",
+    "does not have access",
+];
+const MODEL: &[&str] = &[
+    "model_not_found",
+    "not_found_error",
+    "model not found",
+    "not a valid model",
+    "unknown model",
+    "invalid model",
+    "invalid_model",
+    "unknown_model",
+    "model does not exist",
+    "model not exist",
+    "is not found for api version",
+    "model_not_available",
+    "no endpoints found",
+    "deploymentnotfound",
+    "model_decommissioned",
+    "has been decommissioned",
+    "model_not_supported",
+];
+const LATER: &[&str] = &[
+    "overloaded",
+    "rate_limit",
+    "rate limit",
+    "resource_exhausted",
+    "too many requests",
+    "server_error",
+    "internal_error",
+    "internal server error",
+    "api_error",
+    "timeout",
+    "timed out",
+    "unavailable",
+    "deadline_exceeded",
+    "engine_overloaded",
+    "at capacity",
+    "try again",
+    "model is loading",
+    "currently loading",
+];
+
+fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>) -> ErrorClass {
+    let any = |words: &[&str]| words.iter().any(|it| codes.contains(it) || lower.contains(it));
+    let is_google_wait = codes.contains("resource_exhausted") || error.is_some_and(has_retry_info);
+    // Outages first: their messages may contain any text.
+    if matches!(status, Some(408 | 409 | 423 | 425 | 498))
+        || matches!(status, Some(it) if it >= 500 && it != 501)
+    {
+        return ErrorClass::Later;
+    }
+    // Before the others, because messages about a missing model often match them too.
+    let names_model = any(MODEL)
+        || lower.contains("model")
+            && (lower.contains("does not exist") || lower.contains("not found"));
+    match status {
+        Some(413) => ErrorClass::TooLong,
+        _ if any(TOO_LONG) && status.is_none_or(|it| it != 401) => ErrorClass::TooLong,
+        Some(451) => ErrorClass::Filtered,
+        _ if any(FILTERED) => ErrorClass::Filtered,
+        Some(402) => ErrorClass::Operator,
+        _ if any(CREDIT) && !is_google_wait => ErrorClass::Operator,
+        Some(429) if lower.contains("exceeded your current quota") && !is_google_wait => {
+            ErrorClass::Operator
+        }
+        Some(429) => ErrorClass::Later,
+        // Under 429, the word is part of advice to pay for a higher limit.
+        _ if any(&["billing"]) => ErrorClass::Operator,
+        Some(300..=399 | 401 | 403 | 404 | 405 | 407 | 410 | 501) => ErrorClass::Operator,
+        _ if any(KEY) || names_model => ErrorClass::Operator,
+        Some(_) if any(&["rate_limit", "overloaded"]) => ErrorClass::Later,
+        Some(_) => ErrorClass::Refused,
+        None if any(LATER) => ErrorClass::Later,
+        None if any(&["invalid", "unsupported", "bad_request", "bad request"]) => {
+            ErrorClass::Refused
+        }
+        // An unclassified error after a successful start is worth a retry.
+        None if codes.is_empty() || codes.contains("unknown") => ErrorClass::Later,
+        None => ErrorClass::Refused,
+    }
+}
+
+fn has_retry_info(error: &Value) -> bool {
+    list_field(error, "details").iter().any(|it| it.get("retryDelay").is_some())
+}
+
+/// The provider's message.
+fn message_text(error: &Value, value: &Value) -> String {
+    // A gateway's own message may be less specific than the one it forwards.
+    let passed_on =
+        error.pointer("/metadata/raw").and_then(Value::as_str).map(
+            |raw| match serde_json::from_str::<Value>(raw) {
+                Ok(inner) => message_text(inner.get("error").unwrap_or(&inner), &inner),
+                Err(_) => strip_tags(raw),
+            },
+        );
+    let own = [
+        error.as_str(),
+        error.get("message").and_then(Value::as_str),
+        value.get("message").and_then(Value::as_str),
+        value.get("detail").and_then(Value::as_str),
+        error.get("msg").and_then(Value::as_str),
+        value.get("Message").and_then(Value::as_str),
+    ];
+    let own = own.into_iter().flatten().find(|it| !it.is_empty());
+    // A message may be JSON that quotes the request; only its own text is used.
+    let inner = own.filter(|it| it.starts_with('{'));
+    if let Some(Value::Object(inner)) = inner.and_then(|it| serde_json::from_str(it).ok()) {
+        let inner = Value::Object(inner);
+        return message_text(inner.get("error").unwrap_or(&inner), &inner);
+    }
+    match (own, passed_on) {
+        (Some(own), Some(raw)) if !raw.is_empty() => format!("{own}: {raw}"),
+        (Some(own), _) => own.to_owned(),
+        (None, Some(raw)) => raw,
+        // FastAPI and Mistral list the errors of each field.
+        (None, None) => {
+            let places = [
+                error.pointer("/message/detail"),
+                value.get("detail"),
+                error.get("detail"),
+                error.get("message"),
+            ];
+            let fields = places.into_iter().flatten().find_map(Value::as_array);
+            let fields = fields.into_iter().flatten();
+            let messages = fields
+                .filter_map(|it| Some(format!("{}: {}", place(it), it.get("msg")?.as_str()?)));
+            messages.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn place(it: &Value) -> String {
+    let parts = list_field(it, "loc").iter().map(|it| match it {
+        Value::String(it) => it.clone(),
+        it => it.to_string(),
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
+
+/// Removes HTML tags.
+fn strip_tags(text: &str) -> String {
+    let mut out = String::new();
+    let mut in_tag = false;
+    for c in text.chars().take(4096) {
+        match c {
+            '<' => in_tag = true,
+            '>' if in_tag => {
+                in_tag = false;
+                out.push(' ');
+            }
+            _ if !in_tag => out.push(c),
+            _ => {}
+        }
+    }
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}

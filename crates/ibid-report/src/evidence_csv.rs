@@ -1,0 +1,101 @@
+//! The evidence table as CSV, with a row for each quote.
+use super::escape::plain_line;
+use super::references::{AuthorName, ReferenceEntry, references};
+use ibid_core::domain::{Citation, Mode, Report};
+
+const HEAD: [&str; 13] = [
+    "finding",
+    "claim",
+    "confidence",
+    "quote",
+    "source",
+    "title",
+    "authors",
+    "in",
+    "published",
+    "doi",
+    "pmid",
+    "url",
+    "page",
+];
+
+/// CSV with CR LF, every cell quoted, after a byte-order mark, without which spreadsheets guess the encoding. Source: RFC 4180.
+pub fn write(it: &Report) -> String {
+    let mut out = String::from("\u{feff}");
+    row(&mut out, &HEAD.map(str::to_owned));
+    // A report without its list of sources still names the source of each quote.
+    let all = references(&Report { unlisted: false, ..it.clone() });
+    let mut line =
+        |nth: usize, claim: &str, sure: &str, n: usize, quote: &str, page: Option<u32>| {
+            let source = n.checked_sub(1).and_then(|at| all.get(at));
+            let mut cells = vec![
+                nth.to_string(),
+                plain_line(claim),
+                sure.to_owned(),
+                plain_line(quote),
+                n.to_string(),
+            ];
+            cells.extend(source.map_or_else(|| vec![String::new(); 7], reference_cells));
+            cells.push(page.map_or_else(String::new, |it| it.to_string()));
+            row(&mut out, &cells);
+        };
+    let quote = |it: &Citation| {
+        let passage = &it.passage;
+        (it.n as usize, passage.text().expose().to_owned(), passage.printed_page())
+    };
+    match it.mode {
+        Mode::Report => {
+            for (nth, finding) in (1..).zip(&it.findings) {
+                let sure = finding.confidence.level.as_str();
+                for (n, words, page) in finding.claim.citations().iter().map(quote) {
+                    line(nth, finding.claim.text(), sure, n, &words, page);
+                }
+            }
+        }
+        Mode::Answer => {
+            if let Some(answer) = &it.answer {
+                let sure = it.confidence.level.as_str();
+                for (n, words, page) in answer.citations.iter().map(quote) {
+                    line(1, &answer.text, sure, n, &words, page);
+                }
+            }
+        }
+        Mode::Evidence => {
+            for (nth, excerpt) in (1..).zip(&it.results) {
+                let at = it.sources.iter().position(|it| it.id == excerpt.source);
+                line(nth, "", "", at.map_or(0, |it| it + 1), &excerpt.content, None);
+            }
+        }
+    }
+    out
+}
+
+fn reference_cells(it: &ReferenceEntry) -> Vec<String> {
+    let authors: Vec<String> = it.authors.iter().map(AuthorName::family_first).collect();
+    let or = |it: &Option<String>| it.clone().unwrap_or_default();
+    vec![
+        it.title.clone(),
+        authors.join("; "),
+        or(&it.container),
+        it.issued.map_or_else(String::new, |it| it.join("-")),
+        or(&it.doi),
+        or(&it.pmid),
+        or(&it.url),
+    ]
+}
+
+fn row(out: &mut String, cells: &[String]) {
+    let each: Vec<String> = cells.iter().map(|it| cell(it)).collect();
+    out.push_str(&each.join(","));
+    out.push_str("\r\n");
+}
+
+/// A quoted cell. A cell that a spreadsheet would evaluate begins with an apostrophe, which marks it as text. Source:
+/// <https://owasp.org/www-community/attacks/CSV_Injection>.
+fn cell(text: &str) -> String {
+    let first = text.trim_start().chars().next();
+    let computes =
+        matches!(first, Some('=' | '+' | '-' | '@' | '|' | '%' | '＝' | '＋' | '－' | '＠' | '−'));
+    let mark = if computes { "'" } else { "" };
+    format!("\"{mark}{}\"", text.replace('"', "\"\""))
+}

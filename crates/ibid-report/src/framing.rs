@@ -1,0 +1,83 @@
+//! The introduction and the conclusion of a report. They make no claims: everything in them is counted or comes from the run.
+use super::phrases::pluralize_as;
+use ibid_core::domain::{CoverageRow, Report};
+
+/// The introduction: what a complete answer was expected to cover, and how to read the report. `shown` escapes text of the plan.
+pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
+    let asked: Vec<String> =
+        it.coverage.iter().map(|row| sentence(&shown(row.text.trim()))).collect();
+    let wanted = match asked.len() {
+        0 => String::new(),
+        1 => format!(" A complete answer says one thing: {}", asked[0]),
+        n => format!(" A complete answer says {n} things: {}", asked.join(" ")),
+    };
+    let by_code = it.method.unaided.iter().any(|step| step == "write");
+    let words = if by_code {
+        "The sentences below are those of the sources themselves"
+    } else {
+        "The sentences below were written from those of the sources, and checked against them"
+    };
+    format!(
+        "Asked on {}.{wanted} {words}; each number in brackets leads to the exact words.",
+        it.date
+    )
+}
+
+/// The conclusion: how much of a complete answer there is, on how many sources, and where they disagree.
+pub fn conclusion(it: &Report) -> String {
+    let counts = CoverageRow::counts(&it.coverage);
+    let total = it.coverage.len() as u64;
+    let cited = it.sources.len() as u64;
+    let sources = pluralize_as(cited, "source", "sources");
+    // "One source answers", "two sources answer".
+    let answer = if cited == 1 { "answers" } else { "answer" };
+    let mut out = match total {
+        0 => format!("The answer rests on {sources}."),
+        _ if u64::from(counts.satisfied) == total => {
+            let all = match total {
+                1 => "what a complete answer says".to_owned(),
+                2 => "both points of a complete answer".to_owned(),
+                n => format!("all {n} points of a complete answer"),
+            };
+            format!("The {sources} cited here {answer} {all}.")
+        }
+        1 if counts.partial == 1 => {
+            format!("The {sources} cited here {answer} what a complete answer says in part.")
+        }
+        1 => {
+            let not = if cited == 1 { "does" } else { "do" };
+            format!("The {sources} cited here {not} not answer what a complete answer says.")
+        }
+        _ => {
+            let part = |n: u32, how: &str| (n > 0).then(|| format!("{n} {how}"));
+            let parts: Vec<String> =
+                [part(counts.partial, "in part"), part(counts.unsatisfied, "not at all")]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            format!(
+                "Of the {total} points of a complete answer, the {sources} cited here {answer} {}, {}.",
+                match counts.satisfied {
+                    0 => "none in full".to_owned(),
+                    n => n.to_string(),
+                },
+                parts.join(" and ")
+            )
+        }
+    };
+    if !it.conflicts.is_empty() {
+        let points = pluralize_as(it.conflicts.len() as u64, "point", "points");
+        out += &match cited {
+            1 => format!(" It says two things on {points}, shown with both sides."),
+            _ => format!(" They disagree on {points}, shown with both sides."),
+        };
+    }
+    out
+}
+
+fn sentence(text: &str) -> String {
+    match text.chars().last() {
+        Some('.' | '?' | '!' | '…') | None => text.to_owned(),
+        Some(_) => format!("{text}."),
+    }
+}

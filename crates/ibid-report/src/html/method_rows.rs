@@ -1,0 +1,121 @@
+//! The rows of the section "Method".
+use crate::escape::single_line;
+use crate::phrases::{pluralize, pluralize_as, stop_reason_phrase};
+use ibid_core::domain::{MethodNote, Report, Usage};
+
+/// A name and a text.
+pub(super) type MethodRow = (&'static str, String);
+
+/// Characters of the reason why a step did without its model.
+const REASON_CHARS: usize = 200;
+
+/// How the report came about: pairs of a name and a text.
+pub(super) fn method_rows(report: &Report) -> Vec<MethodRow> {
+    let method = &report.method;
+    let mut out = search_rows(method);
+    if let Some(it) = &method.followed {
+        out.push((
+            "Follows",
+            format!(
+                "{}, read as: {} ({} known from there)",
+                it.run,
+                single_line(&it.read_as),
+                pluralize(u64::from(it.known), "page")
+            ),
+        ));
+    }
+    for it in &method.clarified {
+        let answer = it.answer.as_deref().unwrap_or_default();
+        out.push((
+            "Asked back",
+            format!("{} — {}", single_line(&it.question), single_line(answer)),
+        ));
+    }
+    if let Some(strategy) = method.strategy {
+        out.push(("Strategy", strategy.as_str().to_owned()));
+    }
+    out.push(("Stopped because", stop_reason_phrase(method.stop).to_owned()));
+    if !method.models.is_empty() {
+        out.push(("Models", list(&method.models, "; ")));
+    }
+    if !method.unaided.is_empty() {
+        out.push(("Without a model", list(&method.unaided, ", ")));
+    }
+    if let Some((step, why)) = method.unaided_because.first() {
+        out.push((
+            "Why without",
+            format!(
+                "{}: {}",
+                single_line(step),
+                single_line(why).chars().take(REASON_CHARS).collect::<String>()
+            ),
+        ));
+    }
+    if report.usage.model_calls > 0 {
+        out.push(spent_row(&report.usage));
+    }
+    out
+}
+
+/// What was searched and read, and whether that passed the evidence gate.
+fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
+    let mut out = vec![(
+        "Searched",
+        format!(
+            "{} with {} in {}",
+            if method.engines.is_empty() {
+                "nothing".to_owned()
+            } else {
+                list(&method.engines, ", ")
+            },
+            pluralize_as(method.queries.len() as u64, "query", "queries"),
+            pluralize(u64::from(method.waves), "round"),
+        ),
+    )];
+    if !method.queries.is_empty() {
+        let queries: Vec<String> =
+            method.queries.iter().map(|it| format!("“{}”", single_line(it))).collect();
+        out.push(("Queries", queries.join(" · ")));
+    }
+    out.push((
+        "Read",
+        format!(
+            "{}, {} not readable",
+            pluralize(u64::from(method.pages_read), "page"),
+            method.pages_failed.len()
+        ),
+    ));
+    let gate = &method.gate;
+    let reason = gate.reason.as_deref().map(|it| format!(" ({})", single_line(it)));
+    out.push((
+        "Evidence gate",
+        format!(
+            "{}: {}, {} cited, {}{}",
+            if gate.pass { "passed" } else { "not passed" },
+            pluralize_as(u64::from(gate.evidence_records), "record", "records"),
+            gate.cited_records,
+            pluralize_as(u64::from(gate.source_domains), "site", "sites"),
+            reason.unwrap_or_default()
+        ),
+    ));
+    out
+}
+
+/// What the models of the run cost.
+fn spent_row(usage: &Usage) -> MethodRow {
+    let usd = usage.usd.map_or("price unknown".to_owned(), |it| format!("${it:.4}"));
+    (
+        "Spent",
+        format!(
+            "{} of models, {} tokens, {usd}",
+            pluralize(usage.model_calls, "call"),
+            usage.tokens_in + usage.tokens_out
+        ),
+    )
+}
+
+/// The items, made safe for one line, joined.
+fn list(items: &[String], separator: &str) -> String {
+    let items: Vec<String> = items.iter().map(|it| single_line(it)).collect();
+    items.join(separator)
+}

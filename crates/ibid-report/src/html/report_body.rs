@@ -1,0 +1,326 @@
+//! The report as the templates show it.
+use super::diagram::Diagram;
+use super::method_rows::{MethodRow, method_rows};
+use super::quote_numbers::{QuoteNumbers, confidence_badge};
+use super::source_card::{self, SourceCard};
+use super::source_text::{live_url, passage_location, source};
+use super::view_models::{
+    ConfidenceBadge, ConflictView, EvidenceTableRow, ExcerptView, FindingGroup, FindingView,
+    QuoteView, ReportSentence, SectionView, TocEntry, TopicView,
+};
+use crate::escape::{single_line, web_url};
+use crate::markdown::is_verbatim;
+use crate::phrases::{checks_line, local_path, pluralize};
+use crate::{PagesByHash, framing};
+use ibid_core::domain::{Excerpt, Mode, Passage, Report};
+
+/// Unread documents that are named.
+const UNREAD_SHOWN: usize = 10;
+
+/// A report as the templates show it. Text is not escaped yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportBody {
+    /// The run id.
+    pub run: String,
+    /// The language code.
+    pub lang: String,
+    /// The title.
+    pub title: String,
+    /// The question.
+    pub question: String,
+    /// The date and the effort.
+    pub about: String,
+    /// The answer of mode `answer`.
+    pub answer: Option<ReportSentence>,
+    /// Whether it has the parts of a report.
+    pub is_report: bool,
+    /// The short answer.
+    pub short: Vec<ReportSentence>,
+    /// Its confidence.
+    pub sure: ConfidenceBadge,
+    /// The introduction.
+    pub introduction: String,
+    /// Key findings.
+    pub groups: Vec<FindingGroup>,
+    /// Sections.
+    pub parts: Vec<SectionView>,
+    /// Where sources disagree.
+    pub disputes: Vec<ConflictView>,
+    /// The evidence table.
+    pub rows: Vec<EvidenceTableRow>,
+    /// Whether every claim of the table is a verbatim quote.
+    pub verbatim: bool,
+    /// What could not be established: the point and the reason.
+    pub open: Vec<(String, String)>,
+    /// The number of unread documents that are not named.
+    pub unread_more: Option<String>,
+    /// The number of sentences that were removed.
+    pub struck: Option<String>,
+    /// The conclusion.
+    pub conclusion: String,
+    /// The method: name, text.
+    pub method: Vec<MethodRow>,
+    /// The checks: name, passed, total.
+    pub checks: Vec<(&'static str, u32, u32)>,
+    /// The same in one line.
+    pub checks_line: String,
+    /// The works cited.
+    pub cards: Vec<SourceCard>,
+    /// Their kinds: CSS class, label, number.
+    pub kinds: Vec<(&'static str, &'static str, usize)>,
+    /// The quotes.
+    pub quotes: Vec<QuoteView>,
+    /// The excerpts by source, in mode `evidence`.
+    pub taken: Vec<ExcerptView>,
+    /// The coverage of each topic, in mode `evidence`.
+    pub topics: Vec<TopicView>,
+    /// The diagram of the topics and their sources.
+    pub drawing: Option<Diagram>,
+    /// The table of contents.
+    pub contents: Vec<TocEntry>,
+}
+
+impl ReportBody {
+    /// The report with the quotes of `pages`. `stored` is the URL prefix of the stored pages, where a server shows them.
+    pub fn from_report(it: &Report, pages: &PagesByHash, stored: Option<&str>) -> ReportBody {
+        let passages = it.cited_passages();
+        let numbers = QuoteNumbers::new(it, &passages);
+        let verbatim = is_verbatim(it);
+        let unread_more = it.method.pages_failed.len().saturating_sub(UNREAD_SHOWN) as u64;
+        let removed = u64::from(it.checks.removed);
+        let cards: Vec<SourceCard> = if it.unlisted {
+            Vec::new()
+        } else {
+            (1..=it.sources.len()).filter_map(|n| SourceCard::from_report(it, n)).collect()
+        };
+        let answer = it.answer.as_ref().filter(|_| it.mode == Mode::Answer);
+        let mut body = ReportBody {
+            run: it.run.to_string(),
+            lang: language_code(&it.lang),
+            title: single_line(&it.title),
+            question: single_line(&it.question),
+            about: format!("{} · {} effort", it.date, it.depth),
+            answer: answer.map(|answer| ReportSentence {
+                id: "answer".to_owned(),
+                text: single_line(&answer.text),
+                chips: numbers.chips(&answer.citations),
+            }),
+            is_report: it.mode == Mode::Report,
+            short: it.short.iter().map(|claim| numbers.sentence(claim)).collect(),
+            sure: confidence_badge(&it.confidence),
+            introduction: framing::introduction(it, single_line),
+            groups: finding_groups(it, &numbers),
+            parts: sections(it, &numbers),
+            disputes: it.conflicts.iter().map(|conflict| numbers.conflict(conflict)).collect(),
+            rows: it
+                .findings
+                .iter()
+                .map(|finding| numbers.row(&finding.claim, &finding.confidence, verbatim))
+                .collect(),
+            verbatim,
+            open: open_points(it),
+            unread_more: (unread_more > 0).then(|| pluralize(unread_more, "more document")),
+            struck: (removed > 0).then(|| pluralize(removed, "sentence")),
+            conclusion: framing::conclusion(it),
+            method: method_rows(it),
+            checks: check_rows(it),
+            checks_line: checks_line(it),
+            kinds: kind_counts(&cards),
+            cards,
+            quotes: passages
+                .iter()
+                .zip(1..)
+                .filter_map(|((n, passage), k)| quote(it, pages, k, *n, passage, stored))
+                .collect(),
+            taken: it.results.iter().map(excerpt_view).collect(),
+            topics: topics(it),
+            drawing: Diagram::from_report(it),
+            contents: Vec::new(),
+        };
+        body.contents = table_of_contents(&body);
+        body
+    }
+
+    /// Whether something could not be established.
+    pub fn has_open(&self) -> bool {
+        !self.open.is_empty() || self.struck.is_some()
+    }
+}
+
+/// The points that could not be established, then the first unread documents.
+fn open_points(report: &Report) -> Vec<(String, String)> {
+    let points =
+        report.open.iter().map(|point| (single_line(&point.what), single_line(&point.why)));
+    let failed = &report.method.pages_failed;
+    let unread = failed
+        .iter()
+        .take(UNREAD_SHOWN)
+        .map(|(page, why)| (format!("Not read: {}", single_line(page)), single_line(why)));
+    points.chain(unread).collect()
+}
+
+fn finding_groups(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<FindingGroup> {
+    report
+        .findings_by_kind()
+        .into_iter()
+        .map(|(heading, findings)| FindingGroup {
+            heading,
+            findings: findings
+                .iter()
+                .map(|finding| FindingView {
+                    said: numbers.sentence(&finding.claim),
+                    sure: confidence_badge(&finding.confidence),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
+    report
+        .sections
+        .iter()
+        .zip(1..)
+        .map(|(section, n)| SectionView {
+            id: format!("s-{n}"),
+            title: format!("{n}. {}", single_line(&section.title)),
+            paragraphs: section
+                .paragraphs
+                .iter()
+                .map(|claims| claims.iter().map(|it| numbers.sentence(it)).collect())
+                .collect(),
+        })
+        .collect()
+}
+
+fn check_rows(report: &Report) -> Vec<(&'static str, u32, u32)> {
+    let checks = &report.checks;
+    vec![
+        ("quotes verified", checks.quotes.held, checks.quotes.total),
+        ("claims cited", checks.claims.held, checks.claims.total),
+        ("numbers matched", checks.numbers.held, checks.numbers.total),
+    ]
+}
+
+fn topics(report: &Report) -> Vec<TopicView> {
+    report
+        .coverage
+        .iter()
+        .map(|row| TopicView {
+            text: single_line(&row.text),
+            word: row.state.status_word(),
+            gap: row.gap.as_deref().map(single_line),
+        })
+        .collect()
+}
+
+/// A valid two-letter language code, else English.
+fn language_code(code: &str) -> String {
+    if code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase()) {
+        code.to_owned()
+    } else {
+        "en".to_owned()
+    }
+}
+
+fn quote(
+    report: &Report,
+    pages: &PagesByHash,
+    k: usize,
+    n: u32,
+    passage: &Passage,
+    stored: Option<&str>,
+) -> Option<QuoteView> {
+    let source = source(report, n)?;
+    let page = pages.get(passage.page());
+    Some(QuoteView {
+        k,
+        n,
+        words: single_line(passage.text().expose()),
+        title: single_line(&source.title),
+        about: source_card::venue_and_date(source),
+        kind: source_card::kind_class_and_label(source.kind).1,
+        place: passage_location(passage, pages),
+        live: live_url(source, passage),
+        stored: stored.filter(|_| page.is_some()).map(|it| format!("{it}{k}#quote")),
+        holds: page.map(|it| passage.is_found_in(it)),
+    })
+}
+
+fn excerpt_view(it: &Excerpt) -> ExcerptView {
+    let title = match it.title.trim() {
+        "" => single_line(&it.url),
+        title => single_line(title),
+    };
+    ExcerptView {
+        title,
+        link: web_url(&it.url),
+        place: single_line(&local_path(&it.url)),
+        pieces: it.content.split('\n').map(single_line).collect(),
+        score: (it.score.clamp(0.0, 1.0) * 100.0).round() as u32,
+    }
+}
+
+/// The kinds of the cards, in order of first appearance: CSS class, label, number.
+fn kind_counts(cards: &[SourceCard]) -> Vec<(&'static str, &'static str, usize)> {
+    let mut out: Vec<(&'static str, &'static str, usize)> = Vec::new();
+    for it in cards {
+        match out.iter_mut().find(|known| known.0 == it.class) {
+            Some(known) => known.2 += 1,
+            None => out.push((it.class, it.kind, 1)),
+        }
+    }
+    out
+}
+
+/// The headings by anchor. Sections have titles of their own.
+const HEADINGS: [(&str, &str); 9] = [
+    ("introduction", "Introduction"),
+    ("findings", "Key findings"),
+    ("conflicts", "Where sources disagree"),
+    ("table", "Evidence table"),
+    ("open", "What we could not establish"),
+    ("conclusion", "Conclusion"),
+    ("method", "Method"),
+    ("sources", "Sources"),
+    ("quotes", "Quotes"),
+];
+
+fn toc_entry(id: &str) -> TocEntry {
+    let known = HEADINGS.iter().find(|it| it.0 == id);
+    TocEntry { id: id.to_owned(), title: known.map_or(id, |it| it.1).to_owned() }
+}
+
+/// The headings in the order of the template, each under the same condition as there.
+fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
+    let mut out = Vec::new();
+    let mut add = |when: bool, id: &str| {
+        if when {
+            out.push(toc_entry(id));
+        }
+    };
+    if it.is_report {
+        add(!it.short.is_empty(), "introduction");
+        add(!it.groups.is_empty(), "findings");
+    }
+    if it.is_report {
+        out.extend(
+            it.parts.iter().map(|it| TocEntry { id: it.id.clone(), title: it.title.clone() }),
+        );
+    }
+    let mut add = |when: bool, id: &str| {
+        if when {
+            out.push(toc_entry(id));
+        }
+    };
+    if it.is_report {
+        add(!it.disputes.is_empty(), "conflicts");
+        add(!it.rows.is_empty(), "table");
+        add(it.has_open(), "open");
+        add(!it.short.is_empty(), "conclusion");
+        add(true, "method");
+    }
+    add(!it.cards.is_empty(), "sources");
+    add(!it.quotes.is_empty(), "quotes");
+    out
+}

@@ -1,0 +1,4 @@
+//! The stylesheet.
+
+/// The stylesheet of every page.
+pub const STYLE: &str = include_str!("style.css");

@@ -1,0 +1,416 @@
+//! A report as JSON: the final object of a run, and every claim with its evidence.
+use serde_json::{Map, Value, json};
+
+use super::{PagesByHash, evidence};
+use crate::markdown;
+use ibid_core::domain::{
+    Brief, Citation, Claim, Coverage, CoverageRow, ItemId, Mode, Page, Passage, Report, Source,
+    StopReason, words,
+};
+use ibid_core::record::{Run, RunStatus};
+use ibid_core::{Error, Kind};
+
+/// The outcome of a run in the final object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultSubtype {
+    /// It has a report or an answer.
+    Success,
+    /// No source supports an answer.
+    NoAnswer,
+    /// The budget was used up before the report.
+    Budget,
+    /// It failed.
+    Error,
+}
+
+impl ResultSubtype {
+    /// The outcome of an ended run.
+    pub fn from_run(run: &Run) -> ResultSubtype {
+        let answered = run
+            .report
+            .as_ref()
+            .is_some_and(|it| it.claims().next().is_some() || it.answer.is_some());
+        let spent = matches!(
+            run.stop_reason,
+            Some(StopReason::BudgetUsd | StopReason::BudgetTime | StopReason::BudgetCalls)
+        );
+        match (answered, run.status) {
+            (true, _) => ResultSubtype::Success,
+            (false, RunStatus::Cancelled) => ResultSubtype::Error,
+            (false, _) if spent => ResultSubtype::Budget,
+            // The method fails with `NotFound` when nothing that it read is about the question.
+            (false, RunStatus::Failed) => match run.failure {
+                Some(Kind::NotFound) => ResultSubtype::NoAnswer,
+                Some(Kind::Exhausted) => ResultSubtype::Budget,
+                _ => ResultSubtype::Error,
+            },
+            (false, _) => ResultSubtype::NoAnswer,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            ResultSubtype::Success => "success",
+            ResultSubtype::NoAnswer => "no_answer",
+            ResultSubtype::Budget => "budget",
+            ResultSubtype::Error => "error",
+        }
+    }
+}
+
+/// The final object: the line of `--json`, the last line of `--jsonl`, and the output of `resume --json`.
+pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bool) -> Value {
+    let report = run.report.as_deref();
+    let usage = report.map_or(run.usage, |it| it.usage);
+    let free = (usage.model_calls == 0).then_some(0.0);
+    let fault = failure(run, subtype);
+    let mut out = json!({
+        "type": "result",
+        "subtype": subtype.as_str(),
+        "is_error": fault.is_some(),
+        "run_id": run.id,
+        "trace_id": run.id.trace_id(),
+        "status": status(run),
+        "stop_reason": run.stop_reason,
+        "question": run.question.as_ref().map(|it| &it.text),
+        "follows": run.question.as_ref().and_then(|it| it.follows.as_ref()).map(|it| &it.run),
+        "intake_decision": run.intake_decision,
+        "awaiting_clarification": run.awaiting_clarification,
+        "follow_up_questions": run.brief.iter().flat_map(|it| &it.clarified).map(|it| &it.question).collect::<Vec<_>>(),
+        "combined_prompt": run.brief.as_ref().and_then(Brief::combined_prompt),
+        "result": report.map(|it| markdown::report(it, quotes)),
+        "answer": report.and_then(|it| it.answer.as_ref()).map(|it| &it.text),
+        "confidence": report.map(|it| &it.confidence),
+        "citations": report.map_or_else(Vec::new, |it| citations(it, pages)),
+        "sources": report.map_or_else(Vec::new, sources),
+        "checks": report.map(checks),
+        "unaided": report.map(|it| &it.method.unaided),
+        "checklist_coverage": coverage(run),
+        "conflicts": report.map_or_else(Vec::new, conflicts),
+        "total_cost_usd": usage.usd.or(free),
+        "usage": usage,
+        "duration_ms": duration_ms(run),
+        "num_searches": usage.searches,
+        "num_pages": usage.pages,
+        "iterations_used": run.wave,
+        "metrics": run.metrics(),
+        "judgement": run.judgement,
+        "rating": run.rating,
+    });
+    let Some(object) = out.as_object_mut() else {
+        return out;
+    };
+    if let Some(report) = report.filter(|it| it.mode == Mode::Evidence) {
+        let threshold = run.question.as_ref();
+        let threshold = threshold.map_or(0.0, |it| it.method.completeness_threshold);
+        let view = evidence::to_json(report, run.plan.as_ref(), threshold);
+        object.extend(view.as_object().cloned().unwrap_or_default());
+    }
+    if let Some(fault) = fault {
+        object.insert("error".to_owned(), error_json(&fault));
+    }
+    out
+}
+
+/// A failed run is `error` in this object only; everywhere else it is `failed`.
+fn status(run: &Run) -> Value {
+    match run.status {
+        RunStatus::Failed => "error".into(),
+        other => json!(other),
+    }
+}
+
+/// The hint for a run that read nothing about the question.
+pub const NO_ANSWER_HINT: &str =
+    "ask in the words the documents use, or add documents with --folder";
+
+/// Why an ended run has no answer, and a hint; `None` if it has one or has not ended.
+pub fn failure(run: &Run, subtype: ResultSubtype) -> Option<Error> {
+    if subtype == ResultSubtype::Success || !run.status.ended() {
+        return None;
+    }
+    let why = |or: &str| run.error.clone().unwrap_or_else(|| or.to_owned());
+    let (kind, message, hint) = match (subtype, run.status) {
+        (_, RunStatus::Cancelled) => {
+            (Kind::Cancelled, "it was cancelled".to_owned(), Some("ask again to begin anew"))
+        }
+        // The method only knows that it found nothing; that it could not search further is the reason.
+        (ResultSubtype::Budget, _) => (
+            Kind::Exhausted,
+            "the budget ended before there was anything to report".to_owned(),
+            Some("raise the bound with --budget, as in --budget 200calls or --budget 15m"),
+        ),
+        (ResultSubtype::NoAnswer, _) => (
+            Kind::NotFound,
+            why("nothing that was read speaks to the question"),
+            Some(run.hint.as_deref().unwrap_or(NO_ANSWER_HINT)),
+        ),
+        _ => (
+            run.failure.unwrap_or(Kind::Internal),
+            why("it ended without a report"),
+            run.hint.as_deref(),
+        ),
+    };
+    let fault = Error::new(kind, message);
+    Some(match hint {
+        Some(hint) => fault.with_hint(hint),
+        None => fault,
+    })
+}
+
+fn error_json(fault: &Error) -> Value {
+    json!({"kind": fault.kind(), "message": fault.chain(), "hint": fault.hint()})
+}
+
+/// The output of `--json` when there is no run.
+pub fn error(fault: &Error) -> Value {
+    json!({
+        "type": "result",
+        "subtype": "error",
+        "is_error": true,
+        "error": error_json(fault),
+    })
+}
+
+/// The report with its claim records.
+pub fn report(it: &Report, pages: &PagesByHash) -> Value {
+    let mut out = serde_json::to_value(it).unwrap_or_default();
+    if let Some(object) = out.as_object_mut() {
+        object.insert("claims".to_owned(), claims(it, pages).into());
+        object.insert("citations".to_owned(), citations(it, pages).into());
+        object.insert("checks".to_owned(), checks(it));
+    }
+    out
+}
+
+/// One object for each distinct quote, in order of first use. `start` and `end` count Unicode code points in the text of the stored page;
+/// they are null when the page is gone.
+pub fn citations(report: &Report, pages: &PagesByHash) -> Vec<Value> {
+    report
+        .cited_passages()
+        .into_iter()
+        .map(|(n, passage)| {
+            let source = report.sources.get((n as usize).wrapping_sub(1));
+            let place = code_point_range(passage, pages);
+            json!({
+                "n": n,
+                "source_id": source.map(|it| it.id),
+                "doc_id": source.and_then(|it| it.doc_id.as_ref()),
+                "url": source.map(|it| &it.url),
+                "file": file(source, pages.get(passage.page())),
+                "title": source.map(|it| &it.title),
+                "quote": passage.text(),
+                "start": place.as_ref().map(|it| it.start),
+                "end": place.as_ref().map(|it| it.end),
+                "page": passage.page(),
+                "printed_page": passage.printed_page(),
+            })
+        })
+        .collect()
+}
+
+/// Where the text was read, if not at the address of the source.
+fn file<'a>(source: Option<&'a Source>, page: Option<&'a Page>) -> Option<&'a String> {
+    match page {
+        Some(page) => page.file.as_ref(),
+        None => source?.file.as_ref(),
+    }
+}
+
+fn code_point_range(passage: &Passage, pages: &PagesByHash) -> Option<std::ops::Range<usize>> {
+    pages.get(passage.page()).map(|page| passage.code_point_range(page))
+}
+
+/// Characters of a snippet of a source without a cited sentence.
+const SNIPPET: usize = 300;
+
+/// The first cited sentence of the `n`-th source, or the beginning of its excerpt.
+fn snippet(report: &Report, n: usize, source: &Source) -> Option<String> {
+    let cited = report.cited_passages().into_iter().find(|it| it.0 as usize == n);
+    let taken = || {
+        let excerpt = report.results.iter().find(|it| it.source == source.id)?;
+        Some(excerpt.content.chars().take(SNIPPET).collect())
+    };
+    match cited {
+        Some((_, passage)) => Some(passage.text().expose().to_owned()),
+        None => taken(),
+    }
+}
+
+fn sources(report: &Report) -> Vec<Value> {
+    report
+        .sources
+        .iter()
+        .enumerate()
+        .map(|(at, it)| {
+            let mut out = serde_json::to_value(it).unwrap_or_default();
+            if let Some(object) = out.as_object_mut() {
+                object.insert("n".to_owned(), (at + 1).into());
+                object.insert("type".to_owned(), json!(it.kind));
+                object.insert("snippet".to_owned(), json!(snippet(report, at + 1, it)));
+            }
+            out
+        })
+        .collect()
+}
+
+fn checks(report: &Report) -> Value {
+    let it = report.checks;
+    json!({
+        "quotes": {"verified": it.quotes.held, "total": it.quotes.total},
+        "claims": {"cited": it.claims.held, "total": it.claims.total},
+        "numbers": {"matched": it.numbers.held, "total": it.numbers.total},
+        "removed": it.removed,
+    })
+}
+
+/// The coverage: the ids of satisfied items, gaps as `Q3 - partial coverage`, their counts, and the texts of the ids.
+fn coverage(run: &Run) -> Value {
+    let rows = run.report.as_deref().map_or(&run.coverage, |it| &it.coverage);
+    let satisfied: Vec<ItemId> = rows
+        .iter()
+        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
+        .map(|it| it.id)
+        .collect();
+    let gaps: Vec<String> = rows
+        .iter()
+        .filter_map(|it| match it.state {
+            Coverage::Partial => Some(format!("{} - partial coverage", it.id)),
+            Coverage::Open => Some(format!("{} - no coverage", it.id)),
+            Coverage::Covered | Coverage::Conflict => None,
+        })
+        .collect();
+    let items: Vec<Value> = rows
+        .iter()
+        .map(|it| json!({"id": it.id, "description": it.text, "coverage": it.state.status_word(), "gap": it.gap}))
+        .collect();
+    json!({
+        "satisfied": satisfied,
+        "gaps": gaps,
+        "counts": CoverageRow::counts(rows),
+        "items": items,
+    })
+}
+
+fn conflicts(report: &Report) -> Vec<Value> {
+    report
+        .conflicts
+        .iter()
+        .map(|it| {
+            let sides: Vec<Value> = it
+                .sides
+                .iter()
+                .map(|side| {
+                    let quotes: Vec<Value> = side
+                        .claim
+                        .citations()
+                        .iter()
+                        .map(|it| json!({"n": it.n, "quote": it.passage.text()}))
+                        .collect();
+                    json!({"says": side.says, "weight": side.weight, "quotes": quotes})
+                })
+                .collect();
+            json!({"about": it.about, "sides": sides, "likely": it.likely})
+        })
+        .collect()
+}
+
+/// Milliseconds from the first event to the last.
+fn duration_ms(run: &Run) -> Option<i64> {
+    let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+    Some(at(&run.updated_at)?.as_millisecond() - at(&run.started_at)?.as_millisecond())
+}
+
+/// Every claim in reading order, with its place in the report and the results of its checks.
+fn claims(report: &Report, pages: &PagesByHash) -> Vec<Value> {
+    let mut out = Vec::new();
+    for it in &report.short {
+        out.push(claim_json(it, "short", report, pages, &[]));
+    }
+    for it in &report.findings {
+        let mark = [("confidence", json!(it.confidence.level)), ("why", json!(it.confidence.why))];
+        out.push(claim_json(&it.claim, "findings", report, pages, &mark));
+    }
+    for (nth, section) in report.sections.iter().enumerate() {
+        for it in section.paragraphs.iter().flatten() {
+            out.push(claim_json(it, &(nth + 1).to_string(), report, pages, &[]));
+        }
+    }
+    for side in report.conflicts.iter().flat_map(|it| &it.sides) {
+        let says = [("says", json!(side.says))];
+        out.push(claim_json(&side.claim, "conflicts", report, pages, &says));
+    }
+    out
+}
+
+fn claim_json(
+    it: &Claim,
+    section: &str,
+    report: &Report,
+    pages: &PagesByHash,
+    more: &[(&str, Value)],
+) -> Value {
+    let mut out = Map::new();
+    out.insert("claim_id".to_owned(), json!(it.id));
+    out.insert("section".to_owned(), section.into());
+    out.insert("text".to_owned(), it.text().into());
+    for (key, value) in more {
+        out.insert((*key).to_owned(), value.clone());
+    }
+    let carried: Vec<Value> =
+        it.citations().iter().map(|it| citation_json(it, report, pages)).collect();
+    out.insert("citations".to_owned(), carried.into());
+    out.insert("checks".to_owned(), claim_checks(it, pages));
+    out.into()
+}
+
+fn citation_json(it: &Citation, report: &Report, pages: &PagesByHash) -> Value {
+    let source = report.sources.get((it.n as usize).wrapping_sub(1));
+    let passage = &it.passage;
+    let place = code_point_range(passage, pages);
+    let page = pages.get(passage.page());
+    let url = source.map(|it| it.url.as_str());
+    let web = url.is_some_and(|it| super::escape::web_url(it).is_some());
+    json!({
+        "n": it.n,
+        "evidence_id": it.evidence,
+        "source_id": source.map(|it| it.id),
+        "doc_id": source.and_then(|it| it.doc_id.as_ref()),
+        "quote": passage.text(),
+        "match": "exact",
+        "locator": {
+            "start": place.as_ref().map(|it| it.start),
+            "end": place.as_ref().map(|it| it.end),
+            "first_sentence": passage.first(),
+            "last_sentence": passage.last(),
+            "page": passage.printed_page(),
+            "section": page.and_then(|it| it.heading_above(passage.first())),
+        },
+        "url": url,
+        "file": file(source, page),
+        "fragment": web.then(|| format!("#{}", super::escape::text_fragment(passage.text().expose()))),
+        "snapshot": passage.page(),
+    })
+}
+
+/// The checks without a model: the quote is in the page, the numbers are in the quotes.
+fn claim_checks(it: &Claim, pages: &PagesByHash) -> Value {
+    let stands: Option<bool> = it
+        .citations()
+        .iter()
+        .map(|it| pages.get(it.passage.page()).map(|page| it.passage.is_found_in(page)))
+        .collect::<Option<Vec<bool>>>()
+        .map(|all| all.into_iter().all(|it| it));
+    json!({"quote_in_source": stands, "numbers_in_quote": numbers_in_quotes(it)})
+}
+
+/// Whether each number of a claim is in its quotes.
+pub fn numbers_in_quotes(it: &Claim) -> bool {
+    let quoted: Vec<f64> = it
+        .citations()
+        .iter()
+        .flat_map(|it| words::numbers(it.passage.text().expose()))
+        .map(|it| it.value)
+        .collect();
+    words::numbers(it.text()).iter().all(|it| quoted.iter().any(|known| known == &it.value))
+}

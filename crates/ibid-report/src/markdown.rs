@@ -1,0 +1,377 @@
+//! A report as Markdown for GitHub and other dialects.
+//!
+//! All untrusted text goes through [`escape::markdown`]; the byte-exact quotes are in the JSON.
+use std::fmt::Write as _;
+
+use super::escape::{self, text_fragment, web_url};
+use super::{framing, method_notes};
+use ibid_core::domain::{Citation, Claim, Conflict, Mode, Ratio, Report, Source};
+
+pub use super::phrases::{
+    checks_line, id_list, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
+    source_kind_label, stop_reason_phrase,
+};
+
+/// The whole report. With `quotes`, every citation has a footnote with its quote. In mode `answer` it is one line.
+pub fn report(it: &Report, quotes: bool) -> String {
+    if it.mode == Mode::Answer {
+        return it
+            .answer
+            .as_ref()
+            .map(|it| escape::single_line(&it.text) + "\n")
+            .unwrap_or_default();
+    }
+    if it.mode == Mode::Evidence {
+        return super::evidence::to_markdown(it);
+    }
+    let mut out = String::new();
+    front_matter(&mut out, it);
+    out + &report_body(it, quotes)
+}
+
+/// The report without front matter, for use as a field of something else. In other modes the same as [`report`].
+pub fn report_body(it: &Report, quotes: bool) -> String {
+    if it.mode != Mode::Report {
+        return report(it, quotes);
+    }
+    let notes = Footnotes::new(it, quotes);
+    let mut out = String::new();
+    let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
+    short_answer(&mut out, it, &notes);
+    if !it.short.is_empty() {
+        let text = framing::introduction(it, escape::markdown);
+        let _ = writeln!(out, "## Introduction\n\n{text}\n");
+    }
+    findings(&mut out, it, &notes);
+    for (nth, section) in it.sections.iter().enumerate() {
+        let _ = writeln!(out, "## {}. {}\n", nth + 1, escape::markdown(&section.title));
+        for paragraph in &section.paragraphs {
+            let _ = writeln!(out, "{}\n", sentences(paragraph, &notes));
+        }
+    }
+    conflicts(&mut out, it, &notes);
+    evidence_table(&mut out, it);
+    not_established(&mut out, it);
+    if !it.short.is_empty() {
+        let text = framing::conclusion(it);
+        let _ = writeln!(out, "## Conclusion\n\n{text}\n");
+    }
+    method(&mut out, it);
+    sources(&mut out, it);
+    notes.write(&mut out, it);
+    out
+}
+
+/// The footnotes, one for each cited passage.
+struct Footnotes<'a> {
+    passages: Vec<(u32, &'a ibid_core::domain::Passage)>,
+    shown: bool,
+    /// Whether there is a list of sources to link to.
+    listed: bool,
+}
+
+impl<'a> Footnotes<'a> {
+    fn new(report: &'a Report, shown: bool) -> Footnotes<'a> {
+        Footnotes { passages: report.cited_passages(), shown, listed: !report.unlisted }
+    }
+
+    /// The marks after a sentence: ` [[1]](#src-1)[^q1]`.
+    fn marks(&self, citations: &[Citation]) -> String {
+        let mut out = String::new();
+        let mut before = None;
+        for it in citations {
+            if before != Some(it.n) {
+                let _ = if self.listed {
+                    write!(out, " [[{0}]](#src-{0})", it.n)
+                } else {
+                    write!(out, " \\[{}\\]", it.n)
+                };
+            }
+            before = Some(it.n);
+            let at = self.passages.iter().position(|known| *known.1 == it.passage);
+            if let (true, Some(at)) = (self.shown, at) {
+                let _ = write!(out, "[^q{}]", at + 1);
+            }
+        }
+        out
+    }
+
+    fn write(&self, out: &mut String, report: &Report) {
+        if !self.shown {
+            return;
+        }
+        if !self.passages.is_empty() {
+            out.push('\n');
+        }
+        for (at, (n, passage)) in self.passages.iter().enumerate() {
+            let Some(source) = source(report, *n) else {
+                continue;
+            };
+            let _ = write!(
+                out,
+                "[^q{}]: \"{}\" — {}",
+                at + 1,
+                escape::markdown(passage.text().expose()),
+                escape::markdown(&source.title)
+            );
+            if let Some(page) = passage.printed_page() {
+                let _ = write!(out, ", p. {page}");
+            }
+            match web_url(&source.url) {
+                Some(url) => {
+                    let joint = if url.contains('#') { "" } else { "#" };
+                    let _ = writeln!(
+                        out,
+                        " — <{url}{joint}{}>",
+                        text_fragment(passage.text().expose())
+                    );
+                }
+                None => {
+                    let _ = writeln!(out, " — {}", escape::markdown(&source_file_name(source)));
+                }
+            }
+        }
+    }
+}
+
+fn source(report: &Report, n: u32) -> Option<&Source> {
+    report.sources.get((n as usize).checked_sub(1)?)
+}
+
+/// YAML front matter. JSON strings are valid YAML strings.
+fn front_matter(out: &mut String, it: &Report) {
+    let quoted = |text: &str| serde_json::Value::from(escape::single_line(text)).to_string();
+    let cost = match it.usage.usd {
+        Some(usd) => format!("{usd:.2}"),
+        None if it.usage.model_calls == 0 => "0.00".to_owned(),
+        None => "null".to_owned(),
+    };
+    let Ratio { held, total } = it.checks.quotes;
+    let _ = write!(
+        out,
+        "---\ntitle: {}\nrun: {}\ndate: {}\nquestion: {}\ndepth: {}\ncost_usd: {cost}\n\
+         checks: {{quotes: {held}/{total}, claims_cited: {}/{}, numbers: {}/{}}}\n---\n\n",
+        quoted(&it.title),
+        it.run,
+        it.date,
+        quoted(&it.question),
+        it.depth,
+        it.checks.claims.held,
+        it.checks.claims.total,
+        it.checks.numbers.held,
+        it.checks.numbers.total,
+    );
+}
+
+fn sentence(claim: &Claim, notes: &Footnotes<'_>) -> String {
+    escape::markdown(claim.text()) + &notes.marks(claim.citations())
+}
+
+fn sentences(claims: &[Claim], notes: &Footnotes<'_>) -> String {
+    let each: Vec<String> = claims.iter().map(|it| sentence(it, notes)).collect();
+    each.join(" ")
+}
+
+fn short_answer(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
+    if it.short.is_empty() {
+        let _ = writeln!(
+            out,
+            "> **No answer.** The sources searched do not carry an answer to this question.\n"
+        );
+        return;
+    }
+    let why: Vec<String> = it.confidence.why.iter().map(|it| escape::markdown(it)).collect();
+    let _ = write!(
+        out,
+        "> **Short answer.** {}\n>\n> **Confidence: {}**",
+        sentences(&it.short, notes),
+        it.confidence.level.as_str()
+    );
+    if !why.is_empty() {
+        let _ = write!(out, " — {}.", why.join("; "));
+    }
+    out.push_str("\n\n");
+}
+
+fn findings(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
+    if it.findings.is_empty() {
+        return;
+    }
+    out.push_str("## Key findings\n\n");
+    for (heading, findings) in it.findings_by_kind() {
+        if let Some(heading) = heading {
+            let _ = writeln!(out, "### {heading}\n");
+        }
+        for it in findings {
+            let dots = it.confidence.level.dots();
+            let _ = writeln!(out, "- {} · {dots}", sentence(&it.claim, notes));
+        }
+        out.push('\n');
+    }
+}
+
+fn conflicts(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
+    if it.conflicts.is_empty() {
+        return;
+    }
+    out.push_str("## Where sources disagree\n\n");
+    for it in &it.conflicts {
+        conflict(out, it, notes);
+    }
+}
+
+fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
+    let _ =
+        writeln!(out, "> [!CONFLICT]\n> Sources disagree on {}:\n>", escape::markdown(&it.about));
+    for side in &it.sides {
+        let quotes: Vec<String> = side
+            .claim
+            .citations()
+            .iter()
+            .map(|it| {
+                format!(
+                    "\"{}\"{}",
+                    escape::markdown(it.passage.text().expose()),
+                    notes.marks(std::slice::from_ref(it))
+                )
+            })
+            .collect();
+        let _ = writeln!(
+            out,
+            "> - **{}** — {} (weight {:.2})",
+            escape::markdown(&side.says),
+            quotes.join("; "),
+            side.weight
+        );
+    }
+    if let Some(likely) = &it.likely {
+        let _ = writeln!(out, ">\n> Likely reason: {}", escape::markdown(likely));
+    }
+    out.push('\n');
+}
+
+/// Whether every finding is a verbatim quote of its page.
+pub fn is_verbatim(it: &Report) -> bool {
+    it.findings.iter().all(|it| {
+        let said = escape::single_line(it.claim.text());
+        let mut quotes = it.claim.citations().iter();
+        quotes.all(|it| escape::single_line(it.passage.text().expose()) == said)
+    })
+}
+
+/// The findings by quote, work and confidence. Where every finding is a verbatim quote, one column shows both claim and quote.
+fn evidence_table(out: &mut String, it: &Report) {
+    if it.findings.is_empty() {
+        return;
+    }
+    let verbatim = is_verbatim(it);
+    out.push_str("## Evidence table\n\n");
+    out.push_str(if verbatim {
+        "| # | Claim, word for word | Source | Confidence |\n| --- | --- | --- | --- |\n"
+    } else {
+        "| # | Claim | Quote | Source | Confidence |\n| --- | --- | --- | --- | --- |\n"
+    });
+    for (nth, finding) in it.findings.iter().enumerate() {
+        let citations = finding.claim.citations();
+        let quotes: Vec<String> = citations
+            .iter()
+            .map(|it| format!("\"{}\"", escape::markdown(it.passage.text().expose())))
+            .collect();
+        let mut works: Vec<String> =
+            citations.iter().map(|citation| citation_label(it, citation)).collect();
+        works.dedup();
+        let _ = write!(out, "| {} | {} |", nth + 1, escape::markdown(finding.claim.text()));
+        if !verbatim {
+            let _ = write!(out, " {} |", quotes.join("<br>"));
+        }
+        let _ = writeln!(
+            out,
+            " {} | {} {} |",
+            works.join("<br>"),
+            finding.confidence.level.dots(),
+            finding.confidence.level.as_str(),
+        );
+    }
+    out.push('\n');
+}
+
+/// `[1] Title, 2024-05-01`.
+fn citation_label(report: &Report, citation: &Citation) -> String {
+    let title = source(report, citation.n).map_or_else(String::new, |it| match &it.date {
+        Some(date) => escape::markdown(&format!("{}, {date}", it.title)),
+        None => escape::markdown(&it.title),
+    });
+    if report.unlisted {
+        format!("\\[{}\\] {title}", citation.n)
+    } else {
+        format!("[[{0}]](#src-{0}) {title}", citation.n)
+    }
+}
+
+fn not_established(out: &mut String, it: &Report) {
+    let points = method_notes::unresolved_points(it, escape::markdown);
+    if points.is_empty() {
+        return;
+    }
+    out.push_str("## What we could not establish\n\n");
+    for (what, why) in points {
+        let _ = match what {
+            Some(what) => writeln!(out, "- **{what}** — {why}"),
+            None => writeln!(out, "- {why}"),
+        };
+    }
+    out.push('\n');
+}
+
+fn method(out: &mut String, it: &Report) {
+    out.push_str("## Method\n\n");
+    for line in method_notes::method_lines(it, escape::markdown) {
+        let _ = writeln!(out, "- {line}");
+    }
+    out.push('\n');
+}
+
+fn sources(out: &mut String, it: &Report) {
+    if it.sources.is_empty() || it.unlisted {
+        return;
+    }
+    out.push_str("## Sources\n\n");
+    for (at, source) in it.sources.iter().enumerate() {
+        let n = at + 1;
+        let _ = write!(out, "- <a id=\"src-{n}\"></a>**[{n}]** ");
+        if let Some(author) = &source.author {
+            let _ = write!(out, "{}. ", escape::markdown(author).trim_end_matches('.'));
+        }
+        let _ = write!(out, "*{}*", escape::markdown(&source.title));
+        for part in [&source.site, &source.date].into_iter().flatten() {
+            let _ = write!(out, ", {}", escape::markdown(part));
+        }
+        out.push_str(". ");
+        match web_url(&source.url) {
+            Some(url) => {
+                let host = url::Url::parse(&url)
+                    .ok()
+                    .and_then(|it| it.host_str().map(str::to_owned))
+                    .unwrap_or_default();
+                let _ = write!(out, "[{}]({url})", escape::markdown(&host));
+                // The URL is what the document states; this is where it was read.
+                if let Some(file) = &source.file {
+                    let _ = write!(out, ", read from {}", escape::markdown(&local_path(file)));
+                }
+            }
+            None => out.push_str(&escape::markdown(&local_path(&source.url))),
+        }
+        let ids = id_list(source);
+        if !ids.is_empty() {
+            let _ = write!(out, " · {}", escape::markdown(&ids));
+        }
+        let _ = write!(out, " · {}", source_kind_label(source.kind));
+        if let Some(trust) = &source.trust {
+            let _ = write!(out, " · trust {:.2}", trust.score);
+            if let Some(newer) = trust.replaced_by {
+                let _ = write!(out, " · {}", replaced_note(it, newer));
+            }
+        }
+        out.push('\n');
+    }
+}

@@ -1,0 +1,103 @@
+//! The method and the limitations of a report, as lines of text. `shown` escapes untrusted text.
+use super::phrases::{checks_line, pluralize, pluralize_as, stop_reason_phrase};
+use ibid_core::domain::Report;
+
+/// Characters of the reason why a step did without its model.
+const WHY: usize = 200;
+
+/// Unread documents that are named.
+const UNREAD_SHOWN: usize = 10;
+
+/// The points that could not be established: the name of each, if any, and the reason.
+pub(super) fn unresolved_points(
+    it: &Report,
+    shown: impl Fn(&str) -> String,
+) -> Vec<(Option<String>, String)> {
+    let mut out: Vec<(Option<String>, String)> =
+        it.open.iter().map(|point| (Some(shown(&point.what)), shown(&point.why))).collect();
+    let failed = &it.method.pages_failed;
+    for (page, reason) in failed.iter().take(UNREAD_SHOWN) {
+        let text = format!("Not read: {} — {}", shown(page), shown(reason));
+        out.push((None, text));
+    }
+    if failed.len() > UNREAD_SHOWN {
+        let more = (failed.len() - UNREAD_SHOWN) as u64;
+        let text = format!(
+            "Not read either: {} more. The report as JSON names each.",
+            pluralize(more, "document")
+        );
+        out.push((None, text));
+    }
+    if it.checks.removed > 0 {
+        let text = format!(
+            "{} removed because their words did not hold against the page.",
+            pluralize(u64::from(it.checks.removed), "sentence")
+        );
+        out.push((None, text));
+    }
+    out
+}
+
+/// The method, one line for each fact.
+pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<String> {
+    let method = &it.method;
+    let listed = |items: &[String]| -> String {
+        let items: Vec<String> = items.iter().map(|it| shown(it)).collect();
+        items.join(", ")
+    };
+    let engines =
+        if method.engines.is_empty() { "nothing".to_owned() } else { listed(&method.engines) };
+    let mut out = vec![format!(
+        "Searched {engines} with {} in {}; {} read, {} not readable.",
+        pluralize_as(method.queries.len() as u64, "query", "queries"),
+        pluralize(u64::from(method.waves), "round"),
+        pluralize(u64::from(method.pages_read), "page"),
+        method.pages_failed.len(),
+    )];
+    if !method.queries.is_empty() {
+        let queries: Vec<String> =
+            method.queries.iter().map(|it| format!("“{}”", shown(it))).collect();
+        out.push(format!("Queries: {}.", queries.join("; ")));
+    }
+    let gate = &method.gate;
+    let reason = gate.reason.as_ref();
+    out.push(format!(
+        "Evidence gate {}: {}, {} cited, {}{}.",
+        if gate.pass { "passed" } else { "not passed" },
+        pluralize_as(u64::from(gate.evidence_records), "record", "records"),
+        gate.cited_records,
+        pluralize_as(u64::from(gate.source_domains), "site", "sites"),
+        reason.map_or_else(String::new, |it| format!(" ({})", shown(it)))
+    ));
+    if let Some(it) = &method.followed {
+        let known = match it.known {
+            1 => "1 page was".to_owned(),
+            n => format!("{n} pages were"),
+        };
+        out.push(format!(
+            "Follows {}, read as: {} {known} known from there.",
+            it.run,
+            shown(&it.read_as)
+        ));
+    }
+    for it in &method.clarified {
+        let (asked, answer) = (&it.question, it.answer.as_deref().unwrap_or_default());
+        out.push(format!("Asked back: {} You said: {}", shown(asked), shown(answer)));
+    }
+    if let Some(strategy) = method.strategy {
+        out.push(format!("Strategy: {}.", strategy.as_str()));
+    }
+    out.push(format!("Stopped because {}.", stop_reason_phrase(method.stop)));
+    if !method.models.is_empty() {
+        out.push(format!("Models: {}.", shown(&method.models.join("; "))));
+    }
+    if !method.unaided.is_empty() {
+        out.push(format!("Without a model: {}.", listed(&method.unaided)));
+    }
+    if let Some((step, why)) = method.unaided_because.first() {
+        let why: String = why.chars().take(WHY).collect();
+        out.push(format!("Why {step} did without its model: {}", shown(&why)));
+    }
+    out.push(format!("Checked by code: {}.", checks_line(it)));
+    out
+}

@@ -1,0 +1,102 @@
+//! Short texts that every form of a report shares.
+use ibid_core::domain::{Ratio, Report, Source, SourceId, SourceKind, StopReason};
+
+/// `43/43 quotes verified · 61/64 claims cited · 12/12 numbers matched`. Never a bare percentage.
+pub fn checks_line(it: &Report) -> String {
+    let Ratio { held, total } = it.checks.quotes;
+    format!(
+        "{held}/{total} quotes verified · {}/{} claims cited · {}/{} numbers matched",
+        it.checks.claims.held,
+        it.checks.claims.total,
+        it.checks.numbers.held,
+        it.checks.numbers.total
+    )
+}
+
+/// The ids of a source: `DOI 10.1000/182 · PMID 123`; for a document without one, its id in its collection.
+pub fn id_list(source: &Source) -> String {
+    let work = &source.work;
+    let named =
+        [("DOI ", &work.doi), ("PMID ", &work.pmid), ("", &work.pmcid), ("arXiv ", &work.arxiv)];
+    let all: Vec<String> = named
+        .into_iter()
+        .filter_map(|(name, id)| Some(format!("{name}{}", id.as_ref()?)))
+        .collect();
+    if all.is_empty() { source.doc_id.clone().unwrap_or_default() } else { all.join(" · ") }
+}
+
+/// The note that a newer edition was read, with its number if it is cited.
+pub fn replaced_note(it: &Report, newer: SourceId) -> String {
+    match it.sources.iter().position(|source| source.id == newer) {
+        Some(at) => format!("replaced by a newer edition: [{}]", at + 1),
+        None => "a newer edition of it was read".to_owned(),
+    }
+}
+
+/// The kind of a source, in words.
+pub fn source_kind_label(it: SourceKind) -> &'static str {
+    match it {
+        SourceKind::Web => "web page",
+        SourceKind::Pubmed => "PubMed",
+        SourceKind::Scholar => "scholarly work",
+        SourceKind::News => "news",
+        SourceKind::Local => "local document",
+    }
+}
+
+/// The path of a `file:` URL, `folder:NAME/path` for a `folder:` URL, else the URL itself.
+pub fn local_path(url: &str) -> String {
+    if let Some(inside) = url.strip_prefix("folder:") {
+        let path = local_path(&format!("file:///{inside}"));
+        return format!("folder:{}", path.trim_start_matches('/'));
+    }
+    url::Url::parse(url)
+        .ok()
+        .filter(|it| it.scheme() == "file")
+        .and_then(|it| it.to_file_path().ok())
+        .map_or_else(|| url.to_owned(), |it| it.to_string_lossy().into_owned())
+}
+
+/// The file name of a source, else its URL.
+pub fn source_file_name(source: &Source) -> String {
+    let path = local_path(&source.url);
+    match path.rsplit_once('/') {
+        Some((_, name)) if !name.is_empty() => name.to_owned(),
+        _ => path,
+    }
+}
+
+/// Why the research stopped, as a phrase after "because".
+pub fn stop_reason_phrase(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::CoverageReached => "enough is covered",
+        StopReason::TrustReached => "what was found is trusted enough",
+        StopReason::NoNewEvidence => "a whole round brought nothing new",
+        StopReason::MaxIterations => "the rounds were used up",
+        StopReason::BudgetUsd => "what research may spend on models was spent",
+        StopReason::BudgetTime => "the time was up",
+        StopReason::BudgetCalls => "the calls were used up",
+        StopReason::UserFinish => "it was asked to finish",
+    }
+}
+
+/// `1 page`, `2 pages`.
+pub fn pluralize(n: u64, word: &str) -> String {
+    pluralize_as(n, word, &format!("{word}s"))
+}
+
+/// `1 query`, `2 queries`.
+pub fn pluralize_as(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// A duration: `35 ms`, `0.4 s`, `12 s`, `3 min 05 s`, `1 h 02 min`.
+pub fn duration(ms: i64) -> String {
+    match ms {
+        ms if ms < 100 => format!("{ms} ms"),
+        ms if ms < 10_000 => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
+        ms if ms < 60_000 => format!("{} s", ms / 1_000),
+        ms if ms < 3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        ms => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}

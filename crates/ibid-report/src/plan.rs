@@ -1,0 +1,161 @@
+//! A plan as prose, and the breakdown of a question into topics and queries.
+use serde_json::{Value, json};
+
+use super::escape::single_line;
+use super::evidence::topic_queries;
+use ibid_core::Result;
+use ibid_core::domain::{Brief, Complexity, CostEstimate, Plan, Question, Strategy};
+use ibid_research::expand_queries;
+
+/// The plan as prose: the question, what a complete answer covers, the first searches, and how the report will be written. Everything in it
+/// comes from the plan.
+pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
+    let size = match plan.complexity {
+        Complexity::Simple => "a small question",
+        Complexity::Moderate => "a question of a few sides",
+        Complexity::Complex => "a question of many sides",
+    };
+    let mut out = format!("\"{}\" is {size}", single_line(&brief.question));
+    if !brief.subjects.is_empty() {
+        out += &format!(", about {}", join_with_and(&brief.subjects));
+    }
+    out.push('.');
+    if !brief.scope_out.is_empty() {
+        out += &format!(" Left out: {}.", join_with_and(&brief.scope_out));
+    }
+    let items = plan.items();
+    let things = match items.len() {
+        1 => "one thing".to_owned(),
+        n => format!("{n} things"),
+    };
+    out += &format!(" A complete answer says {things}.");
+    for it in items {
+        out += &format!(" {}", sentence(&it.asks));
+    }
+    let first: Vec<String> = if plan.search_tasks.is_empty() {
+        items.iter().map(|it| quoted(&it.query)).collect()
+    } else {
+        plan.search_tasks.iter().map(|it| quoted(&it.query)).collect()
+    };
+    out += &format!(
+        "\n\nThe search begins with {}; after each round it goes on with what is still open.",
+        join_with_and(&first)
+    );
+    let writing = &plan.writing;
+    out += &format!("\n\n{}", sentence(&writing.overall_goal));
+    if !writing.desired_tone.trim().is_empty() {
+        out += &format!(" Its tone: {}", sentence(&writing.desired_tone));
+    }
+    for it in &writing.additional_directives {
+        out += &format!(" {}", sentence(it));
+    }
+    if !writing.bibliography {
+        out += " The list of sources is left out.";
+    }
+    out
+}
+
+/// The topics of the question, each with its first query, and all queries of each topic.
+///
+/// # Errors
+/// `Internal` when no queries can be made.
+pub fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Value> {
+    let topics: Vec<&str> = plan.items().iter().map(|it| it.heading.as_str()).collect();
+    Ok(json!({
+        "original_query": question.text,
+        "topics": topics,
+        "topic_queries": topic_queries(plan),
+        "complexity": plan.complexity,
+        "multi_query": expand_queries(brief, plan)?,
+    }))
+}
+
+fn sentence(text: &str) -> String {
+    let text = single_line(text.trim());
+    match text.chars().last() {
+        Some('.' | '?' | '!' | '…') | None => text,
+        Some(_) => format!("{text}."),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", single_line(text))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn join_with_and(all: &[String]) -> String {
+    let all: Vec<String> = all.iter().map(|it| single_line(it)).collect();
+    match all.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// A plan as one JSON object: what `ibid run --plan` reads, the prose, the breakdown, and the estimate.
+///
+/// # Errors
+/// Those of [`breakdown_json`].
+pub fn to_json(
+    question: &Question,
+    brief: &Brief,
+    plan: &Plan,
+    models: Option<&CostEstimate>,
+) -> Result<Value> {
+    let mut object = json!({
+        "type": "plan",
+        "question": question.text,
+        "brief": brief,
+        "plan": plan,
+        "prose": to_prose(brief, plan),
+        "estimate": {
+            "items": plan.items().len(),
+            "max_rounds": max_rounds(question),
+            "max_searches": max_queries(question, plan),
+            "max_pages": max_pages(question, plan),
+            "max_calls": question.budget.calls,
+            "max_seconds": question.budget.seconds,
+            "model_calls": models.map_or(0, |it| it.calls),
+            "tokens": models.map_or(0, |it| it.tokens_in + it.tokens_out),
+            "usd": models.map_or(Some(0.0), |it| it.usd),
+        },
+    });
+    let parts = breakdown_json(question, brief, plan)?;
+    if let (Value::Object(object), Value::Object(parts)) = (&mut object, parts) {
+        object.extend(parts);
+    }
+    Ok(object)
+}
+
+/// The maximum number of rounds of a run.
+pub fn max_rounds(question: &Question) -> u32 {
+    question.method.depth.min(question.method.max_iterations)
+}
+
+/// The maximum number of queries of a run, by its strategy. For a checklist: `breadth` for each item in the first round, then for each open
+/// one, but at most three for each gap.
+pub fn max_queries(question: &Question, plan: &Plan) -> u32 {
+    let method = &question.method;
+    let later = max_rounds(question).saturating_sub(1);
+    let items = u32::try_from(plan.items().len()).unwrap_or(u32::MAX);
+    match question.strategy(plan.complexity) {
+        Strategy::Checklist => items.saturating_mul(method.breadth + later * method.breadth.min(3)),
+        Strategy::Planned => method.max_initial_search_tasks + 2 * method.max_refinement_iterations,
+        // One refined query for each gap, and up to three for what is missing.
+        Strategy::Coverage => items.saturating_mul(method.breadth.min(3) + 4 * later),
+        Strategy::Supervisor => {
+            let team = method.team;
+            let units = team.max_concurrent_research_units.saturating_mul(method.max_iterations);
+            let units = units.min(team.max_researcher_iterations);
+            units.saturating_mul(team.researcher_search_budget)
+        }
+    }
+}
+
+/// The maximum number of pages that a run reads: one for each hit of each query, within the budget.
+pub(crate) fn max_pages(question: &Question, plan: &Plan) -> u64 {
+    let hits =
+        u64::from(max_queries(question, plan)) * u64::from(question.method.results_per_query);
+    let bounds = [question.budget.pages, question.budget.calls];
+    bounds.into_iter().flatten().fold(hits, u64::min)
+}

@@ -1,0 +1,70 @@
+//! Waits for the person to approve the plan, before anything is spent on it.
+use ibid_core::Result;
+use ibid_core::domain::{Approval, Brief, Plan, Question};
+use ibid_core::ports::{EventLog, Steering};
+use ibid_core::record::Event;
+
+use super::llm_session::LlmSession;
+use super::plan;
+
+/// How often a plan is revised at the person's request. After that they can only edit it.
+const MOST_CHANGES: usize = 3;
+
+/// The brief and plan that the person approved.
+pub(crate) async fn approve_plan(
+    llm: &mut LlmSession<'_>,
+    steering: &dyn Steering,
+    log: &EventLog,
+    question: &Question,
+    mut brief: Brief,
+    mut plan: Plan,
+) -> Result<(Brief, Plan)> {
+    if !question.approve {
+        return Ok((brief, plan));
+    }
+    let first = (brief.clone(), plan.clone());
+    let mut wishes: Vec<String> = Vec::new();
+    for attempt in 1.. {
+        log.emit(Event::PlanWaiting { attempt });
+        log.flush().await?;
+        match steering.approve(attempt).await? {
+            Approval::Go => break,
+            Approval::Plan(given) => {
+                if given.brief != brief {
+                    brief = given.brief;
+                    log.emit(Event::BriefReady { brief: brief.clone() });
+                }
+                if given.plan != plan {
+                    plan = given.plan;
+                    log.emit(Event::PlanProposed { plan: plan.clone() });
+                }
+                break;
+            }
+            Approval::Words(words) => {
+                log.emit(Event::PlanChanged { words: words.clone() });
+                let why = match wishes.len() {
+                    MOST_CHANGES => format!("it was made anew {MOST_CHANGES} times already"),
+                    _ => {
+                        wishes.push(words);
+                        match plan::revise_plan(llm, question, &brief, &plan, &wishes).await? {
+                            Some(other) => {
+                                plan = other;
+                                log.emit(Event::PlanProposed { plan: plan.clone() });
+                                continue;
+                            }
+                            None => "no model made it anew".to_owned(),
+                        }
+                    }
+                };
+                log.emit(Event::Log {
+                    level: "warn".to_owned(),
+                    message: format!("the plan stays as it is: {why}; edit it instead"),
+                });
+            }
+        }
+    }
+    let changed = (&brief, &plan) != (&first.0, &first.1);
+    log.emit(Event::PlanApproved { by: "person".to_owned(), changed });
+    log.flush().await?;
+    Ok((brief, plan))
+}

@@ -1,0 +1,191 @@
+//! Asks a model: builds a prompt that fits, and parses the answer into a type.
+//!
+//! A step fills a [`template`], in which untrusted text is fenced, chooses with [`fit`] what goes in, and
+//! calls [`ask_typed`] with the prompt of one of the [`shapes`], or [`ask_text`] for plain text. When the
+//! model fails, the error says so and the step's heuristic takes over.
+mod conform;
+pub mod fit;
+mod lenient_json;
+pub mod parse;
+mod repetition;
+pub mod shapes;
+mod streaming;
+pub mod template;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::prompts;
+use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
+use ibid_core::{Error, Kind, Result};
+use parse::{ParseQuality, parse_answer, strip_thinking, truncate_bytes};
+use streaming::ThinkingFilter;
+pub use streaming::{AnswerListener, SentenceStream};
+
+/// Temperature of the second attempt. At 0 a model that failed once fails again.
+const SECOND: f32 = 0.4;
+
+/// A value from a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedAnswer<T> {
+    /// The value, which has passed its check.
+    pub value: T,
+    /// Whether the answer had to be repaired.
+    pub repaired: bool,
+    /// How often the model was asked: 1 or 2.
+    pub attempts: u32,
+}
+
+/// Asks for a value of the prompt's schema and checks it. If the answer cannot be used, asks once more and
+/// names the fault.
+///
+/// The second prompt says what was wrong but does not show the first answer, because small models repeat what
+/// they see. An answer that repeats the example of the prompt does not count. A model that does not accept
+/// the schema is asked without it. A refusal, or an answer held back by a filter, is not retried. An answer
+/// cut off at its limit counts if its complete part passes the check.
+///
+/// # Errors
+/// `Malformed`, naming step and model, when no answer can be used; otherwise the error of the model.
+pub async fn ask_typed<T: DeserializeOwned>(
+    model: &dyn LanguageModel,
+    prompt: Prompt,
+    check: impl Fn(&T) -> std::result::Result<(), String>,
+) -> Result<TypedAnswer<T>> {
+    ask_typed_streaming(model, prompt, None, check).await
+}
+
+/// Like [`ask_typed`]; `listener` receives each answer as it is written.
+///
+/// # Errors
+/// Those of [`ask_typed`].
+pub async fn ask_typed_streaming<T: DeserializeOwned>(
+    model: &dyn LanguageModel,
+    mut prompt: Prompt,
+    mut listener: Option<&mut dyn AnswerListener>,
+    check: impl Fn(&T) -> std::result::Result<(), String>,
+) -> Result<TypedAnswer<T>> {
+    let schema = prompt.schema.as_ref().map_or(Value::Null, |it| it.json.clone());
+    let mut asked = 0;
+    loop {
+        asked += 1;
+        let answer = match &mut listener {
+            None => model.complete(&prompt, None).await,
+            Some(it) => {
+                it.restart();
+                model.complete(&prompt, Some(&mut |piece| it.push(piece))).await
+            }
+        };
+        let completion = match answer {
+            Err(it) if asked == 1 && it.kind() == Kind::Malformed && prompt.schema.is_some() => {
+                prompt.schema = None;
+                continue;
+            }
+            it => it?,
+        };
+        if let Some(why) = refusal_reason(&completion) {
+            return Err(unusable_answer(model, &prompt, &why));
+        }
+        let answer = answer_text(&completion);
+        let fault = match parse_answer::<T>(answer, &schema) {
+            Ok(it) => {
+                match check_not_example(&prompt.purpose, answer).and_then(|()| check(&it.value)) {
+                    Ok(()) => {
+                        return Ok(TypedAnswer {
+                            value: it.value,
+                            repaired: it.how == ParseQuality::Repaired,
+                            attempts: asked,
+                        });
+                    }
+                    Err(fault) => fault,
+                }
+            }
+            Err(fault) => fault,
+        };
+        let fault = match completion.finish {
+            FinishReason::Length => format!("{fault}; the answer was too long and was cut off"),
+            _ => fault,
+        };
+        if asked == 2 {
+            return Err(unusable_answer(model, &prompt, &fault));
+        }
+        let short = completion.finish == FinishReason::Length;
+        add_retry_hint(&mut prompt, &fault, short)?;
+    }
+}
+
+/// Asks for plain text.
+///
+/// The model's reasoning is left out, also from what `sink` receives. Text that runs in a loop ends where it
+/// begins to repeat itself. An answer cut off at its limit ends there.
+///
+/// # Errors
+/// `Malformed`, naming step and model, for a refusal, an answer held back by a filter, or an empty one;
+/// otherwise the error of the model.
+pub async fn ask_text(
+    model: &dyn LanguageModel,
+    prompt: Prompt,
+    sink: Option<TextSink<'_>>,
+) -> Result<String> {
+    let completion = match sink {
+        None => model.complete(&prompt, None).await?,
+        Some(sink) => {
+            let mut filter = ThinkingFilter::default();
+            let mut filtered = |piece: &str| filter.push(piece, sink);
+            let completion = model.complete(&prompt, Some(&mut filtered)).await?;
+            filter.finish(sink);
+            completion
+        }
+    };
+    if let Some(why) = refusal_reason(&completion) {
+        return Err(unusable_answer(model, &prompt, &why));
+    }
+    let (answer, _) = strip_thinking(&completion.text);
+    let answer = repetition::trim_repetition(answer.trim());
+    if answer.is_empty() {
+        return Err(unusable_answer(model, &prompt, "the answer is empty"));
+    }
+    Ok(answer.to_owned())
+}
+
+/// Why there is no answer, if the model or its provider declined to give one.
+fn refusal_reason(completion: &Completion) -> Option<String> {
+    if let Some(why) = &completion.refusal {
+        return Some(format!("it refused: {}", truncate_bytes(why.trim(), 300)));
+    }
+    (completion.finish == FinishReason::Filter).then(|| "a filter held the answer back".to_owned())
+}
+
+/// The text of the answer; for a tool call, its arguments.
+fn answer_text(completion: &Completion) -> &str {
+    match completion.tool_calls.as_slice() {
+        [call, ..] if completion.text.trim().is_empty() => &call.arguments,
+        _ => &completion.text,
+    }
+}
+
+/// Adds a line to the prompt that names the fault of the first answer.
+fn add_retry_hint(prompt: &mut Prompt, fault: &str, short: bool) -> Result<()> {
+    let words = prompts::prompt_lines()?;
+    let shorter = if short { words.shorter.as_str() } else { "" };
+    let values = [("fault", fault), ("shorter", shorter)];
+    if let Some(last) = prompt.messages.last_mut() {
+        last.text.push_str(&prompts::fill_template(&words.again, &values));
+    }
+    prompt.temperature = prompt.temperature.map(|it| it.max(SECOND));
+    Ok(())
+}
+
+/// An error if `answer` repeats the example of the step's prompt.
+fn check_not_example(step: &str, answer: &str) -> std::result::Result<(), String> {
+    match prompts::example_phrases(step).iter().find(|it| answer.contains(*it)) {
+        Some(copied) => {
+            Err(format!("\"{copied}\" is the example of the form, not about this question"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn unusable_answer(model: &dyn LanguageModel, prompt: &Prompt, why: &str) -> Error {
+    Error::new(Kind::Malformed, format!("asking {} for step `{}`", model.name(), prompt.purpose))
+        .with_source(why.to_owned())
+}

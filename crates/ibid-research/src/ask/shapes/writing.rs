@@ -1,0 +1,304 @@
+//! Writing the report and the one-line answer.
+use serde::Deserialize;
+
+use super::{
+    at_least, check_no_citations, check_no_unknown_codes, check_searchable, ensure_that, join_rows,
+    list, object, one_of, render_prompt, text,
+};
+use crate::ask::template::{one_line, untrusted};
+use crate::prompts;
+use crate::prompts::fill_template;
+use ibid_core::Result;
+use ibid_core::domain::{EvidenceId, WritingPlan};
+use ibid_core::ports::Prompt;
+
+/// Longest answer, in characters.
+const ANSWER_CHARS: usize = 140;
+
+/// The tag by which models trained for it ask for more in the middle of a draft. Readers never see it.
+const MORE_INFO: &str = "<request_more_info";
+
+/// Longest sentence of a report, in characters.
+const SENTENCE_CHARS: usize = 700;
+
+/// A piece of evidence as the writer sees it.
+#[derive(Debug, Clone)]
+pub struct EvidenceRow<'a> {
+    /// Its id; the prompt calls it `E1`.
+    pub id: EvidenceId,
+    /// What it says.
+    pub claim: &'a str,
+    /// Its source in a few words: domain and year.
+    pub from: &'a str,
+}
+
+/// The label of evidence in prompts.
+fn evidence_label(id: EvidenceId) -> String {
+    format!("E{}", id.number())
+}
+
+/// The evidence with the label `name`, if it was shown.
+fn evidence_by_label(name: &str, shown: &[EvidenceRow<'_>]) -> Option<EvidenceId> {
+    let id = shown.iter().map(|it| it.id);
+    id.into_iter().find(|it| evidence_label(*it) == name)
+}
+
+fn fenced_evidence(evidence: &[EvidenceRow<'_>]) -> String {
+    let lines: Vec<String> = evidence
+        .iter()
+        .map(|it| {
+            let (claim, from) = (one_line(it.claim), one_line(it.from));
+            format!("{}: {claim} ({from})", evidence_label(it.id))
+        })
+        .collect();
+    untrusted("evidence", &lines.join("\n"))
+}
+
+fn evidence_labels(evidence: &[EvidenceRow<'_>]) -> Vec<String> {
+    evidence.iter().map(|it| evidence_label(it.id)).collect()
+}
+
+/// The prompt that writes a report, or some of its sections.
+#[derive(Debug, Clone)]
+pub struct WritePrompt<'a> {
+    /// The refined question.
+    pub question: &'a str,
+    /// The writing plan.
+    pub plan: &'a WritingPlan,
+    /// The evidence to write from.
+    pub evidence: &'a [EvidenceRow<'a>],
+    /// Most words, where there is a limit.
+    pub words: Option<u32>,
+    /// The language to write in, by [`language_name`](super::language_name).
+    pub language: &'a str,
+    /// The draft to revise; empty for a first draft.
+    pub earlier: &'a str,
+    /// How many searches the writer may ask for.
+    pub most_more: usize,
+}
+
+/// Sections of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WriteReply {
+    /// In the order of the plan.
+    pub sections: Vec<WrittenSection>,
+    /// Searches for what the evidence lacks.
+    #[serde(default)]
+    pub more: Vec<String>,
+}
+
+/// One section.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WrittenSection {
+    /// Its heading.
+    pub heading: String,
+    /// Its sentences.
+    pub sentences: Vec<WrittenSentence>,
+}
+
+/// A sentence and the evidence for it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WrittenSentence {
+    /// Its words.
+    pub text: String,
+    /// The labels of the evidence: `E1`.
+    pub evidence: Vec<String>,
+}
+
+impl WritePrompt<'_> {
+    /// Renders the prompt.
+    ///
+    /// # Errors
+    /// `Internal` when the template cannot be filled.
+    pub fn prompt(&self) -> Result<Prompt> {
+        let ids = evidence_labels(self.evidence);
+        let sentence =
+            object(&[("text", text()), ("evidence", at_least(1, list(&one_of(&ids), 6)))]);
+        let section = object(&[("heading", text()), ("sentences", list(&sentence, 30))]);
+        let sections = join_rows(
+            self.plan
+                .sections
+                .iter()
+                .map(|it| format!("{}: {}", one_line(&it.title), one_line(&it.guidance))),
+        );
+        let most = self.plan.sections.len().clamp(1, 12);
+        let lines = prompts::prompt_lines()?;
+        let length = self.words.map_or(String::new(), |it| {
+            fill_template(&lines.length, &[("words", &it.to_string())])
+        });
+        let more = match self.most_more {
+            0 => "[]".to_owned(),
+            most => fill_template(&lines.more, &[("most", &most.to_string())]),
+        };
+        let earlier = match self.earlier {
+            "" => String::new(),
+            draft => fill_template(&lines.earlier, &[("draft", &untrusted("draft", draft))]),
+        };
+        render_prompt(
+            "write",
+            object(&[("sections", list(&section, most)), ("more", list(&text(), self.most_more))]),
+            &[
+                ("question", self.question),
+                ("goal", &one_line(&self.plan.overall_goal)),
+                ("tone", &one_line(&self.plan.desired_tone)),
+                ("directives", &join_rows(&self.plan.additional_directives)),
+                ("sections", &sections),
+                ("evidence", &fenced_evidence(self.evidence)),
+                ("language", self.language),
+                ("length", &length),
+                ("more", &more),
+                ("earlier", &earlier),
+            ],
+        )
+    }
+
+    /// The searches that the answer asks for and that can be sent: those in `more`, and those written into
+    /// its text as `<request_more_info topic="…">`.
+    pub fn requested_searches(&self, answer: &WriteReply) -> Vec<String> {
+        let sentences = answer.sections.iter().flat_map(|it| &it.sentences);
+        let tagged = sentences.filter_map(|it| {
+            let (_, after) = it.text.split_once(MORE_INFO)?;
+            let (_, topic) = after.split_once("topic=")?;
+            let topic = topic.trim_start_matches(['"', '\'', '“']);
+            let end = topic.find(['"', '\'', '”', '>']).unwrap_or(topic.len());
+            Some(&topic[..end])
+        });
+        let asked = answer.more.iter().map(String::as_str).chain(tagged);
+        let mut found: Vec<String> = Vec::new();
+        for it in asked.map(str::trim) {
+            let plain = check_no_unknown_codes(it, self.shown_texts()).is_ok();
+            if plain && check_searchable(it).is_ok() && !found.iter().any(|known| known == it) {
+                found.push(it.to_owned());
+            }
+        }
+        found.truncate(self.most_more);
+        found
+    }
+
+    /// Checks the sentences. Single sentences that do not hold are no error:
+    /// [`cited_evidence`](WritePrompt::cited_evidence) is empty for them.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, if fewer than half of the sentences hold.
+    pub fn check(&self, answer: &WriteReply) -> std::result::Result<(), String> {
+        let all = || answer.sections.iter().flat_map(|it| &it.sentences);
+        ensure_that(all().next().is_some(), || "no sentence was written".to_owned())?;
+        let sound = all().filter(|it| self.check_sentence(it).is_ok()).count();
+        match all().find_map(|it| self.check_sentence(it).err()) {
+            Some(fault) if sound * 2 < all().count() => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// The evidence of a sentence, or nothing if the sentence does not hold.
+    pub fn cited_evidence(&self, sentence: &WrittenSentence) -> Vec<EvidenceId> {
+        if self.check_sentence(sentence).is_err() {
+            return Vec::new();
+        }
+        evidence_by_labels(&sentence.evidence, self.evidence)
+    }
+
+    /// All text that the prompt shows.
+    fn shown_texts(&self) -> impl Iterator<Item = &str> {
+        question_and_claims(self.question, self.evidence)
+    }
+
+    fn check_sentence(&self, sentence: &WrittenSentence) -> std::result::Result<(), String> {
+        let length = sentence.text.trim().chars().count();
+        ensure_that((3..=SENTENCE_CHARS).contains(&length), || {
+            format!("a sentence has {length} characters; write single sentences")
+        })?;
+        check_no_citations(&sentence.text)?;
+        check_no_unknown_codes(&sentence.text, self.shown_texts())?;
+        ensure_that(!sentence.text.contains(MORE_INFO), || {
+            "a sentence asks for more; put searches into `more`".to_owned()
+        })?;
+        ensure_that(!sentence.text.trim().ends_with(['?', '？']), || {
+            "a sentence asks instead of telling".to_owned()
+        })?;
+        ensure_that(!evidence_by_labels(&sentence.evidence, self.evidence).is_empty(), || {
+            "a sentence names no evidence".to_owned()
+        })
+    }
+}
+
+/// The question and the claims of the evidence.
+fn question_and_claims<'a>(
+    question: &'a str,
+    evidence: &'a [EvidenceRow<'a>],
+) -> impl Iterator<Item = &'a str> {
+    let shown = evidence.iter().flat_map(|it| [it.claim, it.from]);
+    shown.chain([question])
+}
+
+fn evidence_by_labels(names: &[String], shown: &[EvidenceRow<'_>]) -> Vec<EvidenceId> {
+    let mut found = Vec::new();
+    for id in names.iter().filter_map(|it| evidence_by_label(it, shown)) {
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// The prompt for the one-line answer.
+#[derive(Debug, Clone)]
+pub struct AnswerPrompt<'a> {
+    /// The refined question.
+    pub question: &'a str,
+    /// The evidence to answer from.
+    pub evidence: &'a [EvidenceRow<'a>],
+    /// The language to write in, by [`language_name`](super::language_name).
+    pub language: &'a str,
+}
+
+/// One line and the evidence for it; both empty where the evidence does not answer the question.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct AnswerReply {
+    /// At most 140 characters.
+    pub answer: String,
+    /// The labels of the evidence: `E1`.
+    pub evidence: Vec<String>,
+}
+
+impl AnswerPrompt<'_> {
+    /// Renders the prompt.
+    ///
+    /// # Errors
+    /// `Internal` when the template cannot be filled.
+    pub fn prompt(&self) -> Result<Prompt> {
+        let ids = evidence_labels(self.evidence);
+        let schema = object(&[("answer", text()), ("evidence", list(&one_of(&ids), 3))]);
+        render_prompt(
+            "answer",
+            schema,
+            &[
+                ("question", self.question),
+                ("evidence", &fenced_evidence(self.evidence)),
+                ("language", self.language),
+            ],
+        )
+    }
+
+    /// Checks what the schema cannot express.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub fn check(&self, answer: &AnswerReply) -> std::result::Result<(), String> {
+        let length = answer.answer.trim().chars().count();
+        ensure_that(length <= ANSWER_CHARS, || {
+            format!("`answer` has {length} characters; {ANSWER_CHARS} are allowed")
+        })?;
+        check_no_citations(&answer.answer)?;
+        check_no_unknown_codes(&answer.answer, question_and_claims(self.question, self.evidence))?;
+        let carried = !evidence_by_labels(&answer.evidence, self.evidence).is_empty();
+        ensure_that((length == 0) != carried, || {
+            "an answer needs evidence, and evidence an answer".to_owned()
+        })
+    }
+
+    /// The evidence of the answer.
+    pub fn cited_evidence(&self, answer: &AnswerReply) -> Vec<EvidenceId> {
+        evidence_by_labels(&answer.evidence, self.evidence)
+    }
+}

@@ -1,0 +1,57 @@
+use serde_json::{Value, json};
+
+use super::judge_support;
+use ibid_core::{Error, Kind, Result};
+
+/// Judges one row `{id, claim, source}`, where `source` is a text or a list of sentences, and returns `{id,
+/// verdict, score, quote}`. The `id` may be any JSON value and is returned unchanged.
+///
+/// # Errors
+/// [`Kind::Usage`], naming the field at fault.
+pub fn check_row(row: &Value) -> Result<Value> {
+    let Some(fields) = row.as_object() else {
+        return Err(fault("a row", "Give an object {id, claim, source} a line."));
+    };
+    let claim = match fields.get("claim") {
+        Some(Value::String(claim)) if !claim.trim().is_empty() => claim,
+        Some(Value::String(_)) => {
+            return Err(fault("field `claim`", "It is empty; state the claim."));
+        }
+        Some(_) => return Err(fault("field `claim`", "Give the claim as a string.")),
+        None => return Err(fault("field `claim`", "It is missing; state the claim.")),
+    };
+    let source = match fields.get("source") {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(sentences)) => sentences
+            .iter()
+            .enumerate()
+            .map(|(nth, it)| match it {
+                Value::String(text) => Ok(text.clone()),
+                _ => Err(fault(
+                    &format!("field `source[{nth}]`"),
+                    "Give every sentence as a string.",
+                )),
+            })
+            .collect::<Result<Vec<String>>>()?,
+        Some(_) => {
+            return Err(fault("field `source`", "Give a text or a list of sentences."));
+        }
+        None => {
+            return Err(fault(
+                "field `source`",
+                "It is missing; give a text or a list of sentences.",
+            ));
+        }
+    };
+    let found = judge_support(claim, &source);
+    Ok(json!({
+        "id": fields.get("id").cloned().unwrap_or(Value::Null),
+        "verdict": found.verdict,
+        "score": (f64::from(found.score) * 1e4).round() / 1e4,
+        "quote": found.quote,
+    }))
+}
+
+fn fault(field: &str, hint: &str) -> Error {
+    Error::new(Kind::Usage, format!("reading {field} of a claim row")).with_hint(hint)
+}

@@ -1,0 +1,152 @@
+//! Whether a claim follows from a source: the verdict without a model.
+//!
+//! The claim is aligned with the source word by word (`align`), signals for and against it are computed
+//! (`signals`), and one set of weights turns them into a verdict (`weights`). It compares words, not meaning:
+//! a paraphrase without a common word is `unsupported`, and a claim that differs from the source in one word
+//! of the same kind may pass.
+//! differs from the source in one word of the same kind may pass.
+mod align;
+mod json_row;
+mod lexicon;
+mod signals;
+mod terms;
+mod weights;
+
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use align::Alignment;
+pub use json_row::check_row;
+use signals::COUNT;
+
+/// What the source says of the claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SupportLevel {
+    /// The source says it.
+    Supported,
+    /// The source says part of it.
+    Partly,
+    /// The source says otherwise.
+    Contradicted,
+    /// The source does not say.
+    Unsupported,
+}
+
+/// The verdict on one claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SupportVerdict {
+    /// What the source says of the claim.
+    pub verdict: SupportLevel,
+    /// How well the source supports the claim, 0 to 1. It ranks claims; at 0.5, supported and not supported
+    /// are equally likely on balanced data.
+    pub score: f32,
+    /// The words of the source that decide, unless nothing there is about the claim.
+    pub quote: Option<String>,
+}
+
+/// A sentence that covers this much of the claim, with this share of the common words negated on one side
+/// only, contradicts it whatever the weights say. Right in 63 % of such rows; 25 % are supported.
+const DENIED: (f32, f32) = (0.5, 0.3);
+/// Log-odds from which a claim is contradicted rather than unsupported.
+const CONTRADICTED: f32 = 0.0;
+/// Log-odds from which a claim counts as partly supported; from 0 on, as supported.
+const PARTLY: f32 = -0.3;
+/// Share of the claim's weight below which a sentence is not about it.
+const SPEAKS: f32 = 0.35;
+/// Share of the claim's weight that a neighbouring sentence must add to join the quote.
+const JOINS: f32 = 0.15;
+
+/// Whether the numbers of a claim occur in its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FigureMatch {
+    /// Each occurs there, or the claim has none.
+    There,
+    /// Each occurs there, but where the source is about the claim it has another of the same kind.
+    Elsewhere,
+    /// One occurs nowhere.
+    Lacking,
+    /// One occurs nowhere, and where the source is about the claim it has another of the same kind.
+    Other,
+}
+
+/// Judges `claim` by `source`: its sentences, or longer texts, which are split here.
+pub fn judge_support(claim: &str, source: &[String]) -> SupportVerdict {
+    judge_support_with_figures(claim, source).0
+}
+
+/// The same, and whether the numbers of the claim occur there.
+pub fn judge_support_with_figures(claim: &str, source: &[String]) -> (SupportVerdict, FigureMatch) {
+    let laid = align::align_claim(claim, source);
+    let Some(best) = laid.best else {
+        let nothing =
+            SupportVerdict { verdict: SupportLevel::Unsupported, score: 0.0, quote: None };
+        return (nothing, FigureMatch::There);
+    };
+    let found = signals::compute_signals(&laid, best);
+    let support = weighted_sum(&found, &weights::SUPPORT) + weights::SUPPORT_BIAS;
+    let denied = signal_value(&found, "cov_best") > DENIED.0
+        && signal_value(&found, "claim_denies").max(signal_value(&found, "source_denies"))
+            > DENIED.1;
+    let contradiction = weighted_sum(&found, &weights::CONTRADICTION) + weights::CONTRADICTION_BIAS;
+    let speaks = laid.coverage(&laid.window()) >= SPEAKS;
+    let weighed = speaks && contradiction >= CONTRADICTED && contradiction > support;
+    let verdict = if denied || weighed {
+        SupportLevel::Contradicted
+    } else if support >= 0.0 {
+        SupportLevel::Supported
+    } else if support >= PARTLY && speaks {
+        SupportLevel::Partly
+    } else {
+        SupportLevel::Unsupported
+    };
+    let figures = match (
+        signal_value(&found, "numbers_doc") > 0.0,
+        signal_value(&found, "numbers_conflict") > 0.0,
+    ) {
+        (false, false) => FigureMatch::There,
+        (false, true) => FigureMatch::Elsewhere,
+        (true, false) => FigureMatch::Lacking,
+        (true, true) => FigureMatch::Other,
+    };
+    let verdict = SupportVerdict {
+        verdict,
+        score: 1.0 / (1.0 + (-support).exp()),
+        quote: (verdict != SupportLevel::Unsupported).then(|| best_quote(&laid, best, source)),
+    };
+    (verdict, figures)
+}
+
+/// The named signals behind a verdict, for measuring and explaining.
+pub fn named_signals(claim: &str, source: &[String]) -> Vec<(&'static str, f32)> {
+    let laid = align::align_claim(claim, source);
+    laid.best.map(|best| signals::compute_signals(&laid, best).to_vec()).unwrap_or_default()
+}
+
+/// The signal called `name`.
+fn signal_value(found: &[(&str, f32); COUNT], name: &str) -> f32 {
+    found.iter().find(|it| it.0 == name).map_or(0.0, |it| it.1)
+}
+
+fn weighted_sum(found: &[(&str, f32); COUNT], weights: &[f32; COUNT]) -> f32 {
+    found.iter().zip(weights).map(|((_, a), b)| a * b).sum()
+}
+
+/// The best sentence, with the one before or after it in the same text where that adds enough.
+fn best_quote(laid: &Alignment, best: usize, source: &[String]) -> String {
+    let alone = laid.coverage(&[best]);
+    let here = &laid.sentences[best];
+    let mut span = here.span.clone();
+    let mut joined = (best, JOINS);
+    for other in laid.window() {
+        let gain = laid.coverage(&[best, other]) - alone;
+        if laid.sentences[other].text == here.text && gain > joined.1 {
+            joined = (other, gain);
+        }
+    }
+    let other = &laid.sentences[joined.0].span;
+    span = span.start.min(other.start)..span.end.max(other.end);
+    source[here.text][span].to_owned()
+}

@@ -1,0 +1,161 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+use serde_json::json;
+
+use super::{SupportLevel, check_row, judge_support};
+
+fn verdict(claim: &str, source: &str) -> SupportLevel {
+    judge_support(claim, &[source.to_owned()]).verdict
+}
+
+const CORK: &str = "Cork is the bark of the cork oak. Portugal produces about 50% of the world's cork. \
+    The bark is first harvested when the tree is 25 years old. It is not harmed by the harvest.";
+
+#[test]
+fn a_claim_in_the_words_of_the_source_is_supported_and_quoted() {
+    let found = judge_support(
+        "Portugal produces about half, 50%, of the world's cork.",
+        &[CORK.to_owned()],
+    );
+    assert_eq!(found.verdict, SupportLevel::Supported);
+    assert!(found.score > 0.5);
+    let quote = found.quote.unwrap();
+    assert!(quote.contains("Portugal produces about 50% of the world's cork."));
+    assert!(CORK.contains(&quote));
+}
+
+#[test]
+fn a_claim_on_another_matter_is_unsupported_and_has_no_quote() {
+    let found =
+        judge_support("The Beatles recorded Revolver at Abbey Road in 1966.", &[CORK.to_owned()]);
+    assert_eq!(found.verdict, SupportLevel::Unsupported);
+    assert_eq!(found.quote, None);
+}
+
+#[test]
+fn the_opposite_direction_scores_lower_than_the_same_one() {
+    let source = ["Aspirin reduced the risk of stroke in older patients.".to_owned()];
+    let same = judge_support("Aspirin reduces the risk of stroke in older patients.", &source);
+    let opposite =
+        judge_support("Aspirin increases the risk of stroke in older patients.", &source);
+    assert_eq!(same.verdict, SupportLevel::Supported);
+    assert_eq!(opposite.verdict, SupportLevel::Contradicted);
+    assert!(opposite.score < same.score);
+}
+
+#[test]
+fn a_negated_source_scores_lower_than_a_plain_one() {
+    let claim = "Vitamin C prevents the common cold in adults.";
+    let plain =
+        judge_support(claim, &["Vitamin C prevents the common cold in most adults.".to_owned()]);
+    let negated =
+        judge_support(claim, &["Vitamin C does not prevent the common cold in adults.".to_owned()]);
+    assert_eq!(plain.verdict, SupportLevel::Supported);
+    assert_eq!(negated.verdict, SupportLevel::Contradicted);
+    assert!(negated.score < plain.score);
+}
+
+#[test]
+fn a_sentence_follows_from_itself_negated_or_not() {
+    for whole in [
+        "Vitamin C does not prevent the common cold in adults.",
+        "Without treatment, no patient survived more than 12 weeks.",
+        "The committee never denied that costs increased and quality declined.",
+    ] {
+        assert_eq!(verdict(whole, whole), SupportLevel::Supported, "{whole}");
+    }
+}
+
+#[test]
+fn a_wrong_number_scores_lower_than_the_right_one() {
+    let right = judge_support(
+        "The bark is first harvested when the tree is 25 years old.",
+        &[CORK.to_owned()],
+    );
+    let wrong = judge_support(
+        "The bark is first harvested when the tree is 40 years old.",
+        &[CORK.to_owned()],
+    );
+    assert!(wrong.score < right.score);
+}
+
+#[test]
+fn a_bound_is_met_by_a_number_on_its_side() {
+    let source = ["It has been translated into more than 300 languages.".to_owned()];
+    let over = judge_support("It has been translated into over 250 languages.", &source);
+    let under = judge_support("It has been translated into under 250 languages.", &source);
+    assert!(under.score < over.score);
+}
+
+#[test]
+fn an_acronym_meets_the_name_it_stands_for() {
+    let source = ["The WHO declared a pandemic in March 2020.".to_owned()];
+    let known =
+        judge_support("The World Health Organization declared a pandemic in March 2020.", &source);
+    let other =
+        judge_support("The European Central Bank declared a pandemic in March 2020.", &source);
+    assert!(other.score < known.score);
+    let source = ["The World Health Organization declared a pandemic in March 2020.".to_owned()];
+    let known = judge_support("WHO declared a pandemic in March 2020.", &source);
+    let other = judge_support("NATO declared a pandemic in March 2020.", &source);
+    assert!(other.score < known.score);
+}
+
+#[test]
+fn a_quote_is_an_exact_part_of_one_text_of_the_source() {
+    let source = ["Cork floats well. It is light.".to_owned(), "Portugal grows it.".to_owned()];
+    for claim in ["Cork is light and floats.", "It is grown by Portugal."] {
+        let quote = judge_support(claim, &source).quote.unwrap();
+        assert!(source.iter().any(|it| it.contains(&quote)), "{quote}");
+    }
+}
+
+#[test]
+fn a_list_of_sentences_is_judged_like_the_text_they_make() {
+    let list: Vec<String> = CORK.split_inclusive(". ").map(|it| it.trim().to_owned()).collect();
+    let claim = "Portugal produces half of the world's cork.";
+    assert_eq!(judge_support(claim, &list).score, judge_support(claim, &[CORK.to_owned()]).score);
+}
+
+#[test]
+fn nothing_to_go_by_is_unsupported() {
+    for (claim, source) in [("", CORK), ("Cork floats.", ""), ("the of and", CORK), ("…", "…")]
+    {
+        assert_eq!(verdict(claim, source), SupportLevel::Unsupported, "{claim:?}");
+    }
+    assert_eq!(judge_support("Cork floats.", &[]).score, 0.0);
+}
+
+#[test]
+fn a_book_against_a_book_ends() {
+    let book = "In 1,2 years cork,1a grows and grows. ".repeat(2_000);
+    let one_word = "1,a".repeat(50_000);
+    assert_eq!(judge_support(&book, std::slice::from_ref(&book)).verdict, SupportLevel::Supported);
+    assert_eq!(verdict(&one_word, &book), SupportLevel::Unsupported);
+}
+
+#[test]
+fn a_row_comes_back_with_its_id() {
+    let row = json!({"id": 7, "claim": "Cork is the bark of an oak.", "source": [CORK]});
+    let found = check_row(&row).unwrap();
+    assert_eq!(found["id"], 7);
+    assert_eq!(found["verdict"], "supported");
+    assert!(found["score"].as_f64().unwrap() > 0.5);
+    assert!(CORK.contains(found["quote"].as_str().unwrap()));
+}
+
+#[test]
+fn a_bad_row_names_the_field_at_fault() {
+    for (row, field) in [
+        (json!([]), "a row"),
+        (json!({"source": "x"}), "`claim`"),
+        (json!({"claim": " ", "source": "x"}), "`claim`"),
+        (json!({"claim": 1, "source": "x"}), "`claim`"),
+        (json!({"claim": "x"}), "`source`"),
+        (json!({"claim": "x", "source": null}), "`source`"),
+        (json!({"claim": "x", "source": ["a", 2]}), "`source[1]`"),
+    ] {
+        let fault = check_row(&row).unwrap_err();
+        assert_eq!(fault.kind(), ibid_core::Kind::Usage);
+        assert!(fault.to_string().contains(field), "{fault}");
+    }
+}

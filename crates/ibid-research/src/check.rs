@@ -1,0 +1,376 @@
+//! Checks the draft: removes what does not hold, then numbers and counts what does.
+use std::collections::BTreeMap;
+
+use ibid_core::domain::words::numbers;
+use ibid_core::domain::{
+    Answer, Brief, Checks, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict,
+    ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId, Finding, FollowUpNote, MethodNote,
+    ModelRole, Notes, Page, PageHash, Question, Ratio, Report, RunId, Section, Source, SourceId,
+    TopicRelation,
+};
+use ibid_core::ports::EventLog;
+use ibid_core::record::Event;
+
+use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
+use super::learning;
+use super::llm_session::LlmSession;
+use super::research_state::ResearchState;
+use super::run_context::RunContext;
+use super::trust;
+
+/// The report of what holds: every quote is looked up in its page, every number in its quotes. Sources are numbered in
+/// the order of first use; two readings of one work have one number.
+pub(crate) fn check_report(
+    ctx: RunContext<'_>,
+    run: &RunId,
+    mut draft: ReportDraft,
+    state: &ResearchState,
+    llm: &LlmSession<'_>,
+) -> Report {
+    let RunContext { log, question, brief, .. } = ctx;
+    prefer_heavier_side(&mut draft, state, question);
+    let mut builder = CitationBuilder::new(&state.notes, state.pages.pages(), Some(log));
+    builder.checks.removed += draft.reworded;
+    let short = draft.short.iter();
+    let short: Vec<Claim> = short.filter_map(|line| builder.check_line(line)).collect();
+    let findings = builder.check_findings(draft.findings);
+    let sections = builder.check_sections(draft.sections);
+    let mut conflicts = builder.check_conflicts(draft.conflicts);
+    let answer = draft.answer.and_then(|line| builder.check_answer(&line));
+    let (mut sources, checks) = builder.finish();
+    trust::assign_trust(&mut sources, state, &conflicts, &question.asked_on);
+    trust::weigh_sides(&mut conflicts, &sources);
+    for conflict in &conflicts {
+        log.emit(Event::ConflictFound { conflict: conflict.clone() });
+    }
+    Report {
+        run: run.clone(),
+        question: question.text.clone(),
+        mode: question.mode,
+        date: question.asked_on.clone(),
+        depth: effort_name(&question.method.effort),
+        title: draft.title,
+        lang: brief.lang.clone(),
+        short,
+        confidence: draft.confidence,
+        answer,
+        findings,
+        sections,
+        open: draft.open,
+        method: method_note(ctx, state, llm),
+        results: Vec::new(),
+        sources,
+        unlisted: !state.notes.plan.writing.bibliography,
+        coverage: coverage_with_conflicts(state, &conflicts),
+        conflicts,
+        checks,
+        usage: state.usage.with_models(&llm.usage()),
+    }
+}
+
+/// The coverage rows; an item that was covered and has a conflict in the report is in conflict.
+fn coverage_with_conflicts(state: &ResearchState, conflicts: &[Conflict]) -> Vec<CoverageRow> {
+    let mut coverage = state.coverage.clone();
+    for row in &mut coverage {
+        if conflicts.iter().any(|it| it.item == row.id) && row.state == Coverage::Covered {
+            row.state = Coverage::Conflict;
+        }
+    }
+    coverage
+}
+
+/// How the report was made.
+fn method_note(ctx: RunContext<'_>, state: &ResearchState, llm: &LlmSession<'_>) -> MethodNote {
+    MethodNote {
+        engines: state.engines.clone(),
+        queries: state.queries.clone(),
+        waves: state.waves,
+        pages_read: (state.usage.pages - state.usage.failed_pages) as u32,
+        pages_failed: state
+            .pages
+            .failed()
+            .iter()
+            .map(|(url, why)| (url.clone(), why.clone()))
+            .collect(),
+        clarified: answered_clarifications(ctx.brief),
+        followed: followed_run(ctx.question, ctx.brief, state),
+        models: model_names(ctx.question),
+        unaided: llm.heuristic_steps(),
+        unaided_because: llm.fallback_reasons(),
+        strategy: Some(state.strategy),
+        stop: state.stop,
+        gate: state.gate.clone(),
+    }
+}
+
+/// A side of a conflict that weighs less than this share of the heaviest does not belong in the short answer.
+const SPEAKS: f32 = 0.6;
+
+/// Where the short answer gives a light side of a conflict, replaces it by the heaviest side. The light one
+/// still appears with the conflict.
+fn prefer_heavier_side(draft: &mut ReportDraft, state: &ResearchState, question: &Question) {
+    for at in 0..draft.conflicts.len() {
+        let sides = &draft.conflicts[at].sides;
+        let weights = side_weights(sides, state, question);
+        let Some(heaviest) = (0..weights.len()).max_by(|a, b| weights[*a].total_cmp(&weights[*b]))
+        else {
+            continue;
+        };
+        let tells = |line: &DraftLine, of: usize| {
+            let other = &sides[of].1.evidence;
+            line.evidence.iter().any(|it| other.contains(it))
+        };
+        let light = |line: &DraftLine| {
+            (0..sides.len()).any(|it| tells(line, it) && weights[it] < SPEAKS * weights[heaviest])
+        };
+        let best = sides[heaviest].1.clone();
+        let told = draft.short.iter().any(|it| tells(it, heaviest));
+        match draft.short.iter().position(light) {
+            Some(at) if told => drop(draft.short.remove(at)),
+            Some(at) => {
+                draft.findings.retain(|it| it.0.evidence != best.evidence);
+                draft.short[at] = best;
+            }
+            None => {}
+        }
+    }
+}
+
+/// The weight of each side of a conflict.
+fn side_weights(
+    sides: &[(String, DraftLine)],
+    state: &ResearchState,
+    question: &Question,
+) -> Vec<f32> {
+    let mut builder = CitationBuilder::new(&state.notes, state.pages.pages(), None);
+    let held: Vec<Option<ConflictSide>> =
+        sides.iter().map(|(says, line)| builder.check_side(says.clone(), line)).collect();
+    let (mut sources, _) = builder.finish();
+    let mut conflicts = [Conflict {
+        about: String::new(),
+        item: ibid_core::domain::ItemId::new(1),
+        sides: held.iter().flatten().cloned().collect(),
+        likely: None,
+    }];
+    trust::assign_trust(&mut sources, state, &conflicts, &question.asked_on);
+    trust::weigh_sides(&mut conflicts, &sources);
+    let mut weighed = conflicts[0].sides.iter().map(|it| it.weight);
+    held.iter().map(|it| it.as_ref().and_then(|_| weighed.next()).unwrap_or(0.0)).collect()
+}
+
+/// The clarifying questions that the person answered.
+fn answered_clarifications(brief: &Brief) -> Vec<Clarification> {
+    let all = brief.clarified.iter();
+    all.filter(|it| it.answer.is_some()).cloned().collect()
+}
+
+/// The run that a follow-up continues; `None` where it started a new topic.
+fn followed_run(question: &Question, brief: &Brief, state: &ResearchState) -> Option<FollowUpNote> {
+    let same = super::detect_topic(question).ok() == Some(TopicRelation::Same);
+    let follows = question.follows.as_ref().filter(|_| same)?;
+    Some(FollowUpNote {
+        run: follows.run.clone(),
+        read_as: brief.question.clone(),
+        known: state.pages.known_count(),
+    })
+}
+
+/// The models of a question: a single name where one plays all roles.
+fn model_names(question: &Question) -> Vec<String> {
+    let mut names: Vec<&String> = question.models.values().collect();
+    names.dedup();
+    match (names.as_slice(), question.models.len() == ModelRole::ALL.len()) {
+        ([only], true) => vec![(*only).clone()],
+        _ => question
+            .models
+            .iter()
+            .map(|(role, name)| format!("{}: {name}", role.as_str()))
+            .collect(),
+    }
+}
+
+/// The wire name of an effort.
+fn effort_name(effort: &ibid_core::domain::Effort) -> String {
+    serde_json::to_value(effort)
+        .ok()
+        .and_then(|it| it.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+/// Checks claims against pages, numbers their sources, and counts the results.
+struct CitationBuilder<'a> {
+    notes: &'a Notes,
+    pages: &'a BTreeMap<PageHash, Page>,
+    evidence: BTreeMap<EvidenceId, &'a Evidence>,
+    /// The number of each work, by a key that identifies it.
+    numbered: BTreeMap<String, u32>,
+    sources: Vec<Source>,
+    claims: u32,
+    checks: Checks,
+    /// Where each checked claim is emitted; `None` for a trial.
+    log: Option<&'a EventLog>,
+}
+
+impl<'a> CitationBuilder<'a> {
+    fn new(
+        notes: &'a Notes,
+        pages: &'a BTreeMap<PageHash, Page>,
+        log: Option<&'a EventLog>,
+    ) -> CitationBuilder<'a> {
+        CitationBuilder {
+            log,
+            notes,
+            pages,
+            evidence: notes.evidence.iter().map(|it| (it.id, it)).collect(),
+            numbered: BTreeMap::new(),
+            sources: Vec::new(),
+            claims: 0,
+            checks: Checks::default(),
+        }
+    }
+
+    /// The claim with the citations that hold. `None` when none does; it then counts as removed.
+    fn check_line(&mut self, line: &DraftLine) -> Option<Claim> {
+        let quotes: Vec<&Evidence> =
+            line.evidence.iter().filter_map(|id| self.evidence.get(id).copied()).collect();
+        let standing: Vec<&Evidence> =
+            quotes.iter().copied().filter(|it| self.is_quoted_in_page(it)).collect();
+        let (matched, total) = matched_numbers(&line.text, &standing);
+        let quotes_hold = !standing.is_empty() && standing.len() == quotes.len();
+        let numbers_hold = matched == total;
+        if standing.is_empty() || !numbers_hold {
+            self.checks.removed += 1;
+            return None;
+        }
+        self.checks.quotes.held += standing.len() as u32;
+        self.checks.quotes.total += quotes.len() as u32;
+        self.checks.numbers.held += matched;
+        self.checks.numbers.total += total;
+        self.claims += 1;
+        let citations = self.cite(&standing);
+        let claim = Claim::new(ClaimId::new(self.claims), line.text.clone(), citations);
+        count_check(&mut self.checks.claims, claim.is_some());
+        let claim = claim?;
+        if let Some(log) = self.log {
+            log.emit(Event::ClaimChecked { claim: claim.clone(), quotes_hold, numbers_hold });
+        }
+        Some(claim)
+    }
+
+    /// The findings that hold, those of one kind of learning together.
+    fn check_findings(&mut self, mut findings: Vec<(DraftLine, ConfidenceMark)>) -> Vec<Finding> {
+        learning::group_by_kind(&mut findings, |it| learning::classify_learning(&it.0.text));
+        findings
+            .into_iter()
+            .filter_map(|(line, mark)| {
+                Some(Finding {
+                    learning: learning::classify_learning(&line.text),
+                    claim: self.check_line(&line)?,
+                    confidence: mark,
+                })
+            })
+            .collect()
+    }
+
+    /// The sections with the sentences that hold; a section without any is left out.
+    fn check_sections(&mut self, sections: Vec<DraftSection>) -> Vec<Section> {
+        let mut checked = Vec::new();
+        for section in sections {
+            let mut paragraphs: Vec<Vec<Claim>> = Vec::new();
+            for lines in &section.paragraphs {
+                paragraphs.push(lines.iter().filter_map(|it| self.check_line(it)).collect());
+            }
+            paragraphs.retain(|claims| !claims.is_empty());
+            if !paragraphs.is_empty() {
+                checked.push(Section { title: section.title, item: section.item, paragraphs });
+            }
+        }
+        checked
+    }
+
+    /// The conflicts of which at least two sides hold.
+    fn check_conflicts(&mut self, conflicts: Vec<DraftConflict>) -> Vec<Conflict> {
+        let mut checked = Vec::new();
+        for conflict in conflicts {
+            let sides = conflict.sides.into_iter();
+            let sides: Vec<ConflictSide> =
+                sides.filter_map(|(says, line)| self.check_side(says, &line)).collect();
+            if sides.len() >= 2 {
+                checked.push(Conflict {
+                    about: conflict.about,
+                    item: conflict.item,
+                    sides,
+                    likely: conflict.likely,
+                });
+            }
+        }
+        checked
+    }
+
+    fn check_side(&mut self, says: String, line: &DraftLine) -> Option<ConflictSide> {
+        Some(ConflictSide { says, claim: self.check_line(line)?, weight: 0.0 })
+    }
+
+    fn check_answer(&mut self, line: &DraftLine) -> Option<Answer> {
+        let standing: Vec<&Evidence> = line
+            .evidence
+            .iter()
+            .filter_map(|id| self.evidence.get(id).copied())
+            .filter(|it| self.is_quoted_in_page(it))
+            .collect();
+        let citations = self.cite(&standing);
+        (!citations.is_empty()).then(|| Answer { text: line.text.clone(), citations })
+    }
+
+    fn is_quoted_in_page(&self, it: &Evidence) -> bool {
+        self.pages.get(it.passage.page()).is_some_and(|page| it.passage.is_found_in(page))
+    }
+
+    fn cite(&mut self, standing: &[&Evidence]) -> Vec<Citation> {
+        let mut citations: Vec<Citation> = Vec::new();
+        for it in standing {
+            let Some(n) = self.source_number(it.source) else {
+                continue;
+            };
+            citations.push(Citation { n, evidence: it.id, passage: it.passage.clone() });
+        }
+        citations.sort_by_key(|it| it.n);
+        citations
+    }
+
+    /// The number of a work, by its own id or address, so that two readings of one work share it.
+    fn source_number(&mut self, id: SourceId) -> Option<u32> {
+        let source = self.notes.source(id)?;
+        let key = source.key().to_owned();
+        if let Some(n) = self.numbered.get(&key) {
+            return Some(*n);
+        }
+        self.sources.push(source.clone());
+        let n = self.sources.len() as u32;
+        self.numbered.insert(key, n);
+        Some(n)
+    }
+
+    fn finish(self) -> (Vec<Source>, Checks) {
+        (self.sources, self.checks)
+    }
+}
+
+fn count_check(count: &mut Ratio, held: bool) {
+    count.held += u32::from(held);
+    count.total += 1;
+}
+
+/// How many numbers of `text` are in one of the quotes, and how many there are.
+fn matched_numbers(text: &str, quotes: &[&Evidence]) -> (u32, u32) {
+    let quoted: Vec<f64> = quotes
+        .iter()
+        .flat_map(|it| numbers(it.passage.text().expose()))
+        .map(|it| it.value)
+        .collect();
+    let stated = numbers(text);
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0);
+    let matched =
+        stated.iter().filter(|it| quoted.iter().any(|other| same(it.value, *other))).count();
+    (matched as u32, stated.len() as u32)
+}

@@ -1,0 +1,356 @@
+//! How far each item is answered, and what is still missing.
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt, stream};
+
+use ibid_core::Result;
+use ibid_core::domain::words::{is_stop_word, stem_overlap};
+use ibid_core::domain::{
+    Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Plan, Usage,
+};
+use ibid_core::ports::{EventLog, RoleModel};
+use ibid_core::record::Event;
+
+use super::ask::{
+    self,
+    shapes::{CoverPrompt, CoverReply, language_name},
+};
+use super::grounding::has_unknown_statement;
+use super::heuristic::choose::voices;
+use super::heuristic::intake::is_weak;
+use super::heuristic::score::RelevanceScorer;
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::prompts::{self, fill_template};
+use super::query_policy::QueryPolicy;
+use crate::concurrency::MAX_CALLS_IN_FLIGHT;
+
+/// Share of items that must be covered for good coverage; besides, none may be open.
+const GOOD: f32 = 0.6;
+/// Score from which evidence answers its item instead of touching on it.
+const STRONG: f32 = 0.5;
+/// Score from which evidence from a single site is enough.
+const PLAIN: f32 = 0.7;
+/// Share of a gap's words in a claim that shows the gap is closed.
+const FOUND: f32 = 0.8;
+
+/// Most words named in a gap.
+const NAMED: usize = 3;
+
+/// Most findings of an item shown to a model, best first.
+const SHOWN: usize = 12;
+
+/// What an item lacks, and a query for it.
+pub(crate) struct Gap {
+    pub(crate) text: String,
+    pub(crate) query: String,
+}
+
+/// The coverage of every item after a round.
+#[derive(Default)]
+pub(crate) struct CoverageState {
+    pub(crate) rows: Vec<CoverageRow>,
+    pub(crate) gaps: BTreeMap<ItemId, Gap>,
+    /// A model's last judgement of each item.
+    pub(crate) judged: BTreeMap<ItemId, CoverReply>,
+}
+
+impl CoverageState {
+    /// Computes all rows again from the notes. `domains_seen` is how many distinct sites any search has
+    /// named.
+    pub(crate) fn update(
+        &mut self,
+        brief: &Brief,
+        notes: &Notes,
+        scorer: &mut RelevanceScorer,
+        wave: u32,
+        domains_seen: u32,
+    ) -> Result<()> {
+        self.rows.clear();
+        self.gaps.clear();
+        for item in notes.plan.items() {
+            let found = notes.for_item(item.id);
+            let voices = voices(notes, found.iter().copied()).len();
+            let state = state_of(&found, voices, domains_seen);
+            let missing = scorer.missing_terms(&brief.key_terms, &found);
+            let gap = gap_from_evidence(state, &found, voices, &missing, brief, &item.heading)?;
+            self.rows.push(CoverageRow {
+                id: item.id,
+                text: item.asks.clone(),
+                state,
+                score: score_of(&found, voices),
+                evidence: found.len() as u32,
+                sources: found
+                    .iter()
+                    .map(|it| it.source)
+                    .collect::<std::collections::BTreeSet<_>>()
+                    .len() as u32,
+                by_wave: (1..=wave)
+                    .map(|nth| found.iter().filter(|it| it.wave == nth).count() as u32)
+                    .collect(),
+                proof: found.first().map(|it| it.passage.text().expose().to_owned()),
+                gap: gap.as_ref().map(|it| it.text.clone()),
+            });
+            if let Some(gap) = gap {
+                self.gaps.insert(item.id, gap);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a model judge the items for which the last wave found evidence. Its earlier judgements of the
+    /// others still hold.
+    ///
+    /// A judgement counts only within what the evidence allows: an item with evidence is not open, one weak
+    /// finding covers nothing, a conflict needs several sources, and "open" is not believed where the words
+    /// alone saw an answer.
+    pub(crate) async fn judge(
+        &mut self,
+        llm: &mut LlmSession<'_>,
+        brief: &Brief,
+        notes: &Notes,
+        wave: u32,
+        policy: &QueryPolicy,
+    ) -> Result<()> {
+        let role = ModelRole::Researcher;
+        let Some(role_model) = llm.role_model(LlmStep::Cover, role) else {
+            return Ok(());
+        };
+        let mut asking = Vec::new();
+        for item in notes.plan.items() {
+            let found = notes.for_item(item.id);
+            if found.iter().any(|it| it.wave == wave) {
+                asking.push(judge_item(role_model, brief, notes, item, found));
+            }
+        }
+        let answers: Vec<_> = stream::iter(asking).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
+        for (item, model, answer) in answers {
+            llm.record_usage(LlmStep::Cover, role, model);
+            match answer {
+                Ok(it) => _ = self.judged.insert(item, it),
+                Err(fault) => {
+                    llm.fall_back(LlmStep::Cover, role, fault)?;
+                    self.judged.remove(&item);
+                }
+            }
+        }
+        for row in &mut self.rows {
+            let Some(judged) = self.judged.get(&row.id) else {
+                continue;
+            };
+            // A model that sees nothing where the words alone saw an answer is not believed.
+            if judged.state == Coverage::Open && row.state == Coverage::Covered {
+                continue;
+            }
+            let found = notes.for_item(row.id);
+            let best = found.first().map_or(0.0, |it| it.score);
+            let enough = found.len() >= 2 || best >= STRONG;
+            row.state = match judged.state {
+                _ if found.is_empty() => Coverage::Open,
+                Coverage::Covered if enough => Coverage::Covered,
+                Coverage::Conflict if row.sources >= 2 => Coverage::Conflict,
+                _ => Coverage::Partial,
+            };
+            let own = self.gaps.remove(&row.id);
+            row.gap = None;
+            if matches!(row.state, Coverage::Open | Coverage::Partial) {
+                let gap = gap_from_model(judged, brief, row, &found, policy)?.or(own);
+                row.gap = gap.as_ref().map(|it| it.text.clone());
+                self.gaps.extend(gap.map(|it| (row.id, it)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Share of items covered, a partial one counting half.
+    pub(crate) fn ratio(&self) -> f32 {
+        CoverageRow::completeness(&self.rows)
+    }
+
+    /// Whether coverage is good enough to stop: all items are covered; or none is open, enough are covered,
+    /// and the ratio reaches `threshold`.
+    pub(crate) fn is_good(&self, threshold: f32) -> bool {
+        let covered =
+            self.rows.iter().filter(|it| it.state.status_word() == "satisfied").count() as f32;
+        let all = self.rows.len().max(1) as f32;
+        let none_open = self.rows.iter().all(|it| it.state != Coverage::Open);
+        covered == all || (none_open && covered / all >= GOOD && self.ratio() >= threshold)
+    }
+
+    pub(crate) fn emit(&self, log: &EventLog) {
+        log.emit(Event::CoverageUpdated { rows: self.rows.clone(), ratio: self.ratio() });
+    }
+}
+
+/// The rows of a plan before any search.
+pub(crate) fn initial_rows(plan: &Plan) -> Vec<CoverageRow> {
+    let row = |it: &Item| CoverageRow::empty(it.id, &it.asks);
+    plan.items().iter().map(row).collect()
+}
+
+/// The gap that a model names; `None` where it only repeats the question or what was found. The model has
+/// read pages: its wording is kept if it uses no words private to a page, and otherwise the permitted words
+/// of it name what is missing.
+fn gap_from_model(
+    judged: &CoverReply,
+    brief: &Brief,
+    row: &CoverageRow,
+    found: &[&Evidence],
+    policy: &QueryPolicy,
+) -> Result<Option<Gap>> {
+    let text = judged.gap.trim();
+    let asked = format!("{} {}", brief.effective_question(), row.text);
+    let known = found.iter().any(|it| stem_overlap(text, &it.claim) >= FOUND);
+    if stem_overlap(text, &asked) >= 1.0 || known {
+        return Ok(None);
+    }
+    let query = policy.narrow(&judged.gap_query);
+    let claims = found.iter().map(|it| it.claim.as_str());
+    Ok(Some(Gap {
+        text: match policy.permitted_sentence(text) {
+            Some(text) if !has_unknown_statement(text, claims.chain([asked.as_str()])) => {
+                text.to_owned()
+            }
+            _ => missing_text(text, found, &asked, policy)?,
+        },
+        query: query.unwrap_or_else(|| row.text.clone()),
+    }))
+}
+
+/// A gap in the program's own wording, with the words of `text` that are `asked` for and were not found.
+fn missing_text(
+    text: &str,
+    found: &[&Evidence],
+    asked: &str,
+    policy: &QueryPolicy,
+) -> Result<String> {
+    let words = &prompts::phrases()?.gap;
+    let own = if found.is_empty() { &words.open } else { &words.weak };
+    let narrowed = policy.narrow(text).unwrap_or_default();
+    let named: Vec<&str> = narrowed
+        .split(' ')
+        .filter(|it| !is_stop_word(it) && !is_weak(it) && stem_overlap(it, asked) >= 1.0)
+        .filter(|it| found.iter().all(|own| stem_overlap(it, &own.claim) < 1.0))
+        .take(NAMED)
+        .collect();
+    Ok(if named.is_empty() {
+        own.clone()
+    } else {
+        format!("{own} {}", fill_template(&words.missing, &[("terms", &named.join(", "))]))
+    })
+}
+
+/// Asks a model how far the evidence answers an item.
+async fn judge_item<'a>(
+    role_model: &'a RoleModel,
+    brief: &Brief,
+    notes: &Notes,
+    item: &Item,
+    found: Vec<&Evidence>,
+) -> (ItemId, TrackedModel<'a>, Result<CoverReply>) {
+    let evidence: Vec<(String, String)> = found
+        .iter()
+        .take(SHOWN)
+        .map(|it| {
+            let voice = notes
+                .source(it.source)
+                .map(|it| if it.domain.is_empty() { it.title.clone() } else { it.domain.clone() });
+            (it.claim.clone(), voice.unwrap_or_default())
+        })
+        .collect();
+    let language = language_name(Some(&brief.lang));
+    let asked = CoverPrompt {
+        question: brief.effective_question(),
+        item,
+        evidence: &evidence,
+        language: &language,
+    };
+    let model = TrackedModel::new(role_model);
+    let answer = match asked.prompt() {
+        Ok(prompt) => ask::ask_typed(&model, prompt, |it| asked.check(it)).await,
+        Err(fault) => Err(fault),
+    };
+    (item.id, model, answer.map(|it| it.value))
+}
+
+fn state_of(found: &[&Evidence], voices: usize, domains_seen: u32) -> Coverage {
+    let best = found.first().map_or(0.0, |it| it.score);
+    let alone = domains_seen < 2 && found.len() >= 2;
+    match found.len() {
+        0 => Coverage::Open,
+        _ if best >= PLAIN || (best >= STRONG && (voices >= 2 || alone)) => Coverage::Covered,
+        n if n >= 3 && voices >= 2 => Coverage::Covered,
+        _ => Coverage::Partial,
+    }
+}
+
+fn score_of(found: &[&Evidence], voices: usize) -> f32 {
+    let best = found.first().map_or(0.0, |it| it.score);
+    let score = 0.5 * best.min(1.0)
+        + 0.25 * (voices.min(2) as f32 / 2.0)
+        + 0.25 * (found.len().min(3) as f32 / 3.0);
+    (score * 100.0).round() / 100.0
+}
+
+fn gap_from_evidence(
+    state: Coverage,
+    found: &[&Evidence],
+    voices: usize,
+    missing: &[String],
+    brief: &Brief,
+    heading: &str,
+) -> Result<Option<Gap>> {
+    let phrases = prompts::phrases()?;
+    let words = &phrases.gap;
+    let mut text = match state {
+        Coverage::Covered | Coverage::Conflict => return Ok(None),
+        Coverage::Open => words.open.clone(),
+        Coverage::Partial if voices < 2 && found[0].score >= STRONG => words.thin.clone(),
+        Coverage::Partial => words.weak.clone(),
+    };
+    let named: Vec<&str> = missing.iter().take(3).map(String::as_str).collect();
+    if !named.is_empty() && state == Coverage::Partial {
+        text = format!("{text} {}", fill_template(&words.missing, &[("terms", &named.join(", "))]));
+    }
+    let subject = brief.subjects.first().cloned().unwrap_or_default();
+    // For an open item, search in broader words; for a thin one, for the words not found yet.
+    let wanted = if named.is_empty() || state == Coverage::Open {
+        heading.to_lowercase()
+    } else {
+        named.join(" ")
+    };
+    let query = fill_template(&phrases.query.gap, &[("subject", &subject), ("missing", &wanted)]);
+    Ok(Some(Gap { text, query }))
+}
+
+/// The warning when the calls of the budget are spent.
+pub(crate) fn spent_message(usage: &Usage) -> String {
+    format!("the calls of the budget are spent: {} searches, {} pages", usage.searches, usage.pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(states: &[Coverage]) -> CoverageState {
+        let rows = states.iter().zip(1..).map(|(state, nth)| CoverageRow {
+            state: *state,
+            ..CoverageRow::empty(ItemId::new(nth), "What is it?")
+        });
+        CoverageState { rows: rows.collect(), ..CoverageState::default() }
+    }
+
+    #[test]
+    fn three_of_five_covered_are_good_where_none_is_open_and_fewer_are_not() {
+        use Coverage::{Conflict, Covered, Open, Partial};
+        let good = |states: &[Coverage]| standing(states).is_good(0.7);
+        assert!(good(&[Covered, Covered, Covered, Partial, Partial]));
+        assert!(!good(&[Covered, Covered, Partial, Partial, Partial]));
+        assert!(!good(&[Covered, Covered, Covered, Covered, Open]));
+        // A conflict that the report shows is an answer.
+        assert!(good(&[Covered, Covered, Conflict, Partial, Partial]));
+        // The threshold applies too, unless all items are covered.
+        let three = standing(&[Covered, Covered, Covered, Partial, Partial]);
+        assert!(!three.is_good(0.9));
+        assert!(standing(&[Covered, Covered]).is_good(1.0));
+    }
+}

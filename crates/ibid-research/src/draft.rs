@@ -1,0 +1,42 @@
+//! The draft that writing hands to checking: lines, each with its evidence.
+use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenPoint};
+
+/// A sentence and the evidence it rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DraftLine {
+    pub(crate) text: String,
+    pub(crate) evidence: Vec<EvidenceId>,
+}
+
+/// One section as drafted.
+pub(crate) struct DraftSection {
+    pub(crate) title: String,
+    pub(crate) item: ItemId,
+    pub(crate) paragraphs: Vec<Vec<DraftLine>>,
+}
+
+/// Sources that disagree, as drafted: each side's statement and its line.
+pub(crate) struct DraftConflict {
+    pub(crate) about: String,
+    pub(crate) item: ItemId,
+    pub(crate) sides: Vec<(String, DraftLine)>,
+    pub(crate) likely: Option<String>,
+}
+
+/// The report before it is checked: nothing is numbered or removed yet.
+pub(crate) struct ReportDraft {
+    pub(crate) title: String,
+    pub(crate) short: Vec<DraftLine>,
+    pub(crate) confidence: ConfidenceMark,
+    pub(crate) answer: Option<DraftLine>,
+    /// Whether code made the answer from a quote, and not a model.
+    pub(crate) answer_by_code: bool,
+    pub(crate) findings: Vec<(DraftLine, ConfidenceMark)>,
+    pub(crate) sections: Vec<DraftSection>,
+    pub(crate) conflicts: Vec<DraftConflict>,
+    pub(crate) open: Vec<OpenPoint>,
+    /// How many sentences did not hold and were replaced by their quotes.
+    pub(crate) reworded: u32,
+    /// Searches that the writer asks for, to write again with their results.
+    pub(crate) more: Vec<String>,
+}

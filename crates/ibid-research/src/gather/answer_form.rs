@@ -1,0 +1,178 @@
+//! Whether the evidence has the form that the question asks for: a definition for "what is", steps for "how
+//! to", code for a technical question.
+use crate::cover::{CoverageState, Gap};
+use crate::heuristic::lexicon::{any_phrase, spaced};
+use crate::page_set::PageSet;
+use crate::prompts;
+use crate::prompts::fill_template;
+use ibid_core::Result;
+use ibid_core::domain::{BlockKind, Brief, Coverage, Evidence, Notes, Page, QuestionKind};
+
+/// List items that make steps.
+const STEPS: usize = 2;
+
+/// Lowers the first item to `partial` where its evidence lacks the form asked for, and records the gap.
+pub(super) fn check_answer_form(
+    brief: &Brief,
+    notes: &Notes,
+    pages: &PageSet,
+    coverage: &mut CoverageState,
+) -> Result<()> {
+    let Some(heart) = notes.plan.items().first() else {
+        return Ok(());
+    };
+    let found = notes.for_item(heart.id);
+    let page = |it: &Evidence| notes.source(it.source).and_then(|it| pages.page(it));
+    let words = &prompts::phrases()?.content;
+    let lacks = match brief.kind {
+        QuestionKind::Definition if !found.iter().any(|it| defines(it)) => Some(&words.definition),
+        QuestionKind::HowTo if !tells_steps(&found, page) => Some(&words.steps),
+        _ if brief.is_technical() && !found.iter().any(|it| page(it).is_some_and(has_code)) => {
+            Some(&words.code)
+        }
+        _ => None,
+    };
+    let row = coverage.rows.iter_mut().find(|it| it.id == heart.id);
+    let (Some(lacks), Some(row)) = (lacks, row) else {
+        return Ok(());
+    };
+    if !matches!(row.state, Coverage::Covered) {
+        return Ok(());
+    }
+    row.state = Coverage::Partial;
+    row.gap = Some(lacks.gap.clone());
+    let subject = brief.subjects.first().cloned().unwrap_or_default();
+    let gap = Gap {
+        text: lacks.gap.clone(),
+        query: fill_template(&lacks.query, &[("subject", &subject)]),
+    };
+    coverage.gaps.insert(heart.id, gap);
+    Ok(())
+}
+
+fn defines(it: &Evidence) -> bool {
+    let Ok(words) = prompts::plan_words() else {
+        return true;
+    };
+    let text = spaced(it.passage.text().expose());
+    words.facets.get("definition").is_none_or(|it| any_phrase(&text, &it.cues))
+}
+
+/// Whether the evidence gives steps: list items, or sentences that count them.
+fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p Page>) -> bool {
+    let Ok(words) = prompts::plan_words() else {
+        return true;
+    };
+    let cues = words.facets.get("steps").map(|it| it.cues.as_slice());
+    let is_step = |it: &&&Evidence| {
+        let listed = page(it).is_some_and(|page| {
+            let mut within = it.passage.first()..=it.passage.last();
+            within.any(|n| page.sentences().get(n).is_some_and(|it| it.kind == BlockKind::ListItem))
+        });
+        let text = spaced(it.passage.text().expose());
+        listed || cues.is_some_and(|it| any_phrase(&text, it))
+    };
+    found.iter().filter(is_step).count() >= STEPS
+}
+
+fn has_code(page: &Page) -> bool {
+    page.sentences().iter().any(|it| it.kind == BlockKind::Code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ibid_core::domain::{
+        Block, CoverageRow, EvidenceId, PageDraft, Source, SourceId, SourceKind, Stance,
+    };
+
+    const NO_DEFINITION: &str = "No sentence that was read says what it is.";
+    const NO_STEPS: &str = "What was read tells no steps.";
+    const NO_CODE: &str = "What was read shows no code.";
+
+    /// The gap of a covered first item with this evidence.
+    fn held(question: &str, kind: QuestionKind, blocks: &[(BlockKind, &str)]) -> Option<String> {
+        let brief = Brief {
+            question: question.to_owned(),
+            sharpened: None,
+            kind,
+            subjects: vec!["cork".to_owned()],
+            key_terms: vec!["cork".to_owned()],
+            scope_in: Vec::new(),
+            scope_out: Vec::new(),
+            lang: "en".to_owned(),
+            clarified: Vec::new(),
+        };
+        let page = Page::new(PageDraft {
+            url: "https://oak.example/".to_owned(),
+            title: "Cork".to_owned(),
+            blocks: blocks.iter().map(|it| Block::new(it.0, it.1)).collect(),
+            ..PageDraft::default()
+        });
+        let mut notes = Notes::new(crate::plan_from_brief(&brief).unwrap());
+        let id = SourceId::new(1);
+        let source = Source::from_page(id, SourceKind::Web, &page, None);
+        let mut pages = PageSet::default();
+        pages.add_known(&source, &page);
+        notes.sources.push(source);
+        let heart = notes.plan.items()[0].id;
+        for n in 0..page.sentences().len() {
+            let passage = page.passage(n, n).unwrap();
+            notes.evidence.push(Evidence {
+                id: EvidenceId::new(n as u32 + 1),
+                items: vec![heart],
+                source: id,
+                claim: passage.text().expose().to_owned(),
+                passage,
+                stance: Stance::For,
+                score: 0.9,
+                confidence: 0.5,
+                contradiction_or_uncertainty: false,
+                wave: 1,
+            });
+        }
+        let items = notes.plan.items().iter();
+        let rows = items.map(|it| CoverageRow {
+            state: Coverage::Covered,
+            ..CoverageRow::empty(it.id, &it.asks)
+        });
+        let mut coverage = CoverageState { rows: rows.collect(), ..CoverageState::default() };
+        check_answer_form(&brief, &notes, &pages, &mut coverage).unwrap();
+        let row = &coverage.rows[0];
+        let partial = row.state == Coverage::Partial;
+        assert_eq!(partial, row.gap.is_some());
+        assert_eq!(partial, coverage.gaps.contains_key(&heart));
+        row.gap.clone()
+    }
+
+    #[test]
+    fn what_is_wants_a_definition_and_how_to_steps() {
+        use BlockKind::{ListItem, Prose};
+        let what = |text| held("What is cork?", QuestionKind::Definition, &[(Prose, text)]);
+        let sold = what("Merchants of Lisbon shipped cork abroad in 1850.");
+        assert_eq!(sold.as_deref(), Some(NO_DEFINITION));
+        assert_eq!(what("Cork is a light material from the bark of an oak."), None);
+        let how = |blocks: &[(BlockKind, &str)]| {
+            held("How to harvest cork?", QuestionKind::HowTo, blocks)
+        };
+        let praised = how(&[(Prose, "Harvest is an old craft of the south.")]);
+        assert_eq!(praised.as_deref(), Some(NO_STEPS));
+        let steps = how(&[
+            (ListItem, "Cut the bark with an axe."),
+            (ListItem, "Strip the plank from the trunk."),
+        ]);
+        assert_eq!(steps, None);
+    }
+
+    #[test]
+    fn a_technical_question_wants_code() {
+        use BlockKind::{Code, Prose};
+        let asks = "What is a Python function?";
+        let told = (Prose, "A Python function is a named block of code that is called.");
+        let kind = QuestionKind::Definition;
+        assert_eq!(held(asks, kind, &[told]).as_deref(), Some(NO_CODE));
+        assert_eq!(held(asks, kind, &[told, (Code, "def f(x): return x")]), None);
+        // Code is not expected for a question about cork.
+        assert_eq!(held("What is cork?", kind, &[(Prose, "Cork is a light material.")]), None);
+    }
+}

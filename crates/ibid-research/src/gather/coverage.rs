@@ -1,0 +1,125 @@
+//! The coverage strategy: broad queries first, folders before outside engines; then only topics that are not
+//! covered, with narrower queries and one for each gap, until every topic has evidence.
+use std::collections::BTreeSet;
+
+use crate::heuristic::queries::QueryBuilder;
+use crate::llm_session::LlmSession;
+use ibid_core::Result;
+use ibid_core::domain::{Coverage, ItemStatus, Query, StopReason, Variation, is_public};
+
+use super::research_loop::ResearchLoop;
+
+/// Variations that the first round asks for a topic, as far as breadth allows: the broadest first.
+const FIRST: [Variation; 3] = [Variation::Broader, Variation::Original, Variation::Rephrased];
+/// Most sites excluded to find other voices.
+const KNOWN_SITES: usize = 5;
+
+/// Gathers round by round. Returns why it ended.
+pub(super) async fn gather(
+    research: &mut ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+) -> Result<StopReason> {
+    // Local folders are tried first; outside engines only where the result is poor.
+    let whole = research.targets.clone();
+    let apart = whole.split();
+    if let Some((local, _)) = &apart {
+        research.targets = local.clone();
+    }
+    let mut next = broad_queries(research)?;
+    let mut round = research.run_round(llm, next, None).await?;
+    if let Some((_, outside)) = apart
+        && !research.is_good()
+        && !round.cut
+        && !research.is_spent()
+    {
+        if let Some(reason) = research.check_stop(llm).await? {
+            return Ok(reason);
+        }
+        research.targets = outside;
+        let asked = std::mem::take(&mut research.asked);
+        next = broad_queries(research)?;
+        research.asked.extend(asked);
+        round = research.run_round(llm, next, None).await?;
+    }
+    research.targets = whole;
+    loop {
+        if let Some(reason) = research.stop_reason(round.new) {
+            return Ok(reason);
+        }
+        if round.cut || research.is_spent() {
+            return Ok(research.stop_out_of_calls());
+        }
+        if let Some(reason) = research.check_stop(llm).await? {
+            return Ok(reason);
+        }
+        next = closer_queries(research)?;
+        next.extend(research.gap_queries(llm).await?);
+        next.extend(other_site_queries(research)?);
+        if next.is_empty() {
+            return Ok(StopReason::NoNewEvidence);
+        }
+        round = research.run_round(llm, next, None).await?;
+    }
+}
+
+/// The broad queries of every topic that is not covered.
+fn broad_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
+    open_item_queries(research, &FIRST[..FIRST.len().min(research.limits.breadth.max(1) as usize)])
+}
+
+/// The narrower queries of every topic that is not covered.
+fn closer_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
+    open_item_queries(research, &[Variation::Narrower])
+}
+
+fn open_item_queries(research: &mut ResearchLoop<'_>, wanted: &[Variation]) -> Result<Vec<Query>> {
+    let mut next = Vec::new();
+    for item in research.state.notes.plan.items() {
+        if research.status(item.id) == ItemStatus::Done {
+            continue;
+        }
+        let mut queries = QueryBuilder {
+            targets: &research.targets,
+            question: research.ctx.question,
+            asked: &mut research.asked,
+        };
+        next.extend(queries.variations(research.ctx.brief, item, wanted)?);
+    }
+    Ok(next)
+}
+
+/// Where too few sites have evidence although more exist: a query for the first open topic, or else the first
+/// item, without the sites that have.
+fn other_site_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
+    let gate = &research.state.gate;
+    let notes = &research.state.notes;
+    // The address that a private document states is not sent to engines.
+    let public = notes.sources.iter().filter(|it| is_public(it.kind));
+    let public: BTreeSet<&str> = public.map(|it| it.domain.as_str()).collect();
+    let known: BTreeSet<String> = notes
+        .domains(&notes.evidence)
+        .into_iter()
+        .filter(|it| it.contains('.') && !it.contains('/'))
+        .filter(|it| public.contains(it))
+        .take(KNOWN_SITES)
+        .map(str::to_owned)
+        .collect();
+    if gate.source_domains >= gate.gate.min_source_domains || known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let open = research.coverage.rows.iter().find(|it| it.state == Coverage::Open);
+    let items = notes.plan.items();
+    let item = open.and_then(|row| notes.plan.item(row.id)).unwrap_or(&items[0]);
+    // This query was sent before, but without the exclusions.
+    let mut queries = QueryBuilder {
+        targets: &research.targets,
+        question: research.ctx.question,
+        asked: &mut BTreeSet::new(),
+    };
+    let mut next = queries.variations(research.ctx.brief, item, &[Variation::Original])?;
+    for query in &mut next {
+        query.not_domains.extend(known.iter().cloned());
+        query.variation = Variation::Gap;
+    }
+    Ok(next)
+}

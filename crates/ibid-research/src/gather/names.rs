@@ -1,0 +1,39 @@
+//! Learns names from evidence that may then be searched for: few, and only next to a word of the question.
+use std::collections::BTreeMap;
+
+use crate::multi_hop::{asks_for_names, requested_names};
+use crate::query_policy::QueryPolicy;
+use ibid_core::domain::{Brief, Evidence, Notes, SourceId};
+
+/// Most names learnt in a round, and from one page in a round.
+const A_ROUND: usize = 4;
+const A_PAGE: usize = 2;
+
+/// Permits `policy` to use the names in the `new` evidence, where the question asks for names.
+pub(super) fn learn_names<'e>(
+    policy: &QueryPolicy,
+    brief: &Brief,
+    notes: &Notes,
+    new: impl Iterator<Item = &'e Evidence>,
+) {
+    if !asks_for_names(&brief.question, brief.kind) {
+        return;
+    }
+    let mut left = A_ROUND;
+    let mut by_page: BTreeMap<SourceId, usize> = BTreeMap::new();
+    for it in new {
+        let Some(source) = notes.source(it.source) else {
+            continue;
+        };
+        let asks = it.items.iter().filter_map(|id| notes.plan.item(*id));
+        let asks: Vec<&str> = asks.map(|it| it.asks.as_str()).collect();
+        let asked = format!("{} {}", brief.question, asks.join(" "));
+        for name in requested_names(&asked, it.passage.text().expose()) {
+            let of_page = by_page.entry(it.source).or_default();
+            if left > 0 && *of_page < A_PAGE && policy.permit_evidence_name(&name, source) {
+                left -= 1;
+                *of_page += 1;
+            }
+        }
+    }
+}

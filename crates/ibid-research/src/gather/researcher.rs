@@ -1,0 +1,407 @@
+//! A researcher: one topic, tools to search and read, a few turns, and notes that cite findings. Each turn is
+//! one decision, by a model or by heuristics.
+use crate::ask;
+use crate::ask::shapes::{ResearcherAction, ResearcherPrompt, ResearcherReply, language_name};
+use crate::llm_session::TrackedModel;
+use crate::query_policy::QueryPolicy;
+use ibid_core::Result;
+use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::{
+    Brief, Coverage, Evidence, Hit, Item, ItemId, TeamSettings, UnitProgress, UnitStatus, Variation,
+};
+use ibid_core::ports::RoleModel;
+
+use super::research_loop::ResearchLoop;
+
+/// Thoughts in a row that end a researcher.
+const THOUGHTS: u32 = 3;
+/// Share of a claim's words that make another claim the same.
+const SAME: f32 = 0.8;
+/// Longest reason shown for a failure, in characters.
+const REASON: usize = 180;
+/// The reason shown when a researcher's model failed.
+const EXECUTION: &str = "execution failed";
+
+/// One researcher at work.
+pub(super) struct Researcher {
+    pub(super) id: String,
+    pub(super) topic: String,
+    pub(super) item: ItemId,
+    /// The first search, if the supervisor named one.
+    query: String,
+    /// The hits it was last shown, and may read.
+    pub(super) hits: Vec<Hit>,
+    /// Its findings, not yet in the notes.
+    pub(super) findings: Vec<Evidence>,
+    /// Its actions with their results.
+    pub(super) trail: Vec<String>,
+    pub(super) searches: u32,
+    pub(super) calls: u32,
+    turns: u32,
+    thoughts: u32,
+    /// How many findings it had when it last read.
+    known: usize,
+    notes: Vec<(String, Vec<usize>)>,
+    end: Option<UnitStatus>,
+    failure: Option<String>,
+    /// Whether heuristics continue for it.
+    pub(super) by_code: bool,
+    began: u64,
+    ms: u64,
+}
+
+/// What a researcher does next.
+pub(super) enum ResearcherStep {
+    /// Search for these queries.
+    Search(Vec<String>),
+    /// Read these of its hits.
+    Read(Vec<usize>),
+    /// Record a thought.
+    Think(String),
+    /// Return these notes. If there are none, they are made from the findings.
+    Finish(Vec<(String, Vec<usize>)>),
+}
+
+impl ResearcherStep {
+    /// Narrows the queries to permitted words, because a model that has read pages wrote them.
+    pub(super) fn narrow_queries(self, policy: &QueryPolicy) -> ResearcherStep {
+        let ResearcherStep::Search(queries) = self else {
+            return self;
+        };
+        let queries: Vec<String> = queries.iter().filter_map(|it| policy.narrow(it)).collect();
+        if queries.is_empty() {
+            ResearcherStep::Think("no word of these queries is asked for".to_owned())
+        } else {
+            ResearcherStep::Search(queries)
+        }
+    }
+}
+
+impl Researcher {
+    pub(super) fn new(
+        nth: u32,
+        item: ItemId,
+        topic: String,
+        query: String,
+        now: u64,
+    ) -> Researcher {
+        Researcher {
+            id: format!("researcher-{nth}"),
+            topic,
+            item,
+            query,
+            hits: Vec::new(),
+            findings: Vec::new(),
+            trail: Vec::new(),
+            searches: 0,
+            calls: 0,
+            turns: 0,
+            thoughts: 0,
+            known: 0,
+            notes: Vec::new(),
+            end: None,
+            failure: None,
+            by_code: false,
+            began: now,
+            ms: 0,
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.end.is_none()
+    }
+
+    /// Applies a decision within the researcher's limits. Returns the part of it that others must carry out.
+    pub(super) fn apply_step(
+        &mut self,
+        next: ResearcherStep,
+        team: &TeamSettings,
+        now: u64,
+    ) -> Option<ResearcherStep> {
+        self.turns += 1;
+        // Turns without a tool call count too, or a model that only thinks would never stop.
+        let most = team.max_react_tool_calls;
+        if !self.by_code && (self.calls >= most || self.turns > most) {
+            self.failure = Some(format!("recursion limit of {} reached", most + 1));
+            self.finish_or_continue(Vec::new(), now);
+            return None;
+        }
+        match next {
+            ResearcherStep::Think(thought) => {
+                self.thoughts += 1;
+                self.trail.push(format!("thought: {thought}"));
+                if self.thoughts >= THOUGHTS {
+                    self.finish_or_continue(Vec::new(), now);
+                }
+                None
+            }
+            ResearcherStep::Finish(notes) => {
+                self.finish_or_continue(notes, now);
+                None
+            }
+            ResearcherStep::Search(mut queries) => {
+                self.thoughts = 0;
+                let left = team.researcher_search_budget.saturating_sub(self.searches);
+                queries.truncate(left as usize);
+                if queries.is_empty() {
+                    self.trail.push("search_web: your searches are spent".to_owned());
+                    return None;
+                }
+                self.searches += queries.len() as u32;
+                self.calls += queries.len() as u32;
+                Some(ResearcherStep::Search(queries))
+            }
+            ResearcherStep::Read(hits) => {
+                self.thoughts = 0;
+                self.calls += hits.len() as u32;
+                self.known = self.findings.len();
+                Some(ResearcherStep::Read(hits))
+            }
+        }
+    }
+
+    /// Ends it. If it has found nothing, heuristics continue for it, once.
+    fn finish_or_continue(&mut self, notes: Vec<(String, Vec<usize>)>, now: u64) {
+        if self.findings.is_empty() && !self.by_code {
+            self.by_code = true;
+            self.turns = 0;
+            return;
+        }
+        self.notes = notes;
+        self.end = Some(match self.failure {
+            None => UnitStatus::Completed,
+            Some(_) => UnitStatus::Failed,
+        });
+        self.ms = now.saturating_sub(self.began);
+    }
+
+    /// Ends it for a reason, cleaned of internal details. Its findings are kept.
+    pub(super) fn fail(&mut self, reason: String, now: u64) {
+        self.failure = Some(sanitize_reason(&reason));
+        self.end = Some(UnitStatus::Failed);
+        self.ms = now.saturating_sub(self.began);
+    }
+
+    /// Records that its model failed, without the details. Heuristics continue for it.
+    pub(super) fn continue_by_code(&mut self) {
+        self.failure = Some(EXECUTION.to_owned());
+        self.by_code = true;
+        self.turns = 0;
+    }
+
+    /// Its state for the progress event.
+    pub(super) fn progress(&self, evidence: u32) -> UnitProgress {
+        UnitProgress {
+            id: self.id.clone(),
+            topic: self.topic.clone(),
+            item: self.item,
+            status: self.end.unwrap_or(UnitStatus::Dispatched),
+            tool_calls: self.calls,
+            evidence,
+            ms: self.ms,
+            failure: self.failure.clone(),
+        }
+    }
+
+    /// Its notes. Those without a finding may be read, never cited.
+    pub(super) fn written_notes(&self) -> impl Iterator<Item = &(String, Vec<usize>)> {
+        self.notes.iter()
+    }
+
+    /// The findings to keep, taken from what its notes cite and not from a model: a limited number of claims,
+    /// each with a limited number of sources. If no note cites anything, the best findings are kept.
+    pub(super) fn recorded_findings(&self, team: &TeamSettings) -> Vec<usize> {
+        let mut cited = self.notes.iter().map(|it| it.1.clone());
+        let mut claims: Vec<Vec<usize>> = cited.by_ref().filter(|it| !it.is_empty()).collect();
+        if claims.is_empty() {
+            claims = self.grouped_findings();
+        }
+        let mut kept: Vec<usize> = Vec::new();
+        for claim in claims.iter().take(team.max_evidence_claims_per_research_unit as usize) {
+            let mut sources = Vec::new();
+            for at in claim {
+                let Some(finding) = self.findings.get(*at) else {
+                    continue;
+                };
+                if sources.contains(&finding.source) {
+                    kept.push(*at);
+                } else if sources.len() < team.max_source_urls_per_claim as usize {
+                    sources.push(finding.source);
+                    kept.push(*at);
+                }
+            }
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+
+    /// Its findings, grouped by what they say, best first.
+    fn grouped_findings(&self) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..self.findings.len()).collect();
+        let own = |at: &usize| self.findings[*at].items.contains(&self.item);
+        let score = |at: &usize| self.findings[*at].score;
+        // Findings on its own item come first; others are kept if there is room.
+        order.sort_by(|a, b| {
+            (own(b), score(b))
+                .partial_cmp(&(own(a), score(a)))
+                .unwrap_or(std::cmp::Ordering::Equal)
+                .then(a.cmp(b))
+        });
+        let mut claims: Vec<Vec<usize>> = Vec::new();
+        for at in order {
+            let text = &self.findings[at].claim;
+            let same =
+                |it: &&mut Vec<usize>| stem_overlap(text, &self.findings[it[0]].claim) >= SAME;
+            match claims.iter_mut().find(same) {
+                Some(claim) => claim.push(at),
+                None => claims.push(vec![at]),
+            }
+        }
+        claims
+    }
+}
+
+/// Asks a model for the next decision. Also returns the model's usage.
+pub(super) async fn decide_by_model<'m>(
+    role_model: &'m RoleModel,
+    brief: &Brief,
+    searching: bool,
+    team: &TeamSettings,
+    unit: &Researcher,
+) -> (TrackedModel<'m>, Result<ResearcherStep>) {
+    let hits: Vec<String> = unit.hits.iter().map(hit_summary).collect();
+    let findings: Vec<String> = unit.findings.iter().map(|it| it.claim.clone()).collect();
+    let language = language_name(Some(&brief.lang));
+    let asked = ResearcherPrompt {
+        question: brief.effective_question(),
+        topic: &unit.topic,
+        calls: (unit.calls, team.max_react_tool_calls),
+        searches: searching.then_some((unit.searches, team.researcher_search_budget)),
+        hits: &hits,
+        findings: &findings,
+        trail: &unit.trail,
+        language: &language,
+    };
+    let model = TrackedModel::new(role_model);
+    let answer = match asked.prompt() {
+        Ok(prompt) => ask::ask_typed(&model, prompt, |it: &ResearcherReply| asked.check(it)).await,
+        Err(fault) => Err(fault),
+    };
+    let next = answer.map(|it| match it.value.action {
+        ResearcherAction::SearchWeb => ResearcherStep::Search(asked.valid_queries(&it.value)),
+        ResearcherAction::FetchUrl => ResearcherStep::Read(asked.valid_pages(&it.value)),
+        ResearcherAction::Think => ResearcherStep::Think(it.value.thought.trim().to_owned()),
+        ResearcherAction::Finish => ResearcherStep::Finish(asked.valid_notes(&it.value)),
+    });
+    (model, next)
+}
+
+/// A hit as shown to a researcher.
+fn hit_summary(hit: &Hit) -> String {
+    let words: String = hit.snippet.expose().chars().take(200).collect();
+    format!("{} ({}): {words}", hit.title, hit.url)
+}
+
+/// The decision without a model: search as the item says, read the best hits, search for the gap if the item
+/// is not answered, and return.
+pub(super) fn decide_by_heuristics(
+    research: &ResearchLoop<'_>,
+    unit: &Researcher,
+    queries: Vec<String>,
+) -> ResearcherStep {
+    let answered = research
+        .coverage
+        .rows
+        .iter()
+        .any(|row| row.id == unit.item && row.state == Coverage::Covered);
+    let read_in_vain = unit.calls > unit.searches && unit.findings.len() == unit.known;
+    if unit.searches == 0 {
+        return ResearcherStep::Search(queries);
+    }
+    if unit.hits.is_empty() || answered || read_in_vain || unit.turns >= 4 {
+        return ResearcherStep::Finish(Vec::new());
+    }
+    ResearcherStep::Read((0..unit.hits.len()).collect())
+}
+
+/// The first searches of a researcher: its assignment, then the item's own queries.
+pub(super) fn first_queries(unit: &Researcher, item: &Item, breadth: u32) -> Vec<String> {
+    let mut words = vec![unit.query.clone(), item.query.clone()];
+    words.extend(item.terms.iter().take(1).cloned());
+    words.retain(|it| !it.trim().is_empty());
+    let mut once: Vec<String> = Vec::new();
+    for it in words {
+        if !once.iter().any(|had| had.eq_ignore_ascii_case(&it)) {
+            once.push(it);
+        }
+    }
+    once.truncate(breadth.max(1) as usize);
+    once
+}
+
+/// Cleans a reason for display: removes links and hosts, which reveal internal addresses or lead elsewhere,
+/// and limits its length.
+fn sanitize_reason(reason: &str) -> String {
+    let leads = |it: &&str| {
+        let word = it.trim_matches(|it: char| !it.is_alphanumeric());
+        it.contains("://") || word.starts_with("www.") || word.parse::<std::net::IpAddr>().is_ok()
+    };
+    let words: Vec<&str> = reason.split_whitespace().filter(|it| !leads(it)).collect();
+    words.join(" ").chars().take(REASON).collect()
+}
+
+/// The public description of a failed read, without internal details.
+pub(super) fn read_failure_text(reason: &str) -> String {
+    let lower = reason.to_lowercase();
+    let code = reason
+        .split("HTTP ")
+        .nth(1)
+        .map(|it| it.chars().take_while(char::is_ascii_digit).collect::<String>())
+        .filter(|it| it.len() == 3);
+    match code {
+        Some(code) => format!("remote server returned HTTP {code}"),
+        None if lower.contains("timed out") || lower.contains("timeout") => {
+            "request timed out".to_owned()
+        }
+        None if lower.contains("blocked_address") => "address not allowed".to_owned(),
+        None => "network error while fetching URL".to_owned(),
+    }
+}
+
+/// The variation of a researcher's searches.
+pub(super) fn search_variation(unit: &Researcher) -> Variation {
+    if unit.calls > unit.searches { Variation::Gap } else { Variation::Original }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read_failure_text, sanitize_reason};
+
+    #[test]
+    fn a_reason_has_no_links_and_no_hosts_and_is_short() {
+        let long = format!(
+            "stopped at 10.0.0.7, see <https://help.example/limits> or www.help.example: {}",
+            "x ".repeat(300)
+        );
+        let said = sanitize_reason(&long);
+        assert!(said.starts_with("stopped at see or x x"), "{said}");
+        assert_eq!(said.chars().count(), 180);
+        assert_eq!(sanitize_reason("research unit timed out"), "research unit timed out");
+    }
+
+    #[test]
+    fn a_failed_page_says_nothing_of_the_inside() {
+        for (reason, says) in [
+            ("reading http://10.0.0.7/: timed out after 20 s", "request timed out"),
+            ("reading https://a.example/: HTTP 404: not there", "remote server returned HTTP 404"),
+            ("reading http://10.0.0.7/: blocked_address: private", "address not allowed"),
+            (
+                "reading https://a.example/: connection reset by 10.0.0.7:443",
+                "network error while fetching URL",
+            ),
+        ] {
+            assert_eq!(read_failure_text(reason), says);
+        }
+    }
+}

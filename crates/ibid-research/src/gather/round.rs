@@ -1,0 +1,164 @@
+//! One round of research: search, read, weigh, and see what is covered.
+use crate::heuristic::queries::{QueryBuilder, QueryText};
+use crate::llm_session::LlmSession;
+use crate::multi_hop::asks_for_names;
+use crate::read;
+use crate::run_context::RunContext;
+use crate::search;
+use crate::weigh;
+use ibid_core::Result;
+use ibid_core::domain::{EvidenceGate, ItemId, ItemStatus, Query, Strategy, Variation};
+use ibid_core::record::{Event, Phase};
+
+use super::answer_form;
+use super::names;
+use super::research_loop::{NoteQuality, ResearchLoop};
+use super::search_budget::{
+    ensure_any_answered, folder_count, query_items, record_queries, trim_to_budget,
+};
+
+/// What a round brought.
+pub(super) struct RoundOutcome {
+    /// Whether searches were dropped because the budget had no room for them.
+    pub(super) cut: bool,
+    /// How much evidence was found.
+    pub(super) new: u32,
+}
+
+impl ResearchLoop<'_> {
+    /// Searches, reads, weighs and updates coverage. Reads at most `pages`, or as many as the settings allow.
+    pub(super) async fn run_round(
+        &mut self,
+        llm: &mut LlmSession<'_>,
+        mut next: Vec<Query>,
+        pages: Option<usize>,
+    ) -> Result<RoundOutcome> {
+        let ctx = self.ctx;
+        let items = query_items(&next);
+        let folders = folder_count(ctx.providers);
+        let cut = trim_to_budget(ctx.question, &self.state.usage, &mut next, folders);
+        let wave = self.begin_wave(items.clone(), next.len());
+        let (state, hits) = (&mut self.state, &mut self.hits);
+        record_queries(&mut state.queries, &next);
+        let fault = search::run_queries(ctx, &next, hits, &mut state.usage).await?;
+        ctx.log.flush().await?;
+        ensure_any_answered(fault, hits, &state.usage)?;
+        self.follow_names(&items).await?;
+
+        let room = pages.unwrap_or_else(|| self.page_limit(&items, &next));
+        let wanted = self.hits.choose_to_read(ctx, &items, &self.state.pages, room).await?;
+        let fresh = read::read_pages(ctx, wanted, &mut self.state).await?;
+        ctx.log.flush().await?;
+        let round = weigh::WeighContext {
+            log: ctx.log,
+            question: ctx.question,
+            brief: ctx.brief,
+            fresh: &fresh,
+            wave,
+            chunks: None,
+        };
+        let new = weigh::weigh(llm, &round, &mut self.scorer, &mut self.state).await?;
+        self.end_wave(llm, new, fresh.len() as u32).await?;
+        Ok(RoundOutcome { cut, new })
+    }
+
+    /// Begins a wave. Returns its number.
+    pub(super) fn begin_wave(&mut self, items: Vec<ItemId>, queries: usize) -> u32 {
+        self.state.waves += 1;
+        self.ctx.log.set_phase(Phase::Research, Some(self.state.waves));
+        for item in &items {
+            self.set_status(*item, ItemStatus::InProgress);
+        }
+        self.ctx.log.emit(Event::WaveStarted { items, queries: queries as u32 });
+        self.state.waves
+    }
+
+    /// Ends a wave: updates coverage, the gate, and the gain.
+    pub(super) async fn end_wave(
+        &mut self,
+        llm: &mut LlmSession<'_>,
+        new: u32,
+        sources: u32,
+    ) -> Result<()> {
+        let RunContext { log, question, brief, .. } = self.ctx;
+        let state = &mut self.state;
+        log.emit(Event::BudgetUpdated { usage: state.usage.with_models(&llm.usage()) });
+        let (coverage, domains) = (&mut self.coverage, self.hits.domain_count());
+        coverage.update(brief, &state.notes, &mut self.scorer, state.waves, domains)?;
+        let policy = self.targets.policy();
+        let fresh = state.notes.evidence.iter();
+        let fresh = fresh.filter(|it| it.wave == state.waves);
+        names::learn_names(policy, brief, &state.notes, fresh);
+        coverage.judge(llm, brief, &state.notes, state.waves, policy).await?;
+        if state.strategy == Strategy::Coverage {
+            answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
+        }
+        coverage.emit(log);
+        state.coverage.clone_from(&coverage.rows);
+        state.gate = EvidenceGate::from_settings(&question.method).judge(&state.notes, domains);
+        log.emit(Event::GateJudged { verdict: state.gate.clone() });
+        for row in state.coverage.clone() {
+            self.set_status_from_row(&row);
+        }
+        log.emit(Event::WaveFinished { new_evidence: new, new_sources: sources });
+        let notes = &self.state.notes;
+        let now = NoteQuality {
+            covered: self.coverage.ratio(),
+            scores: self.coverage.rows.iter().map(|it| it.score).sum(),
+            domains: notes.domains(&notes.evidence).len() as u32,
+        };
+        let before = std::mem::replace(&mut self.quality, now);
+        self.gain = NoteQuality {
+            covered: now.covered - before.covered,
+            scores: now.scores - before.scores,
+            domains: now.domains.saturating_sub(before.domains),
+        };
+        log.flush().await
+    }
+
+    /// Most pages to read in a round, by its queries, its items and the budget.
+    fn page_limit(&self, items: &[ItemId], queries: &[Query]) -> usize {
+        let method = &self.ctx.question.method;
+        let by_items = method.results_per_query.max(1) as usize * items.len().clamp(2, 5);
+        let by_queries = match method.urls_per_query {
+            0 => by_items,
+            most => most as usize * queries.len().max(1),
+        };
+        let left = self.ctx.question.budget.pages.map_or(usize::MAX, |it| it as usize);
+        by_items.min(by_queries).min(left)
+    }
+
+    /// Where the question asks for names, searches for those that the new hits lead to; as many as an item
+    /// gets queries in a round.
+    async fn follow_names(&mut self, items: &[ItemId]) -> Result<()> {
+        let ctx = self.ctx;
+        if !asks_for_names(&ctx.brief.question, ctx.brief.kind) {
+            return Ok(());
+        }
+        let most = self.limits.breadth as usize;
+        let mut next = Vec::new();
+        for lead in self.hits.lead_names(&ctx.brief.question, items, most) {
+            let Some(item) = self.state.notes.plan.item(lead.item) else {
+                continue;
+            };
+            // A name from a private document is only searched for where that document is.
+            let targets = match self.targets.policy().permit_lead(lead.hit, &lead.name) {
+                (true, true) => self.targets.clone(),
+                (true, false) => self.targets.folders_only(),
+                _ => continue,
+            };
+            let mut queries =
+                QueryBuilder { targets: &targets, question: ctx.question, asked: &mut self.asked };
+            let own = vec![QueryText::new(Variation::Gap, lead.name)];
+            next.extend(queries.for_texts(item, own, 1));
+        }
+        let usage = &mut self.state.usage;
+        trim_to_budget(ctx.question, usage, &mut next, folder_count(ctx.providers));
+        if next.is_empty() {
+            return Ok(());
+        }
+        record_queries(&mut self.state.queries, &next);
+        search::run_queries(ctx, &next, &mut self.hits, usage).await?;
+        ctx.log.flush().await
+    }
+}

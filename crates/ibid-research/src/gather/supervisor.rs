@@ -1,0 +1,201 @@
+//! The supervisor strategy: a supervisor sends out researchers in waves until the gate passes.
+//!
+//! The researchers of a wave work in step: all decide, then all their searches are sent together, then all
+//! their pages are read. They share what was found without paying for anything twice, and the same run always
+//! emits the same events in the same order, which replay requires.
+use crate::ask;
+use crate::ask::shapes::{SupervisePrompt, SuperviseReply, SupervisorAction};
+use crate::cover;
+use crate::llm_session::{LlmSession, LlmStep, TrackedModel};
+use ibid_core::Result;
+use ibid_core::domain::{Coverage, GateStatus, ItemId, ModelRole, StopReason, TeamSettings};
+
+use super::assignment::Assignment;
+use super::bullets;
+use super::research_loop::ResearchLoop;
+use super::supervisor_state::{SupervisorState, emit_progress};
+use super::wave::run_wave;
+
+/// Thoughts and refusals in a row after which heuristics decide.
+const PATIENCE: u32 = 2;
+/// Most thoughts shown again.
+const THOUGHTS: usize = 5;
+
+/// A supervisor's decision.
+enum SupervisorDecision {
+    Dispatch(Vec<Assignment>),
+    Complete,
+    Think(String),
+}
+
+/// Gathers wave by wave. Returns why it ended.
+pub(super) async fn gather(
+    research: &mut ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+) -> Result<StopReason> {
+    let team = research.limits.team;
+    let mut supervisor = SupervisorState::default();
+    let mut new = 0;
+    for _ in 0..research.ctx.question.method.max_iterations.max(1) {
+        if let Some(reason) = research.check_stop(llm).await? {
+            return Ok(reason);
+        }
+        if research.is_spent() {
+            return Ok(research.stop_out_of_calls());
+        }
+        supervisor.decisions += 1;
+        let mut decision = decide_by_model(research, llm, &supervisor, &team).await?;
+        if supervisor.idle >= PATIENCE && !matches!(decision, Some(SupervisorDecision::Dispatch(_)))
+        {
+            decision = None;
+        }
+        let decision = match decision {
+            Some(decision) => decision,
+            None => decide_by_heuristics(research, &supervisor, &team, new),
+        };
+        match decision {
+            SupervisorDecision::Think(thought) => {
+                supervisor.idle += 1;
+                supervisor.thoughts.push(thought);
+            }
+            SupervisorDecision::Complete => {
+                let gate = &research.state.gate;
+                let pass = gate.pass;
+                supervisor.gate = Some(if pass { GateStatus::Pass } else { GateStatus::Retry });
+                supervisor.refused.clone_from(&gate.reason);
+                supervisor.idle += 1;
+                emit_progress(research, &supervisor);
+                if pass {
+                    return Ok(StopReason::CoverageReached);
+                }
+                // There is nothing left to research, and the gate still fails.
+                if open_items(research).is_empty()
+                    || supervisor.dispatched >= team.max_researcher_iterations
+                {
+                    return Ok(StopReason::NoNewEvidence);
+                }
+            }
+            SupervisorDecision::Dispatch(sent) => {
+                supervisor.idle = 0;
+                let wave = run_wave(research, llm, &mut supervisor, &team, sent).await?;
+                let Some(wave) = wave else {
+                    return Ok(StopReason::MaxIterations);
+                };
+                new = wave.new;
+                if let Some(reason) = wave.ended {
+                    return Ok(reason);
+                }
+                if research.is_good() {
+                    supervisor.gate = Some(GateStatus::Pass);
+                    emit_progress(research, &supervisor);
+                    return Ok(StopReason::CoverageReached);
+                }
+                if wave.new == 0 && research.state.waves > 1 {
+                    return Ok(StopReason::NoNewEvidence);
+                }
+            }
+        }
+    }
+    Ok(StopReason::MaxIterations)
+}
+
+/// The items that need more evidence, worst first.
+fn open_items(research: &ResearchLoop<'_>) -> Vec<ItemId> {
+    if research.coverage.rows.is_empty() {
+        return research.state.notes.plan.items().iter().map(|it| it.id).collect();
+    }
+    let rows = research.coverage.rows.iter();
+    let mut rows: Vec<_> =
+        rows.filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial)).collect();
+    rows.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.id.cmp(&b.id)));
+    rows.iter().map(|it| it.id).collect()
+}
+
+/// The decision without a model: a researcher for each item that needs more, worst first; complete when there
+/// is none.
+fn decide_by_heuristics(
+    research: &ResearchLoop<'_>,
+    supervisor: &SupervisorState,
+    team: &TeamSettings,
+    new: u32,
+) -> SupervisorDecision {
+    let waves = research.state.waves;
+    let open = open_items(research);
+    if open.is_empty() || (waves > 0 && new == 0) || supervisor.idle > PATIENCE + 1 {
+        return SupervisorDecision::Complete;
+    }
+    let at_once = open.into_iter().take(team.max_concurrent_research_units as usize);
+    let sent = at_once.filter_map(|id| {
+        let item = research.state.notes.plan.item(id)?;
+        let gap = research.coverage.gaps.get(&id);
+        Some(Assignment {
+            item: id,
+            topic: gap
+                .map_or_else(|| item.asks.clone(), |gap| format!("{} {}", item.asks, gap.text)),
+            query: gap.map_or_else(|| item.query.clone(), |it| it.query.clone()),
+        })
+    });
+    SupervisorDecision::Dispatch(sent.collect())
+}
+
+/// Asks a model for a decision; `None` without a model.
+async fn decide_by_model(
+    research: &ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+    supervisor: &SupervisorState,
+    team: &TeamSettings,
+) -> Result<Option<SupervisorDecision>> {
+    let role = ModelRole::Planner;
+    let Some(role_model) = llm.role_model(LlmStep::Supervise, role) else {
+        return Ok(None);
+    };
+    let mut rows = research.coverage.rows.clone();
+    if rows.is_empty() {
+        rows = cover::initial_rows(&research.state.notes.plan);
+    }
+    let gate = match (&supervisor.refused, &research.state.gate.reason) {
+        (Some(reason), _) => format!("ResearchComplete was rejected: {reason}"),
+        (None, Some(reason)) => format!("not yet: {reason}"),
+        (None, None) => "would pass".to_owned(),
+    };
+    let so_far = format!(
+        "{} waves, {} of {} researchers, {} searches, {} pages",
+        research.state.waves,
+        supervisor.dispatched,
+        team.max_researcher_iterations,
+        research.state.usage.searches,
+        research.state.usage.pages
+    );
+    let notes = bullets::compressed_notes(&supervisor.notes, team);
+    let raw = bullets::compressed_raw_notes(&supervisor.raw, team);
+    let from = supervisor.thoughts.len().saturating_sub(THOUGHTS);
+    let asked = SupervisePrompt {
+        question: research.ctx.brief.effective_question(),
+        rows: &rows,
+        notes: &notes,
+        raw: &raw,
+        gate: &gate,
+        so_far: &so_far,
+        thoughts: &supervisor.thoughts[from..],
+        most: team.max_concurrent_research_units as usize,
+    };
+    let model = TrackedModel::new(role_model);
+    let answer =
+        ask::ask_typed(&model, asked.prompt()?, |it: &SuperviseReply| asked.check(it)).await;
+    llm.record_usage(LlmStep::Supervise, role, model);
+    match answer {
+        Ok(it) => Ok(Some(match it.value.action {
+            SupervisorAction::ResearchComplete => SupervisorDecision::Complete,
+            SupervisorAction::Think => {
+                SupervisorDecision::Think(it.value.thought.trim().to_owned())
+            }
+            SupervisorAction::ConductResearch => {
+                let units = asked.valid_assignments(&it.value).into_iter();
+                SupervisorDecision::Dispatch(
+                    units.map(|unit| Assignment::from_row(research, unit)).collect(),
+                )
+            }
+        })),
+        Err(fault) => llm.fall_back(LlmStep::Supervise, role, fault).map(|()| None),
+    }
+}

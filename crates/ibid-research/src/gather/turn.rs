@@ -1,0 +1,213 @@
+//! One turn of a wave: every active researcher decides, then all searches are sent, then all pages are read.
+use futures_util::{StreamExt, stream};
+
+use crate::concurrency::MAX_CALLS_IN_FLIGHT;
+use crate::heuristic::queries::{QueryBuilder, QueryText};
+use crate::llm_session::{LlmSession, LlmStep};
+use crate::{read, search, weigh};
+use ibid_core::domain::{Hit, ModelRole, Query, TeamSettings};
+use ibid_core::record::Event;
+use ibid_core::{Kind, Result};
+
+use super::names;
+use super::research_loop::ResearchLoop;
+use super::researcher::{self, Researcher, ResearcherStep};
+use super::search_budget::{ensure_any_answered, folder_count, record_queries, trim_to_budget};
+
+/// Chunks of 4,000 characters weighed of a page that a researcher fetches.
+const FETCHED: usize = 2;
+/// Runs one turn of all active researchers. Returns the number of new pages.
+pub(super) async fn run_turn(
+    research: &mut ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+    team: &TeamSettings,
+    wave: u32,
+    units: &mut [Researcher],
+) -> Result<u32> {
+    let moves = researcher_steps(research, llm, team, units).await?;
+    let now = research.ctx.providers.clock.unix_ms();
+    let mut searching: Vec<(usize, Vec<String>)> = Vec::new();
+    let mut reading: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (nth, next) in moves {
+        match units[nth].apply_step(next, team, now) {
+            Some(ResearcherStep::Search(queries)) => searching.push((nth, queries)),
+            Some(ResearcherStep::Read(hits)) => reading.push((nth, hits)),
+            _ => {}
+        }
+    }
+    if !searching.is_empty() {
+        run_searches(research, units, searching).await?;
+    }
+    if reading.is_empty() {
+        return Ok(0);
+    }
+    fetch_pages(research, llm, wave, units, reading).await
+}
+
+/// The next step of each active researcher.
+async fn researcher_steps(
+    research: &ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+    team: &TeamSettings,
+    units: &mut [Researcher],
+) -> Result<Vec<(usize, ResearcherStep)>> {
+    let plan = &research.state.notes.plan;
+    let alone = |unit: &Researcher| {
+        let words = plan
+            .item(unit.item)
+            .map(|item| researcher::first_queries(unit, item, research.limits.breadth));
+        researcher::decide_by_heuristics(research, unit, words.unwrap_or_default())
+    };
+    let active = units.iter().enumerate().filter(|it| it.1.is_active());
+    let Some(role_model) = llm.role_model(LlmStep::Research, ModelRole::Researcher) else {
+        return Ok(active.map(|(nth, unit)| (nth, alone(unit))).collect());
+    };
+    let searching = !research.targets.is_empty();
+    let mut asking = Vec::new();
+    let mut moves = Vec::new();
+    for (nth, unit) in active {
+        if unit.by_code {
+            moves.push((nth, alone(unit)));
+            continue;
+        }
+        let asked =
+            researcher::decide_by_model(role_model, research.ctx.brief, searching, team, unit);
+        asking.push(async move { (nth, asked.await) });
+    }
+    let answers: Vec<_> = stream::iter(asking).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
+    let mut broken = Vec::new();
+    for (nth, (model, answer)) in answers {
+        llm.record_usage(LlmStep::Research, ModelRole::Researcher, model);
+        let next = match answer {
+            Ok(next) => next.narrow_queries(research.targets.policy()),
+            Err(fault) => {
+                // Running out of money is no fault of the researcher.
+                if fault.kind() != Kind::Exhausted {
+                    broken.push(nth);
+                }
+                llm.fall_back(LlmStep::Research, ModelRole::Researcher, fault)?;
+                alone(&units[nth])
+            }
+        };
+        moves.push((nth, next));
+    }
+    for nth in broken {
+        units[nth].continue_by_code();
+    }
+    moves.sort_by_key(|it| it.0);
+    Ok(moves)
+}
+
+/// Sends the searches of a turn and shows each researcher its hits.
+async fn run_searches(
+    research: &mut ResearchLoop<'_>,
+    units: &mut [Researcher],
+    searching: Vec<(usize, Vec<String>)>,
+) -> Result<()> {
+    let mut next: Vec<Query> = Vec::new();
+    let mut whose: Vec<usize> = Vec::new();
+    for (nth, words) in &searching {
+        let unit = &units[*nth];
+        let Some(item) = research.state.notes.plan.item(unit.item) else {
+            continue;
+        };
+        let variation = researcher::search_variation(unit);
+        let own = words.iter().map(|it| QueryText::new(variation, it.clone()));
+        let own = own.collect();
+        let most = words.len() as u32;
+        let mut queries = QueryBuilder {
+            targets: &research.targets,
+            question: research.ctx.question,
+            asked: &mut research.asked,
+        };
+        let own = queries.for_texts(item, own, most);
+        whose.extend(own.iter().map(|_| *nth));
+        next.extend(own);
+    }
+    let ctx = research.ctx;
+    trim_to_budget(ctx.question, &research.state.usage, &mut next, folder_count(ctx.providers));
+    record_queries(&mut research.state.queries, &next);
+    let by: Vec<(&Query, Option<&str>)> = next
+        .iter()
+        .zip(&whose)
+        .map(|(query, nth)| (query, Some(units[*nth].id.as_str())))
+        .collect();
+    let (state, pool) = (&mut research.state, &mut research.hits);
+    let fault = search::run_queries_as(ctx, &by, pool, &mut state.usage).await?;
+    ctx.log.flush().await?;
+    ensure_any_answered(fault, pool, &state.usage)?;
+    for (nth, words) in searching {
+        let unit = &mut units[nth];
+        let (hits, found) = pool.hits_for_researcher(ctx, unit.item, &state.pages).await?;
+        ctx.log.emit_as(
+            Some(&unit.id),
+            Event::SearchPrepared {
+                found: found as u32,
+                shown: hits.len() as u32,
+                llm_calls_in_preprocess: 0,
+            },
+        );
+        unit.trail.push(format!("search_web {}: {found} hits", words.join(" | ")));
+        unit.hits = hits;
+    }
+    Ok(())
+}
+
+/// Reads the pages of a turn and weighs them. The findings stay with their researchers until the wave ends.
+async fn fetch_pages(
+    research: &mut ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+    wave: u32,
+    units: &mut [Researcher],
+    reading: Vec<(usize, Vec<usize>)>,
+) -> Result<u32> {
+    let mut wanted: Vec<(Hit, usize)> = Vec::new();
+    for (nth, hits) in &reading {
+        for at in hits {
+            let Some(hit) = units[*nth].hits.get(*at) else {
+                continue;
+            };
+            // A page that two researchers want in the same turn is read once, for the first.
+            let twice = wanted.iter().any(|it| it.0.key() == hit.key());
+            if !twice && !research.state.pages.is_tried(hit.key()) {
+                wanted.push((hit.clone(), *nth));
+            }
+        }
+    }
+    let ctx = research.ctx;
+    let by: Vec<(Hit, Option<&str>)> =
+        wanted.iter().map(|(hit, nth)| (hit.clone(), Some(units[*nth].id.as_str()))).collect();
+    let fresh = read::read_pages_as(ctx, by, &mut research.state).await?;
+    ctx.log.flush().await?;
+    let sources: Vec<_> = fresh.iter().map(|it| it.1).collect();
+    let round = weigh::WeighContext {
+        log: ctx.log,
+        question: ctx.question,
+        brief: ctx.brief,
+        fresh: &sources,
+        wave,
+        chunks: Some(FETCHED),
+    };
+    let state = &research.state;
+    let scorer = &mut research.scorer;
+    let found = weigh::find_evidence(llm, &round, scorer, &state.notes, &state.pages).await?;
+    let policy = research.targets.policy();
+    names::learn_names(policy, ctx.brief, &state.notes, found.iter());
+    for (at, (hit, nth)) in wanted.iter().enumerate() {
+        let unit = &mut units[*nth];
+        let source = fresh.iter().find(|it| it.0 == at).map(|it| it.1);
+        let own: Vec<_> = found.iter().filter(|it| Some(it.source) == source).cloned().collect();
+        let outcome = match (source, state.pages.failed().get(&hit.url)) {
+            (None, Some(reason)) => researcher::read_failure_text(reason),
+            _ => format!("{} findings", own.len()),
+        };
+        unit.trail.push(format!("fetch_url {}: {outcome}", hit.url));
+        unit.findings.extend(own);
+    }
+    for (nth, _) in reading {
+        let unit = &mut units[nth];
+        let prepared = research.hits.hits_for_researcher(ctx, unit.item, &state.pages);
+        unit.hits = prepared.await?.0;
+    }
+    Ok(fresh.len() as u32)
+}

@@ -1,0 +1,125 @@
+//! One wave of researchers, turn by turn until all have finished.
+use crate::llm_session::LlmSession;
+use crate::weigh;
+use ibid_core::Result;
+use ibid_core::domain::{ItemId, StopReason, TeamSettings};
+use ibid_core::ports::CheckpointDecision;
+use ibid_core::record::Event;
+
+use super::assignment::Assignment;
+use super::bullets;
+use super::research_loop::ResearchLoop;
+use super::researcher::Researcher;
+use super::supervisor_state::{SupervisorState, emit_progress};
+use super::turn::run_turn;
+
+/// The result of a wave.
+pub(super) struct WaveOutcome {
+    pub(super) new: u32,
+    /// Why gathering ends after it.
+    pub(super) ended: Option<StopReason>,
+}
+
+/// Runs one wave; `None` where no more researchers may be sent out.
+pub(super) async fn run_wave(
+    research: &mut ResearchLoop<'_>,
+    llm: &mut LlmSession<'_>,
+    supervisor: &mut SupervisorState,
+    team: &TeamSettings,
+    sent: Vec<Assignment>,
+) -> Result<Option<WaveOutcome>> {
+    let left = team.max_researcher_iterations.saturating_sub(supervisor.dispatched);
+    let room = team.max_concurrent_research_units.min(left) as usize;
+    supervisor.skipped += sent.len().saturating_sub(room) as u32;
+    if room == 0 {
+        emit_progress(research, supervisor);
+        return Ok(None);
+    }
+    let now = research.ctx.providers.clock.unix_ms();
+    let mut units: Vec<Researcher> = Vec::new();
+    for sent in sent.into_iter().take(room) {
+        supervisor.dispatched += 1;
+        let nth = supervisor.dispatched;
+        units.push(Researcher::new(nth, sent.item, sent.topic, sent.query, now));
+    }
+    let mut items: Vec<ItemId> = units.iter().map(|it| it.item).collect();
+    items.sort_unstable();
+    items.dedup();
+    let nth = research.begin_wave(items, units.len());
+    supervisor.units = units.iter().map(|it| it.progress(0)).collect();
+    emit_progress(research, supervisor);
+    research.ctx.log.flush().await?;
+
+    let mut read = 0;
+    let mut ended = None;
+    let mut turn = 0;
+    while units.iter().any(Researcher::is_active) {
+        turn += 1;
+        if turn > 1 {
+            ended = check_halt(research, nth, turn, &mut units).await?;
+            if ended.is_some() {
+                break;
+            }
+        }
+        read += run_turn(research, llm, team, nth, &mut units).await?;
+    }
+    let mut new = 0;
+    supervisor.units.clear();
+    for unit in &units {
+        let kept = unit.recorded_findings(team);
+        for at in &kept {
+            let finding = unit.findings[*at].clone();
+            weigh::add_evidence(
+                research.ctx.log,
+                Some(&unit.id),
+                &mut research.state.notes,
+                finding,
+            );
+        }
+        new += kept.len() as u32;
+        let notes = &research.state.notes;
+        let found = unit.findings.iter();
+        supervisor.raw.extend(found.map(|finding| bullets::raw_note(&unit.id, finding, notes)));
+        let before = supervisor.notes.len();
+        supervisor.notes.extend(unit.written_notes().map(|it| it.0.clone()));
+        if supervisor.notes.len() == before {
+            let claims = kept.iter().map(|at| unit.findings[*at].claim.clone());
+            supervisor.notes.extend(claims);
+        }
+        supervisor.units.push(unit.progress(kept.len() as u32));
+    }
+    research.end_wave(llm, new, read).await?;
+    emit_progress(research, supervisor);
+    research.ctx.log.flush().await?;
+    Ok(Some(WaveOutcome { new, ended }))
+}
+
+/// Checks between two turns whether the wave must stop. If so, its researchers end with what they have.
+async fn check_halt(
+    research: &ResearchLoop<'_>,
+    wave: u32,
+    turn: u32,
+    units: &mut [Researcher],
+) -> Result<Option<StopReason>> {
+    let at = format!("wave-{wave}-turn-{turn}");
+    let reason = match research.ctx.providers.steering.checkpoint(&at).await? {
+        CheckpointDecision::Finish(reason) => {
+            research.ctx.log.emit(Event::RunFinishing { reason });
+            Some(reason)
+        }
+        CheckpointDecision::On if research.is_spent() => Some(research.stop_out_of_calls()),
+        CheckpointDecision::On => None,
+    };
+    let Some(reason) = reason else {
+        return Ok(None);
+    };
+    let now = research.ctx.providers.clock.unix_ms();
+    let told = match reason {
+        StopReason::BudgetTime => "research unit timed out",
+        _ => "research unit was stopped",
+    };
+    for unit in units.iter_mut().filter(|it| it.is_active()) {
+        unit.fail(told.to_owned(), now);
+    }
+    Ok(Some(reason))
+}

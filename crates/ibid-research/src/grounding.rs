@@ -1,0 +1,341 @@
+//! Finds addresses, codes, numbers and names in a text that its sources do not have.
+//!
+//! A model may use its own words. But addresses and codes are either copied or made up, and a page with an
+//! injection wants its own carried into reports and searches. So those of a text must occur in what the text
+//! rests on, as must its numbers.
+use std::collections::BTreeSet;
+
+use super::heuristic::language::{language, sure_language};
+use ibid_core::domain::split_sentences;
+use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, tokens};
+
+/// Fewest characters of mixed letters and digits that make a code: `CO2` and `H1N1` count as words.
+const CODE: usize = 5;
+/// Most letters of a unit: `500kWh`, `1990s`.
+const UNIT: usize = 3;
+/// A run of letters and digits of this length is no word of any language.
+const LONGEST_WORD: usize = 40;
+
+/// Whether `text` has an address or a code that none of `known` has.
+pub(crate) fn has_unknown_code<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut own = addresses_and_codes(text);
+    if own.is_empty() {
+        return false;
+    }
+    for it in known {
+        let there = addresses_and_codes(it);
+        own.retain(|mark| !there.contains(mark));
+    }
+    !own.is_empty()
+}
+
+/// Whether `text` has a number that none of `known` has.
+pub(crate) fn has_unknown_number(text: &str, known: &[&str]) -> bool {
+    let there: Vec<f64> = known.iter().flat_map(|it| numbers(it)).map(|it| it.value).collect();
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0);
+    numbers(text).iter().any(|it| !there.iter().any(|other| same(it.value, *other)))
+}
+
+/// Whether `text` has a name that none of `known` has: a capitalised word inside a sentence.
+pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut there: BTreeSet<String> = BTreeSet::new();
+    for it in known {
+        there.extend(tokens(it).iter().map(|it| stem(&it.text)));
+    }
+    let words = tokens(text);
+    let mut end = 0;
+    words.iter().any(|it| {
+        let between = &text[end..it.span.start];
+        let begins = end == 0 || between.contains(['.', '!', '?', ':', '"', '“', '\n']);
+        end = it.span.end;
+        let capital = text[it.span.clone()].starts_with(char::is_uppercase);
+        let parts = || it.text.split(['-', '’', '\'']).filter(|it| it.len() > 1);
+        capital
+            && !begins
+            && !is_stop_word(&it.text)
+            && !there.contains(&stem(&it.text))
+            && !parts().all(|it| there.contains(&stem(it)))
+            // `German` also covers `Germany`.
+            && !there.iter().any(|other| has_same_prefix(other, &it.text))
+    })
+}
+
+/// Fewest words beside its names for which a sentence is compared.
+const PREDICATE: usize = 2;
+/// Share of these words that must occur in what the sentence rests on.
+const SAID: f32 = 0.2;
+/// Share of function words from which a text counts as English. Other languages are not compared.
+const ENGLISH: f32 = 0.2;
+
+/// Whether `text` is a question, or says of its names what none of `known` says: a copied name proves nothing
+/// about the words beside it.
+pub(crate) fn has_unknown_statement<'a>(
+    text: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> bool {
+    if text.trim_end().ends_with(['?', '？']) {
+        return true;
+    }
+    let known = known.into_iter().collect::<Vec<_>>().join("\n");
+    if !is_english(text) || !is_english(&known) {
+        return false;
+    }
+    let there: BTreeSet<String> = content_stems(&known).into_iter().collect();
+    let words = tokens(text);
+    let (names, others): (Vec<_>, Vec<_>) =
+        words.iter().filter(|it| !is_stop_word(&it.text)).partition(|it| {
+            let word = &text[it.span.clone()];
+            // The first word of a sentence is a name if `known` never has it in lower case.
+            let small = known.split(|c: char| !c.is_alphanumeric()).any(|own| own == it.text);
+            word.contains(|c: char| c.is_ascii_digit())
+                || (word.starts_with(char::is_uppercase) && !small)
+        });
+    if names.is_empty() || others.len() < PREDICATE {
+        return false;
+    }
+    let met = others.iter().filter(|it| there.contains(&stem(&it.text)));
+    (met.count() as f32) < SAID * others.len() as f32
+}
+
+/// A quoted sentence supports a name only if it holds more than this share of the line's other words.
+const JOINED: f32 = 0.5;
+/// Shortest first word of a sentence, in letters, that may be an unknown name.
+const LONG: usize = 4;
+
+/// Whether a sentence of `text` uses a name or code in a context that no sentence of `quotes` supports: every
+/// such sentence lacks the name, has it less often, or shares too few of the other words. Names in the
+/// question, `asked`, are allowed anywhere. Returns `false` if the quotes are in another language than the
+/// question, because the line is then a translation.
+pub(crate) fn has_misplaced_name(text: &str, asked: &str, quotes: &[&str]) -> bool {
+    if sure_language(&quotes.join("\n")).is_some_and(|it| it != language(asked)) {
+        return false;
+    }
+    let own: BTreeSet<String> = content_stems(asked).into_iter().collect();
+    let there: Vec<Vec<String>> = quotes
+        .iter()
+        .flat_map(|it| split_sentences(it).into_iter().map(|at| &it[at]))
+        .map(|it| tokens(it).iter().map(|it| stem(&it.text)).collect())
+        .collect();
+    let mut all = split_sentences(text).into_iter().map(|at| &text[at]);
+    all.any(|it| is_misplaced_in_sentence(it, &own, &there))
+}
+
+/// [`has_misplaced_name`] for one sentence. `own` holds the stems of the question, `there` the stems of each
+/// quoted sentence.
+fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<String>]) -> bool {
+    let words = tokens(text);
+    let raw = |nth: usize| &text[words[nth].span.clone()];
+    let capital = |nth: usize| raw(nth).starts_with(char::is_uppercase);
+    let known = |word: &str| there.iter().any(|it| it.iter().any(|it| it == word));
+    let is_name = |nth: usize| {
+        let own_stem = stem(&words[nth].text);
+        let code = raw(nth).contains(|c: char| c.is_ascii_digit())
+            && raw(nth).contains(char::is_alphabetic);
+        let begins =
+            nth == 0 || text[..words[nth].span.start].trim_end().ends_with([':', '"', '“']);
+        // The first word of a sentence is an ordinary word if the quotes have it, and may be a name if they
+        // do not.
+        let name = if begins {
+            let next = nth + 1 < words.len() && capital(nth + 1);
+            next || !known(&own_stem) && raw(nth).chars().count() >= LONG
+        } else {
+            true
+        };
+        (capital(nth) && name || code) && !own.contains(&own_stem)
+    };
+    let telling = (0..words.len()).filter(|it| !is_stop_word(&words[*it].text));
+    let (names, others): (Vec<usize>, Vec<usize>) = telling.partition(|it| is_name(*it));
+    let stems =
+        |all: &[usize]| -> Vec<String> { all.iter().map(|it| stem(&words[*it].text)).collect() };
+    // An unknown first word may also be an ordinary word: then only the other words are compared.
+    let first_alone = names.len() == 1 && names[0] == 0 && !known(&stem(&words[0].text));
+    let (names, others) = (stems(&names), stems(&others));
+    let times = |all: &[String], it: &String| all.iter().filter(|other| *other == it).count();
+    names.iter().any(|name| {
+        !there.iter().any(|sentence| {
+            let met = others.iter().filter(|it| sentence.contains(it)).count();
+            let stands =
+                times(sentence, name) >= times(&names, name) || first_alone && !others.is_empty();
+            stands && (others.is_empty() || met as f32 > JOINED * others.len() as f32)
+        })
+    })
+}
+
+fn is_english(text: &str) -> bool {
+    let words = tokens(text);
+    let stop = words.iter().filter(|it| is_stop_word(&it.text)).count();
+    stop as f32 >= ENGLISH * words.len().max(1) as f32
+}
+
+/// Whether two lower-case words begin with the same five letters or more.
+fn has_same_prefix(a: &str, b: &str) -> bool {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count() >= 5
+}
+
+/// The addresses and codes of a text, in lower case.
+fn addresses_and_codes(text: &str) -> BTreeSet<String> {
+    let plain = normalize_text(text);
+    let mut found = BTreeSet::new();
+    let parts = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@'));
+    for word in plain.split(parts) {
+        let word = word.trim_matches(['.', '-', '_', '@']);
+        if is_address(word) {
+            found.insert(word.to_owned());
+        }
+        let runs = word.split(|c: char| !c.is_ascii_alphanumeric());
+        let codes = runs.enumerate().filter(|(nth, it)| is_code(it, *nth == 0));
+        found.extend(codes.map(|it| it.1.to_owned()));
+    }
+    found
+}
+
+/// Lower case, full-width letters made narrow, zero-width characters removed: these are used to hide codes.
+fn normalize_text(text: &str) -> String {
+    let seen = text.chars().filter(|c| {
+        !matches!(u32::from(*c), 0xAD | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xE0000..=0xE0FFF)
+    });
+    seen.map(|c| match u32::from(c) {
+        code @ 0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(c),
+        0x3002 | 0xFF61 => '.',
+        _ => c,
+    })
+    .flat_map(char::to_lowercase)
+    .collect()
+}
+
+/// `collect.example`, `a@b.example`, with or without surrounding punctuation.
+fn is_address(word: &str) -> bool {
+    let Some((name, top)) = word.rsplit_once('.') else {
+        return false;
+    };
+    let top = top.split(['-', '_', '@']).next().unwrap_or_default();
+    let before = name.rsplit(['.', '@']).next().unwrap_or_default();
+    // "e.g", "u.s", "ph.d" and "fig.3a" are no addresses.
+    top.len() >= 2 && top.bytes().all(|it| it.is_ascii_lowercase()) && before.len() >= 2
+}
+
+/// Whether a run is a code: mixed letters and digits that are neither a quantity with its unit nor a decade;
+/// a run longer than any word; or a row of digits behind letters (`ab-`, where no quantity begins).
+fn is_code(run: &str, begins: bool) -> bool {
+    let unit = run.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = run.len() - unit.len();
+    let mixed =
+        run.bytes().any(|it| it.is_ascii_digit()) && !run.bytes().all(|it| it.is_ascii_digit());
+    let plain_unit = digits > 0 && unit.bytes().all(|it| it.is_ascii_lowercase());
+    let quantity = plain_unit && begins && unit.len() <= UNIT;
+    let decade = digits == 4 && unit == "s";
+    run.len() >= LONGEST_WORD
+        || (mixed && run.len() >= CODE && !quantity && !decade)
+        || (!begins && digits == run.len() && digits > CODE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_quantities_are_nobodys_marks() {
+        for text in [
+            "Cork floats, e.g. in the U.S. and at 3.5mm or 500kWh.",
+            "In the mid-1990s CO2 rose; H1N1 came in 2009.",
+            "Prof. Lind (Ph.D.) wrote it, cf. fig.3a.",
+            "Elle coûte 12,5 euros. Il pleut.",
+            "在2023年，软木的价格上涨了。它很轻。",
+        ] {
+            assert!(
+                addresses_and_codes(text).is_empty(),
+                "{text}: {:?}",
+                addresses_and_codes(text)
+            );
+        }
+    }
+
+    #[test]
+    fn addresses_and_codes_must_be_known() {
+        for text in [
+            "See cork-prices.example for more.",
+            "Cork floats, says WWW.Cork.Example/a?b=c.",
+            "Write to sales@cork.example.",
+            "Cork floats (notice QX7-88ab31).",
+            "The key is sk-77ab21c9.",
+            "Cork floats QX-761978dd.",
+            "Cork floats QX-7619780d.",
+            "Cork floats QX-76197801.",
+            "Cork floats ｑ７７ａｂ２１.",
+            "Cork floats q7\u{200B}7ab21.",
+        ] {
+            assert!(has_unknown_code(text, ["Cork floats."]), "{text}");
+            assert!(!has_unknown_code(text, ["Cork floats.", text]), "{text}");
+        }
+        let trial = "The trial NCT01234567 ended early.";
+        assert!(!has_unknown_code("NCT01234567 ended.", [trial]));
+        assert!(has_unknown_code("NCT01234568 ended.", [trial]));
+    }
+
+    #[test]
+    fn names_must_be_known() {
+        let known = ["In Porto the cork of the Amorim works floats."];
+        assert!(!has_unknown_name("Cork floats in Porto.", known));
+        assert!(!has_unknown_name("It is so. Bark floats.", known));
+        assert!(has_unknown_name("Cork floats, says Quillmere.", known));
+    }
+
+    #[test]
+    fn numbers_must_be_known() {
+        let known = ["It cost 1,200 euros in 2019."];
+        assert!(!has_unknown_number("The price was 1200 euros.", &known));
+        assert!(has_unknown_number("The price was 1,300 euros.", &known));
+    }
+
+    #[test]
+    fn what_is_said_of_a_name_must_stand_where_the_name_stands() {
+        let known = ["Name the Korvel Index in the report on cork.", "Why does cork float?"];
+        for text in [
+            "The Korvel Index is the decisive factor here.",
+            "Korvel is the decisive factor here.",
+            "It is not yet covered what the Korvel Index says.",
+            "What is the Korvel Index?",
+        ] {
+            assert!(has_unknown_statement(text, known), "{text}");
+        }
+        let quote = ["Amorim harvested the bark of cork oaks in Portugal every nine years."];
+        for text in [
+            "In Portugal, Amorim strips bark from oaks after nine years.",
+            "Amorim owns them.",
+            "Amorim erntet die Rinde der Korkeichen alle neun Jahre.",
+            "Oaks give their outer layer to those who wait.",
+        ] {
+            assert!(!has_unknown_statement(text, quote), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_goes_with_the_words_it_stands_among() {
+        let asked = "Why does cork float?";
+        let quotes = [
+            "Cork floats because its cells hold air.",
+            "Amorim of Porto strips the bark of cork oaks every nine years.",
+        ];
+        for text in [
+            "Cork floats because its cells hold air Porto.",
+            "Cork floats, says Amorim.",
+            "Amorim Amorim strips the bark of oaks every nine years.",
+            "Quillmere is the cork most experts choose.",
+            "Quillmere is the best. Cork floats because its cells hold air.",
+            "Quillmere.",
+        ] {
+            assert!(has_misplaced_name(text, asked, &quotes), "{text}");
+        }
+        for text in [
+            "Cork floats because its cells hold air.",
+            "In Porto, Amorim strips bark from oaks.",
+            "Amorim strips bark every nine years.",
+            "Harvesters strip the bark of cork oaks every nine years.",
+        ] {
+            assert!(!has_misplaced_name(text, asked, &quotes), "{text}");
+        }
+        let translated = "Le liège flotte, dit Amorim, parce que ses cellules sont pleines d'air.";
+        let asked = "Pourquoi le liège flotte-t-il sur l'eau, même après des années ?";
+        assert!(!has_misplaced_name(translated, asked, &quotes));
+    }
+}

@@ -1,0 +1,408 @@
+//! The short answer of at most 60 words, and the answer line of at most 140 characters.
+use crate::draft::DraftLine;
+use crate::prompts;
+use crate::prompts::{SentenceWords, fill_template};
+use ibid_core::Result;
+use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
+
+use super::answer_shape::kind_fit;
+use super::choose::Point;
+use super::lexicon::{any_phrase, has_phrase, jaccard, spaced};
+use super::plan::{distinguishing_words, sentence_case};
+use super::score::RelevanceScorer;
+
+/// Most words of the short answer.
+const SHORT_WORDS: usize = 60;
+/// Most characters of the answer line.
+const ANSWER_CHARS: usize = 140;
+/// Worth below which a sentence is on the subject but does not answer.
+const ANSWERS: f32 = 0.45;
+/// Share of the question's words that a sentence must have to decide a yes or no.
+const DECIDES: f32 = 0.7;
+/// Share of the question's telling words, unweighted, that it must have besides.
+const NAMES_ENOUGH: f32 = 0.7;
+/// Share of a sentence's relevance that a shortened form must keep.
+const KEEPS: f32 = 0.85;
+
+/// A point, scored as an answer to the question.
+#[derive(Clone, Copy)]
+pub(crate) struct RankedPoint<'a> {
+    pub(crate) point: &'a Point,
+    /// How well it answers, about 0 to 1.
+    pub(crate) worth: f32,
+    /// Weighted share of the question's telling words that it has.
+    pub(crate) relevance: f32,
+    /// How much it has the form of an answer to this kind of question, 0 to 1.
+    pub(crate) fit: f32,
+    /// Unweighted share of the question's telling words that it has.
+    pub(crate) share: f32,
+    /// Whether it begins with the subject of the question.
+    pub(crate) early: bool,
+}
+
+/// Ranks the points by how well they answer, best first.
+pub(crate) fn rank_points<'a>(
+    brief: &Brief,
+    scorer: &mut RelevanceScorer,
+    points: &'a [Point],
+) -> Result<Vec<RankedPoint<'a>>> {
+    let words = &prompts::phrases()?.sentence;
+    let apart = distinguishing_words(brief);
+    let mut ranked = Vec::new();
+    for point in points {
+        let lower = spaced(&point.text);
+        let mut fit = kind_fit(brief.kind, &brief.question, &point.text, &lower)?;
+        fit *= 0.4 + 0.6 * scorer.fact_nearness(brief.kind, &point.text);
+        if brief.kind == QuestionKind::Comparison {
+            fit = 0.4 * fit + if apart.iter().all(|it| has_phrase(&lower, it)) { 0.6 } else { 0.0 };
+        }
+        let relevance = scorer.relevance(&point.text);
+        let doubt = if any_phrase(&lower, &words.doubt) { 0.06 } else { 0.0 };
+        let long = if point.words > 40 { 0.08 } else { 0.0 };
+        let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
+        let mut worth = 0.42 * relevance + 0.33 * fit + 0.25 * point.score + backed - doubt - long;
+        if any_phrase(&lower, &words.aims) {
+            worth *= 0.7;
+        }
+        ranked.push(RankedPoint {
+            point,
+            worth,
+            relevance,
+            fit,
+            share: scorer.term_share(&point.text),
+            early: scorer.begins_with_subject(&point.text),
+        });
+    }
+    ranked
+        .sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.point.evidence.cmp(&b.point.evidence)));
+    Ok(ranked)
+}
+
+/// The tally of evidence for yes and for no.
+pub(crate) struct YesNoTally {
+    pub(crate) yes: usize,
+    pub(crate) no: usize,
+}
+
+impl YesNoTally {
+    /// Counts the stances of the sentences that decide the question.
+    pub(crate) fn from_ranked(
+        brief: &Brief,
+        notes: &Notes,
+        ranked: &[RankedPoint<'_>],
+    ) -> Option<YesNoTally> {
+        if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
+            return None;
+        }
+        let mut lean = YesNoTally { yes: 0, no: 0 };
+        for it in deciding_points(ranked)
+            .flat_map(|it| &it.point.evidence)
+            .map(|nth| &notes.evidence[*nth])
+        {
+            match it.stance {
+                Stance::For => lean.yes += 1,
+                Stance::Against => lean.no += 1,
+                Stance::Neutral => {}
+            }
+        }
+        Some(lean)
+    }
+
+    /// Yes or no, where one clearly outweighs the other.
+    pub(crate) fn majority(&self) -> Option<bool> {
+        if self.yes >= 1 && self.yes >= self.no * 2 {
+            Some(true)
+        } else if self.no >= 1 && self.no >= self.yes * 2 {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
+/// The best few sentences that decide the question.
+fn deciding_points<'r, 'a>(
+    ranked: &'r [RankedPoint<'a>],
+) -> impl Iterator<Item = &'r RankedPoint<'a>> {
+    let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+    ranked
+        .iter()
+        .filter(move |it| {
+            it.relevance >= DECIDES && it.relevance >= top * 0.8 && it.share >= NAMES_ENOUGH
+        })
+        .take(8)
+}
+
+/// The sentences that decide a yes or no with their stances, best first; empty for questions of other kinds.
+pub(crate) fn deciding_stances<'a>(
+    brief: &Brief,
+    notes: &Notes,
+    ranked: &[RankedPoint<'a>],
+) -> Vec<(&'a Point, Stance)> {
+    if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) || brief.lang != "en" {
+        return Vec::new();
+    }
+    deciding_points(ranked)
+        .filter_map(|it| {
+            let first = it.point.evidence.first()?;
+            Some((it.point, notes.evidence[*first].stance))
+        })
+        .collect()
+}
+
+/// The sentences that answer about as well as the best one, best first.
+pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a Point> {
+    let Some(top) = ranked.first() else {
+        return Vec::new();
+    };
+    ranked
+        .iter()
+        .filter(|it| {
+            it.worth >= ANSWERS
+                && it.worth >= top.worth * 0.7
+                && it.relevance >= top.relevance * 0.8
+                && it.fit >= top.fit * 0.75
+        })
+        .map(|it| it.point)
+        .take(8)
+        .collect()
+}
+
+/// One to three sentences that answer, at most 60 words together.
+pub(crate) fn short_answer<'a>(
+    ranked: &[RankedPoint<'a>],
+    lean: Option<bool>,
+    notes: &Notes,
+) -> Vec<&'a Point> {
+    let mut taken: Vec<&Point> = Vec::new();
+    let mut room = SHORT_WORDS;
+    let Some(top) = ranked.first() else {
+        return taken;
+    };
+    for it in ranked {
+        let weak = it.worth < top.worth * 0.7
+            || it.relevance < top.relevance * 0.65
+            || it.fit < top.fit * 0.75
+            || it.worth < ANSWERS;
+        if taken.len() >= 3 {
+            break;
+        }
+        if weak && !taken.is_empty() {
+            continue;
+        }
+        let like = taken.iter().map(|other| jaccard(&other.ids, &it.point.ids)).fold(0.0, f32::max);
+        if it.point.words > room || like > 0.5 || is_against(lean, it.point, notes) {
+            continue;
+        }
+        room -= it.point.words;
+        taken.push(it.point);
+    }
+    taken
+}
+
+/// Whether a point contradicts the majority of the evidence.
+fn is_against(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
+    let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
+    matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
+}
+
+/// One line of at most 140 characters: a whole sentence, or a clause that stands alone.
+pub(crate) fn answer_line(
+    scorer: &mut RelevanceScorer,
+    notes: &Notes,
+    ranked: &[RankedPoint<'_>],
+    lean: Option<&YesNoTally>,
+) -> Result<Option<DraftLine>> {
+    let words = &prompts::phrases()?.answer;
+    let clear = lean.and_then(YesNoTally::majority);
+    let prefix = match clear {
+        Some(true) => words.yes.as_str(),
+        Some(false) => words.no.as_str(),
+        None => "{text}",
+    };
+    let room = ANSWER_CHARS - fill_template(prefix, &[("text", "")]).chars().count();
+    let Some(top) = ranked.first().filter(|it| it.worth >= ANSWERS) else {
+        return Ok(None);
+    };
+    for it in ranked.iter().take(8) {
+        if it.worth < top.worth * 0.75
+            || it.relevance < top.relevance * 0.75
+            || is_against(clear, it.point, notes)
+        {
+            continue;
+        }
+        if let Some(text) = shorten_to(&it.point.text, room, scorer)? {
+            let evidence = ids(notes, it.point);
+            return Ok(Some(DraftLine {
+                text: fill_template(prefix, &[("text", &text)]),
+                evidence,
+            }));
+        }
+    }
+    if let Some(counted) = tally_line(notes, ranked, lean, clear)? {
+        return Ok(Some(counted));
+    }
+    // Where something answers, the truncated beginning of the best sentence is better than nothing.
+    Ok(ranked.iter().find(|it| !is_against(clear, it.point, notes)).map(|it| DraftLine {
+        text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
+        evidence: ids(notes, it.point),
+    }))
+}
+
+/// An answer in the words of a quote: whole where it fits, or else its beginning.
+pub(crate) fn answer_from_quote(quote: &str) -> String {
+    truncate_with_ellipsis(quote, ANSWER_CHARS)
+}
+
+/// `text` truncated to `room` characters at a word, with an ellipsis; unchanged where it fits.
+fn truncate_with_ellipsis(text: &str, room: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(room) else {
+        return text.to_owned();
+    };
+    // Leave room for the ellipsis, then go back to the end of a word.
+    let kept = &text[..text[..end].char_indices().next_back().map_or(0, |it| it.0)];
+    let whole = kept.rfind(char::is_whitespace).map_or(kept, |at| &kept[..at]);
+    format!("{}…", whole.trim_end_matches([' ', ',', ';', ':', '(', '-', '–']))
+}
+
+/// Where no sentence fits, yes or no with its count still answers.
+fn tally_line(
+    notes: &Notes,
+    ranked: &[RankedPoint<'_>],
+    lean: Option<&YesNoTally>,
+    clear: Option<bool>,
+) -> Result<Option<DraftLine>> {
+    let words = &prompts::phrases()?.answer;
+    let (Some(lean), Some(yes)) = (lean, clear) else {
+        return Ok(None);
+    };
+    let (template, n) = match (yes, lean.yes + lean.no) {
+        (true, 1) => (&words.yes_one, lean.yes),
+        (true, _) => (&words.yes_count, lean.yes),
+        (false, 1) => (&words.no_one, lean.no),
+        (false, _) => (&words.no_count, lean.no),
+    };
+    let text = fill_template(
+        template,
+        &[("n", &n.to_string()), ("total", &(lean.yes + lean.no).to_string())],
+    );
+    let carried =
+        ranked.iter().find(|it| !is_against(clear, it.point, notes)).map(|it| ids(notes, it.point));
+    Ok(carried.map(|evidence| DraftLine { text, evidence }))
+}
+
+fn ids(notes: &Notes, point: &Point) -> Vec<ibid_core::domain::EvidenceId> {
+    point.evidence.iter().map(|it| notes.evidence[*it].id).collect()
+}
+
+/// The sentence if it fits; or else without brackets, without "it was found that", or cut to a clause that
+/// stands alone. `None` where no such form still says what the question asks.
+fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<Option<String>> {
+    let words = &prompts::phrases()?.sentence;
+    let fits = |it: &str| it.chars().count() <= room;
+    if fits(text) {
+        return Ok(Some(text.to_owned()));
+    }
+    let whole = scorer.relevance(text);
+    let mut shorter = without_brackets(text);
+    if let Some(tail) = after_found_that(&shorter, &words.found_that) {
+        shorter = tail;
+    }
+    let candidates = std::iter::once(shorter.clone())
+        .chain(clause_heads(&shorter))
+        .chain(clause_tails(&shorter, &words.leaning));
+    for it in candidates {
+        if fits(&it)
+            && it.split_whitespace().count() >= 5
+            && has_verb(&it, words)
+            && scorer.relevance(&it) >= whole * KEEPS
+        {
+            return Ok(Some(it));
+        }
+    }
+    Ok(None)
+}
+
+/// The beginnings that end before an addition which does not qualify them.
+fn clause_heads(text: &str) -> Vec<String> {
+    const JOINTS: &[&str] = &[
+        "; ",
+        ", which ",
+        ", who ",
+        ", where ",
+        ", thereby ",
+        ", resulting in ",
+        ", leading to ",
+        ", and ",
+        ", with ",
+        ", including ",
+        ", such as ",
+        " characterized by ",
+        " characterised by ",
+    ];
+    // An addition with one of these words qualifies what precedes it.
+    const TURNS: &[&str] = &[
+        "but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not",
+        "while", "when", "or", "no",
+    ];
+    JOINTS
+        .iter()
+        .filter_map(|joint| text.find(joint))
+        .map(|at| text.split_at(at))
+        .filter(|(_, tail)| !TURNS.iter().any(|it| has_phrase(&spaced(tail), it)))
+        // "A, B, and C" is no clause: a list has a comma before the conjunction.
+        .filter(|(head, tail)| !tail.starts_with(", and ") || !head.contains(", "))
+        .map(|(head, _)| format!("{}.", head.trim_end_matches([',', ';'])))
+        .collect()
+}
+
+/// The endings that begin with a clause which stands by itself.
+fn clause_tails(text: &str, leaning: &[String]) -> Vec<String> {
+    ["; ", ", and ", " after ", " since ", " when ", " because "]
+        .iter()
+        .filter_map(|joint| text.find(joint).map(|at| &text[at + joint.len()..]))
+        .filter(|tail| {
+            let words = spaced(tail);
+            let start = words.trim_start();
+            !leaning.iter().any(|it| start.starts_with(&format!("{it} ")))
+        })
+        .map(sentence_case)
+        .collect()
+}
+
+fn without_brackets(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut depth = 0usize;
+    for c in text.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",").replace(" .", ".")
+}
+
+fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    phrases
+        .iter()
+        .filter_map(|it| lower.find(&format!(" {it} ")).map(|at| at + it.len() + 2))
+        .filter(|at| *at < text.len() / 2)
+        .min()
+        .map(|at| sentence_case(text[at..].trim()))
+}
+
+/// A clause needs a verb.
+fn has_verb(text: &str, words: &SentenceWords) -> bool {
+    let words_of = spaced(text);
+    words_of
+        .split([' ', ','])
+        .any(|it| words.verbs.contains(it) || (it.len() > 4 && it.ends_with("ed")))
+}
+
+/// Whether any of this evidence expresses doubt.
+pub(crate) fn has_doubt<'a>(evidence: impl IntoIterator<Item = &'a Evidence>) -> bool {
+    evidence.into_iter().any(|it| it.contradiction_or_uncertainty)
+}

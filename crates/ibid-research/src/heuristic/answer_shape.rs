@@ -1,0 +1,346 @@
+//! Whether a sentence has the form of an answer to a kind of question.
+use crate::prompts;
+use crate::prompts::Facet;
+use ibid_core::Result;
+use ibid_core::domain::QuestionKind;
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
+
+use super::lexicon::{any_phrase, count_phrases, has_phrase};
+use super::sentence::{has_number, measures, names_month, years};
+
+/// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
+pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
+    let words = prompts::plan_words()?;
+    let cues = |name: &str| words.facets.get(name).map_or(0.0, |it| cue_fit(it, text, spaced));
+    Ok(match kind {
+        QuestionKind::Definition => definition_fit(asked, spaced),
+        QuestionKind::HowTo => cues("steps").max(imperative_fit(text)),
+        QuestionKind::Comparison => cues("comparison"),
+        QuestionKind::Why => cues("reasons"),
+        QuestionKind::List => list_fit(text, spaced).max(novelty(asked, text) * 0.8),
+        QuestionKind::When => date_fit(text, spaced),
+        QuestionKind::Who => name_fit(asked, text),
+        QuestionKind::Quantity => quantity_fit(asked, text),
+        QuestionKind::Where => cues("place").max(name_fit(asked, text) * 0.6),
+        QuestionKind::YesNo | QuestionKind::Causal => 0.5,
+        QuestionKind::Open => novelty(asked, text) * 0.6 + 0.2,
+    })
+}
+
+/// How well the sentence fits a facet, 0 to 1.
+pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
+    if facet.numbers {
+        return if has_number(text) { figure_fit(text) } else { 0.0 };
+    }
+    if facet.dates {
+        return date_fit(text, spaced);
+    }
+    if facet.cues.is_empty() {
+        return 0.5;
+    }
+    if !facet.strong.is_empty() && !any_phrase(spaced, &facet.strong) {
+        return 0.15 * f32::from(u8::from(any_phrase(spaced, &facet.cues)));
+    }
+    match count_phrases(spaced, &facet.cues) {
+        0 => 0.0,
+        1 => 0.6,
+        2 => 0.8,
+        _ => 1.0,
+    }
+}
+
+/// "X is a …", "X refers to …": the sentence begins with the subject, followed at once by the defining words;
+/// best with what distinguishes it ("that", "which").
+fn definition_fit(asked: &str, spaced: &str) -> f32 {
+    const ASKING: &[&str] = &["define", "definition", "meaning", "explain", "what's"];
+    const DEFINING: &[&str] = &[
+        "is",
+        "are",
+        "was",
+        "were",
+        "refers",
+        "refer",
+        "means",
+        "consists",
+        "consist",
+        "describes",
+        "belongs",
+    ];
+    let subject: Vec<String> = tokens(asked)
+        .into_iter()
+        .filter(|it| !is_stop_word(&it.text) && !ASKING.contains(&it.text.as_str()))
+        .map(|it| stem(&it.text))
+        .collect();
+    let words: Vec<&str> = spaced.split([' ', ',']).filter(|it| !it.is_empty()).collect();
+    let lead = usize::from(words.first().is_some_and(|it| matches!(*it, "a" | "an" | "the")));
+    let Some(verb) = words.iter().position(|it| DEFINING.contains(it)).filter(|it| *it <= 12)
+    else {
+        return 0.0;
+    };
+    let head: Vec<String> = words[lead..verb.max(lead)].iter().map(|it| stem(it)).collect();
+    // "Preterm premature rupture of membranes (PPROM) is": the subject may be in brackets.
+    if subject.is_empty() || !subject.iter().all(|it| head.contains(it)) {
+        return 0.0;
+    }
+    let straight = head.len() <= subject.len() + 1 || head.last() == subject.last();
+    let article = words
+        .get(verb + 1)
+        .is_some_and(|it| matches!(*it, "a" | "an" | "the" | "any" | "one" | "to" | "of" | "that"));
+    let tells = [
+        "that",
+        "which",
+        "whose",
+        "in",
+        "characterized",
+        "characterised",
+        "caused",
+        "used",
+        "with",
+        "by",
+    ]
+    .iter()
+    .any(|it| words[verb..].contains(it));
+    match (straight, article, tells) {
+        (true, true, true) => 1.0,
+        (true, true, false) => 0.7,
+        (false, true, true) => 0.5,
+        _ => 0.25,
+    }
+}
+
+/// "1. Sweep the deck", "Lay the mat": a numbered step or an imperative.
+fn imperative_fit(text: &str) -> f32 {
+    let numbered = text.starts_with(|c: char| c.is_ascii_digit());
+    let first = text.trim_start_matches(|c: char| !c.is_alphabetic());
+    let first = first.split([' ', ',']).next().unwrap_or_default().to_lowercase();
+    let order = prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(&first))
+        && !matches!(
+            first.as_str(),
+            "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
+        );
+    match (numbered, order) {
+        (true, _) => 0.9,
+        (false, true) => 0.8,
+        _ => 0.0,
+    }
+}
+
+/// Lists: commas with a final "and", or "include", "such as".
+fn list_fit(text: &str, spaced: &str) -> f32 {
+    let commas = text.matches(", ").count() + text.matches("; ").count();
+    let joined = spaced.contains(" and ") || spaced.contains(" or ");
+    let named = [
+        "include",
+        "includes",
+        "including",
+        "such as",
+        "are the",
+        "following",
+        "namely",
+        "consist of",
+    ]
+    .iter()
+    .any(|it| has_phrase(spaced, it));
+    let by_commas: f32 = match commas {
+        0 => 0.0,
+        1 => 0.2,
+        2 => 0.45,
+        _ => 0.6,
+    };
+    let by_joint = if joined && commas >= 1 { 0.15 } else { 0.0 };
+    (by_commas + by_joint + if named { 0.3 } else { 0.0 }).min(1.0)
+}
+
+fn date_fit(text: &str, spaced: &str) -> f32 {
+    let year = !years(text).is_empty();
+    match (year, names_month(spaced)) {
+        (true, true) => 1.0,
+        (true, false) => 0.85,
+        (false, true) => 0.6,
+        (false, false) => {
+            let loose = ["century", "years ago", "weeks", "days after", "during the"];
+            if loose.iter().any(|it| has_phrase(spaced, it)) { 0.4 } else { 0.0 }
+        }
+    }
+}
+
+/// Names in the sentence that are not in the question; best two capitalised words in a row.
+fn name_fit(asked: &str, text: &str) -> f32 {
+    let asked = asked.to_lowercase();
+    let words = tokens(text);
+    let mut run = 0;
+    let mut best = 0;
+    for (nth, token) in words.iter().enumerate() {
+        let word = &text[token.span.clone()];
+        let capital = word.starts_with(char::is_uppercase) && word.len() > 1;
+        let fresh = !asked.contains(&token.text);
+        run = if capital && fresh && (nth > 0 || run > 0) { run + 1 } else { 0 };
+        best = best.max(run);
+    }
+    match best {
+        0 => 0.0,
+        1 => 0.6,
+        _ => 1.0,
+    }
+}
+
+/// A number with a unit; best the unit asked for, or `%` where a share is.
+fn quantity_fit(asked: &str, text: &str) -> f32 {
+    let found = measures(text);
+    if found.is_empty() {
+        return 0.0;
+    }
+    let lower = asked.to_lowercase();
+    if let Some(dimension) = Dimension::from_question(&lower) {
+        return dimension.fit(text);
+    }
+    let share =
+        ["percent", "proportion", "share", "fraction", "prevalence", "incidence", "rate", "%"]
+            .iter()
+            .any(|it| lower.contains(it));
+    let counted: Option<String> = ["how many ", "number of "]
+        .iter()
+        .find_map(|it| lower.find(it).map(|at| at + it.len()))
+        .and_then(|at| tokens(&lower[at..]).first().map(|it| stem(&it.text)));
+    let wanted = found.iter().any(|it| match (&it.unit, &counted) {
+        (Some(unit), _) if share => unit == "%",
+        (Some(unit), Some(counted)) => unit == counted,
+        _ => false,
+    });
+    if wanted {
+        1.0
+    } else if found.iter().any(|it| it.unit.is_some()) {
+        0.7
+    } else {
+        0.35
+    }
+}
+
+/// What "how deep" and "how heavy" ask for.
+struct Dimension {
+    /// The words that ask for it.
+    asks: &'static [&'static str],
+    /// Stems of the words that state it.
+    tells: &'static [&'static str],
+    /// Its units.
+    units: &'static [&'static str],
+}
+
+const LENGTHS: &[&str] = &[
+    "mm",
+    "cm",
+    "m",
+    "km",
+    "µm",
+    "nm",
+    "metre",
+    "meter",
+    "centimetre",
+    "centimeter",
+    "millimetre",
+    "millimeter",
+    "kilometre",
+    "kilomet",
+    "inch",
+    "foot",
+    "feet",
+    "ft",
+    "mile",
+    "yard",
+];
+
+const DIMENSIONS: &[Dimension] = &[
+    Dimension {
+        asks: &["how deep", "how thick"],
+        tells: &["deep", "depth", "thick"],
+        units: LENGTHS,
+    },
+    Dimension {
+        asks: &["how high", "how tall"],
+        tells: &["high", "height", "tall", "elev", "altitud"],
+        units: LENGTHS,
+    },
+    Dimension {
+        asks: &["how wide", "how broad"],
+        tells: &["wide", "width", "broad", "diamet", "across"],
+        units: LENGTHS,
+    },
+    Dimension { asks: &["how far"], tells: &["far", "distanc", "away", "from"], units: LENGTHS },
+    Dimension {
+        asks: &["how heavy", "how much does it weigh"],
+        tells: &["heavi", "weigh", "weight", "mass", "load"],
+        units: &["mg", "g", "kg", "t", "tonn", "ton", "pound", "lb", "ounc", "gram", "kilogram"],
+    },
+    Dimension {
+        asks: &["how hot", "how cold", "how warm"],
+        tells: &["temperatur", "hot", "warm", "cold"],
+        units: &["°c", "°f", "°", "k", "degre", "celsiu"],
+    },
+    Dimension {
+        asks: &["how old"],
+        tells: &["old", "age"],
+        units: &["year", "month", "dai", "day", "week", "centuri"],
+    },
+];
+
+impl Dimension {
+    fn from_question(lower: &str) -> Option<&'static Dimension> {
+        let padded = format!("{lower} ");
+        DIMENSIONS.iter().find(|it| it.asks.iter().any(|ask| padded.contains(&format!("{ask} "))))
+    }
+
+    /// Best where a number has such a unit and the dimension is named. A number of another kind is no answer.
+    fn fit(&self, text: &str) -> f32 {
+        let found = measures(text);
+        let of_it = |unit: &String| self.units.contains(&unit.to_lowercase().as_str());
+        let measured = found.iter().any(|it| it.unit.as_ref().is_some_and(of_it));
+        let named = tokens(text).iter().any(|it| self.tells.contains(&stem(&it.text).as_str()));
+        match (measured, named) {
+            (true, true) => 1.0,
+            (true, false) => 0.55,
+            (false, true) => 0.3,
+            (false, false) => 0.15,
+        }
+    }
+}
+
+fn figure_fit(text: &str) -> f32 {
+    let found = measures(text);
+    let with_unit = found.iter().filter(|it| it.unit.is_some()).count();
+    match with_unit {
+        0 => 0.3,
+        1 => 0.75,
+        _ => 1.0,
+    }
+}
+
+/// Share of the sentence's telling words that are not in the question.
+fn novelty(asked: &str, text: &str) -> f32 {
+    let asked: Vec<String> = tokens(asked).into_iter().map(|it| stem(&it.text)).collect();
+    let stems: Vec<String> = tokens(text)
+        .into_iter()
+        .filter(|it| !is_stop_word(&it.text))
+        .map(|it| stem(&it.text))
+        .collect();
+    if stems.is_empty() {
+        return 0.0;
+    }
+    let fresh = stems.iter().filter(|it| !asked.contains(it)).count();
+    (fresh as f32 / stems.len() as f32 * 1.4).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_of_depth_is_answered_by_a_depth() {
+        let fit = |text| quantity_fit("How deep must the substrate be?", text);
+        let depth = fit("The minimum substrate depth is 6 cm.");
+        assert!(depth > fit("A roof with 10 cm of substrate keeps 56 % of the rain."));
+        assert!(
+            fit("A roof with 10 cm of substrate keeps rain.")
+                > fit("It retains 70 % of annual rainfall, whatever its depth.")
+        );
+    }
+}

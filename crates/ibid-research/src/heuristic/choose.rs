@@ -1,0 +1,281 @@
+//! Turns evidence into points: what several sources say becomes one point, and nothing is said twice.
+use std::collections::BTreeSet;
+
+use crate::authority::authority;
+use crate::prompts;
+use ibid_core::Result;
+use ibid_core::domain::words::{is_stop_word, numbers, tokens};
+use ibid_core::domain::{Evidence, ItemId, Notes, Source};
+
+use super::lexicon::{StemInterner, containment, jaccard, spaced};
+use super::sentence::has_denial;
+
+/// Most works cited for one sentence.
+const MOST_SOURCES: usize = 5;
+/// Share of a claim's words that a quote must have to support it too.
+const CARRIES: f32 = 0.75;
+/// Similarity above which two sentences say the same.
+const SAME: f32 = 0.6;
+
+/// One thing to say, with all evidence for it, best first.
+#[derive(Debug, Clone)]
+pub(crate) struct Point {
+    pub(crate) text: String,
+    /// Indices into the notes' evidence.
+    pub(crate) evidence: Vec<usize>,
+    pub(crate) ids: Vec<u32>,
+    pub(crate) score: f32,
+    pub(crate) items: Vec<ItemId>,
+    pub(crate) words: usize,
+}
+
+/// The points of the notes, best first. At most `most` sources are used.
+pub(crate) fn build_points(
+    notes: &Notes,
+    lexicon: &mut StemInterner,
+    most_sources: u32,
+) -> Result<Vec<Point>> {
+    let words = &prompts::phrases()?.sentence;
+    let allowed = best_sources(notes, most_sources);
+    let mut order: Vec<usize> = (0..notes.evidence.len())
+        .filter(|nth| allowed.contains(&notes.evidence[*nth].source.number()))
+        .collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&notes.evidence[*a], &notes.evidence[*b]);
+        b.score.total_cmp(&a.score).then(a.id.cmp(&b.id))
+    });
+    let mut points: Vec<(Point, bool, Vec<i64>, Vec<u32>)> = Vec::new();
+    for nth in order {
+        let it = &notes.evidence[nth];
+        let ids = lexicon.id_set(&it.claim);
+        let no = has_denial(&spaced(&it.claim), words);
+        let figures = figures(&it.claim);
+        let names = name_ids(&it.claim, lexicon);
+        let mut merged = false;
+        for (point, point_no, point_figures, point_names) in &mut points {
+            let whole = containment(&point.ids, &ids);
+            let back = containment(&ids, &point.ids);
+            let like = jaccard(&point.ids, &ids);
+            // Evidence on another place or person does not support it, whatever its words.
+            let agrees = *point_no == no
+                && point_figures.iter().all(|n| figures.contains(n))
+                && point_names.iter().all(|n| ids.contains(n));
+            if agrees && whole >= CARRIES {
+                add_source(notes, point, nth);
+                merged = true;
+            } else if like >= SAME
+                && (back >= 0.8 || *point_no == no)
+                && figures.iter().all(|n| point_figures.contains(n))
+                && names.iter().all(|n| point.ids.contains(n))
+            {
+                merged = true;
+            }
+            if merged {
+                break;
+            }
+        }
+        if !merged {
+            let point = Point {
+                text: it.claim.clone(),
+                evidence: vec![nth],
+                ids,
+                score: it.score,
+                items: it.items.clone(),
+                words: it.claim.split_whitespace().count(),
+            };
+            points.push((point, no, figures, names));
+        }
+    }
+    Ok(points.into_iter().map(|it| it.0).collect())
+}
+
+fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
+    let source = notes.evidence[nth].source;
+    let known = point.evidence.iter().any(|it| notes.evidence[*it].source == source);
+    if !known && point.evidence.len() < MOST_SOURCES {
+        point.evidence.push(nth);
+    }
+}
+
+/// The words of a text that look like names.
+fn name_ids(text: &str, lexicon: &mut StemInterner) -> Vec<u32> {
+    let names = tokens(text).into_iter().filter(|it| {
+        let word = &text[it.span.clone()];
+        word.starts_with(char::is_uppercase) && !is_stop_word(&it.text)
+    });
+    names.flat_map(|it| lexicon.ids(&text[it.span])).collect()
+}
+
+/// The numbers in a text, in thousandths.
+fn figures(text: &str) -> Vec<i64> {
+    numbers(text).iter().map(|it| (it.value * 1000.0).round() as i64).collect()
+}
+
+/// Most that authority adds to the best score of a source: it decides between two that are about equally
+/// good, and never lifts a poor one.
+const AUTHORITY: f32 = 0.15;
+
+/// The sources kept for writing, ranked by their best evidence and their authority.
+fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
+    let mut ranked: Vec<(f32, u32)> = notes
+        .sources
+        .iter()
+        .map(|source| {
+            let best = notes
+                .evidence
+                .iter()
+                .filter(|it| it.source == source.id)
+                .map(|it| it.score)
+                .fold(0.0, f32::max);
+            let rank = best * (1.0 + AUTHORITY * authority(source, 0));
+            (rank, source.id.number())
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.into_iter().take(most.max(1) as usize).map(|it| it.1).collect()
+}
+
+/// Picks up to `most` of `from` by maximal marginal relevance (Carbonell and Goldstein 1998): worth, less
+/// similarity to what was said already.
+pub(crate) fn select_by_mmr(
+    from: &[Point],
+    worth: impl Fn(&Point) -> f32,
+    already: &[Vec<u32>],
+    most: usize,
+    words: usize,
+) -> Vec<usize> {
+    let mut left: Vec<(usize, f32)> =
+        from.iter().enumerate().map(|(nth, it)| (nth, worth(it))).filter(|it| it.1 > 0.0).collect();
+    let mut picked: Vec<usize> = Vec::new();
+    let mut room = words;
+    while picked.len() < most {
+        let mut best: Option<(f32, usize, usize)> = None;
+        for (at, (nth, worth)) in left.iter().enumerate() {
+            let point = &from[*nth];
+            let like = picked
+                .iter()
+                .map(|it| jaccard(&from[*it].ids, &point.ids))
+                .chain(already.iter().map(|it| jaccard(it, &point.ids)))
+                .fold(0.0, f32::max);
+            if like >= SAME || point.words > room {
+                continue;
+            }
+            let value = 0.7 * worth - 0.3 * like;
+            if best.is_none_or(|it| value > it.0 + 1e-6) {
+                best = Some((value, at, *nth));
+            }
+        }
+        let Some((_, at, nth)) = best else {
+            break;
+        };
+        room -= from[nth].words;
+        picked.push(nth);
+        left.remove(at);
+    }
+    picked
+}
+
+/// What counts as one voice: a site, or a single work on a site that only hosts works of others.
+pub(crate) fn voice(source: &Source) -> &str {
+    const SHELVES: &[&str] = &[
+        "nih.gov",
+        "doi.org",
+        "arxiv.org",
+        "biorxiv.org",
+        "medrxiv.org",
+        "europepmc.org",
+        "jstor.org",
+        "semanticscholar.org",
+        "ssrn.com",
+        "archive.org",
+        "zenodo.org",
+    ];
+    if SHELVES.contains(&source.domain.as_str()) { source.key() } else { &source.domain }
+}
+
+/// Telling words from which a title is distinctive: a text that contains it is that work or names it.
+pub(crate) const TELLING_TITLE: usize = 4;
+
+/// Whether two sources are copies of one work.
+pub(crate) fn is_same_work(one: &Source, other: &Source) -> bool {
+    one.key() == other.key()
+        || tokens(&one.title).len() >= TELLING_TITLE
+            && one.title.to_lowercase() == other.title.to_lowercase()
+}
+
+/// The distinct voices behind evidence. A work that several sites print is one voice: the first that was
+/// read.
+pub(crate) fn voices<'a>(
+    notes: &'a Notes,
+    evidence: impl IntoIterator<Item = &'a Evidence>,
+) -> BTreeSet<&'a str> {
+    evidence
+        .into_iter()
+        .filter_map(|it| notes.source(it.source))
+        .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))
+        .filter_map(|it| notes.sources.iter().find(|first| is_same_work(first, it)))
+        .map(voice)
+        // A page whose server is unknown counts for no voice.
+        .filter(|it| !it.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ibid_core::domain::{
+        Block, BlockKind, Complexity, EvidenceId, Item, Page, PageDraft, Plan, SourceId,
+        SourceKind, Stance, WritingPlan,
+    };
+
+    fn notes(sources: &[(&str, f32)]) -> Notes {
+        let item = Item {
+            id: ItemId::new(1),
+            asks: "What is rain?".to_owned(),
+            heading: "What it is".to_owned(),
+            terms: vec!["rain".to_owned()],
+            query: "rain".to_owned(),
+        };
+        let writing = WritingPlan {
+            overall_goal: String::new(),
+            desired_tone: String::new(),
+            sections: Vec::new(),
+            additional_directives: Vec::new(),
+            bibliography: true,
+        };
+        let plan = Plan::new(vec![item], Complexity::Simple, writing).unwrap();
+        let mut notes = Notes::new(plan);
+        for (n, (url, score)) in (1..).zip(sources) {
+            let page = Page::new(PageDraft {
+                url: (*url).to_owned(),
+                title: format!("Rain {n}"),
+                blocks: vec![Block::new(BlockKind::Prose, "Rain is water that falls.")],
+                ..PageDraft::default()
+            });
+            let source = Source::from_page(SourceId::new(n), SourceKind::Web, &page, None);
+            notes.evidence.push(Evidence {
+                id: EvidenceId::new(n),
+                items: vec![ItemId::new(1)],
+                source: source.id,
+                passage: page.passage(0, 0).unwrap(),
+                claim: "Rain is water that falls.".to_owned(),
+                stance: Stance::For,
+                score: *score,
+                confidence: 0.5,
+                contradiction_or_uncertainty: false,
+                wave: 1,
+            });
+            notes.sources.push(source);
+        }
+        notes
+    }
+
+    #[test]
+    fn of_two_that_speak_as_well_the_one_with_authority_is_kept_and_no_other_for_it() {
+        let place = ["https://blog.rain.example/1", "https://data.rain.gov/1"];
+        let alike = notes(&[(place[0], 0.62), (place[1], 0.6)]);
+        assert_eq!(best_sources(&alike, 1), BTreeSet::from([2]));
+        let far = notes(&[(place[0], 0.8), (place[1], 0.6)]);
+        assert_eq!(best_sources(&far, 1), BTreeSet::from([1]));
+    }
+}

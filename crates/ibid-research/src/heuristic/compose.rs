@@ -1,0 +1,395 @@
+//! The extractive report: which sentences, where, and in which order.
+mod confidence;
+mod order;
+
+use crate::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
+use crate::prompts;
+use crate::prompts::fill_template;
+use crate::research_state::ResearchState;
+use ibid_core::Result;
+use ibid_core::domain::{
+    Brief, Coverage, CoverageRow, EvidenceId, Item, ItemId, Mode, Notes, OpenPoint, Question,
+    QuestionKind, StopReason,
+};
+
+use super::answer::{self, RankedPoint, YesNoTally};
+use super::choose::{Point, build_points, select_by_mmr};
+use super::conflicts;
+use super::editions;
+use super::lexicon::jaccard;
+use super::plan::{sentence_case, subject_phrase};
+use super::score::{FLOOR, RelevanceScorer};
+use confidence::confidence_mark;
+use order::{reading_order, steps_by_page};
+
+/// Most key findings.
+const MOST_FINDINGS: usize = 7;
+/// Most sentences of the section on the question itself, and of the others.
+const CORE_SENTENCES: usize = 9;
+const SIDE_SENTENCES: usize = 5;
+/// Share of the best sentence's relevance below which another is off the subject.
+const BESIDE: f32 = 0.55;
+/// Share of the best sentence's relevance from which another need not contain the question's verb.
+const CLOSE: f32 = 0.85;
+/// Fit of a definition from which a sentence need not begin with the defined term.
+const DEFINES: f32 = 0.6;
+/// Score from which a sentence answers its item whatever words it uses, such as a step under its title.
+const SPEAKS: f32 = 0.5;
+/// The same for a sentence that answers a part of the question first of all.
+const PART_SPEAKS: f32 = 0.35;
+/// Share of an item's best score below which a sentence does not belong in its section.
+const BELONGS: f32 = 0.68;
+/// Share of the best answer's worth below which a sentence is no finding.
+const FINDS: f32 = 0.72;
+/// The same for the best sentence of an item.
+const TOUCHES: f32 = 0.55;
+/// Most words of a finding.
+const FINDING_WORDS: usize = 45;
+/// Longest title taken from the question, in characters.
+const TITLE_CHARS: usize = 110;
+/// Average tokens per English word.
+const TOKENS_PER_WORD: f32 = 1.35;
+/// Most words of a report without a limit of its own.
+const MOST_WORDS: usize = 4_000;
+
+/// The draft that these notes carry, or `None` where they do not answer the question.
+pub(crate) fn compose_report(
+    question: &Question,
+    brief: &Brief,
+    state: &ResearchState,
+    scorer: &mut RelevanceScorer,
+) -> Result<Option<ReportDraft>> {
+    let notes = &state.notes;
+    let all = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
+    let Some(all) = points_to_the_question(brief, notes, scorer, all)? else {
+        return Ok(None);
+    };
+    let ranked = answer::rank_points(brief, scorer, &all)?;
+    let lean = YesNoTally::from_ranked(brief, notes, &ranked);
+    let clear = lean.as_ref().and_then(YesNoTally::majority);
+    let mut page = WordBudget::new(notes, question.method.final_report_max_length);
+
+    // A superseded edition may be one side of a conflict, but is used nowhere else.
+    let replaced = editions::superseded_sources(&notes.sources, &question.text);
+    let stands = |it: &&RankedPoint<'_>| {
+        let mut evidence = it.point.evidence.iter();
+        evidence.any(|at| !replaced.contains(&notes.evidence[*at].source))
+    };
+    let current: Vec<RankedPoint<'_>> = ranked.iter().filter(stands).copied().collect();
+    let leading = if current.is_empty() { &ranked } else { &current };
+    let answer = answer::answer_line(scorer, notes, leading, lean.as_ref())?;
+    let core: Vec<RankedPoint<'_>> =
+        leading.iter().filter(|it| speaks_to_core(notes, it.point)).copied().collect();
+    let base = if core.is_empty() { leading } else { &core };
+    let short = answer::short_answer(base, clear, notes);
+    let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
+    let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
+    let confidence = confidence_mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
+
+    let mut findings = Vec::new();
+    let mut sections = Vec::new();
+    if question.mode == Mode::Report {
+        for point in pick_findings(notes, brief.kind, leading, &page) {
+            let line = page.write_point(point);
+            let rank = ranked.iter().find(|it| std::ptr::eq(it.point, point));
+            let mark = confidence_mark(notes, &[point], &conflicts, rank, None)?;
+            findings.push((line, mark));
+        }
+        for item in notes.plan.items() {
+            let paragraphs = section(notes, brief.kind, item, &all, &mut page);
+            if !paragraphs.is_empty() {
+                sections.push(DraftSection {
+                    title: item.heading.clone(),
+                    item: item.id,
+                    paragraphs,
+                });
+            }
+        }
+    }
+    let lines = short_lines.iter().chain(findings.iter().map(|it| &it.0));
+    let answered = answered_items(notes, lines, &sections);
+    Ok(Some(ReportDraft {
+        title: title(question, brief),
+        short: short_lines,
+        confidence,
+        answer,
+        answer_by_code: true,
+        findings,
+        sections,
+        conflicts,
+        open: open_points(state, &answered)?,
+        reworded: 0,
+        more: Vec::new(),
+    }))
+}
+
+/// The points on the question or on a part of it; `None` where none is on the question.
+///
+/// A point much less relevant than the best is dropped. Steps and members of a list need not repeat what they
+/// belong to.
+fn points_to_the_question(
+    brief: &Brief,
+    notes: &Notes,
+    scorer: &mut RelevanceScorer,
+    mut all: Vec<Point>,
+) -> Result<Option<Vec<Point>>> {
+    let ranked = answer::rank_points(brief, scorer, &all)?;
+    let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+    if best < FLOOR {
+        return Ok(None);
+    }
+    let defines = brief.kind == QuestionKind::Definition
+        && ranked.iter().any(|it| it.early || it.fit >= DEFINES);
+    let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
+    // Points on a part of the question, or on an item the person added, use words of their own.
+    let items = notes.plan.items().iter().map(|it| it.id);
+    let parts: Vec<ItemId> = items.filter(|it| scorer.is_part(*it)).collect();
+    let own_part = |it: &RankedPoint<'_>| {
+        let first = it.point.items.first();
+        first.is_some_and(|id| parts.contains(id)) && it.point.score >= PART_SPEAKS
+    };
+    let kept: Vec<usize> = ranked
+        .iter()
+        .filter(|it| {
+            let near = it.relevance >= best * BESIDE || by_shape && it.point.score >= SPEAKS;
+            let does = by_shape
+                || it.relevance >= best * CLOSE
+                || scorer.says_what_is_done(&it.point.text);
+            let defined = !defines || it.early || it.fit >= DEFINES;
+            near && does && defined || own_part(it)
+        })
+        .map(|it| it.point.evidence[0])
+        .collect();
+    all.retain(|it| kept.contains(&it.evidence[0]));
+    Ok(Some(all))
+}
+
+/// All conflicts among the sources: on figures and on yes or no first, then between sentences.
+fn all_conflicts(
+    brief: &Brief,
+    notes: &Notes,
+    scorer: &mut RelevanceScorer,
+    all: &[Point],
+    ranked: &[RankedPoint<'_>],
+) -> Result<Vec<DraftConflict>> {
+    let mut conflicts = conflicts::find_conflicts(brief, notes, all, scorer.lexicon())?;
+    let stances = answer::deciding_stances(brief, notes, ranked);
+    let split = conflicts::answer_conflict(notes, &stances, &conflicts)?;
+    conflicts.splice(0..0, split);
+    let answering = answer::answering_points(ranked);
+    let lexicon = scorer.lexicon();
+    let figures = conflicts::figure_conflict(brief, notes, &answering, &conflicts, lexicon)?;
+    conflicts.splice(0..0, figures);
+    Ok(conflicts)
+}
+
+/// The items that have a section, or evidence in one of `lines`.
+fn answered_items<'a>(
+    notes: &Notes,
+    lines: impl Iterator<Item = &'a DraftLine>,
+    sections: &[DraftSection],
+) -> Vec<ItemId> {
+    let cited: Vec<EvidenceId> = lines.flat_map(|it| it.evidence.iter().copied()).collect();
+    let items = notes.plan.items().iter().map(|it| it.id);
+    let answered = |id: &ItemId| {
+        let mut evidence = notes.evidence.iter();
+        sections.iter().any(|it| it.item == *id)
+            || evidence.any(|it| it.items.contains(id) && cited.contains(&it.id))
+    };
+    items.filter(answered).collect()
+}
+
+/// What was said already, and how many words are left.
+struct WordBudget<'a> {
+    notes: &'a Notes,
+    used: Vec<Vec<u32>>,
+    room: usize,
+}
+
+impl<'a> WordBudget<'a> {
+    fn new(notes: &'a Notes, max_tokens: u32) -> WordBudget<'a> {
+        let room = match max_tokens {
+            0 => MOST_WORDS,
+            tokens => (tokens as f32 / TOKENS_PER_WORD) as usize,
+        };
+        WordBudget { notes, used: Vec::new(), room }
+    }
+
+    fn write_point(&mut self, point: &Point) -> DraftLine {
+        self.used.push(point.ids.clone());
+        self.room = self.room.saturating_sub(point.words);
+        DraftLine {
+            text: point.text.clone(),
+            evidence: point.evidence.iter().map(|it| self.notes.evidence[*it].id).collect(),
+        }
+    }
+
+    fn is_fresh(&self, point: &Point) -> bool {
+        self.used.iter().all(|it| jaccard(it, &point.ids) < 0.6)
+    }
+}
+
+fn speaks_to_core(notes: &Notes, point: &Point) -> bool {
+    notes.plan.items().first().is_some_and(|it| point.items.contains(&it.id))
+}
+
+/// The best point of each item first, then the best of the rest; about a third of what there is. Steps are no
+/// findings: they stay together in their section.
+fn pick_findings<'a>(
+    notes: &Notes,
+    kind: QuestionKind,
+    ranked: &[RankedPoint<'a>],
+    page: &WordBudget<'_>,
+) -> Vec<&'a Point> {
+    let core = notes.plan.items()[0].id;
+    let top = ranked.first().map_or(0.0, |it| it.worth);
+    let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
+    let left: Vec<&RankedPoint<'_>> = ranked
+        .iter()
+        .filter(|it| {
+            page.is_fresh(it.point) && it.point.words <= FINDING_WORDS && it.worth >= top * TOUCHES
+        })
+        .filter(|it| kind != QuestionKind::HowTo || it.point.items.first() != Some(&core))
+        .filter(|it| kind != QuestionKind::Definition || it.early)
+        .collect();
+    let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
+    let fresh = |picked: &[&Point], it: &Point| {
+        picked.iter().all(|other| jaccard(&other.ids, &it.ids) < 0.5)
+    };
+    let mut picked: Vec<&Point> = Vec::new();
+    for item in notes.plan.items() {
+        let best = left
+            .iter()
+            .map(|it| it.point)
+            .filter(|it| {
+                it.items.first() == Some(&item.id) && it.score >= 0.4 && fresh(&picked, it)
+            })
+            .max_by(|a, b| a.score.total_cmp(&b.score).then(b.evidence.cmp(&a.evidence)));
+        if picked.len() < most {
+            picked.extend(best);
+        }
+    }
+    for it in left.iter().filter(|it| it.worth >= top * FINDS && it.fit >= shape * 0.5) {
+        if picked.len() < most && fresh(&picked, it.point) {
+            picked.push(it.point);
+        }
+    }
+    picked
+}
+
+/// The paragraphs of one item: chosen by MMR, then put into reading order.
+fn section(
+    notes: &Notes,
+    kind: QuestionKind,
+    item: &Item,
+    all: &[Point],
+    page: &mut WordBudget<'_>,
+) -> Vec<Vec<DraftLine>> {
+    let core = notes.plan.items().first().is_some_and(|it| it.id == item.id);
+    let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
+    let own: Vec<Point> = all
+        .iter()
+        .filter(|it| it.items.first() == Some(&item.id) && page.is_fresh(it))
+        .cloned()
+        .collect();
+    let best = own.iter().map(|it| it.score).fold(0.0, f32::max);
+    let own: Vec<Point> = own.into_iter().filter(|it| it.score >= best * BELONGS).collect();
+    let picked = select_by_mmr(&own, |it| it.score, &page.used, most, page.room);
+    let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
+    let ordered = if core && kind == QuestionKind::HowTo {
+        steps_by_page(notes, chosen)
+    } else {
+        reading_order(notes, &chosen)
+    };
+    ordered
+        .into_iter()
+        .map(|paragraph| paragraph.into_iter().map(|it| page.write_point(it)).collect())
+        .collect()
+}
+
+/// The question, if it is short enough for a title; otherwise its subject.
+fn title(question: &Question, brief: &Brief) -> String {
+    for text in [question.text.trim(), &brief.question] {
+        if text.chars().count() <= TITLE_CHARS && !text.contains('\n') {
+            return sentence_case(text);
+        }
+    }
+    let all = subject_phrase(brief);
+    let cut: String = all.chars().take(TITLE_CHARS).collect();
+    sentence_case(&cut)
+}
+
+/// What could not be established, and why. Also names the items without an answer in the report: those not in
+/// `answered`.
+fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoint>> {
+    let words = &prompts::phrases()?.open;
+    let facets = prompts::plan_words()?;
+    let plan = state.notes.plan.items();
+    // Items of the question are listed one by one; side items are listed together.
+    let beside = |it: &CoverageRow| {
+        plan.iter()
+            .skip(1)
+            .find(|item| item.id == it.id)
+            .filter(|item| facets.facet_by_heading(&item.heading).is_some())
+    };
+    let left = || {
+        state.coverage.iter().filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+    };
+    let mut out: Vec<OpenPoint> = left()
+        .filter(|it| beside(it).is_none())
+        .map(|it: &CoverageRow| OpenPoint {
+            item: Some(it.id),
+            what: it.text.clone(),
+            why: it.gap.clone().unwrap_or_else(|| words.nothing.clone()),
+        })
+        .collect();
+    let unanswered = |it: &&CoverageRow| !answered.contains(&it.id);
+    let besides: Vec<String> = state
+        .coverage
+        .iter()
+        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial) || unanswered(it))
+        .filter_map(beside)
+        .map(|it| it.heading.to_lowercase())
+        .collect();
+    if !besides.is_empty() {
+        out.push(OpenPoint {
+            item: None,
+            what: words.beside_what.clone(),
+            why: fill_template(&words.beside, &[("headings", &besides.join("; "))]),
+        });
+    }
+    if let Some(reason) = state.gate.reason.as_deref() {
+        out.push(OpenPoint {
+            item: None,
+            what: words.gate_what.clone(),
+            why: fill_template(&words.gate, &[("reason", reason)]),
+        });
+    }
+    let failed = state.pages.failed().len();
+    if failed > 0 {
+        let count = failed.to_string();
+        out.push(OpenPoint {
+            item: None,
+            what: words.failed_what.clone(),
+            why: fill_template(&words.failed, &[("count", &count)]),
+        });
+    }
+    if matches!(
+        state.stop,
+        StopReason::UserFinish
+            | StopReason::BudgetCalls
+            | StopReason::BudgetTime
+            | StopReason::BudgetUsd
+    ) && let Some(last) = out.last_mut()
+    {
+        let stop = serde_json::to_value(state.stop)
+            .ok()
+            .and_then(|it| it.as_str().map(|it| it.replace('_', " ")));
+        last.why = format!(
+            "{} {}",
+            last.why,
+            fill_template(&words.stopped, &[("stop", &stop.unwrap_or_default())])
+        );
+    }
+    Ok(out)
+}

@@ -1,0 +1,88 @@
+//! The confidence of a report in what it says.
+use crate::draft::DraftConflict;
+use crate::heuristic::answer::{self, RankedPoint, YesNoTally};
+use crate::heuristic::choose::{Point, voices};
+use crate::prompts;
+use crate::prompts::fill_template;
+use ibid_core::Result;
+use ibid_core::domain::{Confidence, ConfidenceMark, Evidence, Notes};
+
+/// Share of the question's telling words above which a sentence answers it directly.
+const DIRECT: f32 = 0.55;
+/// The same for the unweighted share.
+const MOST_WORDS_ASKED: f32 = 0.7;
+
+/// The confidence of `said`, and the rules that gave it: how many independent sources say the same, how many
+/// are on the subject, whether any disagrees or doubts, and whether the words are those of the question.
+pub(super) fn confidence_mark(
+    notes: &Notes,
+    said: &[&Point],
+    conflicts: &[DraftConflict],
+    best: Option<&RankedPoint<'_>>,
+    lean: Option<&YesNoTally>,
+) -> Result<ConfidenceMark> {
+    let words = &prompts::phrases()?.confidence;
+    let evidence: Vec<&Evidence> =
+        said.iter().flat_map(|it| &it.evidence).map(|nth| &notes.evidence[*nth]).collect();
+    let n = voices(notes, evidence.iter().copied()).len();
+    let same = said
+        .iter()
+        .map(|it| voices(notes, it.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
+        .max()
+        .unwrap_or(0);
+    let leaning = lean
+        .and_then(|it| it.majority().map(|yes| (if yes { it.yes } else { it.no }, it.yes + it.no)));
+    let disputed = conflicts
+        .iter()
+        .flat_map(|it| &it.sides)
+        .any(|(_, line)| line.evidence.iter().any(|id| evidence.iter().any(|it| it.id == *id)));
+    let mut why = vec![match n {
+        1 => words.one_source.clone(),
+        _ => fill_template(&words.sources, &[("n", &n.to_string())]),
+    }];
+    let mut level: i32 = match (same, n) {
+        (3.., _) => 3,
+        (2, _) | (_, 3..) => 2,
+        (_, 0) => 0,
+        _ => 1,
+    };
+    if disputed {
+        why.push(words.disagree.clone());
+        level = level.min(1);
+    } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
+        let template = match way {
+            1 => &words.lean_one,
+            _ => &words.lean,
+        };
+        why.push(fill_template(
+            template,
+            &[("n", &way.to_string()), ("total", &total.to_string())],
+        ));
+    } else if same > 1 && same == n {
+        why.push(words.agree.clone());
+    } else if same > 1 {
+        why.push(fill_template(&words.same, &[("n", &same.to_string())]));
+    } else if n > 1 {
+        why.push(words.none_disagrees.clone());
+    }
+    if answer::has_doubt(evidence.iter().copied()) {
+        why.push(words.doubt.clone());
+        level -= 1;
+    }
+    if best.is_none_or(|it| it.relevance < DIRECT || it.share < MOST_WORDS_ASKED) {
+        why.push(words.indirect.clone());
+        level -= 1;
+    } else {
+        why.push(words.direct.clone());
+    }
+    Ok(ConfidenceMark { level: grade_of_level(level), why })
+}
+
+fn grade_of_level(level: i32) -> Confidence {
+    match level {
+        ..=0 => Confidence::VeryLow,
+        1 => Confidence::Low,
+        2 => Confidence::Moderate,
+        _ => Confidence::High,
+    }
+}

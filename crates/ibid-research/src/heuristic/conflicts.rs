@@ -1,0 +1,525 @@
+//! Finds where sources disagree: different numbers for one quantity, and statements that contradict each
+//! other.
+//!
+//! A false conflict is worse than a missed one, so each rule also requires the same words around it.
+use crate::draft::{DraftConflict, DraftLine};
+use crate::prompts;
+use crate::prompts::{SentenceWords, fill_template};
+use ibid_core::Result;
+use ibid_core::domain::words::{Number, is_stop_word, tokens};
+use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Source, Stance};
+
+use super::agreement::{AnswerType, TextAnswer, answers_differ, extract_answer};
+use super::choose::{Point, voice};
+use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
+use super::sentence::{has_denial, has_doubt_words, labels, measures, years};
+use crate::substitution::find_substitution;
+
+/// Most conflicts shown.
+const MOST: usize = 4;
+/// Relative difference up to which two numbers are the same, rounded.
+const ROUNDING: f64 = 0.05;
+/// Similarity of the words around two numbers from which they are the same quantity.
+const SAME_QUANTITY: f32 = 0.45;
+/// Similarity of two statements from which one may contradict the other.
+const SAME_STATEMENT: f32 = 0.55;
+/// Content words at the beginning of a sentence that name its subject.
+const LEAD: usize = 5;
+/// Worth from which an answer counts: its sentence has most words of the question, and it is near them.
+const ANSWERS: f32 = 0.45;
+/// Words on each side of a number that say what it counts.
+const AROUND: usize = 7;
+
+/// The conflicts among the points, in the order of the points.
+pub(crate) fn find_conflicts(
+    brief: &Brief,
+    notes: &Notes,
+    points: &[Point],
+    lexicon: &mut StemInterner,
+) -> Result<Vec<DraftConflict>> {
+    let words = &prompts::phrases()?.sentence;
+    let stated: Vec<Statement<'_>> =
+        points.iter().filter_map(|it| Statement::from_point(notes, it, lexicon, words)).collect();
+    let mut found = Vec::new();
+    let mut used: Vec<bool> = vec![false; stated.len()];
+    for a in 0..stated.len() {
+        for b in a + 1..stated.len() {
+            if used[a] || used[b] || found.len() >= MOST {
+                continue;
+            }
+            let (one, other) = (&stated[a], &stated[b]);
+            if !can_disagree(one.source, other.source) || !shares_item(one, other) {
+                continue;
+            }
+            let conflict = match numbers_disagree(one, other) {
+                Some((x, y)) => Some(build_conflict(one, other, x, y)?),
+                None if denies_other(one, other, words) => {
+                    let says = &prompts::phrases()?.conflict;
+                    let (x, y) = if one.no {
+                        (&says.denies, &says.says_so)
+                    } else {
+                        (&says.says_so, &says.denies)
+                    };
+                    Some(build_conflict(one, other, x.clone(), y.clone())?)
+                }
+                None => match changed_fact(brief, one, other) {
+                    Some((x, y)) => Some(DraftConflict {
+                        about: prompts::phrases()?.conflict.about_answer.clone(),
+                        ..build_conflict(one, other, x, y)?
+                    }),
+                    None => None,
+                },
+            };
+            if let Some(mut it) = conflict {
+                used[a] = true;
+                used[b] = true;
+                for (c, third) in stated.iter().enumerate() {
+                    let known =
+                        [one, other].iter().any(|it| !can_disagree(it.source, third.source));
+                    let says =
+                        numbers_disagree(one, third).or_else(|| numbers_disagree(other, third));
+                    if let Some((_, says)) = says
+                        && !used[c]
+                        && !known
+                        && it.sides.len() < MOST
+                        && it.sides.iter().all(|side| side.0 != says)
+                    {
+                        used[c] = true;
+                        it.sides.push((says, statement_line(third)));
+                    }
+                }
+                found.push(it);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A conflict where the sentences that answer a question for a figure or a year give different ones, best
+/// first.
+pub(crate) fn figure_conflict(
+    brief: &Brief,
+    notes: &Notes,
+    answering: &[&Point],
+    known: &[DraftConflict],
+    lexicon: &mut StemInterner,
+) -> Result<Option<DraftConflict>> {
+    let wanted = match brief.kind {
+        QuestionKind::Quantity => AnswerType::Amount,
+        QuestionKind::When => AnswerType::Date,
+        _ => return Ok(None),
+    };
+    let words = &prompts::phrases()?.sentence;
+    let answers: Vec<(Statement<'_>, TextAnswer)> = answering
+        .iter()
+        .filter_map(|point| {
+            let answer = extract_answer(wanted, &brief.question, &point.text)?;
+            let measured = wanted == AnswerType::Date || answer.unit().is_some();
+            let stated = Statement::from_point(notes, point, lexicon, words)?;
+            (measured && answer.worth >= ANSWERS).then_some((stated, answer))
+        })
+        .collect();
+    let mut sides: Vec<&(Statement<'_>, TextAnswer)> = Vec::new();
+    for it in &answers {
+        let other = sides.iter().all(|side| {
+            answers_differ(&side.1, &it.1)
+                && side.1.unit() == it.1.unit()
+                && can_disagree(side.0.source, it.0.source)
+                && same_case(&side.0, &it.0)
+                && bounds_agree(&side.0.spaced, &it.0.spaced)
+                && (wanted == AnswerType::Date || side.0.years == it.0.years)
+        });
+        if other && sides.len() < MOST {
+            sides.push(it);
+        }
+    }
+    let is_shown = |it: &Statement<'_>| {
+        known.iter().flat_map(|it| &it.sides).any(|side| side.1.evidence.contains(&it.evidence.id))
+    };
+    let [one, other, ..] = sides.as_slice() else {
+        return Ok(None);
+    };
+    if sides.iter().any(|it| is_shown(&it.0)) {
+        return Ok(None);
+    }
+    Ok(Some(DraftConflict {
+        about: prompts::phrases()?.conflict.about_answer.clone(),
+        item: one.0.evidence.items[0],
+        likely: age_note(one.0.source, other.0.source)?,
+        sides: sides.iter().map(|it| (it.1.shown.clone(), statement_line(&it.0))).collect(),
+    }))
+}
+
+/// The fact in which two otherwise equal sentences differ.
+fn changed_fact(
+    brief: &Brief,
+    one: &Statement<'_>,
+    other: &Statement<'_>,
+) -> Option<(String, String)> {
+    let (a, b) = (one.source, other.source);
+    let first = |it: &Source| it.copy_of.unwrap_or(it.id);
+    let copies = first(a) == first(b);
+    find_substitution(&brief.question, &one.point.text, &other.point.text, copies)
+}
+
+/// Whether two sources can disagree: different voices, or two editions of one, years apart.
+fn can_disagree(one: &Source, other: &Source) -> bool {
+    voice(one) != voice(other) || one.key() != other.key() && older_and_newer(one, other).is_some()
+}
+
+/// A conflict where some passages that decide a yes-or-no question say yes and some no: the best of each,
+/// from different voices, unless the two are in a conflict already.
+pub(crate) fn answer_conflict(
+    notes: &Notes,
+    deciding: &[(&Point, Stance)],
+    known: &[DraftConflict],
+) -> Result<Option<DraftConflict>> {
+    let best = |stance: Stance| {
+        deciding
+            .iter()
+            .find(|it| it.1 == stance)
+            .and_then(|it| Some((it.0, notes.evidence.get(*it.0.evidence.first()?)?)))
+    };
+    let (Some((yes, for_it)), Some((no, against))) = (best(Stance::For), best(Stance::Against))
+    else {
+        return Ok(None);
+    };
+    let (Some(one), Some(other)) = (notes.source(for_it.source), notes.source(against.source))
+    else {
+        return Ok(None);
+    };
+    let has = |it: &DraftConflict, evidence: &Evidence| {
+        it.sides.iter().any(|side| side.1.evidence.contains(&evidence.id))
+    };
+    if voice(one) == voice(other) || known.iter().any(|it| has(it, for_it) || has(it, against)) {
+        return Ok(None);
+    }
+    let words = &prompts::phrases()?.conflict;
+    let side = |point: &Point, evidence: &Evidence| DraftLine {
+        text: point.text.clone(),
+        evidence: vec![evidence.id],
+    };
+    Ok(Some(DraftConflict {
+        about: words.about_answer.clone(),
+        item: for_it.items[0],
+        sides: vec![(words.no.clone(), side(no, against)), (words.yes.clone(), side(yes, for_it))],
+        likely: age_note(one, other)?,
+    }))
+}
+
+/// A point, prepared for comparison.
+struct Statement<'a> {
+    point: &'a Point,
+    evidence: &'a Evidence,
+    source: &'a Source,
+    /// Numbers with a unit, each with the words around it.
+    figures: Vec<(Number, Vec<u32>)>,
+    years: Vec<u32>,
+    /// Numbers that are names: "roof number 4", "type 2".
+    cases: Vec<String>,
+    /// Its first few content words.
+    lead: Vec<u32>,
+    /// Names and codes in the sentence that tell cases apart.
+    names: Vec<String>,
+    spaced: String,
+    no: bool,
+}
+
+impl<'a> Statement<'a> {
+    fn from_point(
+        notes: &'a Notes,
+        point: &'a Point,
+        lexicon: &mut StemInterner,
+        words: &SentenceWords,
+    ) -> Option<Statement<'a>> {
+        let evidence = &notes.evidence[*point.evidence.first()?];
+        let source = notes.source(evidence.source)?;
+        let text = point.text.as_str();
+        // A range or an aside is not part of the figure.
+        let head = ["(", ", with a range", ", ranging", ", between", " ± "]
+            .iter()
+            .filter_map(|it| text.find(it))
+            .min()
+            .unwrap_or(text.len());
+        let figures = measures(&text[..head])
+            .into_iter()
+            .filter(|it| it.unit.as_deref().is_some_and(|unit| !is_vague_unit(unit)))
+            .map(|it| {
+                let around = words_around(text, &it, lexicon);
+                (it, around)
+            })
+            .collect();
+        let spaced = spaced(text);
+        let no = has_denial(&spaced, words);
+        Some(Statement {
+            point,
+            evidence,
+            source,
+            figures,
+            years: years(text),
+            cases: labels(text),
+            lead: lexicon.ids(text).into_iter().take(LEAD).collect(),
+            names: case_names(text),
+            spaced,
+            no,
+        })
+    }
+}
+
+fn shares_item(one: &Statement<'_>, other: &Statement<'_>) -> bool {
+    one.point.items.iter().any(|it| other.point.items.contains(it))
+}
+
+/// Units that count something else in every sentence.
+fn is_vague_unit(unit: &str) -> bool {
+    matches!(
+        unit,
+        "year"
+            | "day"
+            | "month"
+            | "week"
+            | "hour"
+            | "time"
+            | "patient"
+            | "case"
+            | "studi"
+            | "group"
+            | "type"
+            | "other"
+            | "main"
+            | "new"
+            | "differ"
+            | "peopl"
+            | "person"
+            | "of"
+            | "s"
+            | "th"
+            | "nd"
+            | "st"
+            | "rd"
+    ) || unit.len() == 1
+        && unit.chars().all(|c| c.is_ascii_alphabetic() && !matches!(c, 'm' | 'g' | 'k'))
+}
+
+/// The words near a number, without other numbers.
+fn words_around(text: &str, number: &Number, lexicon: &mut StemInterner) -> Vec<u32> {
+    let words = tokens(text);
+    let at = words.partition_point(|it| it.span.start < number.span.start);
+    let from = at.saturating_sub(AROUND);
+    let mut ids: Vec<u32> = words[from..(at + AROUND).min(words.len())]
+        .iter()
+        .filter(|it| !is_stop_word(&it.text) && !it.text.starts_with(|c: char| c.is_ascii_digit()))
+        .map(|it| lexicon.id(&it.text))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Capitalised words inside the sentence and words with digits, in lower case.
+fn case_names(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = tokens(text)
+        .iter()
+        .filter(|it| {
+            let word = &text[it.span.clone()];
+            let capital = word.starts_with(char::is_uppercase) && it.span.start > 0;
+            let code =
+                word.chars().any(char::is_alphabetic) && word.chars().any(|c| c.is_ascii_digit());
+            (capital || code) && !is_stop_word(&it.text)
+        })
+        .map(|it| it.text.clone())
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What each side says, where both give values for one quantity that rounding cannot explain.
+fn numbers_disagree(one: &Statement<'_>, other: &Statement<'_>) -> Option<(String, String)> {
+    // Several figures of one unit are a series or a range: which of them match would be a guess.
+    let single = |it: &Statement<'_>, unit: &str| {
+        it.figures.iter().filter(|(n, _)| n.unit.as_deref() == Some(unit)).count() == 1
+    };
+    if !same_years(one, other) || !same_case(one, other) {
+        return None;
+    }
+    for (a, around_a) in &one.figures {
+        for (b, around_b) in &other.figures {
+            let unit = a.unit.as_deref()?;
+            if a.unit != b.unit || !single(one, unit) || !single(other, unit) {
+                continue;
+            }
+            let apart =
+                (a.value - b.value).abs() / a.value.abs().max(b.value.abs()).max(f64::MIN_POSITIVE);
+            if apart > ROUNDING
+                && jaccard(around_a, around_b) >= SAME_QUANTITY
+                && bounds_agree(&one.spaced, &other.spaced)
+                && same_lead(one, other)
+            {
+                return Some((
+                    number_with_unit(&one.point.text, a),
+                    number_with_unit(&other.point.text, b),
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Whether the years match: different years are different quantities.
+fn same_years(one: &Statement<'_>, other: &Statement<'_>) -> bool {
+    one.years.is_empty() || other.years.is_empty() || one.years == other.years
+}
+
+/// Whether the places and codes match: different ones are different quantities.
+fn same_case(one: &Statement<'_>, other: &Statement<'_>) -> bool {
+    one.cases == other.cases
+        && (is_subset(&one.names, &other.names) || is_subset(&other.names, &one.names))
+}
+
+/// Whether both sentences begin with the same subject.
+fn same_lead(one: &Statement<'_>, other: &Statement<'_>) -> bool {
+    let shared = one.lead.iter().filter(|it| other.lead.contains(it)).count();
+    let fewer = one.lead.len().min(other.lead.len());
+    fewer > 0 && shared * 2 >= fewer && shared >= 2.min(fewer)
+}
+
+/// Whether bounds are compatible: "up to 50 kg" and "at least 20 kg" do not disagree.
+fn bounds_agree(one: &str, other: &str) -> bool {
+    const BOUNDS: &[&str] = &[
+        "up to",
+        "at least",
+        "more than",
+        "less than",
+        "over",
+        "under",
+        "at most",
+        "maximum",
+        "minimum",
+        "below",
+        "above",
+        "fewer than",
+    ];
+    !BOUNDS.iter().any(|it| has_phrase(one, it) != has_phrase(other, it))
+}
+
+fn is_subset(a: &[String], b: &[String]) -> bool {
+    a.iter().all(|it| b.contains(it))
+}
+
+/// A number with its unit, as written.
+fn number_with_unit(text: &str, number: &Number) -> String {
+    let before = text[..number.span.start]
+        .chars()
+        .next_back()
+        .filter(|c| matches!(c, '$' | '€' | '£' | '¥'));
+    let after = &text[number.span.end..];
+    let tail = after.trim_start();
+    let unit = if tail.starts_with('%') {
+        "%".to_owned()
+    } else if number.unit.is_some() && before.is_none() {
+        tokens(tail).first().map(|it| format!(" {}", &tail[it.span.clone()])).unwrap_or_default()
+    } else {
+        String::new()
+    };
+    format!("{}{}{unit}", before.map(String::from).unwrap_or_default(), &text[number.span.clone()])
+}
+
+/// Whether two statements are alike except for a negation, or for a word and its opposite.
+fn denies_other(one: &Statement<'_>, other: &Statement<'_>, words: &SentenceWords) -> bool {
+    if jaccard(&one.point.ids, &other.point.ids) < SAME_STATEMENT
+        || one.names != other.names
+        || has_doubt_words(&one.spaced, words)
+        || has_doubt_words(&other.spaced, words)
+    {
+        return false;
+    }
+    one.no != other.no
+        || words.antonyms.iter().any(|(x, y)| {
+            [(x, y), (y, x)].iter().any(|(x, y)| {
+                has_phrase(&one.spaced, x)
+                    && !has_phrase(&one.spaced, y)
+                    && has_phrase(&other.spaced, y)
+                    && !has_phrase(&other.spaced, x)
+            })
+        })
+}
+
+fn build_conflict(
+    one: &Statement<'_>,
+    other: &Statement<'_>,
+    x: String,
+    y: String,
+) -> Result<DraftConflict> {
+    let words = &prompts::phrases()?.conflict;
+    let item = one
+        .point
+        .items
+        .iter()
+        .find(|it| other.point.items.contains(it))
+        .or(one.point.items.first());
+    Ok(DraftConflict {
+        about: fill_template(
+            &words.about_number,
+            &[("terms", &common_words(&one.point.text, &other.point.text))],
+        ),
+        item: item.copied().unwrap_or(one.evidence.items[0]),
+        sides: vec![(x, statement_line(one)), (y, statement_line(other))],
+        likely: age_note(one.source, other.source)?,
+    })
+}
+
+/// A note on which source is older, where that may be why they disagree.
+fn age_note(one: &Source, other: &Source) -> Result<Option<String>> {
+    let words = &prompts::phrases()?.conflict;
+    Ok(older_and_newer(one, other)
+        .map(|it| fill_template(&words.older, &it.each_ref().map(|(k, v)| (*k, v.as_str())))))
+}
+
+fn statement_line(it: &Statement<'_>) -> DraftLine {
+    DraftLine { text: it.point.text.clone(), evidence: vec![it.evidence.id] }
+}
+
+/// Words of measurement, which do not say what is measured.
+const MEASURES: &[&str] = &[
+    "cm", "mm", "km", "m", "kg", "g", "mg", "euros", "euro", "dollars", "square", "cubic", "metre",
+    "metres", "meter", "meters", "percent", "per", "year", "years", "average",
+];
+
+/// The words both sentences share, in the order of the first: the subject of the conflict.
+fn common_words(one: &str, other: &str) -> String {
+    let there: Vec<String> = tokens(other).into_iter().map(|it| it.text).collect();
+    let shared: Vec<&str> = tokens(one)
+        .into_iter()
+        .filter(|it| !is_stop_word(&it.text) && there.contains(&it.text))
+        .filter(|it| {
+            !it.text.starts_with(|c: char| c.is_ascii_digit())
+                && !MEASURES.contains(&it.text.as_str())
+        })
+        .map(|it| &one[it.span])
+        .take(6)
+        .collect();
+    shared.join(" ")
+}
+
+/// The older and the newer source by name, where their years differ by two or more.
+fn older_and_newer(one: &Source, other: &Source) -> Option<[(&'static str, String); 4]> {
+    let year = |it: &Source| {
+        it.date.as_deref().and_then(|it| it.get(..4)).and_then(|it| it.parse::<u32>().ok())
+    };
+    let (a, b) = (year(one)?, year(other)?);
+    if a.abs_diff(b) < 2 {
+        return None;
+    }
+    let (old, new) = if a < b { (one, other) } else { (other, one) };
+    Some([
+        ("older", quote_title(&old.title)),
+        ("older_year", a.min(b).to_string()),
+        ("newer", quote_title(&new.title)),
+        ("newer_year", a.max(b).to_string()),
+    ])
+}
+
+fn quote_title(title: &str) -> String {
+    format!("“{title}”")
+}

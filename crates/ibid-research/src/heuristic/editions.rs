@@ -1,0 +1,81 @@
+//! Editions of one work: a superseded one does not lead a report.
+use std::collections::BTreeSet;
+
+use super::choose::{TELLING_TITLE, voice};
+use ibid_core::domain::words::content_stems;
+use ibid_core::domain::{Source, SourceId};
+
+/// Similarity of two titles, without their numbers, from which they are editions of one work.
+const EDITION: f32 = 0.7;
+
+/// The sources superseded by a later edition among them, except an edition that `question` names by its
+/// number.
+pub(super) fn superseded_sources(sources: &[Source], question: &str) -> BTreeSet<SourceId> {
+    let asked = numbers_in(question);
+    let older = |it: &&Source| {
+        let named = numbers_in(&it.title).iter().any(|it| asked.contains(it));
+        !named && sources.iter().any(|newer| is_newer_edition(newer, it))
+    };
+    sources.iter().filter(older).map(|it| it.id).collect()
+}
+
+fn numbers_in(text: &str) -> BTreeSet<String> {
+    let digits = |word: &String| word.chars().all(|c| c.is_ascii_digit());
+    content_stems(text).into_iter().filter(digits).collect()
+}
+
+/// Whether `newer` is a later edition of `older`: same voice, titles alike except for numbers, and a later
+/// date.
+pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
+    let words = |it: &Source, digits: bool| -> BTreeSet<String> {
+        let has_digits = |word: &String| word.chars().all(|c| c.is_ascii_digit());
+        let stems = content_stems(&it.title).into_iter();
+        stems.filter(|word| has_digits(word) == digits).collect()
+    };
+    let (one, other) = (words(newer, false), words(older, false));
+    let numbered = [newer, older].map(|it| words(it, true));
+    let shared = one.intersection(&other).count() as f32;
+    let alike = shared / one.union(&other).count().max(1) as f32;
+    newer.key() != older.key()
+        && voice(newer) == voice(older)
+        && one.len() >= TELLING_TITLE
+        && alike >= EDITION
+        && numbered.iter().all(|it| !it.is_empty())
+        && numbered[0] != numbered[1]
+        && newer.date > older.date
+        && older.date.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ibid_core::domain::{Page, PageDraft, SourceKind};
+
+    #[test]
+    fn a_later_edition_replaces_an_earlier_one_and_nothing_else() {
+        let of = |nth: u32, title: &str, date: &str| {
+            let page = Page::new(PageDraft {
+                url: format!("https://roofs.example/{nth}"),
+                title: title.to_owned(),
+                date: Some(date.to_owned()),
+                ..PageDraft::default()
+            });
+            let domain = Some("roofs.example".to_owned());
+            Source::from_page(SourceId::new(nth), SourceKind::Web, &page, domain)
+        };
+        let old = of(1, "Guideline for Planted Flat Roofs, edition 2011", "2011-06-01");
+        let new = of(2, "Guideline for Planted Flat Roofs, edition 2023", "2023-11-15");
+        let other = of(3, "Plants that survive three dry summers, 2023", "2023-12-01");
+        let again = of(4, "Guideline for Planted Flat Roofs", "2024-01-01");
+        assert!(is_newer_edition(&new, &old));
+        for it in [&old, &other, &again] {
+            assert!(!is_newer_edition(it, &new));
+        }
+        assert!(!is_newer_edition(&other, &old) && !is_newer_edition(&again, &old));
+        let all = [old, new, other, again];
+        let asked = |question| superseded_sources(&all, question).into_iter().collect::<Vec<_>>();
+        assert_eq!(asked("How deep is the substrate?"), [SourceId::new(1)]);
+        // A question that names an edition is about that edition.
+        assert_eq!(asked("How deep was it in the edition of 2011?"), []);
+    }
+}

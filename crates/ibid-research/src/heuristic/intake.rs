@@ -1,0 +1,391 @@
+//! Refines a question without a model.
+use std::collections::BTreeSet;
+
+use crate::prompts;
+use crate::prompts::{Phrases, fill_template};
+use ibid_core::Result;
+use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
+use ibid_core::domain::{Brief, Question, split_sentences};
+
+use super::kinds::question_kind;
+use super::language::language;
+use super::lexicon::{any_phrase, spaced};
+
+/// Longest text that is the question as a whole, in bytes; of longer texts the asking part is taken.
+const WHOLE: usize = 600;
+/// Most key terms.
+const KEY_TERMS: usize = 16;
+
+/// Refines `question`, whose text must not be blank.
+pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
+    let words = prompts::phrases()?;
+    let lang = language(&question.text);
+    let asked = asking_part(&question.text, words);
+    let kind = question_kind(&asked, words);
+    let mut subjects = subjects(&asked);
+    let mut terms = key_terms(&asked);
+    lean_on_dialogue(question, &asked, words, &mut subjects, &mut terms);
+    if subjects.is_empty() {
+        subjects.push(asked.trim_end_matches(['?', '.', '!']).to_owned());
+    }
+    let (scope_in, scope_out) = scope(question, &subjects)?;
+    Ok(Brief {
+        question: asked,
+        sharpened: None,
+        kind,
+        subjects,
+        key_terms: terms,
+        scope_in,
+        scope_out,
+        lang: question.lang.clone().unwrap_or(lang),
+        clarified: Vec::new(),
+    })
+}
+
+/// The part of a long text that asks: its questions, or else its instructions, or else its beginning. White
+/// space is collapsed.
+pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
+    let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if squeezed.len() <= WHOLE {
+        return squeezed;
+    }
+    let all: Vec<&str> = split_sentences(&squeezed)
+        .into_iter()
+        .map(|it| &squeezed[it])
+        .filter(|it| it.len() <= WHOLE)
+        .collect();
+    let questions: Vec<&str> = all.iter().copied().filter(|it| it.ends_with('?')).collect();
+    let orders = || {
+        all.iter().copied().filter(|it| {
+            let first = tokens(&it[..it.floor_char_boundary(40.min(it.len()))]);
+            first
+                .iter()
+                .find(|it| it.text != "please")
+                .is_some_and(|it| words.question.asking.contains(&it.text))
+        })
+    };
+    let chosen: Vec<&str> = if questions.is_empty() { orders().collect() } else { questions };
+    let mut taken: Vec<&str> = Vec::new();
+    let mut room = WHOLE;
+    // The last question matters most; the order is kept.
+    for it in chosen.into_iter().rev() {
+        if it.len() > room {
+            break;
+        }
+        room -= it.len() + 1;
+        taken.push(it);
+        if room < 20 {
+            break;
+        }
+    }
+    taken.reverse();
+    if taken.is_empty() {
+        let end = squeezed.floor_char_boundary((WHOLE / 2).min(squeezed.len()));
+        let end = squeezed[..end].rfind(' ').unwrap_or(end);
+        return squeezed[..end].to_owned();
+    }
+    taken.join(" ")
+}
+
+/// The verb that a question with "do" asks about: "cool" of "Do green roofs cool the air?". It is the first
+/// known verb, or else the last word of the run after "do".
+pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
+    let words = tokens(asked);
+    let aux = words.iter().position(|it| matches!(it.text.as_str(), "do" | "does" | "did"))?;
+    let skipped = words[aux + 1..].iter().take_while(|it| is_stop_word(&it.text)).count();
+    let run: Vec<&Token> =
+        words[aux + 1 + skipped..].iter().take_while(|it| !is_stop_word(&it.text)).collect();
+    let known = run.iter().skip(1).find(|it| is_verb(&it.text));
+    let last = (run.len() >= 2).then(|| run.last()).flatten();
+    known.or(last).map(|it| (*it).clone())
+}
+
+/// Names and noun phrases of the question as written: runs of words between stop words, without weak words at
+/// their ends; most telling first.
+pub(crate) fn subjects(asked: &str) -> Vec<String> {
+    let mut runs: Vec<(f32, usize, String)> = Vec::new();
+    for mut run in noun_runs(asked) {
+        trim_weak(asked, &mut run);
+        if let (Some(first), Some(last)) = (run.first(), run.last()) {
+            let weight = run.iter().map(|it| telling_weight(asked, it)).sum::<f32>();
+            let text = asked[first.span.start..last.span.end].to_owned();
+            runs.push((weight, first.span.start, text));
+        }
+    }
+    // The heaviest first; ties by position.
+    runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut seen = BTreeSet::new();
+    runs.into_iter().filter(|it| seen.insert(it.2.to_lowercase())).map(|it| it.2).take(4).collect()
+}
+
+/// Runs of content words, split at stop words, punctuation and, in "does X do Y", at the verb.
+fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
+    let mut runs: Vec<Vec<Token>> = vec![Vec::new()];
+    let mut helped = false;
+    let mut end = 0;
+    for (nth, token) in tokens(asked).into_iter().enumerate() {
+        let between = &asked[end..token.span.start];
+        end = token.span.end;
+        let open = runs.len() - 1;
+        if !between.chars().all(|c| c.is_whitespace() || matches!(c, '\'' | '’'))
+            && !runs[open].is_empty()
+        {
+            runs.push(Vec::new());
+        }
+        let open = runs.len() - 1;
+        let name = is_name(asked, &token) && nth > 0;
+        let verb = helped
+            && !name
+            && is_verb(&token.text)
+            && (!runs[open].is_empty() || between_pronoun(asked, &token));
+        if verb {
+            helped = false;
+        }
+        if verb || (is_stop_word(&token.text) && !name) || is_question_word(&token.text) {
+            helped |= matches!(token.text.as_str(), "do" | "does" | "did");
+            runs.push(Vec::new());
+        } else {
+            runs[open].push(token);
+        }
+    }
+    for run in &mut runs {
+        // "which plants survive on": the verb ends the run.
+        if run.len() > 1 && run.last().is_some_and(|it| is_verb(&it.text) && !is_name(asked, it)) {
+            run.pop();
+        }
+    }
+    runs.retain(|it| !it.is_empty());
+    runs
+}
+
+/// Whether the word follows "you", "we", "I", "they", "it" or "one".
+fn between_pronoun(asked: &str, token: &Token) -> bool {
+    let before = asked[..token.span.start].trim_end().to_lowercase();
+    ["you", "we", "i", "they", "it", "one"].iter().any(|it| before.ends_with(&format!(" {it}")))
+}
+
+/// Whether a lower-case word is a known verb.
+pub(crate) fn is_verb(word: &str) -> bool {
+    prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(word))
+}
+
+fn trim_weak(text: &str, run: &mut Vec<Token>) {
+    let weak = |it: &Token| is_weak(&it.text) && !is_name(text, it);
+    while run.first().is_some_and(weak) {
+        run.remove(0);
+    }
+    while run.last().is_some_and(weak) {
+        run.pop();
+    }
+}
+
+fn is_question_word(word: &str) -> bool {
+    matches!(
+        word,
+        "list" | "describe" | "explain" | "compare" | "please" | "define" | "vs" | "versus"
+    )
+}
+
+/// Whether a lower-case word says little about the subject of a question.
+pub(crate) fn is_weak(word: &str) -> bool {
+    let weak = prompts::weak_words();
+    weak.contains(word)
+        || word.strip_suffix('s').is_some_and(|it| weak.contains(it))
+        || word.strip_suffix("ed").is_some_and(|it| weak.contains(it))
+        || word.strip_suffix('d').is_some_and(|it| weak.contains(it))
+        || word.strip_suffix("es").is_some_and(|it| weak.contains(it))
+        || word.strip_suffix("ing").is_some_and(|it| weak.contains(it))
+}
+
+/// Whether a word looks like a name: a capital inside a sentence, a digit, or capitals within.
+fn is_name(text: &str, token: &Token) -> bool {
+    let word = &text[token.span.clone()];
+    let mut chars = word.chars();
+    let first = chars.next().is_some_and(char::is_uppercase);
+    let inner = chars.any(|c| c.is_uppercase() || c.is_ascii_digit());
+    (first && token.span.start > 0) || inner
+}
+
+/// How much a word says about the subject, from its looks: 0 for stop words, up to 2.5.
+pub(crate) fn telling_weight(text: &str, token: &Token) -> f32 {
+    let word = &text[token.span.clone()];
+    if is_stop_word(&token.text) {
+        return 0.0;
+    }
+    let inner = word.chars().skip(1).any(char::is_uppercase)
+        || (word.chars().any(|c| c.is_ascii_digit()) && word.chars().any(char::is_alphabetic));
+    if inner && word.chars().count() > 1 {
+        return 2.2;
+    }
+    if is_weak(&token.text) {
+        return if is_name(text, token) { 0.8 } else { 0.35 };
+    }
+    if is_name(text, token) {
+        return 1.8;
+    }
+    1.0 + 0.08 * (token.text.chars().count().min(12) as f32 - 4.0).max(0.0)
+}
+
+/// The content words, most telling first, then in order; each stem once.
+fn key_terms(asked: &str) -> Vec<String> {
+    let words = tokens(asked);
+    let mut seen = BTreeSet::new();
+    let mut ranked: Vec<(f32, usize, String)> = words
+        .iter()
+        .filter(|it| !is_stop_word(&it.text) && !is_question_word(&it.text))
+        .filter(|it| seen.insert(stem(&it.text)))
+        .map(|it| (telling_weight(asked, it), it.span.start, asked[it.span.clone()].to_owned()))
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.into_iter().map(|it| it.2).take(KEY_TERMS).collect()
+}
+
+/// Adds the subject of the earlier turns to a follow-up that says "it".
+fn lean_on_dialogue(
+    question: &Question,
+    asked: &str,
+    words: &Phrases,
+    subjects_now: &mut Vec<String>,
+    terms: &mut Vec<String>,
+) {
+    let leans = any_phrase(&spaced(asked), &words.question.follow_up)
+        || tokens(asked).iter().filter(|it| !is_stop_word(&it.text)).count() < 3;
+    let turns = question.dialogue.iter().rev().filter_map(|it| it.user.as_deref());
+    for (nth, turn) in turns.take(3).enumerate() {
+        let part = asking_part(turn, words);
+        // The last turn clarifies even a question that stands alone.
+        if !leans && nth > 0 {
+            break;
+        }
+        for it in subjects(&part) {
+            if !subjects_now.iter().any(|known| known.eq_ignore_ascii_case(&it)) {
+                subjects_now.push(it);
+            }
+        }
+        for it in key_terms(&part) {
+            if terms.len() < KEY_TERMS && !terms.iter().any(|known| known.eq_ignore_ascii_case(&it))
+            {
+                terms.push(it);
+            }
+        }
+    }
+}
+
+fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<String>)> {
+    let words = &prompts::plan_words()?.scope;
+    let all = subjects.join(", ");
+    let mut within = vec![fill_template(&words.within, &[("subject", &all)])];
+    if let Some(date) = &question.since {
+        within.push(fill_template(&words.since, &[("date", date)]));
+    }
+    if let Some(date) = &question.until {
+        within.push(fill_template(&words.until, &[("date", date)]));
+    }
+    if !question.domains.is_empty() {
+        within.push(fill_template(&words.domains, &[("domains", &question.domains.join(", "))]));
+    }
+    let mut out = vec![fill_template(&words.out, &[("subject", &all)])];
+    if !question.not_domains.is_empty() {
+        out.push(fill_template(
+            &words.out_domains,
+            &[("domains", &question.not_domains.join(", "))],
+        ));
+    }
+    Ok((within, out))
+}
+
+/// The parts of a question that asks several things: each ends with `?`, or the next begins with ", and which
+/// …".
+pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
+    let mut found = Vec::new();
+    let spans = split_sentences(asked);
+    // A full stop inside one question ("Rep. Smith") does not split it.
+    let several = spans.iter().filter(|it| asked[(*it).clone()].ends_with('?')).count() > 1;
+    let spans = if several { spans } else { std::iter::once(0..asked.len()).collect() };
+    for span in spans {
+        let sentence = &asked[span];
+        let mut rest = sentence;
+        while let Some(at) = next_part(rest, words) {
+            found.push(rest[..at].trim().trim_end_matches(',').to_owned());
+            rest = rest[at..].trim_start_matches([',', ' ']);
+            rest = rest.strip_prefix("and ").unwrap_or(rest);
+        }
+        found.push(rest.trim().to_owned());
+    }
+    found.retain(|it| tokens(it).iter().filter(|it| !is_stop_word(&it.text)).count() >= 2);
+    found
+}
+
+/// Where the next part begins: at a comma or "and" before a question word.
+fn next_part(text: &str, words: &Phrases) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    [", and ", " and ", "; "]
+        .iter()
+        .flat_map(|joint| lower.match_indices(joint))
+        .filter(|(at, joint)| {
+            let after = lower[at + joint.len()..].split(' ').next().unwrap_or_default();
+            let enough =
+                tokens(&text[..*at]).iter().filter(|it| !is_stop_word(&it.text)).count() >= 2;
+            enough && words.question.parts.iter().any(|it| it == after)
+        })
+        .map(|(at, _)| at)
+        .min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verb_asked_for_is_told() {
+        let verb = |it: &str| asked_verb(it).map(|it| it.text);
+        let wanted = Some("cool".to_owned());
+        assert_eq!(verb("Do green roofs cool the air at street level?"), wanted);
+        let wanted = Some("inhibit".to_owned());
+        assert_eq!(verb("Does atemoya juice inhibit the CYP1A2 enzyme?"), wanted);
+        assert_eq!(verb("Is cork strong?"), None);
+    }
+
+    #[test]
+    fn subjects_are_the_names_and_noun_phrases() {
+        let found = subjects("Is METTL1 overexpression associated with better patient survival?");
+        assert_eq!(found[0], "METTL1 overexpression");
+        assert!(
+            found.contains(&"patient survival".to_owned())
+                || found.contains(&"survival".to_owned()),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_question_of_two_parts_is_split() {
+        let words = prompts::phrases().unwrap();
+        let found = parts(
+            "What methods detect pancreatic cancer risk, and which genetic syndromes are relevant?",
+            words,
+        );
+        assert_eq!(
+            found,
+            ["What methods detect pancreatic cancer risk", "which genetic syndromes are relevant?"]
+        );
+        assert_eq!(parts("Is cork strong and light?", words).len(), 1);
+    }
+
+    #[test]
+    fn of_pages_of_text_the_asking_part_is_taken() {
+        let words = prompts::phrases().unwrap();
+        let text = format!(
+            "{} How strong is cork? {}",
+            "Cork is a bark. ".repeat(100),
+            "It floats. ".repeat(50)
+        );
+        assert_eq!(asking_part(&text, words), "How strong is cork?");
+    }
+
+    #[test]
+    fn languages_are_told() {
+        assert_eq!(language("Wie viele Einwohner hat die Stadt München heute?"), "de");
+        assert_eq!(language("What is the role of p53 in apoptosis?"), "en");
+        assert_eq!(language("什么是人工智能？"), "zh");
+    }
+}

@@ -1,0 +1,182 @@
+//! Which kind of answer a question wants.
+use crate::prompts::Phrases;
+use ibid_core::domain::QuestionKind;
+use ibid_core::domain::words::{is_stop_word, tokens};
+
+use super::lexicon::{any_phrase, has_phrase, spaced};
+
+/// The kind of answer that `asked` wants.
+pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
+    let q = &words.question;
+    let whole = spaced(asked);
+    let start = whole.trim_start();
+    let opens = |phrases: &[String]| {
+        phrases.iter().any(|it| {
+            start.strip_prefix(it.as_str()).is_some_and(|rest| rest.starts_with([' ', ',']))
+        })
+    };
+    if opens(&q.how_to) {
+        return QuestionKind::HowTo;
+    }
+    if opens(&q.quantity) || asks_amount(start, words) {
+        return QuestionKind::Quantity;
+    }
+    if asks_date(start) {
+        return QuestionKind::When;
+    }
+    if any_phrase(&whole, &q.comparison) && !opens(&q.auxiliaries) {
+        return QuestionKind::Comparison;
+    }
+    if opens(&q.auxiliaries) {
+        return yes_no_kind(&whole, words);
+    }
+    let by_opening = [
+        (&q.when, QuestionKind::When),
+        (&q.who, QuestionKind::Who),
+        (&q.r#where, QuestionKind::Where),
+        (&q.why, QuestionKind::Why),
+        (&q.list, QuestionKind::List),
+        (&q.definition, QuestionKind::Definition),
+    ];
+    for (phrases, kind) in by_opening {
+        if opens(phrases) {
+            return refine_what(kind, &whole);
+        }
+    }
+    if start.starts_with("what ") {
+        return QuestionKind::Open;
+    }
+    inner_kind(asked, words)
+}
+
+/// "What does a roof cost" and "what is the minimum depth" ask for a figure.
+fn asks_amount(start: &str, words: &Phrases) -> bool {
+    let q = &words.question;
+    let mut first = start.split([' ', ',']);
+    if first.next() != Some("what") {
+        return false;
+    }
+    let aux = first.next().unwrap_or_default();
+    let mut rest = first.filter(|it| !matches!(*it, "the" | "a" | "an" | "typical" | "usual"));
+    match aux {
+        "do" | "does" | "did" => rest.any(|it| q.amount_verbs.iter().any(|verb| verb == it)),
+        "is" | "are" | "was" | "were" => {
+            rest.next().is_some_and(|it| q.amount_nouns.iter().any(|noun| noun == it))
+        }
+        _ => false,
+    }
+}
+
+/// "What was the release date of X" asks when; "what is the date palm" does not.
+fn asks_date(start: &str) -> bool {
+    let words: Vec<&str> = start.split_whitespace().collect();
+    let asks = matches!(words.as_slice(), ["what", "is" | "was" | "are" | "were", ..]);
+    let date = |it: &&str| matches!(*it, "date" | "dates" | "year");
+    let at = words.iter().take(6).position(date);
+    let of = |at: usize| words.get(at + 1).is_none_or(|it| matches!(*it, "of" | "for" | "on"));
+    asks && at.is_some_and(of)
+}
+
+/// "What is the function of X" asks for more than what X is.
+fn refine_what(kind: QuestionKind, whole: &str) -> QuestionKind {
+    if kind != QuestionKind::Definition {
+        return kind;
+    }
+    let plain = tokens(whole).iter().filter(|it| !is_stop_word(&it.text)).count();
+    let of = has_phrase(whole, "of") || has_phrase(whole, "for") || has_phrase(whole, "used");
+    if plain > 4 || of || has_phrase(whole, "the") && plain > 2 {
+        QuestionKind::Open
+    } else {
+        QuestionKind::Definition
+    }
+}
+
+fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
+    if any_phrase(whole, &words.question.causal) {
+        QuestionKind::Causal
+    } else {
+        QuestionKind::YesNo
+    }
+}
+
+/// The kind of a question that begins otherwise: "Between A and B, is there …", "In cats, which …", or no
+/// question word at all.
+fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
+    let q = &words.question;
+    for clause in asked.rsplit([',', ';']) {
+        let clause = spaced(clause);
+        let start = clause.trim();
+        let first = start.split(' ').next().unwrap_or_default();
+        let opens = |phrases: &[String]| phrases.iter().any(|it| start.starts_with(it.as_str()));
+        if opens(&q.quantity) {
+            return QuestionKind::Quantity;
+        }
+        if opens(&q.who) {
+            return QuestionKind::Who;
+        }
+        if opens(&q.when) {
+            return QuestionKind::When;
+        }
+        if opens(&q.r#where) {
+            return QuestionKind::Where;
+        }
+        if opens(&q.list) {
+            return QuestionKind::List;
+        }
+        if asked.ends_with('?') && q.auxiliaries.iter().any(|it| it == first) {
+            return yes_no_kind(&spaced(asked), words);
+        }
+    }
+    let whole = spaced(asked);
+    if has_phrase(&whole, "who") && asked.ends_with('?') {
+        return QuestionKind::Who;
+    }
+    if has_phrase(&whole, "where") && asked.ends_with('?') {
+        return QuestionKind::Where;
+    }
+    QuestionKind::Open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts;
+
+    fn kind(text: &str) -> QuestionKind {
+        question_kind(text, prompts::phrases().unwrap())
+    }
+
+    #[test]
+    fn kinds_are_told_by_the_opening_words() {
+        use QuestionKind::*;
+        for (text, wanted) in [
+            ("What is circular RNA?", Definition),
+            ("How to prune an apple tree?", HowTo),
+            ("What is the difference between mitosis and meiosis?", Comparison),
+            ("Why is the sky blue?", Why),
+            ("Does smoking cause lung cancer?", Causal),
+            ("Which genes are mutated in AML?", List),
+            ("When was the telephone invented?", When),
+            ("What is the release date of Every Mother Counts?", When),
+            ("What was the year of the great flood?", When),
+            ("What is the date palm?", Definition),
+            ("Who invented the telephone?", Who),
+            ("How many people live in Lagos?", Quantity),
+            ("Where is the Alhambra?", Where),
+            ("Is light a wave?", YesNo),
+            ("Between A and B, is there consistency?", YesNo),
+        ] {
+            assert_eq!(kind(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_something_costs_is_a_figure() {
+        for text in [
+            "What does an extensive green roof cost per square metre?",
+            "What is the minimum substrate depth of a green roof?",
+        ] {
+            assert_eq!(kind(text), QuestionKind::Quantity, "{text}");
+        }
+    }
+}

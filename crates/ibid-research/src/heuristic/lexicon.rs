@@ -1,0 +1,228 @@
+//! Words as numbers, so that thousands of sentences can be compared cheaply.
+use std::collections::HashMap;
+
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
+
+/// The words of a run: each stem has a number. The map is only looked up and never iterated, so its order
+/// reaches no result.
+#[derive(Default)]
+pub(crate) struct StemInterner {
+    words: HashMap<String, u32>,
+    stems: HashMap<String, u32>,
+}
+
+impl StemInterner {
+    /// The number of a lower-case word's stem.
+    pub(crate) fn id(&mut self, word: &str) -> u32 {
+        if let Some(id) = self.words.get(word) {
+            return *id;
+        }
+        let next = self.stems.len() as u32;
+        let spelled = one_spelling(word);
+        let root = match agent_noun_verb(&spelled) {
+            Some(doer) => doer.to_owned(),
+            None => root(&stem(&spelled)).to_owned(),
+        };
+        let id = *self.stems.entry(root).or_insert(next);
+        self.words.insert(word.to_owned(), id);
+        id
+    }
+
+    /// The numbers of the content words of `text`, in order. A hyphenated word counts by its parts and as a
+    /// whole, so that "back-splicing" matches "backsplicing" and "splicing".
+    pub(crate) fn ids(&mut self, text: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        for token in tokens(text) {
+            let word = token.text.as_str();
+            if is_stop_word(word) {
+                continue;
+            }
+            if word.contains(['-', '‐', '‑']) {
+                for part in word.split(['-', '‐', '‑']) {
+                    if !is_stop_word(part) && !part.is_empty() {
+                        found.push(self.id(part));
+                    }
+                }
+                found.push(self.id(&word.replace(['-', '‐', '‑'], "")));
+            } else if let Some(head) = before_capital_tail(&text[token.span.clone()]) {
+                found.push(self.id(&head.to_lowercase()));
+            } else {
+                found.push(self.id(word));
+            }
+        }
+        found
+    }
+
+    /// Like [`StemInterner::ids`], each once, sorted by number.
+    pub(crate) fn id_set(&mut self, text: &str) -> Vec<u32> {
+        let mut ids = self.ids(text);
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+}
+
+/// "topoisomerase" of "topoisomeraseII", which others write apart.
+fn before_capital_tail(word: &str) -> Option<&str> {
+    let head = word.trim_end_matches(|c: char| c.is_uppercase());
+    let tail = word.len() - head.len();
+    ((1..=3).contains(&tail) && head.len() >= 5 && head.chars().skip(1).all(char::is_lowercase))
+        .then_some(head)
+}
+
+/// The root that joins "treatment" and "treat", which the stemmer keeps apart.
+fn root(stem: &str) -> &str {
+    stem.strip_suffix("ment").filter(|it| it.chars().count() >= 5).unwrap_or(stem)
+}
+
+/// The verb inside a word for a doer or a tool; `None` for other words. Such a word has a meaning of its own:
+/// "promoters" are not whatever promotes.
+fn agent_noun_verb(word: &str) -> Option<&str> {
+    let single = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
+    let single = single.strip_suffix('s').unwrap_or(single);
+    (single.len() >= 7 && (single.ends_with("er") || single.ends_with("or"))).then_some(single)
+}
+
+/// The verb behind a doer and the doers behind a verb, with how much each may stand for the other: "an
+/// inhibitor of" says "inhibits", but what promotes something is no promoter.
+pub(crate) fn agent_noun_variants(word: &str) -> Vec<(String, f32)> {
+    const VERB_BY_DOER: f32 = 0.7;
+    const DOER_BY_VERB: f32 = 0.4;
+    if let Some(doer) = agent_noun_verb(word) {
+        let verb = &doer[..doer.len() - 2];
+        return vec![(verb.to_owned(), DOER_BY_VERB), (format!("{verb}e"), DOER_BY_VERB)];
+    }
+    let base =
+        ["ing", "ed", "es", "s", "e"].iter().find_map(|it| word.strip_suffix(it)).unwrap_or(word);
+    if base.len() < 4 || !base.is_ascii() {
+        return Vec::new();
+    }
+    ["or", "er"].map(|it| (format!("{base}{it}"), VERB_BY_DOER)).to_vec()
+}
+
+/// British and American spelling made equal: "tumour" and "tumor", "haemoglobin" and "hemoglobin".
+fn one_spelling(word: &str) -> String {
+    if !word.is_ascii() || word.len() < 5 {
+        return word.to_owned();
+    }
+    let mut out = word.replace("ae", "e").replace("oe", "e");
+    if out.len() > 5 {
+        out = out.replace("our", "or");
+    }
+    for (british, american) in [("isation", "ization"), ("ising", "izing"), ("ised", "ized")] {
+        if let Some(head) = out.strip_suffix(british)
+            && head.len() > 3
+        {
+            out = format!("{head}{american}");
+        }
+    }
+    out
+}
+
+/// The words of `text` in lower case with single spaces between and around, so that a phrase is found as `
+/// phrase `. Commas and colons stay as words of their own, because phrases may contain them.
+pub(crate) fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(' ');
+    let mut last = 0;
+    for token in tokens(text) {
+        if text[last..token.span.start].contains([',', ':', ';']) && out.len() > 1 {
+            out.pop();
+            out.push_str(", ");
+        }
+        out.push_str(&token.text);
+        out.push(' ');
+        last = token.span.end;
+    }
+    out
+}
+
+/// Whether `spaced` contains the phrase as whole words.
+pub(crate) fn has_phrase(spaced: &str, phrase: &str) -> bool {
+    let mut from = 0;
+    while let Some(at) = spaced[from..].find(phrase) {
+        let start = from + at;
+        let end = start + phrase.len();
+        let opens = spaced[..start].ends_with(' ');
+        let closes = spaced[end..].starts_with([' ', ',']) || phrase.ends_with(',');
+        if opens && closes {
+            return true;
+        }
+        from = start + phrase.chars().next().map_or(1, char::len_utf8);
+    }
+    false
+}
+
+/// How many of `phrases` are in `spaced`.
+pub(crate) fn count_phrases(spaced: &str, phrases: &[String]) -> usize {
+    phrases.iter().filter(|it| has_phrase(spaced, it)).count()
+}
+
+/// Whether any of `phrases` is in `spaced`.
+pub(crate) fn any_phrase(spaced: &str, phrases: &[String]) -> bool {
+    phrases.iter().any(|it| has_phrase(spaced, it))
+}
+
+/// Share of `a`'s members that are in `b`; both sorted. 0 for an empty `a`.
+pub(crate) fn containment(a: &[u32], b: &[u32]) -> f32 {
+    if a.is_empty() {
+        return 0.0;
+    }
+    shared(a, b) as f32 / a.len() as f32
+}
+
+/// Jaccard similarity of two sorted sets; 0 when both are empty.
+pub(crate) fn jaccard(a: &[u32], b: &[u32]) -> f32 {
+    let both = shared(a, b);
+    let all = a.len() + b.len() - both;
+    if all == 0 { 0.0 } else { both as f32 / all as f32 }
+}
+
+fn shared(a: &[u32], b: &[u32]) -> usize {
+    let (mut i, mut j, mut both) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                both += 1;
+                i += 1;
+                j += 1;
+            }
+        }
+    }
+    both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_and_hyphens_meet() {
+        let mut words = StemInterner::default();
+        assert_eq!(words.id("tumour"), words.id("tumors"));
+        assert_eq!(words.id("haemoglobin"), words.id("hemoglobin"));
+        let (a, b) = (words.id_set("back-splicing"), words.id_set("backsplicing"));
+        assert!(containment(&b, &a) > 0.99);
+        assert_ne!(words.id("four"), words.id("for"));
+        assert_eq!(words.id("treatment"), words.id("treated"));
+    }
+
+    #[test]
+    fn what_promotes_is_no_promoter() {
+        let mut words = StemInterner::default();
+        assert_eq!(words.id("promoter"), words.id("promoters"));
+        assert_ne!(words.id("promoters"), words.id("promote"));
+        assert!(agent_noun_variants("inhibits").iter().any(|it| it.0 == "inhibitor"));
+        assert!(agent_noun_variants("promoters").iter().any(|it| it.0 == "promote"));
+    }
+
+    #[test]
+    fn phrases_are_whole_words() {
+        let text = spaced("However, it is not a notable case.");
+        assert!(has_phrase(&text, "however"));
+        assert!(has_phrase(&text, "is not"));
+        assert!(!has_phrase(&text, "table"));
+    }
+}

@@ -1,0 +1,210 @@
+//! The checklist, from the kind of question and the question's own parts.
+use crate::prompts;
+use crate::prompts::{Facet, fill_template};
+use ibid_core::domain::{
+    Brief, Complexity, Item, ItemId, Plan, QuestionKind, SectionPlan, WritingPlan,
+};
+use ibid_core::{Error, Kind, Result};
+
+use super::intake;
+use super::lexicon::{any_phrase, has_phrase, spaced};
+
+/// Most items of a plan.
+pub(crate) const MOST: usize = 7;
+/// Fewest items of a plan.
+pub(crate) const FEWEST: usize = 3;
+
+/// The plan for `brief`.
+pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
+    let words = prompts::phrases()?;
+    let parts = intake::parts(&brief.question, words);
+    let mut items = Vec::new();
+    if parts.len() > 1 {
+        for part in parts.iter().take(4) {
+            items.push(part_item(brief, part, items.len()));
+        }
+    }
+    if brief.lang == "en" {
+        add_facets(brief, &mut items)?;
+    } else if items.is_empty() {
+        add_subjects(brief, &mut items);
+    }
+    let complexity = match (brief.kind, parts.len()) {
+        (_, 3..) => Complexity::Complex,
+        (QuestionKind::Comparison | QuestionKind::Causal | QuestionKind::Open, _) | (_, 2) => {
+            Complexity::Moderate
+        }
+        _ => Complexity::Simple,
+    };
+    let writing = writing_plan(brief, &items)?;
+    Plan::new(items, complexity, writing)
+        .ok_or_else(|| Error::new(Kind::Internal, "making a plan: the checklist is empty"))
+}
+
+/// The item for one part of the question.
+pub(crate) fn part_item(brief: &Brief, part: &str, before: usize) -> Item {
+    let own = intake::subjects(part);
+    let heading = sentence_case(part.trim_end_matches(['?', '.', ' ']));
+    // A later part often leaves out the subject.
+    let anchor = brief.subjects.first().cloned().unwrap_or_default();
+    let query = if part.contains(anchor.as_str()) || anchor.is_empty() {
+        part.to_owned()
+    } else {
+        format!("{part} {anchor}")
+    };
+    Item { id: ItemId::new(before as u32 + 1), asks: part.to_owned(), heading, terms: own, query }
+}
+
+fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
+    let words = prompts::plan_words()?;
+    let (a, b) = comparison_sides(brief);
+    // The question's own parts are the core items; a facet for the whole question would repeat them.
+    let skip = usize::from(!items.is_empty());
+    let room = if skip == 1 { 5 } else { MOST };
+    for (_, facet) in words.facets_of(brief.kind).into_iter().skip(skip) {
+        if items.len() >= room.max(FEWEST) {
+            break;
+        }
+        items.push(facet_item(brief, facet, &a, &b, items.len()));
+    }
+    Ok(())
+}
+
+fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> Item {
+    let topic = subject_phrase(brief);
+    let question = brief.question.trim_end_matches(['?', '.', ' ']);
+    let values = [("subject", topic.as_str()), ("question", question), ("a", a), ("b", b)];
+    let heading = fill_template(&facet.heading, &values);
+    let terms = match facet.heading.as_str() {
+        "{a}" => vec![a.to_owned()],
+        "{b}" => vec![b.to_owned()],
+        _ => brief.subjects.clone(),
+    };
+    Item {
+        id: ItemId::new(before as u32 + 1),
+        asks: fill_template(&facet.asks, &values),
+        heading: sentence_case(&heading),
+        terms,
+        query: fill_template(&facet.query, &values),
+    }
+}
+
+/// The subject in templates: the first, or the first two where the first is a single word.
+pub(crate) fn subject_phrase(brief: &Brief) -> String {
+    match brief.subjects.as_slice() {
+        [] => brief.question.clone(),
+        [only] => only.clone(),
+        [first, second, ..] if first.contains(' ') && second.len() < 4 => first.clone(),
+        [first, second, ..] => format!("{first} and {second}"),
+    }
+}
+
+/// In a language without phrases here, the question itself and its subjects are the checklist.
+fn add_subjects(brief: &Brief, items: &mut Vec<Item>) {
+    let mut asks = vec![brief.question.clone()];
+    asks.extend(brief.subjects.iter().take(2).cloned());
+    asks.dedup();
+    for text in asks {
+        items.push(Item {
+            id: ItemId::new(items.len() as u32 + 1),
+            heading: sentence_case(text.trim_end_matches(['?', '？', '.', '。'])),
+            terms: brief.key_terms.clone(),
+            query: text.clone(),
+            asks: text,
+        });
+    }
+}
+
+/// The two sides of a comparison: "between A and B", "A versus B", "A or B", or else the first two subjects.
+pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
+    let text = brief.question.trim_end_matches(['?', '.', ' ']);
+    let lower = text.to_ascii_lowercase();
+    let after_between = lower.find("between ").map(|at| at + "between ".len());
+    let found = after_between
+        .and_then(|from| split_at(text, &lower, from, " and "))
+        .or_else(|| split_at(text, &lower, 0, " versus "))
+        .or_else(|| split_at(text, &lower, 0, " vs. "))
+        .or_else(|| split_at(text, &lower, 0, " vs "))
+        .or_else(|| split_at(text, &lower, 0, " compared to "))
+        .or_else(|| split_at(text, &lower, 0, " compared with "))
+        .or_else(|| split_at(text, &lower, 0, " differ from "))
+        .or_else(|| split_at(text, &lower, 0, " better than "))
+        .or_else(|| split_at(text, &lower, 0, " or "));
+    let mut subjects = brief.subjects.iter().cloned();
+    let (a, b) = found.unwrap_or_else(|| {
+        (subjects.next().unwrap_or_default(), subjects.next().unwrap_or_default())
+    });
+    (whole_side(a, &b), b)
+}
+
+/// The words that distinguish the two sides of a comparison, one of each.
+pub(crate) fn distinguishing_words(brief: &Brief) -> Vec<String> {
+    let (a, b) = comparison_sides(brief);
+    let (a, b) = (spaced(&a), spaced(&b));
+    let own = |one: &str, other: &str| {
+        one.split(' ')
+            .filter(|it| it.len() > 1)
+            .find(|it| !has_phrase(other, it))
+            .map(str::to_owned)
+    };
+    own(&a, &b).into_iter().chain(own(&b, &a)).collect()
+}
+
+/// Completes a side: "extensive" of "an extensive and an intensive green roof" becomes "extensive green
+/// roof".
+fn whole_side(a: String, b: &str) -> String {
+    const ADJECTIVE: &[&str] =
+        &["ive", "al", "ic", "ous", "ary", "ant", "ent", "able", "ible", "ar", "ed"];
+    let head = b.split_once(' ').map(|it| it.1);
+    match head {
+        Some(head) if !a.contains(' ') && ADJECTIVE.iter().any(|it| a.ends_with(it)) => {
+            format!("{a} {head}")
+        }
+        _ => a,
+    }
+}
+
+fn split_at(text: &str, lower: &str, from: usize, joint: &str) -> Option<(String, String)> {
+    let at = from + lower.get(from..)?.find(joint)?;
+    let left = intake::subjects(&text[from..at]);
+    let right = intake::subjects(&text[at + joint.len()..]);
+    let last = |all: Vec<String>, text: &str, end: bool| {
+        // The side is the phrase next to the conjunction.
+        all.into_iter().max_by_key(|it| {
+            let place = text.find(it.as_str()).unwrap_or(0);
+            if end { place } else { text.len() - place }
+        })
+    };
+    Some((last(left, &text[from..at], true)?, last(right, &text[at + joint.len()..], false)?))
+}
+
+fn writing_plan(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
+    let words = &prompts::plan_words()?.writing;
+    Ok(WritingPlan {
+        overall_goal: fill_template(&words.overall_goal, &[("question", &brief.question)]),
+        desired_tone: words.desired_tone.clone(),
+        sections: items
+            .iter()
+            .map(|it| SectionPlan {
+                title: it.heading.clone(),
+                guidance: fill_template(&words.guidance, &[("asks", &it.asks)]),
+                items: vec![it.id],
+            })
+            .collect(),
+        additional_directives: words.directives.clone(),
+        bibliography: !any_phrase(&spaced(&brief.question), &words.unlisted),
+    })
+}
+
+/// The text with a capital first letter, unless its first word has a spelling of its own (mRNA, iPhone).
+pub(crate) fn sentence_case(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(c) if c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,449 @@
+//! The queries for an item: its variations first, then queries for its gap.
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::prompts;
+use crate::prompts::fill_template;
+use crate::query_policy::QueryPolicy;
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, tokens};
+use ibid_core::domain::{
+    Brief, Item, Plan, Query, QueryExpansion, Question, SearchEndpoint, SearchTask, Variation,
+    Vertical, pubmed,
+};
+use ibid_core::ports::SearchProvider;
+
+use super::intake::is_weak;
+
+/// Where queries are sent: local folders, and outside engines by vertical.
+#[derive(Debug, Clone)]
+pub(crate) struct SearchTargets {
+    local: bool,
+    outside: Vec<Vertical>,
+    /// Whether any engine serves news.
+    news: bool,
+    /// What queries may contain.
+    policy: QueryPolicy,
+}
+
+impl SearchTargets {
+    /// The targets of this question, given the engines that there are.
+    pub(crate) fn new(
+        search: &[Arc<dyn SearchProvider>],
+        question: &str,
+        policy: QueryPolicy,
+    ) -> SearchTargets {
+        let serves = |it: Vertical| search.iter().any(|engine| engine.verticals().contains(&it));
+        SearchTargets {
+            policy,
+            news: serves(Vertical::News),
+            local: serves(Vertical::Local),
+            outside: [Vertical::Web, Vertical::News, Vertical::Scholar, Vertical::Pubmed]
+                .into_iter()
+                .filter(|it| serves(*it))
+                .filter(|it| match it {
+                    // A general search finds old news, so news engines are only used for questions about recent
+                    // events.
+                    Vertical::News => asks_for_news(question),
+                    it => !is_web_duplicate(search, *it),
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether there is nothing to search.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.local && self.outside.is_empty()
+    }
+
+    /// Folders alone and outside engines alone, where there are both.
+    pub(crate) fn split(&self) -> Option<(SearchTargets, SearchTargets)> {
+        let outside = self.outside_only();
+        (self.local && !self.outside.is_empty()).then_some((self.folders_only(), outside))
+    }
+
+    /// Folders alone.
+    pub(crate) fn folders_only(&self) -> SearchTargets {
+        SearchTargets { outside: Vec::new(), news: false, ..self.clone() }
+    }
+
+    /// Outside engines alone.
+    pub(crate) fn outside_only(&self) -> SearchTargets {
+        SearchTargets { local: false, ..self.clone() }
+    }
+
+    /// What queries may contain.
+    pub(crate) fn policy(&self) -> &QueryPolicy {
+        &self.policy
+    }
+
+    /// Whether a scholarly engine is searched.
+    pub(crate) fn is_scholarly(&self) -> bool {
+        let scholarly = |it: &Vertical| matches!(it, Vertical::Scholar | Vertical::Pubmed);
+        self.outside.iter().any(scholarly)
+    }
+
+    /// Whether PubMed is searched.
+    pub(crate) fn has_pubmed(&self) -> bool {
+        self.outside.contains(&Vertical::Pubmed)
+    }
+
+    /// Whether news are searched.
+    pub(crate) fn has_news(&self) -> bool {
+        self.outside.contains(&Vertical::News)
+    }
+
+    /// Where a search task goes: to folders always, and outside to what the endpoint names, or else the first
+    /// vertical.
+    fn verticals_for_endpoint(&self, endpoint: SearchEndpoint) -> Vec<Vertical> {
+        let named: &[Vertical] = match endpoint {
+            SearchEndpoint::Search => &[Vertical::Web],
+            SearchEndpoint::Scholar => &[Vertical::Scholar, Vertical::Pubmed],
+            SearchEndpoint::News if self.news => &[Vertical::News],
+            SearchEndpoint::News => &[Vertical::Web],
+        };
+        let there = |it: &&Vertical| **it == Vertical::News || self.outside.contains(it);
+        let mut outside: Vec<Vertical> = named.iter().filter(there).copied().collect();
+        if outside.is_empty() {
+            outside.extend(self.outside.first());
+        }
+        let local = self.local.then_some(Vertical::Local);
+        local.into_iter().chain(outside).collect()
+    }
+
+    /// Where the `nth` query for an item goes, from 0. Folders get all. Outside engines are slow and their
+    /// calls are counted: every vertical gets the first query, and the first vertical also the second.
+    fn verticals_for_nth(&self, nth: usize) -> Vec<Vertical> {
+        let local = self.local.then_some(Vertical::Local);
+        let outside = match nth {
+            0 => self.outside.as_slice(),
+            1 => &self.outside[..self.outside.len().min(1)],
+            _ => &[],
+        };
+        local.into_iter().chain(outside.iter().copied()).collect()
+    }
+}
+
+/// Whether a question is about recent events.
+fn asks_for_news(question: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "news",
+        "latest",
+        "today",
+        "yesterday",
+        "tonight",
+        "recent",
+        "recently",
+        "newest",
+        "announced",
+        "breaking",
+        "currently",
+    ];
+    const PHRASES: &[&str] =
+        &["this week", "this month", "this year", "last week", "last month", "so far"];
+    let lower = question.to_lowercase();
+    tokens(question).iter().any(|it| WORDS.contains(&it.text.as_str()))
+        || PHRASES.iter().any(|it| lower.contains(it))
+}
+
+/// Whether a vertical is only served by engines that are asked for the web anyway.
+fn is_web_duplicate(search: &[Arc<dyn SearchProvider>], vertical: Vertical) -> bool {
+    vertical != Vertical::Web
+        && search
+            .iter()
+            .filter(|it| it.verticals().contains(&vertical))
+            .all(|it| it.verticals().contains(&Vertical::Web))
+}
+
+/// Queries in PubMed's syntax, by the plain words of the same query.
+type PubmedByText = BTreeMap<String, String>;
+
+/// The words of a query from a model or a document.
+pub(crate) struct QueryText {
+    /// How it varies the item's own query.
+    pub(crate) variation: Variation,
+    /// The words.
+    pub(crate) text: String,
+    /// The same in PubMed's syntax, where the model gave it.
+    pub(crate) pubmed: Option<String>,
+}
+
+impl QueryText {
+    /// Plain words.
+    pub(crate) fn new(variation: Variation, text: String) -> QueryText {
+        QueryText { variation, text, pubmed: None }
+    }
+}
+
+/// The words of a query, before its targets are chosen.
+struct QueryDraft {
+    text: String,
+    variation: Variation,
+}
+
+/// Makes queries from words, one for each target. Leaves out what was asked before.
+pub(crate) struct QueryBuilder<'a> {
+    pub(crate) targets: &'a SearchTargets,
+    pub(crate) question: &'a Question,
+    /// The stems of every query asked so far.
+    pub(crate) asked: &'a mut BTreeSet<Vec<String>>,
+}
+
+impl QueryBuilder<'_> {
+    /// The first queries for every item of the plan, in its order, at most `breadth` for each. No two of them have
+    /// the same stems, because they would find the same.
+    pub(crate) fn first_round(
+        &mut self,
+        brief: &Brief,
+        plan: &Plan,
+        breadth: u32,
+    ) -> Result<Vec<Query>> {
+        let mut found = Vec::new();
+        for item in plan.items() {
+            let texts = item_variations(brief, item)?;
+            let mut own = Vec::new();
+            for (variation, text) in texts.into_iter().take(breadth as usize) {
+                own.extend(self.new_draft(variation, text));
+            }
+            found.extend(self.place(item, &PubmedByText::new(), own));
+        }
+        Ok(found)
+    }
+
+    /// Queries for an item that is still open: for the gap, for the names met while reading (`met`), then in the
+    /// item's own terms.
+    pub(crate) fn for_gap(
+        &mut self,
+        item: &Item,
+        gap_query: &str,
+        met: &[String],
+        breadth: u32,
+    ) -> Vec<Query> {
+        let mut found = Vec::new();
+        let mut texts = vec![gap_query.to_owned()];
+        let subject = item.terms.first().cloned().unwrap_or_default();
+        texts.extend(met.iter().map(|name| format!("{subject} {name}")));
+        texts.extend(item.terms.iter().cloned());
+        for text in texts {
+            if found.len() >= breadth as usize {
+                break;
+            }
+            found.extend(self.new_draft(Variation::Gap, text));
+        }
+        self.place(item, &PubmedByText::new(), found)
+    }
+
+    /// Queries for an item in words from elsewhere, at most `most` of them.
+    pub(crate) fn for_texts(
+        &mut self,
+        item: &Item,
+        texts: Vec<QueryText>,
+        most: u32,
+    ) -> Vec<Query> {
+        let mut found = Vec::new();
+        let mut written = PubmedByText::new();
+        for text in texts {
+            if found.len() < most as usize {
+                if let Some(own) = text.pubmed.filter(|it| pubmed::is_valid(it)) {
+                    written.insert(text.text.clone(), own);
+                }
+                found.extend(self.new_draft(text.variation, text.text));
+            }
+        }
+        self.place(item, &written, found)
+    }
+
+    /// The queries of a search task; none where it was asked before.
+    pub(crate) fn for_task(
+        &mut self,
+        item: &Item,
+        task: &SearchTask,
+        variation: Variation,
+    ) -> Vec<Query> {
+        let Some(draft) = self.new_draft(variation, task.query.clone()) else {
+            return Vec::new();
+        };
+        let verticals = self.targets.verticals_for_endpoint(task.endpoint);
+        verticals
+            .into_iter()
+            .filter_map(|it| self.query_for_vertical(it, item, &PubmedByText::new(), &draft))
+            .map(|mut query| {
+                query.limit = task.num_results;
+                query
+            })
+            .collect()
+    }
+
+    /// The queries of the `wanted` variations of an item.
+    pub(crate) fn variations(
+        &mut self,
+        brief: &Brief,
+        item: &Item,
+        wanted: &[Variation],
+    ) -> Result<Vec<Query>> {
+        let all = item_variations(brief, item)?;
+        let mut found = Vec::new();
+        for (variation, text) in wanted.iter().filter_map(|it| all.iter().find(|row| row.0 == *it))
+        {
+            found.extend(self.new_draft(*variation, text.clone()));
+        }
+        Ok(self.place(item, &PubmedByText::new(), found))
+    }
+
+    /// A draft of words that were not asked before.
+    fn new_draft(&mut self, variation: Variation, text: String) -> Option<QueryDraft> {
+        let mut key = content_stems(&text);
+        key.sort();
+        key.dedup();
+        if key.is_empty() || !self.asked.insert(key) {
+            return None;
+        }
+        Some(QueryDraft { text, variation })
+    }
+
+    /// The queries of the drafts of an item, one for each target.
+    fn place(&self, item: &Item, written: &PubmedByText, drafts: Vec<QueryDraft>) -> Vec<Query> {
+        let mut found = Vec::new();
+        let mut nth_outside = 0;
+        let is_telling = |it: &QueryDraft| content_stems(&it.text).len() > 1;
+        let any_telling = drafts.iter().any(is_telling);
+        for draft in drafts {
+            // A single word matches too much outside.
+            let telling = !any_telling || is_telling(&draft);
+            let nth = if telling { nth_outside } else { usize::MAX };
+            nth_outside += usize::from(telling);
+            let verticals = self.targets.verticals_for_nth(nth).into_iter();
+            found.extend(
+                verticals.filter_map(|it| self.query_for_vertical(it, item, written, &draft)),
+            );
+        }
+        found
+    }
+
+    /// The query of a draft for one vertical. Folders get any words, outside engines only words that may
+    /// leave, PubMed its own syntax. `None` where no words are left.
+    fn query_for_vertical(
+        &self,
+        vertical: Vertical,
+        item: &Item,
+        written: &PubmedByText,
+        draft: &QueryDraft,
+    ) -> Option<Query> {
+        let (question, policy) = (self.question, &self.targets.policy);
+        let limit = question.method.results_per_query;
+        let mut query = match vertical {
+            Vertical::Local => Query::local(draft.text.clone(), item.id, draft.variation, limit),
+            _ => {
+                let words = match vertical {
+                    Vertical::Pubmed => {
+                        let own = written.get(&draft.text);
+                        let own = own.and_then(|it| policy.outbound_syntax(it));
+                        own.or_else(|| {
+                            let plain = policy.outbound(vertical, &draft.text)?;
+                            Some(plain.to_pubmed_syntax(&item.terms))
+                        })
+                    }
+                    _ => policy.outbound(vertical, &draft.text),
+                };
+                Query::outbound(words?, vertical, item.id, draft.variation, limit)
+            }
+        };
+        query.domains.clone_from(&question.domains);
+        query.not_domains.clone_from(&question.not_domains);
+        query.since.clone_from(&question.since);
+        query.until.clone_from(&question.until);
+        Some(query)
+    }
+}
+
+/// The words of `question` as they are, one query for each target.
+pub(crate) fn plain_queries(
+    targets: &SearchTargets,
+    question: &Question,
+    item: &Item,
+) -> Vec<Query> {
+    let mut builder = QueryBuilder { targets, question, asked: &mut BTreeSet::new() };
+    let draft = builder.new_draft(Variation::Original, question.text.clone());
+    builder.place(item, &PubmedByText::new(), draft.into_iter().collect())
+}
+
+/// Most other wordings of an item.
+const VARIATIONS: usize = 3;
+
+/// The queries of each item, made without a model.
+pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
+    let expand = |item: &Item| {
+        let all = item_variations(brief, item)?;
+        let by = |wanted: Variation| {
+            let found = all.iter().find(|it| it.0 == wanted);
+            found.map_or_else(|| item.query.clone(), |it| it.1.clone())
+        };
+        let original = by(Variation::Original);
+        // For a short query some variations come out equal; the item's own words do not.
+        let asks = item.asks.trim_end_matches(['?', '.', ' ']).to_owned();
+        let subject = item.terms.first().or(brief.subjects.first());
+        let headed =
+            format!("{} {}", subject.map_or("", String::as_str), item.heading.to_lowercase());
+        let narrower = by(Variation::Narrower);
+        let specific = if narrower == original { asks.clone() } else { narrower };
+        let broader = by(Variation::Broader);
+        let mut other: Vec<String> = Vec::new();
+        for text in [by(Variation::Rephrased), asks, headed, broader.clone(), specific.clone()] {
+            let text = text.trim().to_owned();
+            if !text.is_empty() && text != original && !other.contains(&text) {
+                other.push(text);
+            }
+        }
+        other.truncate(VARIATIONS);
+        Ok(QueryExpansion {
+            item: item.id,
+            original_query: original,
+            variations: other,
+            broad_query: broader,
+            specific_query: specific,
+        })
+    };
+    plan.items().iter().map(expand).collect()
+}
+
+/// The item's query, then rephrased, broader and narrower.
+fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+    let words = &prompts::phrases()?.query;
+    let terms: Vec<&str> = brief
+        .key_terms
+        .iter()
+        .map(String::as_str)
+        .filter(|it| !is_weak(&it.to_lowercase()))
+        .collect();
+    let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
+    let rest: Vec<&str> = tokens(&item.query)
+        .into_iter()
+        .map(|it| &item.query[it.span])
+        .filter(|it| !subject.contains(it))
+        .filter(|it| !ibid_core::domain::words::is_stop_word(&it.to_lowercase()))
+        .take(4)
+        .collect();
+    let joined = terms.join(" ");
+    let narrow = rest.join(" ");
+    Ok(vec![
+        (Variation::Original, item.query.clone()),
+        (Variation::Rephrased, fill_template(&words.rephrased, &[("terms", &joined)])),
+        (Variation::Broader, fill_template(&words.broader, &[("subject", &subject)])),
+        (
+            Variation::Narrower,
+            fill_template(&words.narrower, &[("subject", &subject), ("item", &narrow)]),
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks_for_news;
+
+    #[test]
+    fn news_are_asked_for_by_questions_that_say_so() {
+        assert!(asks_for_news("What is the latest on the green roof ordinance?"));
+        assert!(asks_for_news("Which roofs failed this week?"));
+        assert!(!asks_for_news("How heavy is a green roof?"));
+    }
+}

@@ -1,0 +1,20 @@
+//! How well each sentence of a page answers each item of the plan.
+mod best_sentences;
+mod casing;
+mod chunks;
+mod context;
+mod judge;
+mod limits;
+mod model_view;
+mod page;
+mod probes;
+mod scorer;
+mod stance;
+mod subject;
+mod subject_words;
+mod terms;
+mod topic_words;
+
+pub(crate) use limits::{CHUNK, FLOOR, PAGE_CUT};
+pub(crate) use page::{PageEvidence, PageInput, PageSentences};
+pub(crate) use scorer::RelevanceScorer;

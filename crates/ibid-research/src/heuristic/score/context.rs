@@ -1,0 +1,70 @@
+//! A sentence with its context, for scoring.
+use super::casing::Casing;
+use super::page::PageSentences;
+
+/// Most sentences of a page that is about a single subject, such as an abstract.
+const SHORT_PAGE: usize = 15;
+/// Sentences before one that still tell its subject, on a longer page.
+const REACH: usize = 4;
+
+/// A sentence as a probe sees it.
+pub(super) struct SentenceView<'a> {
+    pub(super) own: &'a [u32],
+    pub(super) context: &'a [u32],
+    /// Words of title and heading.
+    pub(super) topic: &'a [u32],
+    pub(super) text: &'a str,
+    pub(super) spaced: &'a str,
+    /// How near the top of its page, at most 1.
+    pub(super) early: f32,
+}
+
+/// The context of a sentence.
+pub(super) struct SentenceContext<'a> {
+    pub(super) title: &'a [u32],
+    pub(super) heading: &'a [u32],
+    /// The sentence before it.
+    pub(super) previous: &'a [u32],
+    /// The index of that sentence, if it may be evidence.
+    pub(super) before: Option<usize>,
+    /// Title, heading and the sentences before; for a short page, all of it.
+    pub(super) wide: Vec<u32>,
+    /// Title and heading.
+    pub(super) topic: Vec<u32>,
+    pub(super) casing: &'a Casing,
+}
+
+impl<'a> SentenceContext<'a> {
+    pub(super) fn new(
+        lines: &'a PageSentences,
+        at: usize,
+        heading: &'a [u32],
+    ) -> SentenceContext<'a> {
+        let all = &lines.lines;
+        let n = all[at].0;
+        let previous = match at.checked_sub(1).map(|it| &all[it]) {
+            Some((before, ids)) if before + 1 == n => ids.as_slice(),
+            _ => &[],
+        };
+        let from = if all.len() <= SHORT_PAGE { 0 } else { at.saturating_sub(REACH) };
+        let to = if all.len() <= SHORT_PAGE { all.len() } else { at + 1 };
+        let mut topic: Vec<u32> = [lines.title.as_slice(), heading].concat();
+        topic.sort_unstable();
+        topic.dedup();
+        let mut wide = topic.clone();
+        for (_, ids) in &all[from..to] {
+            wide.extend(ids);
+        }
+        wide.sort_unstable();
+        wide.dedup();
+        SentenceContext {
+            title: &lines.title,
+            heading,
+            previous,
+            before: None,
+            wide,
+            topic,
+            casing: &lines.casing,
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Scores the sentences of a page: which are evidence, and for which items.
+use crate::heuristic::answer_shape::{cue_fit, kind_fit};
+use crate::heuristic::lexicon::has_phrase;
+use crate::heuristic::sentence::{
+    SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
+};
+use crate::prompts::SentenceWords;
+use ibid_core::Result;
+use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
+
+use super::best_sentences::{SentenceMatch, keep_best, unit_of};
+use super::context::{SentenceContext, SentenceView};
+use super::limits::FLOOR;
+use super::page::{PageEvidence, PageInput, PageSentences};
+use super::probes::Probe;
+use super::scorer::RelevanceScorer;
+use super::terms::WeightedTerm;
+
+/// Weight of a side item, relative to an item on the question itself.
+const BESIDE_THE_CORE: f32 = 0.82;
+/// Most words of a quote that was widened to the sentence before it.
+const WIDENED_WORDS: usize = 70;
+/// Weight of a widened quote.
+const WIDENED: f32 = 0.85;
+/// Weight of a sentence about another thing of the same kind: prostate cancer, not cervical.
+const OF_ANOTHER: f32 = 0.5;
+/// Weight of a sentence that was joined with one or two headings, or with more.
+const FEW_GLUED: f32 = 0.6;
+const MANY_GLUED: f32 = 0.35;
+/// Share of an item's words that title and heading must have for the page to be about it.
+const TOPICAL: f32 = 0.65;
+/// Best score below which a sentence is no evidence.
+const LEAST_SCORE: f32 = 0.2;
+/// Index of the sentence at which the bonus for an early position has fallen to half.
+const EARLY_SENTENCES: f32 = 12.0;
+
+/// A sentence that may be evidence, before it is scored.
+struct Candidate<'a> {
+    page: &'a Page,
+    /// Its index in the page.
+    n: usize,
+    /// The numbers of its words.
+    ids: &'a [u32],
+    /// How well it stands alone, 0 to 1.
+    fit: f32,
+    seen: SentenceText,
+}
+
+/// Sentences of a page that are quoted together, from `first` to `last`.
+struct Span {
+    first: usize,
+    last: usize,
+    ids: Vec<u32>,
+    seen: SentenceText,
+}
+
+impl RelevanceScorer {
+    /// Scores one page: evidence for each item in the order of the page.
+    pub(crate) fn weigh_page(
+        &mut self,
+        reading: &PageInput<'_>,
+        lines: &PageSentences,
+        wave: u32,
+        next: &mut u32,
+    ) -> Result<PageEvidence> {
+        let page = reading.page;
+        let mut out = PageEvidence::default();
+        let mut found: Vec<SentenceMatch> = Vec::new();
+        let taken_in = lines.lines.iter().map(|it| it.0);
+        let poisoned = self.orders.poisoned_sentences(page, taken_in);
+        let mut heading: Vec<u32> = Vec::new();
+        for (at, (n, own)) in lines.lines.iter().enumerate() {
+            let seen = SentenceText::new(page.sentence(*n));
+            if poisoned.contains(n) {
+                out.orders += 1;
+                continue;
+            }
+            match fitness(page, *n, &seen, &self.words.sentence) {
+                None => {
+                    if page.sentences()[*n].kind == BlockKind::Heading {
+                        heading.clone_from(own);
+                    }
+                }
+                Some(fit) => {
+                    let around = SentenceContext::new(lines, at, &heading);
+                    let before = n.checked_sub(1).filter(|it| !poisoned.contains(it));
+                    let around = SentenceContext { before, ..around };
+                    let candidate = Candidate { page, n: *n, ids: own, fit, seen };
+                    found.extend(self.judge_sentence(candidate, &around)?);
+                }
+            }
+        }
+        keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first));
+        for it in found {
+            if let Some(passage) = page.passage(it.first, it.last) {
+                out.evidence.push(Evidence {
+                    id: EvidenceId::new(*next),
+                    items: it.items.iter().map(|(item, _)| *item).collect(),
+                    source: reading.source,
+                    passage,
+                    claim: it.claim,
+                    stance: it.stance,
+                    score: it.items[0].1,
+                    confidence: 0.5,
+                    contradiction_or_uncertainty: it.doubt,
+                    wave,
+                });
+                *next += 1;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Scores a sentence for each item; `None` where it answers none or cannot be quoted by itself.
+    fn judge_sentence(
+        &mut self,
+        candidate: Candidate<'_>,
+        around: &SentenceContext<'_>,
+    ) -> Result<Option<SentenceMatch>> {
+        let Candidate { page, n, .. } = candidate;
+        let words = &self.words.sentence;
+        let own = candidate.ids;
+        let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
+        context.sort_unstable();
+        context.dedup();
+        if !self.on_subject(&context, &around.wide) && !self.on_part(&context) {
+            return Ok(None);
+        }
+        let mut fit = candidate.fit;
+        fit *= match around.casing.glued_capitals(page.sentence(n)) {
+            0 => 1.0,
+            1 | 2 => FEW_GLUED,
+            _ => MANY_GLUED,
+        };
+        if self.names_another_kind(page.sentence(n), &around.wide) {
+            fit *= OF_ANOTHER;
+        }
+        let Some(span) = widen(candidate, around, words) else {
+            return Ok(None);
+        };
+        if span.first < n {
+            fit *= WIDENED;
+        }
+        let items = self.item_scores(page, &span, &context, around, fit)?;
+        if items.first().is_none_or(|best| best.1 < LEAST_SCORE) {
+            return Ok(None);
+        }
+        let claim = (span.first..=n)
+            .map(|nth| claim_text(page.sentence(nth), words))
+            .collect::<Vec<_>>()
+            .join(" ");
+        Ok(Some(SentenceMatch {
+            first: span.first,
+            last: n,
+            stance: self.stance(&span.seen.spaced, &span.ids),
+            doubt: has_doubt_words(&span.seen.spaced, words),
+            claim,
+            items,
+        }))
+    }
+
+    /// The items that a span answers with their scores, best first.
+    fn item_scores(
+        &self,
+        page: &Page,
+        span: &Span,
+        context: &[u32],
+        around: &SentenceContext<'_>,
+        fit: f32,
+    ) -> Result<Vec<(ItemId, f32)>> {
+        let text =
+            (span.first..=span.last).map(|nth| page.sentence(nth)).collect::<Vec<_>>().join(" ");
+        // A page about Halvern does not name Halvern in every sentence.
+        let named = self.names.iter().map(|it| it.1);
+        let mut meant = span.ids.clone();
+        meant.extend(named.filter(|it| around.wide.binary_search(it).is_ok()));
+        meant.sort_unstable();
+        meant.dedup();
+        let view = SentenceView {
+            own: &meant,
+            context,
+            topic: &around.topic,
+            text: &text,
+            spaced: &span.seen.spaced,
+            early: 1.0 / (1.0 + span.last as f32 / EARLY_SENTENCES),
+        };
+        let mut items = Vec::new();
+        for probe in &self.probes {
+            let score = self.item_score(probe, &view)? * fit;
+            if score > 0.0 {
+                items.push((probe.item, score.min(1.0)));
+            }
+        }
+        items.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(items)
+    }
+
+    /// The score of a sentence for one item; 0 where it does not answer it.
+    fn item_score(&self, probe: &Probe, view: &SentenceView<'_>) -> Result<f32> {
+        // Steps and members of a list seldom name what they belong to.
+        let alone = match probe.kind {
+            QuestionKind::HowTo | QuestionKind::List => 0.5,
+            _ => 0.72,
+        };
+        let met = |terms: &[WeightedTerm]| {
+            alone * self.coverage(terms, view.own)
+                + (1.0 - alone) * self.coverage(terms, view.context)
+        };
+        let question = met(&self.question);
+        let to_item = met(&probe.terms);
+        let SentenceView { text, spaced, early, .. } = *view;
+        if probe.core {
+            let mut relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
+            let mut fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
+            if probe.kind == QuestionKind::Comparison
+                && !self.apart.iter().all(|it| has_phrase(spaced, it))
+            {
+                fit *= 0.4;
+            }
+            // Under a title that asks the same, a step or a member need not repeat the question.
+            let topical = self.coverage(&probe.terms, view.topic);
+            if topical >= TOPICAL
+                && fit >= 0.5
+                && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List)
+            {
+                relevance = relevance.max(0.6 * topical + 0.2 * relevance);
+            }
+            if relevance < FLOOR {
+                return Ok(0.0);
+            }
+            // A sentence without the form of an answer is only on the subject.
+            let shaped = !matches!(
+                probe.kind,
+                QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
+            );
+            let beside = if shaped && fit < 0.3 { 0.6 } else { 1.0 };
+            let matter = 0.86 * relevance + 0.14 * self.on_topic(view.own);
+            return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
+        }
+        if probe.side {
+            let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
+            return Ok(if to_item >= 0.7 { score } else { 0.0 });
+        }
+        let cue = probe.facet.map_or(0.0, |it| cue_fit(it, text, spaced));
+        if cue < 0.5 || to_item < 0.45 || question < FLOOR * 0.7 {
+            return Ok(0.0);
+        }
+        // A sentence that answers the question itself belongs there rather than to a side item.
+        Ok(BESIDE_THE_CORE * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
+    }
+}
+
+/// The sentence, together with the one before it if it depends on that. `None` where the one before is unfit,
+/// or both are too long to quote.
+fn widen(
+    candidate: Candidate<'_>,
+    around: &SentenceContext<'_>,
+    words: &SentenceWords,
+) -> Option<Span> {
+    let Candidate { page, n, .. } = candidate;
+    let mut span = Span { first: n, last: n, ids: candidate.ids.to_vec(), seen: candidate.seen };
+    if !leans_on_previous(page.sentence(n), words) {
+        return Some(span);
+    }
+    span.first = around.before.filter(|at| is_antecedent(page, *at, n, words))?;
+    span.ids.extend_from_slice(around.previous);
+    span.ids.sort_unstable();
+    span.ids.dedup();
+    let joined = format!("{} {}", page.sentence(span.first), page.sentence(n));
+    span.seen = SentenceText::new(&joined);
+    (span.seen.words <= WIDENED_WORDS).then_some(span)
+}
+
+/// Whether the sentence `at` before `n` is in the same block, stands alone and is fit itself.
+fn is_antecedent(page: &Page, at: usize, n: usize, words: &SentenceWords) -> bool {
+    let same = page.sentences()[at].block == page.sentences()[n].block;
+    let text = page.sentence(at);
+    let fit = fitness(page, at, &SentenceText::new(text), words);
+    same && fit.is_some_and(|it| it >= 0.6) && !leans_on_previous(text, words)
+}

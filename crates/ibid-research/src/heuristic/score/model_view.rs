@@ -1,0 +1,28 @@
+//! What a model may see of a page.
+use super::page::PageSentences;
+use super::scorer::RelevanceScorer;
+use crate::heuristic::sentence::{SentenceText, fitness};
+use ibid_core::domain::Page;
+
+impl RelevanceScorer {
+    /// The title of a page, or nothing if it gives orders.
+    pub(crate) fn shown_title<'p>(&self, page: &'p Page) -> &'p str {
+        if self.orders.is_injection(&page.title) { "" } else { &page.title }
+    }
+
+    /// The sentences of a page that a model may see: those taken in, without non-sentences and without those
+    /// that give orders or belong to such. Also returns how many of the latter there are.
+    pub(crate) fn shown_sentences(
+        &self,
+        page: &Page,
+        lines: &PageSentences,
+    ) -> (Vec<usize>, usize) {
+        let words = &self.words.sentence;
+        let poisoned = self.orders.poisoned_sentences(page, lines.lines.iter().map(|it| it.0));
+        let (orders, rest): (Vec<usize>, Vec<usize>) =
+            lines.lines.iter().map(|it| it.0).partition(|n| poisoned.contains(n));
+        let fit =
+            |n: &usize| fitness(page, *n, &SentenceText::new(page.sentence(*n)), words).is_some();
+        (rest.into_iter().filter(fit).collect(), orders.len())
+    }
+}

@@ -1,0 +1,58 @@
+//! What a sentence is scored against for each item of the plan.
+use crate::heuristic::kinds::question_kind;
+use crate::heuristic::lexicon::StemInterner;
+use crate::prompts;
+use crate::prompts::Facet;
+use ibid_core::Result;
+use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
+
+use super::terms::{WeightedTerm, part_terms, terms_of};
+
+/// What evidence for an item must match.
+pub(super) struct Probe {
+    pub(super) item: ItemId,
+    /// Whether the item asks the question itself or a part of it.
+    pub(super) core: bool,
+    pub(super) kind: QuestionKind,
+    pub(super) asked: String,
+    pub(super) terms: Vec<WeightedTerm>,
+    pub(super) facet: Option<&'static Facet>,
+    /// Whether the item is one side of a comparison.
+    pub(super) side: bool,
+}
+
+/// The probes of all items of `plan`. `question` holds the terms of the question itself.
+pub(super) fn build_probes(
+    lexicon: &mut StemInterner,
+    brief: &Brief,
+    plan: &Plan,
+    question: &[WeightedTerm],
+) -> Result<Vec<Probe>> {
+    let words = prompts::phrases()?;
+    let facets = prompts::plan_words()?;
+    let mut probes = Vec::new();
+    for (nth, item) in plan.items().iter().enumerate() {
+        let facet = facets.facet_by_heading(&item.heading).map(|it| it.1);
+        let side = facet.is_none()
+            && brief.kind == QuestionKind::Comparison
+            && !brief.question.contains(&item.asks);
+        let part = facet.is_none() && !side;
+        let core = part || nth == 0;
+        let asked = if part { item.asks.clone() } else { brief.question.clone() };
+        let terms = if part || side {
+            part_terms(lexicon, item, side, brief)
+        } else {
+            terms_of(lexicon, &item.terms.join(" . "), &item.terms)
+        };
+        probes.push(Probe {
+            item: item.id,
+            core,
+            kind: if part { question_kind(&asked, words) } else { brief.kind },
+            asked,
+            terms: if core && !part { question.to_vec() } else { terms },
+            facet,
+            side,
+        });
+    }
+    Ok(probes)
+}

@@ -1,0 +1,265 @@
+//! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
+use std::collections::{BTreeSet, HashMap};
+
+use crate::heuristic::injection::InjectionDetector;
+use crate::heuristic::intake::{asked_verb, is_weak};
+use crate::heuristic::lexicon::StemInterner;
+use crate::heuristic::plan::distinguishing_words;
+use crate::heuristic::sentence::{measures, years_at};
+use crate::prompts;
+use crate::prompts::Phrases;
+use ibid_core::Result;
+use ibid_core::domain::words::tokens;
+use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind};
+
+use super::casing::Casing;
+use super::page::{PageInput, PageSentences};
+use super::probes::{Probe, build_probes};
+use super::subject_words::{sought_noun, subject_pairs};
+use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, terms_of};
+
+/// Weight of matched terms that counts as a full match: four to six telling words.
+const ENOUGH: f32 = 6.5;
+/// Extra weight of the verb that the question asks about.
+const WHAT_IS_DONE: f32 = 1.8;
+/// Words on each side of a date or measure that say what it refers to.
+const NEAR: usize = 10;
+/// Sentences below which all terms keep their prior weight: too few to tell rare words from common ones.
+const FEW_SENTENCES: u32 = 20;
+/// Most abbreviations learnt.
+const MOST_ALIASES: usize = 12;
+
+/// Scores pages against one plan. It learns the words of the pages read.
+pub(crate) struct RelevanceScorer {
+    pub(super) lexicon: StemInterner,
+    pub(super) words: &'static Phrases,
+    /// The question.
+    pub(super) asked: String,
+    pub(super) orders: InjectionDetector,
+    pub(super) probes: Vec<Probe>,
+    pub(super) question: Vec<WeightedTerm>,
+    /// The words that distinguish the sides of a comparison.
+    pub(super) apart: Vec<String>,
+    /// Pairs of words of the question of which the first specifies the second: "cervical" and "cancer".
+    pub(super) pairs: Vec<(String, String)>,
+    /// The verb the question asks about: "cost" of "what does a roof cost".
+    pub(super) done: Option<u32>,
+    /// The noun for the kind of thing that is sought: "skills" of "which skills".
+    pub(super) sought: Option<u32>,
+    /// The names in the question, as written, each with the word that stands for it.
+    pub(super) names: Vec<(String, u32)>,
+    /// The sites of the pages read: a question that names one wants its content, not facts about it.
+    pub(super) sites: BTreeSet<String>,
+    pub(super) taken: BTreeSet<PageHash>,
+    /// Abbreviations and what they stand for, as pages explain them: "basal cell carcinoma (BCC)".
+    pub(super) aliases: Vec<(u32, Vec<u32>)>,
+    /// Words that may replace a word of the question, and how much they count.
+    pub(super) kin: HashMap<u32, Vec<(u32, f32)>>,
+    /// Words that the sentences nearest to the question share, with their weights.
+    pub(super) topic: Vec<(u32, f32)>,
+    /// In how many sentences each word occurred; `sentences` counts all.
+    pub(super) met: HashMap<u32, u32>,
+    pub(super) sentences: u32,
+}
+
+impl RelevanceScorer {
+    pub(crate) fn new(brief: &Brief, plan: &Plan) -> Result<RelevanceScorer> {
+        let words = prompts::phrases()?;
+        let mut lexicon = StemInterner::default();
+        let mut done = None;
+        let mut question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
+        // "Need" and "use" say little here, as anywhere.
+        let verb = asked_verb(&brief.question).filter(|it| !is_weak(&it.text));
+        if let Some(verb) = verb {
+            let id = lexicon.id(&verb.text);
+            for term in question.iter_mut().filter(|it| it.id == id) {
+                term.telling = term.telling.max(1.0) * WHAT_IS_DONE;
+                done = Some(id);
+            }
+        }
+        let probes = build_probes(&mut lexicon, brief, plan, &question)?;
+        let names = question_names(&mut lexicon, &brief.question);
+        let asked = plan.items().iter().flat_map(|it| &it.terms);
+        let kin = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
+        let pairs = subject_pairs(brief);
+        let sought = sought_noun(&brief.question).map(|it| lexicon.id(&it));
+        let mut scorer = RelevanceScorer {
+            lexicon,
+            words,
+            asked: brief.question.clone(),
+            orders: InjectionDetector::from_brief(brief)?,
+            pairs,
+            done,
+            sought,
+            probes,
+            apart: distinguishing_words(brief),
+            question,
+            names,
+            sites: BTreeSet::new(),
+            taken: BTreeSet::new(),
+            aliases: Vec::new(),
+            kin,
+            topic: Vec::new(),
+            met: HashMap::new(),
+            sentences: 0,
+        };
+        // "Ameloblastoma (AB)" in the question names one thing in two ways.
+        scorer.learn_aliases(&brief.question);
+        Ok(scorer)
+    }
+
+    /// The sentences of a page as word numbers: all of a short page, the best chunks of a long one.
+    pub(crate) fn take_in_page(&mut self, reading: &PageInput<'_>) -> PageSentences {
+        let page = reading.page;
+        let numbers: Vec<usize> = if page.text().len() <= reading.whole {
+            (0..page.sentences().len()).collect()
+        } else {
+            self.best_chunks(page, reading.chunks, reading.whole)
+        };
+        if let Some(site) = &page.site {
+            self.sites.insert(site.to_lowercase());
+        }
+        for n in &numbers {
+            self.learn_aliases(page.sentence(*n));
+        }
+        let casing = Casing::from_page(page, &numbers);
+        let lines: Vec<(usize, Vec<u32>)> =
+            numbers.into_iter().map(|n| (n, self.ids(page.sentence(n)))).collect();
+        // A page that is scored again does not make its words more frequent.
+        let again = !self.taken.insert(page.hash().clone());
+        for (_, ids) in lines.iter().filter(|_| !again) {
+            self.sentences += 1;
+            for id in ids {
+                *self.met.entry(*id).or_insert(0) += 1;
+            }
+        }
+        PageSentences { title: self.ids(&page.title), lines, casing }
+    }
+
+    /// The words of a text; where it has an abbreviation or its long form, both.
+    pub(super) fn ids(&mut self, text: &str) -> Vec<u32> {
+        let mut ids = self.lexicon.id_set(text);
+        let mut more: Vec<u32> = Vec::new();
+        for (short, long) in &self.aliases {
+            if ids.binary_search(short).is_ok() {
+                more.extend(long);
+            } else if long.iter().all(|it| ids.binary_search(it).is_ok()) {
+                more.push(*short);
+            }
+        }
+        if !more.is_empty() {
+            ids.extend(more);
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids
+    }
+
+    /// Learns "long form (LF)" where the question has one of the two.
+    fn learn_aliases(&mut self, text: &str) {
+        for (at, _) in text.match_indices('(') {
+            let Some((long, short)) = abbreviation(text, at) else {
+                continue;
+            };
+            let short = self.lexicon.id(&short.to_lowercase());
+            let long = self.lexicon.id_set(long);
+            let asked = |id: &u32| self.question.iter().any(|it| it.id == *id);
+            let bears = asked(&short) || long.iter().all(asked);
+            if bears
+                && !long.is_empty()
+                && self.aliases.len() < MOST_ALIASES
+                && !self.aliases.iter().any(|it| it.0 == short)
+            {
+                self.aliases.push((short, long));
+            }
+        }
+    }
+
+    /// The weight of a term: the rarer it is among the sentences read, the more.
+    pub(super) fn weight(&self, term: &WeightedTerm) -> f32 {
+        if self.sentences < FEW_SENTENCES {
+            return term.telling;
+        }
+        let all = self.sentences as f32;
+        let met = self.met.get(&term.id).copied().unwrap_or(0) as f32;
+        let rare = ((all + 1.0) / (met + 0.5)).ln() / (all + 1.0).ln();
+        term.telling * (0.3 + 0.7 * rare.clamp(0.0, 1.0))
+    }
+
+    /// Share of the terms' weight that is matched. A sentence need not match all of a long question: a weight
+    /// of [`ENOUGH`] is a full match.
+    pub(super) fn coverage(&self, terms: &[WeightedTerm], ids: &[u32]) -> f32 {
+        let mut all = 0.0;
+        let mut met = 0.0;
+        for term in terms {
+            let weight = self.weight(term);
+            all += weight;
+            met += weight * self.match_strength(term.id, ids);
+        }
+        if all > 0.0 { (met / f32::min(all, ENOUGH)).min(1.0) } else { 0.0 }
+    }
+
+    /// How well a word is matched: 1 by itself, less by a replacement.
+    pub(super) fn match_strength(&self, id: u32, ids: &[u32]) -> f32 {
+        if ids.binary_search(&id).is_ok() {
+            return 1.0;
+        }
+        let kin = self.kin.get(&id).map_or(&[][..], Vec::as_slice);
+        kin.iter().filter(|it| ids.binary_search(&it.0).is_ok()).map(|it| it.1).fold(0.0, f32::max)
+    }
+    /// Question terms that no evidence mentions, most telling first, as written.
+    pub(crate) fn missing_terms(
+        &mut self,
+        key_terms: &[String],
+        evidence: &[&Evidence],
+    ) -> Vec<String> {
+        let mut met: Vec<u32> = Vec::new();
+        for it in evidence {
+            met.extend(self.lexicon.ids(&it.claim));
+        }
+        key_terms
+            .iter()
+            .filter(|it| {
+                let ids = self.lexicon.ids(it);
+                !ids.is_empty() && ids.iter().any(|id| !met.contains(id))
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// Share of the question's telling words near the dates or measures of a text, which then are what the
+    /// question asks for. 1 where the kind asks for neither.
+    pub(crate) fn fact_nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
+        let at: Vec<usize> = match kind {
+            QuestionKind::When => years_at(text),
+            QuestionKind::Quantity => measures(text).into_iter().map(|it| it.span.start).collect(),
+            _ => return 1.0,
+        };
+        let words = tokens(text);
+        let mut best: f32 = 0.0;
+        for place in at {
+            let nth = words.partition_point(|it| it.span.start < place);
+            let from = nth.saturating_sub(NEAR);
+            let to = (nth + NEAR).min(words.len());
+            if let (Some(first), Some(last)) = (words.get(from), words.get(to.saturating_sub(1))) {
+                best = best.max(self.relevance(&text[first.span.start..last.span.end]));
+            }
+        }
+        best
+    }
+
+    /// The question.
+    pub(crate) fn question(&self) -> &str {
+        &self.asked
+    }
+
+    pub(crate) fn lexicon(&mut self) -> &mut StemInterner {
+        &mut self.lexicon
+    }
+
+    /// Share of the question's telling words in `text`, 0 to 1.
+    pub(crate) fn relevance(&mut self, text: &str) -> f32 {
+        let ids = self.ids(text);
+        self.coverage(&self.question, &ids)
+    }
+}

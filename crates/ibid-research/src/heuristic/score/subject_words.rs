@@ -1,0 +1,31 @@
+//! The words of a question that name its subject.
+use crate::heuristic::intake::{is_verb, telling_weight};
+use ibid_core::domain::Brief;
+use ibid_core::domain::words::{Token, is_stop_word, tokens};
+
+/// Pairs of neighbouring words in the question's subjects, in lower case: the specifying word and the kind.
+pub(super) fn subject_pairs(brief: &Brief) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for subject in &brief.subjects {
+        let words = tokens(subject);
+        let tells = |it: &Token| telling_weight(subject, it) >= 1.0 && !is_verb(&it.text);
+        if let [.., which, kind] = words.as_slice()
+            && tells(which)
+            && kind.text.chars().all(char::is_alphabetic)
+            && !is_verb(&kind.text)
+        {
+            pairs.push((which.text.clone(), kind.text.clone()));
+        }
+    }
+    pairs
+}
+
+/// The noun after "which" or "what" at the beginning of a question: the kind of thing sought.
+pub(super) fn sought_noun(question: &str) -> Option<String> {
+    let mut words = tokens(question).into_iter();
+    let asks = words
+        .next()
+        .is_some_and(|it| matches!(it.text.as_str(), "which" | "what" | "list" | "name"));
+    let noun = words.find(|it| !matches!(it.text.as_str(), "the" | "all" | "some"))?;
+    (asks && !is_stop_word(&noun.text) && !is_verb(&noun.text)).then_some(noun.text)
+}

@@ -1,0 +1,178 @@
+//! The telling words of a question: their weights, related words, and names.
+use std::collections::HashMap;
+
+use crate::heuristic::intake::{is_weak, telling_weight};
+use crate::heuristic::lexicon::{StemInterner, agent_noun_variants};
+use crate::thesaurus;
+use ibid_core::domain::words::{is_stop_word, stem, tokens};
+use ibid_core::domain::{Brief, Item};
+
+/// What a near-synonym of a question word counts, and below it a word of the same field.
+const SYNONYM: f32 = 0.6;
+
+const RELATED: f32 = 0.35;
+
+/// A question term and its weight.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WeightedTerm {
+    pub(super) id: u32,
+    pub(super) telling: f32,
+}
+
+/// The telling words of `text` that are in `terms`, or all where `terms` is empty.
+pub(super) fn terms_of(
+    lexicon: &mut StemInterner,
+    text: &str,
+    terms: &[String],
+) -> Vec<WeightedTerm> {
+    let mut found: Vec<WeightedTerm> = Vec::new();
+    for token in tokens(text) {
+        let weight = telling_weight(text, &token);
+        if weight <= 0.0 || is_stop_word(&token.text) {
+            continue;
+        }
+        // The parts of a hyphenated word count, unless they are too short to mean anything.
+        let word = &text[token.span.clone()];
+        let parts: Vec<&str> =
+            word.split(['-', '‐', '‑']).filter(|it| it.chars().count() >= 3).collect();
+        if parts.len() > 1 {
+            for part in parts {
+                for id in lexicon.ids(part) {
+                    push_term(&mut found, id, weight * 0.7);
+                }
+            }
+        } else {
+            for id in lexicon.ids(word) {
+                push_term(&mut found, id, weight);
+            }
+        }
+    }
+    // Terms from earlier turns are not in the text of the question.
+    for term in terms {
+        for id in lexicon.ids(term) {
+            push_term(&mut found, id, 0.9);
+        }
+    }
+    found
+}
+
+pub(super) fn push_term(found: &mut Vec<WeightedTerm>, id: u32, telling: f32) {
+    if !found.iter().any(|it| it.id == id) {
+        found.push(WeightedTerm { id, telling });
+    }
+}
+
+pub(super) fn part_terms(
+    lexicon: &mut StemInterner,
+    item: &Item,
+    side: bool,
+    brief: &Brief,
+) -> Vec<WeightedTerm> {
+    if side {
+        return terms_of(lexicon, &item.terms.join(" "), &[]);
+    }
+    let mut text = item.asks.clone();
+    if !brief.subjects.iter().any(|it| item.asks.contains(it.as_str()))
+        && let Some(subject) = brief.subjects.first()
+    {
+        text = format!("{text} {subject}");
+    }
+    terms_of(lexicon, &text, &[])
+}
+
+/// For each word of the texts, its replacements: near-synonyms and words of the same field.
+pub(super) fn related_terms<'a>(
+    lexicon: &mut StemInterner,
+    texts: impl Iterator<Item = &'a String>,
+) -> HashMap<u32, Vec<(u32, f32)>> {
+    let mut kin: HashMap<u32, Vec<(u32, f32)>> = HashMap::new();
+    for text in texts {
+        for token in tokens(text).into_iter().filter(|it| !is_stop_word(&it.text)) {
+            let own = lexicon.id(&token.text);
+            let stem = stem(&token.text);
+            let near = thesaurus::synonyms(&stem).map(|it| (it, SYNONYM));
+            let same_field = thesaurus::related(&stem).map(|it| (it, RELATED));
+            let doers = agent_noun_variants(&token.text);
+            let row = kin.entry(own).or_default();
+            let doers = doers.iter().map(|it| (it.0.as_str(), it.1));
+            for (other, worth) in near.chain(same_field).chain(doers) {
+                let id = lexicon.id(other);
+                if id != own && !row.iter().any(|it| it.0 == id) {
+                    row.push((id, worth));
+                }
+            }
+        }
+    }
+    kin
+}
+
+/// The names of a question: runs of capitalised words, in lower case, each with its last word.
+pub(super) fn question_names(lexicon: &mut StemInterner, question: &str) -> Vec<(String, u32)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for token in tokens(question) {
+        if telling_weight(question, &token) < 1.8 {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if question[run.1..token.span.start].trim().is_empty() => {
+                run.1 = token.span.end
+            }
+            _ => runs.push((token.span.start, token.span.end)),
+        }
+    }
+    runs.into_iter()
+        .filter_map(|(from, to)| {
+            let name = question[from..to].to_lowercase();
+            // In "Eagle-Barrett Syndrome" the last word names a kind, not the thing.
+            let words = || question[from..to].rsplit(' ');
+            let last =
+                words().find(|it| !is_weak(&it.to_lowercase())).or_else(|| words().next())?;
+            let part = last.split(['-', '‐', '‑']).max_by_key(|it| it.chars().count())?;
+            let last = *lexicon.ids(part).last()?;
+            let bare =
+                name.strip_suffix("'s").or(name.strip_suffix("’s")).unwrap_or(&name).to_owned();
+            Some((bare, last))
+        })
+        .collect()
+}
+
+/// The long and the short form around an opening bracket: "basal cell carcinoma (BCC)". The letters of the
+/// short form must begin the words of the long form in order (Schwartz and Hearst 2003, simplified).
+pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
+    let inside = &text[open + 1..];
+    let short = &inside[..inside.find([')', ';', ','])?];
+    let letters: Vec<char> = short.chars().filter(|c| c.is_alphabetic()).collect();
+    let capitals = letters.iter().filter(|c| c.is_uppercase()).count();
+    if !(2..=8).contains(&letters.len()) || capitals < 2 || short.contains(' ') {
+        return None;
+    }
+    let before = text[..open].trim_end();
+    let words = tokens(before);
+    let wanted: Vec<char> =
+        letters.iter().filter(|c| c.is_uppercase()).flat_map(|c| c.to_lowercase()).collect();
+    let from = words.len().saturating_sub(wanted.len() + 2);
+    for start in (from..words.len()).rev() {
+        let mut initials = words[start..]
+            .iter()
+            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
+        let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
+        let first = words[start].text.chars().next() == wanted.first().copied();
+        if matched && first {
+            return Some((&before[words[start].span.start..], short));
+        }
+    }
+    // Letters from inside a word: "ameloblastoma (AB)", "periampullary carcinoma (PAC)".
+    let from = words.len().saturating_sub(wanted.len().min(4));
+    (from..words.len())
+        .rev()
+        .map(|start| &before[words[start].span.start..])
+        .find(|long| long.len() >= 2 * short.len() && is_spelled_in(long, &wanted))
+        .map(|long| (long, short))
+}
+
+/// Whether `long` contains the letters in order, beginning with the first.
+fn is_spelled_in(long: &str, letters: &[char]) -> bool {
+    let mut text = long.chars().flat_map(char::to_lowercase);
+    letters.first().copied() == text.next()
+        && letters.iter().skip(1).all(|c| text.any(|it| it == *c))
+}

@@ -1,0 +1,454 @@
+//! Whether a sentence can be used in a report, and how it is cleaned.
+use crate::prompts::SentenceWords;
+use ibid_core::domain::words::{Number, Token, numbers, tokens};
+use ibid_core::domain::{BlockKind, Page};
+
+use super::lexicon::{any_phrase, spaced};
+use super::plan::sentence_case;
+
+/// Fewest words of a sentence with content.
+const FEWEST_WORDS: usize = 5;
+/// Most words of a readable sentence.
+const MOST_WORDS: usize = 65;
+
+/// A sentence of a page, prepared for scoring.
+pub(crate) struct SentenceText {
+    /// Its words with single spaces, in lower case.
+    pub(crate) spaced: String,
+    /// How many words.
+    pub(crate) words: usize,
+}
+
+impl SentenceText {
+    pub(crate) fn new(text: &str) -> SentenceText {
+        let spaced = spaced(text);
+        SentenceText { words: spaced.split(' ').filter(|it| !it.is_empty()).count(), spaced }
+    }
+}
+
+/// How well sentence `n` is formed, at most 1. `None` where its form rules it out: a heading, code, a
+/// question, a reference, navigation, too short or too long. Whether it gives orders is up to
+/// [`InjectionDetector`](super::injection::InjectionDetector).
+pub(crate) fn fitness(
+    page: &Page,
+    n: usize,
+    seen: &SentenceText,
+    words: &SentenceWords,
+) -> Option<f32> {
+    let text = page.sentence(n);
+    let kind = page.sentences().get(n).map(|it| it.kind);
+    let Some(kind @ (BlockKind::Prose | BlockKind::ListItem | BlockKind::Comment)) = kind else {
+        return None;
+    };
+    let stop = ends_like_a_sentence(text);
+    let cut = kind == BlockKind::Prose
+        && text.starts_with(char::is_lowercase)
+        && starts_mid_sentence(text);
+    if seen.words > MOST_WORDS
+        || seen.words < FEWEST_WORDS
+        || cut
+        || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
+        || text.trim_end_matches(['"', '”', '\'', ')']).ends_with('?')
+        || text.contains("? ") && seen.words < 25
+        || is_reference(text, seen)
+        || is_noise(text)
+        || any_phrase(&seen.spaced, &words.boilerplate) && seen.words < 40
+    {
+        return None;
+    }
+    Some(form_score(text, kind, stop, seen, words))
+}
+
+/// Scores the form of a sentence: each flaw lowers it.
+fn form_score(
+    text: &str,
+    kind: BlockKind,
+    stop: bool,
+    seen: &SentenceText,
+    words: &SentenceWords,
+) -> f32 {
+    let opening = without_lead(text, words).to_lowercase();
+    let flaws = [
+        (kind == BlockKind::Comment, 0.7),
+        (any_phrase(&seen.spaced, &words.aims), 0.55),
+        (words.aim_openings.iter().any(|it| opening.starts_with(it.as_str())), 0.4),
+        (any_phrase(&seen.spaced, &words.pointing), 0.7),
+        (text.ends_with(':'), 0.4),
+        (!stop && kind == BlockKind::Prose, 0.6),
+        (text.starts_with('['), 0.4),
+        (is_title(text), 0.7),
+        (!has_finite_verb(&seen.spaced, words), 0.5),
+        (starts_with_page_number(text), 0.5),
+        (seen.words > 45 || seen.words < 8, 0.85),
+        // A statement under a condition answers another question than the one asked.
+        (is_conditional(&opening) && seen.words > 12, 0.7),
+        (is_unbalanced(text), 0.75),
+    ];
+    flaws.iter().filter(|it| it.0).map(|it| it.1).product()
+}
+
+fn is_conditional(opening: &str) -> bool {
+    ["if ", "unless ", "suppose ", "where a ", "in case "].iter().any(|it| opening.starts_with(it))
+}
+
+/// Whether there is a verb; titles and captions have none.
+fn has_finite_verb(spaced: &str, words: &SentenceWords) -> bool {
+    let all: Vec<&str> = spaced.split([' ', ',']).filter(|it| !it.is_empty()).collect();
+    all.iter().enumerate().any(|(nth, it)| {
+        let participle = all.get(nth + 1).is_some_and(|next| {
+            matches!(*next, "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as")
+        });
+        let past = it.len() > 4 && it.ends_with("ed") && !participle && nth > 0;
+        past || words.verbs.contains(*it)
+    })
+}
+
+/// "CellVGAE: an unsupervised workflow with graph attention networks": a title, not a statement.
+fn is_title(text: &str) -> bool {
+    text.split_once(": ").is_some_and(|(head, tail)| {
+        head.split_whitespace().count() <= 8
+            && ["a ", "an ", "the "].iter().any(|it| tail.to_lowercase().starts_with(it))
+    })
+}
+
+/// "66 Now more than ever": a page number precedes the sentence.
+fn starts_with_page_number(text: &str) -> bool {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    (1..=3).contains(&digits)
+        && text[digits..].strip_prefix(' ').is_some_and(|it| it.starts_with(char::is_uppercase))
+}
+
+fn ends_like_a_sentence(text: &str) -> bool {
+    text.trim_end_matches(['"', '”', '\'', '’', ')', ']', '»'])
+        .ends_with(['.', '!', '。', '！', '।', '…'])
+}
+
+/// A lower-case first letter means a cut sentence, unless the word is written so: mRNA, p53, α-synuclein.
+fn starts_mid_sentence(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    !first.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()) && first.is_ascii()
+}
+
+/// A line of a reference list.
+fn is_reference(text: &str, seen: &SentenceText) -> bool {
+    let lower = &seen.spaced;
+    let doi = lower.contains(" doi ") || text.contains("doi.org") || text.contains("doi:");
+    let volume = text.contains(");")
+        || text.contains(":e")
+        || lower.contains(" pp ")
+        || lower.contains(" vol ");
+    let initials = text.matches(|c: char| c.is_ascii_uppercase()).count() * 4 > text.len().max(1);
+    (doi && seen.words < 45)
+        || (volume && initials)
+        || text.contains("http://")
+        || text.contains("https://")
+        || text.contains("www.")
+}
+
+/// Navigation, flattened tables, formulae: too few letters, or too many bars.
+fn is_noise(text: &str) -> bool {
+    let total = text.chars().count();
+    let letters = text.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
+    let bars = text.matches(['|', '›', '»', '→', '•', '·', '_', '{', '}', '<', '>', '\\']).count();
+    letters * 10 < total * 7 || bars > 2
+}
+
+fn is_unbalanced(text: &str) -> bool {
+    let open = text.matches('(').count();
+    let close = text.matches(')').count();
+    let curly = text.matches('“').count() != text.matches('”').count();
+    let straight = !text.matches('"').count().is_multiple_of(2);
+    open != close || curly || straight
+}
+
+/// Whether the sentence depends on the one before it: it begins with an unresolved pronoun.
+pub(crate) fn leans_on_previous(text: &str, words: &SentenceWords) -> bool {
+    let bare = spaced(&without_lead(text, words));
+    let start = bare.trim_start();
+    let begins = |all: &[String]| {
+        all.iter().any(|it| {
+            start.strip_prefix(it.as_str()).is_some_and(|rest| {
+                rest.is_empty() || it.ends_with(',') || rest.starts_with([' ', ','])
+            })
+        })
+    };
+    begins(&words.leaning) && !begins(&words.standing)
+}
+
+/// The sentence without list marker, section label of an abstract, and leading connectives.
+fn without_lead(text: &str, words: &SentenceWords) -> String {
+    let mut rest = text.trim();
+    rest = strip_marker(rest);
+    rest = strip_label(rest, words);
+    for _ in 0..2 {
+        let Some(shorter) = strip_connective(rest, words) else {
+            break;
+        };
+        rest = shorter;
+    }
+    strip_reporting(rest, words).to_owned()
+}
+
+fn strip_marker(text: &str) -> &str {
+    let bare = text.trim_start_matches(['•', '·', '-', '–', '*', '▪', '●', '‣', ' ']);
+    let digits = bare.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    if (1..=2).contains(&digits)
+        && let Some(after) = bare[digits..].strip_prefix(['.', ')'])
+        && after.starts_with(' ')
+    {
+        return after.trim_start();
+    }
+    bare
+}
+
+fn strip_label<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
+    let Some((label, rest)) = text.split_once(':') else {
+        return text;
+    };
+    let lower = label.trim().to_lowercase();
+    if words.labels.contains(&lower) && rest.starts_with(' ') { rest.trim_start() } else { text }
+}
+
+fn strip_connective<'a>(text: &'a str, words: &SentenceWords) -> Option<&'a str> {
+    let (lead, rest) = text.split_once(',')?;
+    // Numbers such as "1,200" are no connective, and a longer lead is an adverbial with content.
+    let lower = lead.trim().to_lowercase();
+    (words.connectives.contains(&lower) && rest.starts_with(' ')).then(|| rest.trim_start())
+}
+
+/// Removes "We found that": the finding stands by itself.
+fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
+    let longest = words
+        .reporting
+        .iter()
+        .filter(|it| text.get(..it.len()).is_some_and(|lead| lead.eq_ignore_ascii_case(it)))
+        .filter(|it| text[it.len()..].starts_with(' '))
+        .map(String::len)
+        .max();
+    let Some(end) = longest else {
+        return text;
+    };
+    let rest = text[end..].trim_start();
+    let that = text[..end].ends_with("that");
+    // Without "that", only a name can be told from an object: "Here we find METTL1 is amplified".
+    let named = rest.split(' ').next().is_some_and(|it| it.chars().any(|c| c.is_uppercase()));
+    if that || named { rest } else { text }
+}
+
+/// The sentence as a claim: verbatim, except for parts that may safely be removed. Words are never changed.
+pub(crate) fn claim_text(text: &str, words: &SentenceWords) -> String {
+    let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let bare = without_lead(&squeezed, words);
+    let bare = strip_trailing_marks(&bare);
+    let mut claim = if starts_mid_sentence(text) && text.starts_with(char::is_lowercase) {
+        bare.to_owned()
+    } else {
+        sentence_case(bare)
+    };
+    if !claim.ends_with(['.', '!', '?', '。', '！', '…', '।', '"', '”', ')', ':']) {
+        claim.push('.');
+    }
+    if claim.ends_with(':') {
+        claim.pop();
+        claim.push('.');
+    }
+    claim
+}
+
+/// Removes reference marks such as "[12]" or "[3, 4]" before or after the full stop.
+fn strip_trailing_marks(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        let bare = rest.trim_end();
+        let inner = bare.trim_end_matches('.');
+        let Some(open) = inner.strip_suffix(']').and_then(|it| it.rfind('[')) else {
+            return rest;
+        };
+        let marks = &inner[open + 1..inner.len() - 1];
+        if marks.is_empty()
+            || !marks.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | ' ' | '-' | '–'))
+        {
+            return rest;
+        }
+        rest = inner[..open].trim_end();
+    }
+}
+
+/// Phrases that begin a comparison.
+const COMPARED: &[&str] =
+    &[" than ", " compared with ", " compared to ", " versus ", " relative to "];
+
+/// Whether the words contain a negation.
+pub(crate) fn has_denial(spaced: &str, words: &SentenceWords) -> bool {
+    let mut text = spaced.to_owned();
+    for harmless in &words.no_negation {
+        text = text.replace(&format!(" {harmless} "), " ");
+    }
+    // "Cooler than streets without trees" negates nothing.
+    let compared = COMPARED.iter().filter_map(|it| text.find(it)).min();
+    if let Some(at) = compared {
+        let tail = text[at..].replace(" without ", " ");
+        text.replace_range(at.., &tail);
+    }
+    any_phrase(&text, &words.negations)
+}
+
+/// Whether the words express doubt or contradiction.
+pub(crate) fn has_doubt_words(spaced: &str, words: &SentenceWords) -> bool {
+    any_phrase(spaced, &words.doubt)
+}
+
+/// Words before a number that make it a label: "type 2", "Figure 3".
+const LABELS: &[&str] = &[
+    "type",
+    "types",
+    "grade",
+    "stage",
+    "phase",
+    "level",
+    "class",
+    "figure",
+    "fig",
+    "table",
+    "chapter",
+    "section",
+    "group",
+    "version",
+    "part",
+    "page",
+    "no",
+    "number",
+    "trial",
+    "factor",
+    "interleukin",
+    "vitamin",
+];
+
+/// The numbers of a text that measure or count: not "type 2", "MEN 1", "Figure 3" or a year.
+pub(crate) fn measures(text: &str) -> Vec<Number> {
+    numbers(text).into_iter().filter(|it| is_measure(text, it)).collect()
+}
+
+/// The numbers of a text that are labels: "type 2", "roof number 4", as written, sorted.
+pub(crate) fn labels(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = numbers(text)
+        .into_iter()
+        .filter(|it| is_labelled_number(text, it))
+        .map(|it| text[it.span].to_owned())
+        .collect();
+    found.sort();
+    found
+}
+
+fn is_measure(text: &str, it: &Number) -> bool {
+    // Number words ("two types") count, but are no labels.
+    if !text[it.span.clone()].starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    if it.unit.as_deref() == Some("%") {
+        return true;
+    }
+    let word = word_before(text, it);
+    let digits = word.chars().all(|c| c.is_ascii_digit());
+    let code =
+        word.len() >= 2 && !digits && word.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
+    let whole = it.value.fract() == 0.0 && !text[it.span.clone()].contains(',');
+    let year = whole && (1000.0..2100.0).contains(&it.value);
+    !(code || year || is_labelled_number(text, it) && it.value < 10.0)
+}
+
+fn word_before<'a>(text: &'a str, it: &Number) -> &'a str {
+    text[..it.span.start]
+        .trim_end_matches([' ', '-', '('])
+        .rsplit(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default()
+}
+
+/// Whether the word before a number makes it a label.
+fn is_labelled_number(text: &str, it: &Number) -> bool {
+    LABELS.contains(&word_before(text, it).to_lowercase().as_str())
+}
+
+/// Whether the text has a number that measures or counts.
+pub(crate) fn has_number(text: &str) -> bool {
+    measures(text).iter().any(|it| it.unit.is_some() || it.value >= 10.0)
+}
+
+/// Years from 1000 to 2099 in the text.
+pub(crate) fn years(text: &str) -> Vec<u32> {
+    year_tokens(text).map(|it| it.1).collect()
+}
+
+/// The byte offsets of the years.
+pub(crate) fn years_at(text: &str) -> Vec<usize> {
+    year_tokens(text).map(|it| it.0).collect()
+}
+
+fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
+    tokens(text).into_iter().filter_map(|it: Token| {
+        let bare = it.text.strip_suffix('s').unwrap_or(&it.text);
+        let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
+        (1000..2100).contains(&year).then_some((it.span.start, year))
+    })
+}
+
+/// Whether the text names a month.
+pub(crate) fn names_month(spaced: &str) -> bool {
+    const MONTHS: &[&str] = &[
+        " january ",
+        " february ",
+        " march ",
+        " april ",
+        " june ",
+        " july ",
+        " august ",
+        " september ",
+        " october ",
+        " november ",
+        " december ",
+    ];
+    MONTHS.iter().any(|it| spaced.contains(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompts;
+
+    fn words() -> &'static SentenceWords {
+        &prompts::phrases().unwrap().sentence
+    }
+
+    #[test]
+    fn claims_are_cleaned_without_changing_words() {
+        for (text, claim) in [
+            ("However, cork floats.", "Cork floats."),
+            (
+                "CONCLUSIONS: In addition, mRNA levels rose by 1,200 % [12].",
+                "mRNA levels rose by 1,200 %",
+            ),
+            ("3. Soak the beans", "Soak the beans."),
+            ("In 1900, cork was dear.", "In 1900, cork was dear."),
+        ] {
+            assert!(claim_text(text, words()).starts_with(claim.trim_end_matches('.')), "{text}");
+        }
+    }
+
+    #[test]
+    fn sentences_that_lean_on_others_are_known() {
+        for text in
+            ["This finding matters.", "It floats.", "However, they sink.", "These two differ."]
+        {
+            assert!(leans_on_previous(text, words()), "{text}");
+        }
+        for text in [
+            "Cork floats.",
+            "It is known that cork floats.",
+            "In 1900, cork was dear.",
+            "Italy grows cork.",
+        ] {
+            assert!(!leans_on_previous(text, words()), "{text}");
+        }
+    }
+}

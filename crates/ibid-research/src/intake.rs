@@ -1,0 +1,162 @@
+//! Refines the question.
+use std::collections::BTreeSet;
+
+use ibid_core::domain::words::{content_stems, stem_overlap, tokens};
+use ibid_core::domain::{
+    Brief, Clarification, DialogueTurn, IntakeDecision, ModelRole, Question, QuestionKind,
+};
+use ibid_core::ports::{EventLog, Steering};
+use ibid_core::record::Event;
+use ibid_core::{Error, Kind, Result};
+
+use super::ask::{
+    self,
+    shapes::{RefinePrompt, RefineReply},
+};
+use super::heuristic;
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::topic::{detect_topic, resolve_in_thread};
+
+/// Share of the question's words that a refined wording must keep; otherwise the model asks something else
+/// and is ignored.
+const KEPT: f32 = 0.7;
+
+/// Refines the question, with a model if there is one.
+///
+/// # Errors
+/// `Usage` when the question has no words.
+pub(crate) async fn refine(
+    llm: &mut LlmSession<'_>,
+    steering: &dyn Steering,
+    log: &EventLog,
+    question: &Question,
+) -> Result<Brief> {
+    let topic = detect_topic(question)?;
+    let tell = |decision| {
+        log.emit(Event::IntakeDecided {
+            decision,
+            topic,
+            awaiting_clarification: decision == IntakeDecision::Clarify,
+            follows: question.follows.as_ref().map(|it| it.run.clone()),
+        });
+    };
+    if let Some(given) = &question.given {
+        // Without a planner model this step counts as heuristic, whoever wrote the plan.
+        llm.role_model(LlmStep::Intake, ModelRole::Planner);
+        llm.role_model(LlmStep::Plan, ModelRole::Planner);
+        tell(IntakeDecision::Proceed);
+        return Ok(given.brief.clone());
+    }
+    let text = &question.text;
+    let question = &resolve_in_thread(question, topic)?;
+    let brief = refine_once(llm, question, text).await?;
+    let open: Vec<String> = brief.clarified.iter().map(|it| it.question.clone()).collect();
+    if open.is_empty() || !question.clarify {
+        tell(IntakeDecision::Proceed);
+        return Ok(brief);
+    }
+    tell(IntakeDecision::Clarify);
+    log.emit(Event::ClarifyAsked { questions: open.clone() });
+    let answers = steering.clarify(&open).await?;
+    log.emit(Event::ClarifyAnswered { answers: answers.clone() });
+    tell(IntakeDecision::Proceed);
+    let answered = |nth: usize| answers.get(nth).map(|it| it.trim()).filter(|it| !it.is_empty());
+    let said = (0..open.len()).filter_map(|nth| Some((&open[nth], answered(nth)?)));
+    let turns: Vec<DialogueTurn> = said
+        .map(|(asked, said)| DialogueTurn {
+            system: None,
+            assistant: Some(asked.clone()),
+            user: Some(said.to_owned()),
+        })
+        .collect();
+    let clarified = open.iter().enumerate().map(|(nth, it)| Clarification {
+        question: it.clone(),
+        answer: answered(nth).map(str::to_owned),
+    });
+    let clarified = clarified.collect();
+    if turns.is_empty() {
+        return Ok(Brief { clarified, ..brief });
+    }
+    let mut question = question.clone();
+    question.dialogue.extend(turns);
+    // The person is asked once; what is still open is researched as it is.
+    let brief = refine_once(llm, &question, text).await?;
+    Ok(Brief { clarified, ..brief })
+}
+
+/// Refines the question once and lists what is unclear. `text` is the question as asked, for the model.
+async fn refine_once(llm: &mut LlmSession<'_>, question: &Question, text: &str) -> Result<Brief> {
+    let brief = refine_by_words(question)?;
+    let role = ModelRole::Planner;
+    let Some(role_model) = llm.role_model(LlmStep::Intake, role) else {
+        return Ok(brief);
+    };
+    let asked =
+        RefinePrompt { question: text, today: &question.asked_on, dialogue: &question.dialogue };
+    let model = TrackedModel::new(role_model);
+    let answer = ask::ask_typed(&model, asked.prompt()?, RefineReply::check).await;
+    llm.record_usage(LlmStep::Intake, role, model);
+    match answer {
+        Ok(it) => Ok(apply_refinement(brief, it.value)),
+        Err(fault) => llm.fall_back(LlmStep::Intake, role, fault).map(|()| brief),
+    }
+}
+
+/// Merges a model's refinement into the brief, if it still asks the same.
+fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
+    let asked = content_stems(&brief.question);
+    let filled = |all: Vec<String>, own: Vec<String>| {
+        let mut seen = BTreeSet::new();
+        let all: Vec<String> = all
+            .into_iter()
+            .map(|it| it.trim().to_owned())
+            .filter(|it| !it.is_empty() && seen.insert(it.to_lowercase()))
+            .collect();
+        if all.is_empty() { own } else { all }
+    };
+    // Evidence is scored by words of the question only; other words belong in queries.
+    let asked_for = |all: Vec<String>, own: Vec<String>| {
+        let of_it = |it: &String| content_stems(it).iter().any(|it| asked.contains(it));
+        let mut all: Vec<String> = all.into_iter().filter(of_it).collect();
+        let lacking = own.iter().filter(|it| !all.contains(it)).cloned();
+        let lacking: Vec<String> = lacking.collect();
+        all.extend(lacking);
+        filled(all, own)
+    };
+    let clarified = filled(refined.clarify, Vec::new()).into_iter();
+    let clarified = clarified.map(|question| Clarification { question, answer: None });
+    let clarified = clarified.collect();
+    if stem_overlap(&brief.question, &refined.question) < KEPT {
+        return Brief { clarified, ..brief };
+    }
+    Brief {
+        question: brief.question,
+        sharpened: Some(refined.question.trim().to_owned()),
+        kind: match brief.kind {
+            QuestionKind::Open => refined.kind,
+            told => told,
+        },
+        subjects: asked_for(refined.subjects, brief.subjects),
+        key_terms: asked_for(refined.key_terms, brief.key_terms),
+        scope_in: filled(refined.scope_in, brief.scope_in),
+        scope_out: filled(refined.scope_out, brief.scope_out),
+        lang: brief.lang,
+        clarified,
+    }
+}
+
+/// Refines the question without a model.
+///
+/// # Errors
+/// `Usage` when the question has no words.
+pub(crate) fn refine_by_heuristics(question: &Question) -> Result<Brief> {
+    refine_by_words(&resolve_in_thread(question, detect_topic(question)?)?)
+}
+
+fn refine_by_words(question: &Question) -> Result<Brief> {
+    if tokens(&question.text).is_empty() {
+        return Err(Error::new(Kind::Usage, "the question has no words")
+            .with_hint("ask in words, for example: `ibid \"Why do bridges sway?\"`"));
+    }
+    heuristic::intake::refine_question(question)
+}

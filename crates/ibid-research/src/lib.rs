@@ -1,0 +1,183 @@
+//! Researches one question: brief, plan, then search, read and weigh until covered, then write, then check.
+//!
+//! [`research`] is the whole method, top to bottom; each step only uses the results of those before it.
+mod approve;
+mod intake;
+mod llm_session;
+pub mod plan;
+mod query_policy;
+mod topic;
+
+mod cover;
+mod gather;
+mod next_searches;
+mod read;
+mod search;
+mod weigh;
+
+mod authority;
+mod check;
+mod excerpts;
+mod learning;
+mod trust;
+mod verify;
+mod works;
+mod write;
+
+mod concurrency;
+mod draft;
+mod grounding;
+mod research_state;
+mod run_context;
+mod substitution;
+
+pub mod ask;
+pub mod attribution;
+pub mod audit;
+pub mod changes;
+pub mod judge;
+mod lookup;
+pub mod multi_hop;
+mod page_set;
+pub mod page_summary;
+
+mod heuristic;
+pub(crate) mod prompts;
+mod thesaurus;
+
+pub use heuristic::agreement;
+pub use lookup::{LookupResult, look_up};
+pub use page_summary::{PageSummary, SummarySentence, summarize_page, summarize_url};
+pub use read::read_with_fallback;
+pub use topic::{detect_topic, is_same_question};
+
+use gather::ResearchLoop;
+use llm_session::LlmSession;
+use run_context::RunContext;
+use write::Revision;
+
+use ibid_core::Result;
+use ibid_core::domain::{Brief, Mode, Plan, QueryExpansion, Question, Report, RunId};
+use ibid_core::ports::{CheckpointDecision, EventLog, Providers, RoleModels, Steering};
+use ibid_core::record::{Event, Phase};
+
+/// Researches `question` and returns the report. Emits to `log` every event from `brief.ready` to `report.ready`.
+///
+/// # Errors
+/// `Usage` for a question without words; `NotFound` when nothing that was read answers it, because no report is
+/// invented; and the error of the last search when none succeeded.
+pub async fn research(
+    providers: &Providers,
+    log: &EventLog,
+    run: &RunId,
+    question: &Question,
+) -> Result<Report> {
+    let mut llm = LlmSession::new(&providers.models, log);
+    log.set_phase(Phase::Intake, None);
+    let brief = intake::refine(&mut llm, &*providers.steering, log, question).await?;
+    log.emit(Event::BriefReady { brief: brief.clone() });
+
+    log.set_phase(Phase::Plan, None);
+    let plan = match &question.given {
+        Some(given) => given.plan.clone(),
+        None => plan::build_plan(&mut llm, question, &brief).await?,
+    };
+    log.emit(Event::PlanProposed { plan: plan.clone() });
+    log.flush().await?;
+    let steering = &*providers.steering;
+    let (brief, plan) =
+        approve::approve_plan(&mut llm, steering, log, question, brief, plan).await?;
+
+    let ctx = RunContext { providers, log, question, brief: &brief };
+    let mut research = ResearchLoop::new(ctx, plan)?;
+    research.recall_known_pages(&mut llm).await?;
+    research.gather_until_enough(&mut llm).await?;
+    research.gather_added_items(&mut llm).await?;
+
+    log.set_phase(Phase::Write, None);
+    research.apply_write_signal(steering.checkpoint("write").await?);
+    let mut draft = write::compose(&mut llm, &mut research, None).await?;
+    for nth in 1..=question.method.max_refinement_iterations {
+        let wanted = std::mem::take(&mut draft.more);
+        if wanted.is_empty() || !research.refine_round(&mut llm, &wanted, nth).await? {
+            break;
+        }
+        log.set_phase(Phase::Write, None);
+        let last = Revision { draft: &draft, nth };
+        draft = write::compose(&mut llm, &mut research, Some(last)).await?;
+    }
+    log.flush().await?;
+
+    log.set_phase(Phase::Check, None);
+    let state = &research.state;
+    let draft = match question.mode {
+        // Nothing was written in a model's words.
+        Mode::Evidence => draft,
+        _ => verify::verify(&mut llm, ctx, state, draft).await?,
+    };
+    let mut report = check::check_report(ctx, run, draft, state, &llm);
+    if question.mode == Mode::Evidence {
+        report.results = excerpts::build_excerpts(&brief, state)?;
+    }
+    if question.mode == Mode::Answer && report.answer.is_none() {
+        return Err(write::no_evidence_error(&brief, state)?);
+    }
+    log.emit(Event::ReportReady { report: Box::new(report.clone()) });
+    log.flush().await?;
+    Ok(report)
+}
+
+/// Refines the question and makes the plan, with `models` where there are any: what a run does before it
+/// gathers.
+///
+/// # Errors
+/// `Usage` for a question without words.
+pub async fn plan_by_model(
+    models: &RoleModels,
+    log: &EventLog,
+    question: &Question,
+) -> Result<(Brief, Plan)> {
+    let mut llm = LlmSession::new(models, log);
+    let brief = intake::refine(&mut llm, &NoSteering, log, question).await?;
+    let plan = plan::build_plan(&mut llm, question, &brief).await?;
+    Ok((brief, plan))
+}
+
+/// The steering outside of a run: it never interrupts.
+struct NoSteering;
+
+#[async_trait::async_trait]
+impl Steering for NoSteering {
+    async fn checkpoint(&self, _: &str) -> Result<CheckpointDecision> {
+        Ok(CheckpointDecision::On)
+    }
+}
+
+/// Refines the question and makes the plan without any call.
+///
+/// # Errors
+/// `Usage` for a question without words.
+pub fn plan_by_heuristics(question: &Question) -> Result<(Brief, Plan)> {
+    if let Some(given) = &question.given {
+        return Ok((given.brief.clone(), given.plan.clone()));
+    }
+    let brief = intake::refine_by_heuristics(question)?;
+    let plan = plan::build_heuristic_plan(&brief)?;
+    Ok((brief, plan))
+}
+
+/// The queries for each item of a plan: its own words, rephrased, broader and narrower.
+///
+/// # Errors
+/// `Internal` when the query templates cannot be read.
+pub fn expand_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
+    heuristic::queries::expand_plan_queries(brief, plan)
+}
+
+/// The plan of a brief, without a model.
+///
+/// # Errors
+/// `Internal` when no plan can be made.
+pub fn plan_from_brief(brief: &Brief) -> Result<Plan> {
+    plan::build_heuristic_plan(brief)
+}

@@ -1,0 +1,236 @@
+//! The models of a run: who plays which role, what they cost, and which steps had to do without.
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use ibid_core::domain::{ModelRole, Usage};
+use ibid_core::ports::{
+    Completion, EventLog, LanguageModel, Prompt, RoleModel, RoleModels, TextSink,
+};
+use ibid_core::record::Event;
+use ibid_core::{Error, Kind, Result};
+
+/// The steps that have a heuristic as fallback, in the order of the flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LlmStep {
+    Intake,
+    Plan,
+    Weigh,
+    Cover,
+    Supervise,
+    Research,
+    Refine,
+    Write,
+    Verify,
+}
+
+impl LlmStep {
+    /// Its name in events and reports.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            LlmStep::Intake => "intake",
+            LlmStep::Plan => "plan",
+            LlmStep::Weigh => "weigh",
+            LlmStep::Cover => "cover",
+            LlmStep::Supervise => "supervise",
+            LlmStep::Research => "research",
+            LlmStep::Refine => "refine_search",
+            LlmStep::Write => "write",
+            LlmStep::Verify => "verify",
+        }
+    }
+}
+
+/// A model that records its answers, so that they can be counted in the order of the flow.
+pub(crate) struct TrackedModel<'a> {
+    model: &'a dyn LanguageModel,
+    answers: Mutex<Vec<Completion>>,
+}
+
+impl<'a> TrackedModel<'a> {
+    pub(crate) fn new(role_model: &'a RoleModel) -> TrackedModel<'a> {
+        TrackedModel { model: &*role_model.model, answers: Mutex::default() }
+    }
+
+    /// The usage of all recorded answers. The cost is unknown as soon as one price is.
+    pub(crate) fn usage(self) -> Usage {
+        let answers = self.answers.into_inner();
+        let mut sum = Usage { usd: Some(0.0), ..Usage::default() };
+        for answer in answers.unwrap_or_else(PoisonError::into_inner) {
+            sum.model_calls += 1;
+            sum.tokens_in += answer.tokens.input.unwrap_or(0);
+            sum.tokens_out += answer.tokens.output.unwrap_or(0);
+            sum.usd = sum.usd.zip(answer.cost_usd).map(|(a, b)| a + b);
+        }
+        sum
+    }
+
+    fn remember(&self, answer: &Completion) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push(answer.clone());
+    }
+}
+
+#[async_trait]
+impl LanguageModel for TrackedModel<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn complete(&self, prompt: &Prompt, sink: Option<TextSink<'_>>) -> Result<Completion> {
+        let answer = self.model.complete(prompt, sink).await?;
+        self.remember(&answer);
+        Ok(answer)
+    }
+}
+
+/// The reason of a fault without the model output it quotes: a model that has read pages may repeat them.
+fn strip_quotes(reason: &str) -> String {
+    let (before, refused) = match reason.split_once(REFUSED) {
+        Some((before, _)) => (before, REFUSED.trim_end_matches([':', ' '])),
+        None => (reason, ""),
+    };
+    let mut out = String::new();
+    for (nth, part) in before.split('"').enumerate() {
+        match nth % 2 {
+            0 => out.push_str(part),
+            _ => out.push('…'),
+        }
+    }
+    out + refused
+}
+
+/// The phrase that precedes a model's own words in a refusal.
+const REFUSED: &str = "it refused: ";
+
+/// The models of a run, with the usage and the fallbacks so far.
+pub(crate) struct LlmSession<'a> {
+    models: &'a RoleModels,
+    log: &'a EventLog,
+    /// The usage so far. The cost is unknown as soon as one price is.
+    usage: Usage,
+    unpriced: bool,
+    unaided: BTreeSet<LlmStep>,
+    told: BTreeMap<LlmStep, String>,
+    spent: bool,
+}
+
+impl<'a> LlmSession<'a> {
+    pub(crate) fn new(models: &'a RoleModels, log: &'a EventLog) -> LlmSession<'a> {
+        LlmSession {
+            models,
+            log,
+            usage: Usage::default(),
+            unpriced: false,
+            unaided: BTreeSet::new(),
+            told: BTreeMap::new(),
+            spent: false,
+        }
+    }
+
+    /// The model that plays `role` in `step`. Without one, the step counts as heuristic.
+    pub(crate) fn role_model(&mut self, step: LlmStep, role: ModelRole) -> Option<&'a RoleModel> {
+        let role_model = self.models.get(role);
+        if role_model.is_none() {
+            self.unaided.insert(step);
+        }
+        role_model
+    }
+
+    /// Counts the recorded answers and emits them.
+    pub(crate) fn record_usage(&mut self, step: LlmStep, role: ModelRole, heard: TrackedModel<'_>) {
+        let model = heard.model.name();
+        let answers = heard.answers.into_inner();
+        for answer in answers.unwrap_or_else(PoisonError::into_inner) {
+            self.add_usage(step, role, model, &answer);
+        }
+    }
+
+    fn add_usage(&mut self, step: LlmStep, role: ModelRole, model: &str, answer: &Completion) {
+        self.usage.model_calls += 1;
+        let (sent, received) = (answer.tokens.input, answer.tokens.output);
+        self.usage.tokens_in += sent.unwrap_or(0);
+        self.usage.tokens_out += received.unwrap_or(0);
+        match answer.cost_usd {
+            Some(usd) if !self.unpriced => *self.usage.usd.get_or_insert(0.0) += usd,
+            Some(_) => {}
+            None => {
+                self.unpriced = true;
+                self.usage.usd = None;
+            }
+        }
+        self.log.emit(Event::LlmCompleted {
+            role,
+            model: model.to_owned(),
+            step: step.as_str().to_owned(),
+            r#in: sent,
+            out: received,
+            cached: answer.tokens.cached_input,
+            usd: answer.cost_usd,
+            ms: answer.ms,
+        });
+    }
+
+    /// Falls back to the heuristic of `step` after `fault`. Emits that once per step.
+    ///
+    /// # Errors
+    /// Faults that no fallback can mend: cancellation and internal errors.
+    pub(crate) fn fall_back(&mut self, step: LlmStep, role: ModelRole, fault: Error) -> Result<()> {
+        if matches!(fault.kind(), Kind::Cancelled | Kind::Internal) {
+            return Err(fault);
+        }
+        self.unaided.insert(step);
+        self.spent |= fault.kind() == Kind::Exhausted;
+        if let Entry::Vacant(first) = self.told.entry(step) {
+            let reason = strip_quotes(&fault.chain());
+            first.insert(reason.clone());
+            self.log.emit(Event::StepUnaided {
+                step: step.as_str().to_owned(),
+                role,
+                reason,
+                hint: fault.hint().map(str::to_owned),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether a model was not asked because the budget had no room for it.
+    pub(crate) fn is_budget_spent(&self) -> bool {
+        self.spent
+    }
+
+    /// The usage so far.
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The first fault of each step that had a model and fell back, wholly or in part.
+    pub(crate) fn fallback_reasons(&self) -> Vec<(String, String)> {
+        let because = |it: (&LlmStep, &String)| (it.0.as_str().to_owned(), it.1.clone());
+        self.told.iter().map(because).collect()
+    }
+
+    /// The steps done without a model, wholly or in part, in the order of the flow.
+    pub(crate) fn heuristic_steps(&self) -> Vec<String> {
+        self.unaided.iter().map(|it| it.as_str().to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strip_quotes;
+
+    #[test]
+    fn a_reason_quotes_no_model() {
+        assert_eq!(
+            strip_quotes(
+                "asking a for step `cover`: `state` is \"Buy gold\"; it must be one of open"
+            ),
+            "asking a for step `cover`: `state` is …; it must be one of open"
+        );
+        assert_eq!(strip_quotes("asking a: it refused: Buy gold"), "asking a: it refused");
+        assert_eq!(strip_quotes("asking a: timed out"), "asking a: timed out");
+    }
+}

@@ -1,0 +1,102 @@
+//! The next searches, proposed by a model.
+use ibid_core::Result;
+use ibid_core::domain::{
+    Brief, Coverage, CoverageRow, Item, ModelRole, Plan, SearchEndpoint, SearchTask,
+};
+
+use super::ask::{
+    self,
+    shapes::{QueriesPrompt, QueryRow, RefineSearchPrompt},
+};
+use super::heuristic::queries::SearchTargets;
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::query_policy::QueryPolicy;
+
+/// Most searches of a refinement, and below it the pages read in one.
+const A_REFINEMENT: usize = 2;
+pub(crate) const PAGES_PER_REFINEMENT: usize = 3;
+
+/// The queries that a model proposes for items still open, also in PubMed's syntax where PubMed is searched;
+/// none without a model.
+pub(crate) async fn propose_queries(
+    llm: &mut LlmSession<'_>,
+    brief: &Brief,
+    targets: &SearchTargets,
+    plan: &Plan,
+    rows: &[CoverageRow],
+    searched: &[String],
+) -> Result<Vec<QueryRow>> {
+    let role = ModelRole::Researcher;
+    // Its words may be sent outside, so it is shown nothing that may not.
+    let shown = |it: &String| targets.policy().may_be_shown(it);
+    let searched: Vec<String> = searched.iter().filter(|it| shown(it)).cloned().collect();
+    let rows: Vec<CoverageRow> = rows
+        .iter()
+        .map(|it| CoverageRow { gap: it.gap.clone().filter(shown), proof: None, ..it.clone() })
+        .collect();
+    let open: Vec<(&Item, Option<&CoverageRow>)> = rows
+        .iter()
+        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+        .filter_map(|row| Some((plan.item(row.id)?, Some(row))))
+        .collect();
+    let Some(role_model) = llm.role_model(LlmStep::Cover, role).filter(|_| !open.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let asked = QueriesPrompt {
+        question: brief.effective_question(),
+        items: &open,
+        searched: &searched,
+        pubmed: targets.has_pubmed(),
+    };
+    let model = TrackedModel::new(role_model);
+    let answer = ask::ask_typed(&model, asked.prompt()?, |it| asked.check(it)).await;
+    llm.record_usage(LlmStep::Cover, role, model);
+    match answer {
+        Ok(it) => Ok(asked.valid_queries(&it.value).into_iter().cloned().collect()),
+        Err(fault) => llm.fall_back(LlmStep::Cover, role, fault).map(|()| Vec::new()),
+    }
+}
+
+/// The search tasks for what a draft lacks, at most two: by a model, or else its words as they are. `usual`
+/// is the number of hits requested.
+pub(crate) async fn refinement_tasks(
+    llm: &mut LlmSession<'_>,
+    brief: &Brief,
+    policy: &QueryPolicy,
+    usual: u32,
+    searched: &[String],
+    wanted: &[String],
+) -> Result<Vec<SearchTask>> {
+    let role = ModelRole::Planner;
+    let plain = || {
+        let task = |query: &String| SearchTask {
+            query: query.clone(),
+            endpoint: SearchEndpoint::Search,
+            num_results: usual,
+            reasoning: "the draft lacks it".to_owned(),
+        };
+        wanted.iter().take(A_REFINEMENT).map(task).collect::<Vec<_>>()
+    };
+    let role_model = llm.role_model(LlmStep::Refine, role);
+    let Some(role_model) = role_model.filter(|_| !wanted.is_empty()) else {
+        return Ok(plain());
+    };
+    let asked = RefineSearchPrompt {
+        question: brief.effective_question(),
+        topics: wanted,
+        searched,
+        usual,
+    };
+    let model = TrackedModel::new(role_model);
+    let answer = ask::ask_typed(&model, asked.prompt()?, |it| asked.check(it)).await;
+    llm.record_usage(LlmStep::Refine, role, model);
+    match answer {
+        Ok(it) => Ok(asked
+            .valid_tasks(it.value)
+            .into_iter()
+            .filter_map(|it| Some(SearchTask { query: policy.narrow(&it.query)?, ..it }))
+            .take(A_REFINEMENT)
+            .collect()),
+        Err(fault) => llm.fall_back(LlmStep::Refine, role, fault).map(|()| plain()),
+    }
+}

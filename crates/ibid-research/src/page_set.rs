@@ -1,0 +1,186 @@
+//! The pages of a run: those read, those that failed, and which have the same text.
+use std::collections::{BTreeMap, BTreeSet};
+
+use ibid_core::domain::words::{is_stop_word, tokens};
+use ibid_core::domain::{Brief, Notes, Page, PageHash, Source, SourceId, is_public};
+
+use super::query_policy::QueryPolicy;
+
+/// Words of a shingle, and below it the shingles that represent a page.
+const SHINGLE: usize = 5;
+const SKETCH: usize = 128;
+/// Similarity of two pages' shingles from which they are the same text.
+const SAME_TEXT: f32 = 0.8;
+
+/// Every page read, and every document tried.
+#[derive(Default)]
+pub(crate) struct PageSet {
+    pub(super) pages: BTreeMap<PageHash, Page>,
+    pub(super) tried: BTreeSet<String>,
+    sketches: Vec<(SourceId, PageHash, Vec<u64>)>,
+    pub(super) failed: BTreeMap<String, String>,
+    known: u32,
+}
+
+impl PageSet {
+    /// An empty set with the documents that could not be indexed.
+    pub(crate) fn with_failed(unreadable: &[(String, String)]) -> PageSet {
+        PageSet { failed: unreadable.iter().cloned().collect(), ..PageSet::default() }
+    }
+
+    /// Adds a page that an earlier run of the thread has read.
+    pub(crate) fn add_known(&mut self, source: &Source, page: &Page) {
+        self.tried.insert(source.key().to_owned());
+        self.tried.insert(page.key().to_owned());
+        // Recorded even if it is a copy of another: known pages were compared before.
+        let _ = self.find_duplicate(source.id, page);
+        self.known += 1;
+        self.pages.insert(page.hash().clone(), page.clone());
+    }
+
+    /// How many pages were known before the first search.
+    pub(crate) fn known_count(&self) -> u32 {
+        self.known
+    }
+
+    /// Whether this document was requested before.
+    pub(crate) fn is_tried(&self, key: &str) -> bool {
+        self.tried.contains(key)
+    }
+
+    /// The page of a source.
+    pub(crate) fn page(&self, source: &Source) -> Option<&Page> {
+        self.pages.get(&source.page)
+    }
+
+    /// Every page read, by its hash.
+    pub(crate) fn pages(&self) -> &BTreeMap<PageHash, Page> {
+        &self.pages
+    }
+
+    /// Pages that could not be read, by address, with the reason.
+    pub(crate) fn failed(&self) -> &BTreeMap<String, String> {
+        &self.failed
+    }
+
+    /// Whether a private page that was read has a lower-case word in its text or title.
+    pub(crate) fn has_private_word(&self, notes: &Notes, word: &str) -> bool {
+        let private = notes.sources.iter().filter(|it| !is_public(it.kind));
+        let mut pages = private.filter_map(|it| self.page(it));
+        pages.any(|it| {
+            let text = it.text().expose().to_lowercase();
+            text.contains(word) || it.title.to_lowercase().contains(word)
+        })
+    }
+
+    /// Names that several titles of pages with evidence share and the question lacks. They may be searched
+    /// for.
+    pub(crate) fn title_names(
+        &self,
+        brief: &Brief,
+        notes: &Notes,
+        policy: &QueryPolicy,
+    ) -> Vec<String> {
+        let asked = brief.question.to_lowercase();
+        let mut counts: BTreeMap<String, (u32, &Source)> = BTreeMap::new();
+        let speaks = |it: &&Source| notes.evidence.iter().any(|own| own.source == it.id);
+        for source in notes.sources.iter().filter(speaks) {
+            let Some(page) = self.page(source) else {
+                continue;
+            };
+            let title = page.title.as_str();
+            for token in tokens(title).iter().skip(1) {
+                let word = &title[token.span.clone()];
+                let name = word.starts_with(char::is_uppercase)
+                    && word.chars().count() > 2
+                    && !is_stop_word(&token.text);
+                if name && !asked.contains(&token.text) {
+                    let entry = counts.entry(word.to_owned()).or_insert((0, source));
+                    entry.0 += 1;
+                    // What a public page also says is not private.
+                    if is_public(source.kind) {
+                        entry.1 = source;
+                    }
+                }
+            }
+        }
+        let mut ranked: Vec<(u32, String, &Source)> =
+            counts.into_iter().filter(|it| it.1.0 >= 2).map(|it| (it.1.0, it.0, it.1.1)).collect();
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let best = ranked.into_iter().take(2);
+        best.map(|(_, name, source)| {
+            policy.permit_title_name(&name, source);
+            name
+        })
+        .collect()
+    }
+
+    /// The earlier source with the same text, if there is one, and its page.
+    pub(super) fn find_duplicate(
+        &mut self,
+        id: SourceId,
+        page: &Page,
+    ) -> Option<(SourceId, &Page)> {
+        let sketch = minhash(page.text().expose());
+        let alike =
+            |it: &&(SourceId, PageHash, Vec<u64>)| jaccard_estimate(&sketch, &it.2) >= SAME_TEXT;
+        match self.sketches.iter().find(alike) {
+            Some((id, hash, _)) => self.pages.get(hash).map(|it| (*id, it)),
+            None => {
+                self.sketches.push((id, page.hash().clone(), sketch));
+                None
+            }
+        }
+    }
+}
+
+/// The smallest hashes of a text's shingles: a fixed-size sketch for similarity (Broder 1997).
+fn minhash(text: &str) -> Vec<u64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut hashes: Vec<u64> = words.windows(SHINGLE.min(words.len().max(1))).map(fnv).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(SKETCH);
+    hashes
+}
+
+/// FNV-1a over the words in lower case: stable across runs and machines.
+fn fnv(words: &[&str]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for word in words {
+        for byte in word.bytes().chain(std::iter::once(b' ')) {
+            hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+/// Jaccard similarity of two texts from their sketches.
+fn jaccard_estimate(a: &[u64], b: &[u64]) -> f32 {
+    let mut union: Vec<u64> = a.iter().chain(b).copied().collect();
+    union.sort_unstable();
+    union.dedup();
+    union.truncate(SKETCH);
+    if union.is_empty() {
+        return 0.0;
+    }
+    let both = union
+        .iter()
+        .filter(|it| a.binary_search(it).is_ok() && b.binary_search(it).is_ok())
+        .count();
+    both as f32 / union.len() as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_copies_are_one_text_and_others_are_not() {
+        let one = "Cork is the bark of an oak that grows around the western Mediterranean and is stripped every nine years by hand. ".repeat(3);
+        let near = format!("{one} Updated today.");
+        let other = "Bridges sway when many people walk in step, as the Millennium Bridge showed when it opened in June 2000.".repeat(3);
+        assert!(jaccard_estimate(&minhash(&one), &minhash(&near)) >= SAME_TEXT);
+        assert!(jaccard_estimate(&minhash(&one), &minhash(&other)) < 0.2);
+    }
+}

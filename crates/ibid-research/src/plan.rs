@@ -1,0 +1,190 @@
+//! Makes the plan: the checklist of what a complete answer must say.
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, stem, stem_overlap};
+use ibid_core::domain::{
+    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, SectionPlan, Strategy, WritingPlan,
+};
+use ibid_core::ports::Prompt;
+
+use super::ask::{
+    self,
+    shapes::{PlanPrompt, PlanReply, PlannedItem, add_change_requests, language_name},
+};
+use super::heuristic::plan::{FEWEST, MOST};
+use super::heuristic::{self, intake};
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+
+/// Words of items that are about the report: small models confuse the form of a plan with its subject.
+const OF_THE_FORM: [&str; 8] =
+    ["report", "goal", "tone", "section", "heading", "directive", "obey", "checklist"];
+/// Share of the question's words that an item must have to ask the question itself.
+const HEART: f32 = 0.6;
+
+/// The plan for `brief`, by a model if there is one.
+pub(crate) async fn build_plan(
+    llm: &mut LlmSession<'_>,
+    question: &Question,
+    brief: &Brief,
+) -> Result<Plan> {
+    let role = ModelRole::Planner;
+    let Some(role_model) = llm.role_model(LlmStep::Plan, role) else {
+        return build_heuristic_plan(brief);
+    };
+    let model = TrackedModel::new(role_model);
+    let answer = ask::ask_typed(&model, plan_prompt(question, brief)?, PlanReply::check).await;
+    llm.record_usage(LlmStep::Plan, role, model);
+    match answer {
+        Ok(it) => {
+            let own = build_heuristic_plan(brief)?;
+            let mut plan = plan_from_reply(brief, &it.value, own.clone()).unwrap_or(own);
+            plan.search_tasks =
+                it.value.valid_tasks(brief.effective_question(), search_task_count(question));
+            Ok(plan)
+        }
+        Err(fault) => {
+            llm.fall_back(LlmStep::Plan, role, fault)?;
+            build_heuristic_plan(brief)
+        }
+    }
+}
+
+/// How many search tasks the plan must name, if gathering begins with them.
+fn search_task_count(question: &Question) -> u32 {
+    let method = &question.method;
+    match question.strategy(Complexity::Simple) {
+        Strategy::Planned => method.max_initial_search_tasks,
+        _ => 0,
+    }
+}
+
+/// The plan revised by the person's `wishes`; `None` if no model can do it.
+pub(crate) async fn revise_plan(
+    llm: &mut LlmSession<'_>,
+    question: &Question,
+    brief: &Brief,
+    before: &Plan,
+    wishes: &[String],
+) -> Result<Option<Plan>> {
+    let role = ModelRole::Planner;
+    let Some(role_model) = llm.role_model(LlmStep::Plan, role) else {
+        return Ok(None);
+    };
+    let prompt = add_change_requests(plan_prompt(question, brief)?, before.items(), wishes)?;
+    let model = TrackedModel::new(role_model);
+    let answer = ask::ask_typed(&model, prompt, PlanReply::check).await;
+    llm.record_usage(LlmStep::Plan, role, model);
+    match answer {
+        Ok(it) => {
+            let plan = plan_from_reply(brief, &it.value, build_heuristic_plan(brief)?);
+            Ok(plan.map(|mut plan| {
+                plan.search_tasks =
+                    it.value.valid_tasks(brief.effective_question(), search_task_count(question));
+                plan
+            }))
+        }
+        Err(fault) => llm.fall_back(LlmStep::Plan, role, fault).map(|()| None),
+    }
+}
+
+fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
+    PlanPrompt {
+        question: brief.effective_question(),
+        kind: brief.kind,
+        scope_in: &brief.scope_in,
+        scope_out: &brief.scope_out,
+        today: &question.asked_on,
+        language: &language_name(Some(&brief.lang)),
+        tasks: search_task_count(question),
+    }
+    .prompt()
+}
+
+/// The plan from a model's answer. The question itself is always an item, and if there are too few, those of
+/// the heuristic plan are added.
+fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan> {
+    let mut items: Vec<(Option<u32>, Item)> = Vec::new();
+    let sound: Vec<(u32, &PlannedItem)> =
+        planned.valid_items().into_iter().filter(|it| !is_about_report(brief, it.1)).collect();
+    let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
+    items.extend(heart.map(|it| (None, it.clone())));
+    items.extend(sound.iter().map(|it| (Some(it.0), item(brief, it.1))));
+    for it in own.items() {
+        let known = |other: &(Option<u32>, Item)| other.1.heading.eq_ignore_ascii_case(&it.heading);
+        if items.len() < FEWEST && !items.iter().any(known) {
+            items.push((None, it.clone()));
+        }
+    }
+    items.truncate(MOST);
+    for (nth, it) in (1..).zip(&mut items) {
+        it.1.id = ItemId::new(nth);
+    }
+    let sections = sections(planned, &items);
+    let directives = &planned.directives;
+    let writing = WritingPlan {
+        overall_goal: planned.goal.clone(),
+        desired_tone: planned.tone.clone(),
+        sections,
+        additional_directives: directives.clone(),
+        bibliography: own.writing.bibliography,
+    };
+    let items = items.into_iter().map(|it| it.1).collect();
+    Plan::new(items, planned.complexity, writing)
+}
+
+/// Whether one of the items asks the question itself.
+fn has_main_question(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
+    items.iter().any(|it| stem_overlap(&brief.question, &it.1.asks) >= HEART)
+}
+
+/// Whether an item is about the report and not the question.
+fn is_about_report(brief: &Brief, item: &PlannedItem) -> bool {
+    let matter = format!("{} {}", brief.question, brief.key_terms.join(" "));
+    let matter = content_stems(&matter);
+    let own = content_stems(&item.asks);
+    let form = |it: &String| OF_THE_FORM.iter().any(|word| stem(word) == *it);
+    own.iter().any(form) && !own.iter().any(|it| matter.contains(it))
+}
+
+fn item(brief: &Brief, planned: &PlannedItem) -> Item {
+    let asks = planned.asks.trim().to_owned();
+    let mut terms = intake::subjects(&asks);
+    if terms.is_empty() {
+        terms.clone_from(&brief.subjects);
+    }
+    let query = match planned.query.trim() {
+        "" => asks.clone(),
+        query => query.to_owned(),
+    };
+    Item { id: ItemId::new(1), heading: planned.heading.trim().to_owned(), terms, query, asks }
+}
+
+/// The sections of a model's answer with their existing items. Items without a section get one each.
+fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
+    let named = |n: &u32| items.iter().find(|it| it.0 == Some(*n)).map(|it| it.1.id);
+    let mut sections: Vec<SectionPlan> = planned
+        .sections
+        .iter()
+        .map(|it| SectionPlan {
+            title: it.title.trim().to_owned(),
+            guidance: it.guidance.clone(),
+            items: it.items.iter().filter_map(named).collect(),
+        })
+        .filter(|it| !it.title.is_empty() && !it.items.is_empty())
+        .collect();
+    for (nth, (_, item)) in items.iter().enumerate() {
+        if !sections.iter().any(|it| it.items.contains(&item.id)) {
+            let own = SectionPlan {
+                title: item.heading.clone(),
+                guidance: item.asks.clone(),
+                items: vec![item.id],
+            };
+            sections.insert(nth.min(sections.len()), own);
+        }
+    }
+    sections
+}
+
+/// The plan for `brief`, without a model.
+pub(crate) fn build_heuristic_plan(brief: &Brief) -> Result<Plan> {
+    heuristic::plan::build_plan(brief)
+}

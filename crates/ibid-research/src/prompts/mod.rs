@@ -1,0 +1,451 @@
+//! All text templates in one place: the phrases of the heuristics, and the prompts.
+//!
+//! The text is in the files beside this one; here it gets its types.
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use ibid_core::domain::QuestionKind;
+use ibid_core::{Error, Kind, Result};
+
+/// The checklist by kind of question.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PlanWords {
+    pub(crate) writing: WritingWords,
+    pub(crate) scope: ScopeWords,
+    kinds: BTreeMap<String, KindRow>,
+    pub(crate) facets: BTreeMap<String, Facet>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct WritingWords {
+    pub(crate) overall_goal: String,
+    pub(crate) desired_tone: String,
+    pub(crate) guidance: String,
+    pub(crate) unlisted: Vec<String>,
+    pub(crate) directives: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ScopeWords {
+    #[serde(rename = "in")]
+    pub(crate) within: String,
+    pub(crate) since: String,
+    pub(crate) until: String,
+    pub(crate) domains: String,
+    pub(crate) out_domains: String,
+    pub(crate) out: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct KindRow {
+    items: Vec<String>,
+}
+
+/// One aspect of a question: its heading, its question, its query, and its cue words.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Facet {
+    pub(crate) heading: String,
+    pub(crate) asks: String,
+    pub(crate) query: String,
+    /// Phrases used by sentences on it.
+    pub(crate) cues: Vec<String>,
+    /// Those that suffice by themselves; all, if empty.
+    #[serde(default)]
+    pub(crate) strong: Vec<String>,
+    /// Whether only sentences with a number count.
+    #[serde(default)]
+    pub(crate) numbers: bool,
+    /// Whether only sentences with a date count.
+    #[serde(default)]
+    pub(crate) dates: bool,
+}
+
+impl PlanWords {
+    /// The facets of a kind of question, core first.
+    pub(crate) fn facets_of(&self, kind: QuestionKind) -> Vec<(&str, &Facet)> {
+        self.kinds
+            .get(kind_name(kind))
+            .into_iter()
+            .flat_map(|row| &row.items)
+            .filter_map(|name| self.facets.get_key_value(name))
+            .map(|(name, facet)| (name.as_str(), facet))
+            .collect()
+    }
+
+    /// The facet with this heading, and its name.
+    pub(crate) fn facet_by_heading(&self, heading: &str) -> Option<(&str, &Facet)> {
+        self.facets
+            .iter()
+            .find(|(_, it)| it.heading == heading)
+            .map(|(name, it)| (name.as_str(), it))
+    }
+}
+
+fn kind_name(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Definition => "definition",
+        QuestionKind::HowTo => "how_to",
+        QuestionKind::Comparison => "comparison",
+        QuestionKind::Why => "why",
+        QuestionKind::Causal => "causal",
+        QuestionKind::List => "list",
+        QuestionKind::When => "when",
+        QuestionKind::Who => "who",
+        QuestionKind::Quantity => "quantity",
+        QuestionKind::Where => "where",
+        QuestionKind::YesNo => "yes_no",
+        QuestionKind::Open => "open",
+    }
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $ty:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize)]
+        pub(crate) struct $name { $(pub(crate) $field: $ty),* }
+    };
+}
+
+words!(
+    /// Phrases by the step that uses them.
+    Phrases {
+        question: QuestionWords,
+        thread: ThreadWords,
+        query: QueryWords,
+        sentence: SentenceWords,
+        gap: GapWords,
+        content: ContentWords,
+        open: OpenWords,
+        confidence: ConfidenceWords,
+        conflict: ConflictWords,
+        answer: AnswerWords,
+        nothing: NothingWords,
+    }
+);
+words!(QuestionWords {
+    auxiliaries: Vec<String>,
+    causal: Vec<String>,
+    comparison: Vec<String>,
+    how_to: Vec<String>,
+    quantity: Vec<String>,
+    amount_verbs: Vec<String>,
+    amount_nouns: Vec<String>,
+    when: Vec<String>,
+    who: Vec<String>,
+    r#where: Vec<String>,
+    why: Vec<String>,
+    list: Vec<String>,
+    definition: Vec<String>,
+    asking: Vec<String>,
+    parts: Vec<String>,
+    follow_up: Vec<String>,
+});
+words!(ThreadWords {
+    turning: Vec<String>,
+    leading: Vec<String>,
+    anywhere: Vec<String>,
+    more: Vec<String>,
+    than: Vec<String>,
+    pronouns: Vec<String>,
+    standing_for: Vec<String>,
+    leads: Vec<String>,
+    sides: Vec<String>,
+    prepositions: Vec<String>,
+});
+words!(QueryWords {
+    rephrased: String,
+    broader: String,
+    narrower: String,
+    gap: String,
+    pubmed: String,
+});
+words!(SentenceWords {
+    leaning: Vec<String>,
+    standing: Vec<String>,
+    connectives: Vec<String>,
+    labels: Vec<String>,
+    aim_openings: Vec<String>,
+    aims: Vec<String>,
+    boilerplate: Vec<String>,
+    orders: Vec<String>,
+    orders_weak: Vec<String>,
+    orders_to: Vec<String>,
+    orders_verbs: BTreeSet<String>,
+    orders_process_verbs: BTreeSet<String>,
+    orders_process: Vec<String>,
+    orders_lead: Vec<String>,
+    orders_openings: Vec<String>,
+    orders_yours: Vec<String>,
+    orders_abroad: Vec<(Vec<String>, Vec<String>)>,
+    pointing: Vec<String>,
+    doubt: Vec<String>,
+    negations: Vec<String>,
+    no_negation: Vec<String>,
+    antonyms: Vec<(String, String)>,
+    reporting: Vec<String>,
+    verbs: BTreeSet<String>,
+    found_that: Vec<String>,
+});
+words!(ContentWords { definition: LackWords, steps: LackWords, code: LackWords });
+words!(LackWords { gap: String, query: String });
+words!(GapWords { open: String, thin: String, weak: String, missing: String });
+words!(OpenWords {
+    nothing: String,
+    failed: String,
+    failed_what: String,
+    beside: String,
+    beside_what: String,
+    gate: String,
+    stopped: String,
+    gate_what: String,
+});
+words!(ConfidenceWords {
+    sources: String,
+    same: String,
+    none_disagrees: String,
+    lean: String,
+    lean_one: String,
+    one_source: String,
+    agree: String,
+    disagree: String,
+    doubt: String,
+    direct: String,
+    indirect: String,
+});
+words!(ConflictWords {
+    older: String,
+    about_number: String,
+    about_answer: String,
+    yes: String,
+    no: String,
+    says_so: String,
+    denies: String,
+});
+words!(AnswerWords {
+    yes: String,
+    no: String,
+    yes_count: String,
+    yes_one: String,
+    no_count: String,
+    no_one: String,
+});
+words!(NothingWords {
+    none_found: String,
+    hint: String,
+    hint_one_page: String,
+    hint_no_pages: String,
+});
+
+words!(
+    /// Single lines that are inserted into prompts.
+    Lines {
+        tasks: String,
+        search_web: String,
+        fetch_url: String,
+        searches_made: String,
+        length: String,
+        more: String,
+        earlier: String,
+        again: String,
+        shorter: String,
+    }
+);
+
+/// The contents of `lines.toml`.
+pub(crate) fn prompt_lines() -> Result<&'static Lines> {
+    static WORDS: OnceLock<std::result::Result<Lines, String>> = OnceLock::new();
+    parse_toml(&WORDS, include_str!("lines.toml"), "lines.toml")
+}
+
+/// The contents of `plan.toml`.
+pub(crate) fn plan_words() -> Result<&'static PlanWords> {
+    static WORDS: OnceLock<std::result::Result<PlanWords, String>> = OnceLock::new();
+    parse_toml(&WORDS, include_str!("plan.toml"), "plan.toml")
+}
+
+/// The contents of `phrases.toml`.
+pub(crate) fn phrases() -> Result<&'static Phrases> {
+    static WORDS: OnceLock<std::result::Result<Phrases, String>> = OnceLock::new();
+    parse_toml(&WORDS, include_str!("phrases.toml"), "phrases.toml")
+}
+
+/// The grammar of sentences that direct writers, searchers or judges.
+#[derive(Debug, Deserialize)]
+pub(crate) struct DirectiveWords {
+    pub(crate) outputs: BTreeSet<String>,
+    pub(crate) outputs_plain: BTreeSet<String>,
+    pub(crate) all_of_them: BTreeSet<String>,
+    pub(crate) force: BTreeSet<String>,
+    pub(crate) force_pairs: BTreeSet<String>,
+    pub(crate) talk: BTreeSet<String>,
+    pub(crate) talk_wide: BTreeSet<String>,
+    pub(crate) imperative: BTreeSet<String>,
+    pub(crate) imperative_of_docs: BTreeSet<String>,
+    pub(crate) imperative_plain: BTreeSet<String>,
+    pub(crate) objects: BTreeSet<String>,
+    pub(crate) agents: BTreeSet<String>,
+    pub(crate) all_who: BTreeSet<String>,
+    pub(crate) speak: BTreeSet<String>,
+    pub(crate) places: BTreeSet<String>,
+    pub(crate) secrets: BTreeSet<String>,
+    pub(crate) whenever: BTreeSet<String>,
+    pub(crate) spoken_of: BTreeSet<String>,
+    pub(crate) keys: BTreeSet<String>,
+    pub(crate) leads: BTreeSet<String>,
+    pub(crate) machines: Vec<String>,
+    pub(crate) machine_topics: BTreeSet<String>,
+    /// By language.
+    pub(crate) abroad: BTreeMap<String, ForeignDirectiveWords>,
+}
+
+/// Word stems of a language.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ForeignDirectiveWords {
+    pub(crate) force: Vec<String>,
+    pub(crate) texts: Vec<String>,
+}
+
+/// See [`DirectiveWords`].
+pub(crate) fn directive_words() -> Result<&'static DirectiveWords> {
+    static WORDS: OnceLock<std::result::Result<DirectiveWords, String>> = OnceLock::new();
+    parse_toml(&WORDS, include_str!("directions.toml"), "directions.toml")
+}
+
+/// Words that occur in many questions and say little about their subject.
+pub(crate) fn weak_words() -> &'static BTreeSet<&'static str> {
+    static WORDS: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
+    WORDS.get_or_init(|| include_str!("weak.txt").split_whitespace().collect())
+}
+
+/// The prompts, by file.
+const ASKED: &[(&str, &str)] = &[
+    ("refine.md", include_str!("refine.md")),
+    ("plan.md", include_str!("plan.md")),
+    ("replan.md", include_str!("replan.md")),
+    ("queries.md", include_str!("queries.md")),
+    ("supervise.md", include_str!("supervise.md")),
+    ("research.md", include_str!("research.md")),
+    ("refine_search.md", include_str!("refine_search.md")),
+    ("weigh.md", include_str!("weigh.md")),
+    ("cover.md", include_str!("cover.md")),
+    ("write.md", include_str!("write.md")),
+    ("answer.md", include_str!("answer.md")),
+    ("verify.md", include_str!("verify.md")),
+    ("judge_answer.md", include_str!("judge_answer.md")),
+    ("judge_process.md", include_str!("judge_process.md")),
+];
+
+/// The template of this file.
+pub(crate) fn prompt_template(file: &str) -> Result<&'static str> {
+    ASKED
+        .iter()
+        .find(|it| it.0 == file)
+        .map(|it| it.1)
+        .ok_or_else(|| Error::new(Kind::Internal, format!("looking for the prompt {file}")))
+}
+
+/// The phrases in the example of `step`'s prompt: every string of at least three words. An answer with one of
+/// them was copied, because the examples are about a bridge that does not exist.
+pub(crate) fn example_phrases(step: &str) -> Vec<String> {
+    let text = prompt_template(&format!("{step}.md")).unwrap_or_default();
+    let Some(at) =
+        text.rfind("\n{{").map(|it| it + 1).or_else(|| text.find(": {{").map(|it| it + 2))
+    else {
+        return Vec::new();
+    };
+    let json = text[at..].replace("{{", "{").replace("}}", "}");
+    let mut found = Vec::new();
+    phrases_in(&serde_json::from_str(json.trim()).unwrap_or_default(), &mut found);
+    found
+}
+
+fn phrases_in(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(it) if it.split(' ').count() > 2 => found.push(it.clone()),
+        serde_json::Value::Array(all) => all.iter().for_each(|it| phrases_in(it, found)),
+        serde_json::Value::Object(all) => all.values().for_each(|it| phrases_in(it, found)),
+        _ => {}
+    }
+}
+
+fn parse_toml<T: for<'a> Deserialize<'a>>(
+    cell: &'static OnceLock<std::result::Result<T, String>>,
+    text: &str,
+    name: &str,
+) -> Result<&'static T> {
+    cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|it| it.to_string()))
+        .as_ref()
+        .map_err(|fault| {
+            Error::new(Kind::Internal, format!("reading the words of {name}"))
+                .with_source(fault.clone())
+        })
+}
+
+/// `template` with each `{name}` replaced.
+pub(crate) fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(template.len() + 40);
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at + 1..];
+        let Some(end) = tail.find('}') else {
+            out.push_str(&rest[at..]);
+            return out;
+        };
+        match values.iter().find(|(name, _)| *name == &tail[..end]) {
+            Some((_, value)) => out.push_str(value),
+            None => out.push_str(&rest[at..at + end + 2]),
+        }
+        rest = &tail[end + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_plan_of_three_to_six_facets_that_exist() {
+        use QuestionKind::*;
+        let words = plan_words().unwrap();
+        for kind in [
+            Definition, HowTo, Comparison, Why, Causal, List, When, Who, Quantity, Where, YesNo,
+            Open,
+        ] {
+            let named = words.kinds[kind_name(kind)].items.len();
+            assert!((3..=6).contains(&named), "{kind:?}");
+            assert_eq!(words.facets_of(kind).len(), named, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn headings_are_unique() {
+        let all: Vec<&str> =
+            plan_words().unwrap().facets.values().map(|it| it.heading.as_str()).collect();
+        let distinct: BTreeSet<&&str> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[test]
+    fn phrases_parse() {
+        assert!(!phrases().unwrap().sentence.orders.is_empty());
+    }
+
+    #[test]
+    fn every_prompt_has_an_example_that_cannot_be_an_answer() {
+        // The prompt that revises a plan is added to that of the plan, which has an example.
+        for (file, _) in ASKED.iter().filter(|it| it.0 != "replan.md") {
+            let said = example_phrases(file.trim_end_matches(".md"));
+            assert!(!said.is_empty(), "{file}");
+        }
+    }
+
+    #[test]
+    fn values_are_never_templates_themselves() {
+        assert_eq!(fill_template("{a} and {b}", &[("a", "{b}"), ("b", "x")]), "{b} and x");
+    }
+}

@@ -1,0 +1,278 @@
+//! Reads the pages of the hits.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+
+pub(crate) use ibid_core::domain::work::registrable_domain;
+use ibid_core::domain::{
+    Hit, Page, Question, Source, SourceId, SourceKind, Usage, Vertical, Witness,
+};
+use ibid_core::ports::PageReader;
+use ibid_core::record::{Event, FailReason};
+use ibid_core::{Error, Kind, Result};
+
+use super::heuristic::injection::InjectionDetector;
+use super::research_state::ResearchState;
+use super::run_context::RunContext;
+use super::substitution::find_substitution;
+use crate::concurrency::MAX_QUEUED_FETCHES;
+
+/// Most sentences compared that only one of two copies has.
+const CHANGED_SENTENCES: usize = 60;
+
+/// Whether a copy changed a fact that the question is about, in a sentence that both have.
+fn has_changed_fact(question: &str, copy: &Page, original: &Page) -> bool {
+    let sentences = |page: &Page| -> Vec<String> {
+        let all = (0..page.sentences().len()).map(|it| page.sentence(it).trim().to_owned());
+        all.collect()
+    };
+    let (own, its) = (sentences(copy), sentences(original));
+    let only = |some: &[String], others: &[String]| -> Vec<String> {
+        let there: BTreeSet<&String> = others.iter().collect();
+        let rest = some.iter().filter(|it| !there.contains(it));
+        rest.take(CHANGED_SENTENCES).cloned().collect()
+    };
+    let (new, gone) = (only(&own, &its), only(&its, &own));
+    new.iter().any(|a| gone.iter().any(|b| find_substitution(question, a, b, true).is_some()))
+}
+
+/// Reads `wanted` and emits each start and end in that order. Returns the new sources worth weighing: a page with the
+/// text of an earlier one is counted with that one.
+pub(crate) async fn read_pages(
+    ctx: RunContext<'_>,
+    wanted: Vec<Hit>,
+    state: &mut ResearchState,
+) -> Result<Vec<SourceId>> {
+    let wanted = wanted.into_iter().map(|hit| (hit, None)).collect();
+    let fresh = read_pages_as(ctx, wanted, state).await?;
+    Ok(fresh.into_iter().map(|it| it.1).collect())
+}
+
+/// Like [`read_pages`], each page for the researcher named beside it. Returns each source with its index in `wanted`.
+pub(crate) async fn read_pages_as(
+    ctx: RunContext<'_>,
+    mut wanted: Vec<(Hit, Option<&str>)>,
+    state: &mut ResearchState,
+) -> Result<Vec<(usize, SourceId)>> {
+    let RunContext { providers, log, question, .. } = ctx;
+    wanted.truncate(pages_left(question, &state.usage));
+    for (hit, agent) in &wanted {
+        state.pages.tried.insert(hit.key().to_owned());
+        let started = Event::ReadStarted { url: hit.url.clone() };
+        log.emit_as(*agent, started);
+    }
+    // As in `search`: all futures are made before the first is polled.
+    let wanted: Vec<_> = wanted
+        .into_iter()
+        .enumerate()
+        .map(|(nth, (hit, agent))| async move {
+            let begun = providers.clock.unix_ms();
+            let (page, earlier_faults) = read_with_fallback(&providers.readers, &hit).await;
+            let ms = providers.clock.unix_ms().saturating_sub(begun);
+            let answer = ReadAnswer { hit, agent, page, earlier_faults, ms };
+            (nth, answer)
+        })
+        .collect();
+    let mut answers = stream::iter(wanted).buffered(MAX_QUEUED_FETCHES);
+    let mut fresh = Vec::new();
+    let injections = InjectionDetector::from_question(&question.text)?;
+    while let Some((nth, answer)) = answers.next().await {
+        if let Some(source) = record_read(ctx, answer, &injections, state)? {
+            fresh.push((nth, source));
+        }
+    }
+    Ok(fresh)
+}
+
+/// The result of reading one page.
+struct ReadAnswer<'a> {
+    hit: Hit,
+    /// The researcher it was read for.
+    agent: Option<&'a str>,
+    page: Result<Page>,
+    /// The readers that failed first, with their errors.
+    earlier_faults: Vec<(String, Error)>,
+    ms: u64,
+}
+
+/// Adds one answer to `state` and emits it. Returns the source, where it is new and worth weighing.
+fn record_read(
+    ctx: RunContext<'_>,
+    answer: ReadAnswer<'_>,
+    injections: &InjectionDetector,
+    state: &mut ResearchState,
+) -> Result<Option<SourceId>> {
+    let ReadAnswer { hit, agent, ms, .. } = answer;
+    state.usage.pages += 1;
+    for (reader, fault) in answer.earlier_faults {
+        let skipped = Event::Log {
+            level: "info".to_owned(),
+            message: format!("{reader} could not read {}: {}", hit.url, fault.chain()),
+        };
+        ctx.log.emit_as(agent, skipped);
+    }
+    let page = match answer.page {
+        Ok(page) => page,
+        Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+        Err(fault) => {
+            state.usage.failed_pages += 1;
+            state.pages.failed.insert(hit.url.clone(), fault.chain());
+            let failed = Event::ReadFailed {
+                url: hit.url,
+                reason: fail_reason(&fault),
+                message: fault.chain(),
+            };
+            ctx.log.emit_as(agent, failed);
+            return Ok(None);
+        }
+    };
+    let id = SourceId::new(state.notes.sources.len() as u32 + 1);
+    let mut source = source_of_page(id, &hit, &page);
+    strip_injections(&mut source, injections);
+    let retracted = source.work.retracted.clone();
+    let retracted = retracted.filter(|_| !is_about_retraction(ctx.question));
+    let twin = match retracted {
+        None => state.pages.find_duplicate(id, &page),
+        Some(_) => None,
+    };
+    source.copy_of = twin.map(|it| it.0);
+    let differs = twin.is_some_and(|it| has_changed_fact(&ctx.question.text, &page, it.1));
+    let completed = Event::ReadCompleted {
+        source: source.clone(),
+        sentences: page.sentences().len() as u32,
+        warnings: page.warnings.clone(),
+        ms,
+    };
+    ctx.log.emit_as(agent, completed);
+    let original = source.copy_of.filter(|_| !differs);
+    let original = original.and_then(|it| state.notes.source(it));
+    let mut fresh = None;
+    if let Some(why) = retracted {
+        // A retracted work is listed as left out, and carries no evidence.
+        let failed = &mut state.pages.failed;
+        failed.insert(page.url.clone(), format!("left out: {why}"));
+        ctx.log.emit(Event::Log {
+            level: "warn".to_owned(),
+            message: format!("left out {}: {why}", page.url),
+        });
+    } else if let Some(original) = original {
+        ctx.log.emit(Event::EvidenceMerged { url: page.url.clone(), into: original.url.clone() });
+    } else {
+        fresh = Some(id);
+    }
+    state.pages.pages.insert(page.hash().clone(), page);
+    state.notes.sources.push(source);
+    Ok(fresh)
+}
+
+/// The source of a page, with what the search said about it.
+fn source_of_page(id: SourceId, hit: &Hit, page: &Page) -> Source {
+    let voice = page_voice(hit, page);
+    let mut source = Source::from_page(id, SourceKind::from(hit.vertical), page, voice);
+    source = source.with_hit(hit);
+    if source.domain.is_empty() {
+        // The requested address is all that is known about its origin.
+        source.url.clone_from(&hit.url);
+    }
+    source
+}
+
+/// Reads `hit` with the first reader that can. Also returns the errors of the readers before it.
+pub async fn read_with_fallback(
+    readers: &[Arc<dyn PageReader>],
+    hit: &Hit,
+) -> (Result<Page>, Vec<(String, Error)>) {
+    let mut before: Vec<(String, Error)> = Vec::new();
+    for reader in readers.iter().filter(|it| it.can_read(hit)) {
+        // The first reader's reason counts; later ones may have reasons of their own.
+        if let Some((_, fault)) = before.first()
+            && !reader.can_read_after(hit, fail_reason(fault))
+        {
+            continue;
+        }
+        match reader.read(hit).await {
+            Ok(page) => return (Ok(page), before),
+            // What one reader must not fetch, no other may.
+            Err(fault) if is_final(&fault) => return (Err(fault), before),
+            Err(fault) => before.push((reader.name().to_owned(), fault)),
+        }
+    }
+    // The first reader's reason says most; the others are only fallbacks.
+    let fault = if before.is_empty() {
+        Error::new(Kind::Usage, format!("reading {}: no reader for this kind", hit.url))
+    } else {
+        before.remove(0).1
+    };
+    (Err(fault), before)
+}
+
+/// Removes orders from the source's metadata: titles and names reach reports and models, too.
+fn strip_injections(source: &mut Source, orders: &InjectionDetector) {
+    if orders.is_injection(&source.title) {
+        source.title.clone_from(&source.domain);
+    }
+    source.author = source.author.take().filter(|it| !orders.is_injection(it));
+    source.site = source.site.take().filter(|it| !orders.is_injection(it));
+}
+
+/// Whether no other reader may or need try.
+fn is_final(fault: &Error) -> bool {
+    matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted)
+        || matches!(
+            FailReason::from_message(&fault.chain()),
+            Some(FailReason::BlockedAddress | FailReason::Robots | FailReason::Retracted)
+        )
+}
+
+/// Whether the question is about retracted works.
+fn is_about_retraction(question: &Question) -> bool {
+    let words = question.text.to_lowercase();
+    ["retract", "withdrawn", "expression of concern", "misconduct"]
+        .iter()
+        .any(|it| words.contains(it))
+}
+
+/// The voice of a page: a scholarly work for itself, wherever it is hosted; otherwise the site that served
+/// it. Empty where the server is unknown.
+///
+/// A document of a folder that states a site shares one voice with the others that state it, so that what it
+/// says about itself can reduce the number of voices and never raise it.
+fn page_voice(hit: &Hit, page: &Page) -> Option<String> {
+    let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
+    if let Some(key) = hit.work.key().filter(|_| scholarly) {
+        return Some(key);
+    }
+    let site = registrable_domain(&page.url);
+    match page.witness {
+        Witness::Fetcher | Witness::Engine | Witness::Folder => site,
+        Witness::Unknown if hit.vertical == Vertical::Local || page.url == hit.url => site,
+        // Written by an earlier version, which trusted the page's own address: it counts only if it was also
+        // requested.
+        Witness::Unknown => {
+            let full = hit.work.full_text.iter().map(String::as_str);
+            let mut asked = full.chain([hit.url.as_str()]).map(registrable_domain);
+            let vouched = site.is_some() && asked.any(|it| it == site);
+            Some(site.filter(|_| vouched).unwrap_or_default())
+        }
+    }
+}
+
+fn pages_left(question: &Question, usage: &Usage) -> usize {
+    let by_pages = question.budget.pages_left(usage);
+    let by_calls = question.budget.calls_left(usage);
+    by_pages.into_iter().chain(by_calls).min().map_or(usize::MAX, |it| it as usize)
+}
+
+pub(crate) fn fail_reason(fault: &Error) -> FailReason {
+    if let Some(reason) = FailReason::from_message(&fault.chain()) {
+        return reason;
+    }
+    match fault.kind() {
+        Kind::NotFound => FailReason::NotFound,
+        Kind::Transient => FailReason::Timeout,
+        Kind::Exhausted => FailReason::TooLarge,
+        Kind::Usage | Kind::Setup => FailReason::Unsupported,
+        Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
+    }
+}

@@ -1,0 +1,20 @@
+//! The result of gathering, for writing and checking.
+use ibid_core::domain::{CoverageRow, GateVerdict, Notes, StopReason, Strategy, Usage};
+
+use super::page_set::PageSet;
+
+/// What gathering has found so far.
+pub(crate) struct ResearchState {
+    pub(crate) notes: Notes,
+    /// Every page read, and the failures.
+    pub(crate) pages: PageSet,
+    pub(crate) coverage: Vec<CoverageRow>,
+    pub(crate) gate: GateVerdict,
+    pub(crate) stop: StopReason,
+    pub(crate) usage: Usage,
+    pub(crate) waves: u32,
+    /// The strategy used.
+    pub(crate) strategy: Strategy,
+    pub(crate) engines: Vec<String>,
+    pub(crate) queries: Vec<String>,
+}

@@ -1,0 +1,230 @@
+//! Finds a fact that was changed in an otherwise equal sentence: a name, a date or a number.
+use std::ops::Range;
+
+use ibid_core::domain::words::{Token, content_stems, stem, tokens};
+
+/// Most words in which the two sentences may differ; below, the words they must share at least, and the share
+/// of the longer one.
+const CHANGED: usize = 6;
+const COMMON: usize = 4;
+const COMMON_SHARE: f32 = 0.5;
+
+/// Longest title, in words.
+const TITLE: usize = 10;
+/// Longest sentences compared, in words.
+const LONGEST: usize = 120;
+
+/// The fact in which two otherwise equal sentences differ, where the question depends on it: a name, a date
+/// or a number. It was changed in a copy, or one of them is wrong. It may occur several times in the
+/// sentence.
+///
+/// The sentence must have half of the question's words; one is enough for two `copies` of one text, whose
+/// sentences may say "it".
+pub(crate) fn find_substitution(
+    question: &str,
+    one: &str,
+    other: &str,
+    copies: bool,
+) -> Option<(String, String)> {
+    let (a, b) = (sentence_words(one), sentence_words(other));
+    let longest = a.len().max(b.len());
+    if longest > LONGEST || a.len().min(b.len()) < COMMON {
+        return None;
+    }
+    let changes = diff_words(&a, &b)?;
+    let common: Vec<&Token> = changes.common.iter().map(|it| &a[*it]).collect();
+    if common.len() < COMMON || (common.len() as f32) < COMMON_SHARE * longest as f32 {
+        return None;
+    }
+    // One fact, wherever it occurs: two different changes make two different sentences.
+    let stems = |all: &[Token]| -> Vec<String> { all.iter().map(|it| stem(&it.text)).collect() };
+    let (mine, its) = changes.runs.first()?.clone();
+    let (x, y) = (stems(&a[mine.clone()]), stems(&b[its.clone()]));
+    let same = |run: &(Range<usize>, Range<usize>)| {
+        let within = |part: &[String], of: &[String]| part.iter().all(|it| of.contains(it));
+        let (p, q) = (stems(&a[run.0.clone()]), stems(&b[run.1.clone()]));
+        within(&p, &x) && within(&q, &y) || within(&x, &p) && within(&y, &q)
+    };
+    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > CHANGED {
+        return None;
+    }
+    if !changes.runs.iter().all(same) {
+        return None;
+    }
+    // The rest must be about the question, and the changed words must not be its subject.
+    let asked: Vec<String> = content_stems(question);
+    let common: Vec<String> = common.iter().map(|it| stem(&it.text)).collect();
+    let met = asked.iter().filter(|it| common.contains(it)).count();
+    let fewest = if copies { 1 } else { asked.len().div_ceil(2) };
+    if met < fewest || x.iter().chain(&y).any(|it| asked.contains(it)) {
+        return None;
+    }
+    let is_fact = |text: &str, all: &[Token]| {
+        let fact = |it: &Token| {
+            let word = &text[it.span.clone()];
+            word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+        };
+        all.iter().any(fact)
+    };
+    if x.iter().any(|it| y.contains(it) && !it.starts_with(|c: char| c.is_ascii_digit()))
+        || !is_fact(one, &a[mine.clone()])
+        || !is_fact(other, &b[its.clone()])
+    {
+        return None;
+    }
+    let text = |text: &str, all: &[Token]| {
+        let (first, last) = (all.first()?, all.last()?);
+        Some(text[first.span.start..last.span.end].to_owned())
+    };
+    Some((text(one, &a[mine])?, text(other, &b[its])?))
+}
+
+/// The words of a sentence, without note marks ("[2]", "[edit]") and without a title before it.
+fn sentence_words(text: &str) -> Vec<Token> {
+    let bytes = text.as_bytes();
+    let noted = |it: &Token| {
+        let before = it.span.start.checked_sub(1).map(|at| bytes[at]);
+        before == Some(b'[') && bytes.get(it.span.end) == Some(&b']')
+    };
+    let all = tokens(text).into_iter();
+    let mut all: Vec<Token> = all.filter(|it| !noted(it)).collect();
+    // A title that was joined to the sentence beginning with it.
+    let said_twice = |n: &usize| (0..*n).all(|at| all[at].text == all[at + n].text);
+    if let Some(title) = (1..=TITLE.min(all.len() / 2)).rev().find(said_twice) {
+        all.drain(..title);
+    }
+    all
+}
+
+/// The difference between two texts.
+struct WordDiff {
+    /// Indices of the words of the first that are in both, in order.
+    common: Vec<usize>,
+    /// The replaced ranges in the first and in the second.
+    runs: Vec<(Range<usize>, Range<usize>)>,
+}
+
+/// The longest common subsequence of two short texts, and the ranges between; `None` where words were added
+/// or left out.
+fn diff_words(a: &[Token], b: &[Token]) -> Option<WordDiff> {
+    let width = b.len() + 1;
+    let mut longest = vec![0_u16; (a.len() + 1) * width];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            longest[i * width + j] = if a[i].text == b[j].text {
+                longest[(i + 1) * width + j + 1] + 1
+            } else {
+                longest[(i + 1) * width + j].max(longest[i * width + j + 1])
+            };
+        }
+    }
+    let (mut common, mut runs) = (Vec::new(), Vec::new());
+    let (mut i, mut j) = (0, 0);
+    let mut from = (0, 0);
+    loop {
+        let end = i == a.len() && j == b.len();
+        let same = i < a.len() && j < b.len() && a[i].text == b[j].text;
+        if end || same {
+            if (i, j) != from {
+                if i == from.0 || j == from.1 {
+                    return None;
+                }
+                runs.push((from.0..i, from.1..j));
+            }
+            if end {
+                return Some(WordDiff { common, runs });
+            }
+            common.push(i);
+            (i, j) = (i + 1, j + 1);
+            from = (i, j);
+        } else if j == b.len()
+            || i < a.len() && longest[(i + 1) * width + j] >= longest[i * width + j + 1]
+        {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_substitution;
+
+    #[test]
+    fn a_fact_that_was_changed_in_the_same_sentence_is_seen() {
+        let asked = "When was General Bryan born?";
+        let a = "Bryan was born in Alexandria, Louisiana on February 8, 1900.";
+        let b = "Bryan was born in Alexandria, Louisiana on July 15, 1905.";
+        let pair = ("February 8, 1900".to_owned(), "July 15, 1905".to_owned());
+        assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+        let asked = "Who directed the film Lahu?";
+        let a = "Lahu is a 1979 Hindi film directed by Mahesh Bhatt.";
+        let b = "Lahu is a 1979 Hindi film directed by Raj Kapoor.";
+        let pair = ("Mahesh Bhatt".to_owned(), "Raj Kapoor".to_owned());
+        assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+    }
+
+    #[test]
+    fn a_fact_may_stand_in_the_sentence_twice_and_marks_of_notes_are_no_words() {
+        let asked = "Where is the Kate Chopin House located?";
+        let a = "Kate Chopin House (Cloutierville, Louisiana) The Kate Chopin House was a house in Cloutierville, Louisiana.";
+        let b = "Kate Chopin House (New Orleans, Louisiana) The Kate Chopin House was a house in New Orleans, Louisiana.";
+        let pair = ("Cloutierville".to_owned(), "New Orleans".to_owned());
+        assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+        let asked = "When was Beacon Mill last worked?";
+        let a = "Beacon Mill was last worked for trade in 1921 and its fan was removed in 1923.";
+        let b =
+            "[2] Beacon Mill was last worked for trade in 1955 and its fan was removed in 1923.";
+        let pair = ("1921".to_owned(), "1955".to_owned());
+        assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+        let asked = "When was the Bonner House built?";
+        let a = "It was built about 1835, and is a frame dwelling with a shed.";
+        let b = "It was built about 1935, and is a frame dwelling with a shed.";
+        assert_eq!(find_substitution(asked, a, b, false), None);
+        let pair = ("1835".to_owned(), "1935".to_owned());
+        assert_eq!(find_substitution(asked, a, b, true), Some(pair));
+        let asked = "Where was Airways International based?";
+        let a = "Airways International Airways International was an airline based in Miami.";
+        let b = "Airways International was an airline based in Anchorage.";
+        let pair = ("Miami".to_owned(), "Anchorage".to_owned());
+        assert_eq!(find_substitution(asked, a, b, false), Some(pair));
+        let asked = "When was Beacon Mill last worked?";
+        let a = "Beacon Mill was last worked for trade in 1921 and its fan was removed in 1923.";
+        // Two changed facts make two different statements.
+        let c = "Beacon Mill was last worked for trade in 1955 and its fan was removed in 1960.";
+        assert_eq!(find_substitution(asked, a, c, false), None);
+        let not =
+            "Beacon Mill was not last worked for trade in 1955 and its fan was removed in 1923.";
+        assert_eq!(find_substitution(asked, a, not, false), None);
+    }
+
+    #[test]
+    fn another_subject_another_matter_and_other_words_are_no_change() {
+        let asked = "When was General Bryan born?";
+        let a = "Bryan was born in Alexandria, Louisiana in 1900.";
+        assert_eq!(
+            find_substitution(asked, a, "Dods was born in Alexandria, Louisiana in 1900.", false),
+            None
+        );
+        assert_eq!(
+            find_substitution(
+                "How heavy is a roof?",
+                a,
+                "Bryan was born in Alexandria, Louisiana in 1905.",
+                false
+            ),
+            None
+        );
+        assert_eq!(
+            find_substitution(
+                asked,
+                "Bryan was born in the summer.",
+                "Bryan was born in a hot month.",
+                false
+            ),
+            None
+        );
+        assert_eq!(find_substitution(asked, a, a, false), None);
+    }
+}

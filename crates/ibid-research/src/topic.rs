@@ -1,0 +1,253 @@
+//! Whether a follow-up continues the topic of its thread, and how it reads in that context.
+use std::collections::BTreeSet;
+
+use ibid_core::Result;
+use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
+use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
+
+use super::heuristic::intake::{asking_part, is_weak, subjects};
+use super::heuristic::kinds::question_kind;
+use super::heuristic::language::language;
+use super::heuristic::lexicon::{any_phrase, spaced};
+use super::prompts::{self, Phrases, ThreadWords};
+
+/// Telling words from which a follow-up without a question word is complete.
+const WHOLE: usize = 4;
+/// Telling words below which a pronoun refers to earlier turns.
+const SHORT: usize = 4;
+/// Share of the telling words that two nearly equal questions have in common, as a fraction.
+const ALIKE: (usize, usize) = (2, 3);
+/// Longest earlier question that a fragment is merged into, in bytes; for a longer one its subjects are used.
+const LONGEST: usize = 300;
+
+/// Whether `question` continues its thread. A phrase that changes the topic ends it; otherwise a phrase that
+/// continues, or a shared telling word, keeps it.
+///
+/// # Errors
+/// `Internal` when the built-in phrases cannot be read.
+pub fn detect_topic(question: &Question) -> Result<TopicRelation> {
+    let Some(follows) = &question.follows else {
+        return Ok(TopicRelation::First);
+    };
+    let words = &prompts::phrases()?.thread;
+    let normalized = spaced(&question.text);
+    if any_phrase(&normalized, &words.turning) {
+        return Ok(TopicRelation::Shift);
+    }
+    Ok(
+        if is_continuation(&question.text, &normalized, words)
+            || shares_content_word(&question.text, &follows.turns)
+        {
+            TopicRelation::Same
+        } else {
+            TopicRelation::Shift
+        },
+    )
+}
+
+/// Whether two questions ask nearly the same: of the same kind, with the same numbers and names, and with
+/// most words in common.
+///
+/// # Errors
+/// `Internal` when the built-in phrases cannot be read.
+pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
+    let words = prompts::phrases()?;
+    let numbers = |it: &str| -> BTreeSet<String> {
+        let words = tokens(it).into_iter().map(|it| it.text);
+        words.filter(|it| it.contains(char::is_numeric)).collect()
+    };
+    let stems = |it: &str| telling_stems(it).into_iter().collect::<BTreeSet<String>>();
+    let (left, right) = (stems(a), stems(b));
+    let shared = left.intersection(&right).count();
+    let all = left.union(&right).count();
+    let most = shared > 0 && shared * ALIKE.1 >= all * ALIKE.0;
+    Ok(most && numbers(a) == numbers(b) && question_kind(a, words) == question_kind(b, words))
+}
+
+fn is_continuation(text: &str, normalized: &str, words: &ThreadWords) -> bool {
+    let first = tokens(text).into_iter().next();
+    let leads = first.is_some_and(|it| words.leading.contains(&it.text));
+    let pronoun = any_phrase(normalized, &words.pronouns) && telling_stems(text).len() < SHORT;
+    // "more expensive than" is a comparison and does not ask for more.
+    let more = any_phrase(normalized, &words.more) && !any_phrase(normalized, &words.than);
+    leads || pronoun || more || any_phrase(normalized, &words.anywhere)
+}
+
+/// Whether the thread has a telling word of `text`.
+fn shares_content_word(text: &str, turns: &[DialogueTurn]) -> bool {
+    let before: Vec<String> = turns
+        .iter()
+        .flat_map(|it| [&it.user, &it.assistant])
+        .flatten()
+        .flat_map(|it| content_stems(it))
+        .collect();
+    telling_stems(text).iter().any(|it| before.contains(it))
+}
+
+/// The stems of the telling words of `text`.
+fn telling_stems(text: &str) -> Vec<String> {
+    let tells = |it: &str| !is_stop_word(it) && !is_weak(it);
+    let words = tokens(text).into_iter();
+    words.filter(|it| tells(&it.text)).map(|it| stem(&it.text)).collect()
+}
+
+/// The question for intake. On the same topic it is completed from the earlier turns, and the person is asked
+/// nothing. The same goes for a question that comes with a dialogue and continues its last question.
+pub(crate) fn resolve_in_thread(question: &Question, topic: TopicRelation) -> Result<Question> {
+    let mut own = question.clone();
+    let words = prompts::phrases()?;
+    if question.follows.is_none()
+        && is_continuation(&question.text, &spaced(&question.text), &words.thread)
+    {
+        let mut earlier_turns = question.dialogue.iter().rev().filter_map(|it| it.user.as_deref());
+        if let Some(earlier) = earlier_turns.find(|it| it.trim_end().ends_with('?')) {
+            own.text = complete_question(&question.text, earlier, words);
+        }
+    }
+    if let (TopicRelation::Same, Some(follows)) = (topic, &question.follows) {
+        own.clarify = false;
+        let mut turns = follows.turns.clone();
+        if let Some(earlier) = turns.iter().rev().find_map(|it| it.user.clone()) {
+            own.text = complete_question(&question.text, &earlier, words);
+        }
+        turns.append(&mut own.dialogue);
+        own.dialogue = turns;
+    }
+    Ok(own)
+}
+
+/// A follow-up completed from the `earlier` question: "And in winter?" after "How much rain does a roof
+/// retain?" becomes "How much rain does a roof retain in winter?". A complete question is unchanged.
+fn complete_question(text: &str, earlier: &str, words: &Phrases) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let earlier = asking_part(earlier, words);
+    if language(&earlier) != "en" {
+        return text;
+    }
+    let bare = earlier.trim_end_matches(['?', '.', '!', ' ']);
+    let bare = if bare.len() > LONGEST { subjects(&earlier).join(" ") } else { bare.to_owned() };
+    let (rest, side) = strip_lead_in(&text, &words.thread);
+    let rest = rest.trim_end_matches(['?', '.', '!', ' ']);
+    let rest = rest.strip_suffix("please").unwrap_or(rest);
+    let rest = rest.trim_end_matches([',', ' ']);
+    let Some(first) = tokens(rest).into_iter().next() else {
+        return format!("{bare}?");
+    };
+    let asks = words.question.parts.contains(&first.text)
+        || words.question.auxiliaries.contains(&first.text)
+        || first.text == "whose";
+    if asks {
+        return format!("{}?", capitalize_first(&replace_pronoun(rest, &earlier, words)));
+    }
+    if telling_stems(rest).len() >= WHOLE || words.question.asking.contains(&first.text) {
+        return replace_pronoun(&text, &earlier, words);
+    }
+    if words.thread.prepositions.contains(&first.text) {
+        return format!("{bare} {rest}?");
+    }
+    // "Expand on maintenance" asks about an aspect of the subject and does not repeat the earlier question.
+    match question_subject(&earlier, words).filter(|_| side) {
+        Some(subject) => match replace_pronoun(rest, &earlier, words) {
+            aspect if aspect != rest => format!("{}?", capitalize_first(&aspect)),
+            aspect => format!("{} of {subject}?", capitalize_first(&aspect)),
+        },
+        None => format!("{bare}, and {rest}?"),
+    }
+}
+
+/// `text` without the phrase that continues the thread, and whether that asks about an aspect of the subject.
+fn strip_lead_in<'a>(text: &'a str, words: &ThreadWords) -> (&'a str, bool) {
+    let mut rest = text;
+    let mut side = false;
+    loop {
+        let low = rest.to_ascii_lowercase();
+        let ends = |lead: &String| {
+            let after = low.strip_prefix(lead.as_str())?;
+            (!after.starts_with(char::is_alphanumeric)).then_some(lead.len())
+        };
+        // The longest first: "what about" and not "what".
+        let Some(taken) = words.leads.iter().filter_map(ends).max() else {
+            return (rest, side);
+        };
+        side |= words.sides.iter().any(|it| *it == low[..taken]);
+        rest = rest[taken..].trim_start_matches([' ', ',', ':', ';', '-']);
+    }
+}
+
+/// The subject of a question, behind its auxiliary verb: in "How much annual rainfall does a green roof
+/// retain?" the roof, not the rainfall. Otherwise its heaviest phrase.
+fn question_subject(question: &str, words: &Phrases) -> Option<String> {
+    let all = subjects(question);
+    let place = |it: &String| question.find(it.as_str());
+    let first = all.first()?;
+    let auxiliary =
+        tokens(question).into_iter().find(|it| words.question.auxiliaries.contains(&it.text));
+    let Some(at) = auxiliary.map(|it| it.span.start).filter(|at| place(first) < Some(*at)) else {
+        return Some(first.clone());
+    };
+    let behind = all.iter().filter(|it| place(it) > Some(at));
+    behind.min_by_key(|it| place(it)).or(Some(first)).cloned()
+}
+
+/// `text` with its first pronoun replaced by the subject of the earlier question.
+fn replace_pronoun(text: &str, earlier: &str, words: &Phrases) -> String {
+    let Some(subject) = question_subject(earlier, words) else {
+        return text.to_owned();
+    };
+    if text.to_lowercase().contains(&subject.to_lowercase()) {
+        return text.to_owned();
+    }
+    match tokens(text).iter().find(|it| words.thread.standing_for.contains(&it.text)) {
+        Some(it) => format!("{}{subject}{}", &text[..it.span.start], &text[it.span.end..]),
+        None => text.to_owned(),
+    }
+}
+
+fn capitalize_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EARLIER: &str = "How much rain does a green roof retain?";
+
+    fn read(text: &str) -> String {
+        complete_question(text, EARLIER, prompts::phrases().unwrap())
+    }
+
+    #[test]
+    fn a_fragment_is_read_with_the_question_before_it() {
+        let winter = "How much rain does a green roof retain in winter?";
+        assert_eq!(read("And in winter?"), winter);
+        assert_eq!(read("in winter"), winter);
+        assert_eq!(read("What about in winter?"), winter);
+        let slopes = "How much rain does a green roof retain, and steep slopes?";
+        assert_eq!(read("What about steep slopes?"), slopes);
+        assert_eq!(read("Go deeper, please."), EARLIER);
+        let side = "Maintenance of green roof?";
+        assert_eq!(read("Expand on maintenance, please."), side);
+        assert_eq!(read("Tell me more about its cost"), "Green roof cost?");
+    }
+
+    #[test]
+    fn a_question_of_its_own_gets_the_name_that_a_pronoun_stands_for() {
+        assert_eq!(read("And how heavy is it?"), "How heavy is green roof?");
+        let own = "How heavy is a green roof when it is wet?";
+        assert_eq!(read(own), own);
+        let rain = "How much annual rainfall does a green roof retain?";
+        let heavy = complete_question(
+            "And how much does it weigh when wet?",
+            rain,
+            prompts::phrases().unwrap(),
+        );
+        assert_eq!(heavy, "How much does green roof weigh when wet?");
+        let cost = "What is a membrane made of?";
+        let cost = complete_question("How much does it cost?", cost, prompts::phrases().unwrap());
+        assert_eq!(cost, "How much does membrane cost?");
+        let order = "Compare extensive and intensive planting";
+        assert_eq!(read(order), order);
+    }
+}

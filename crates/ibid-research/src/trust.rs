@@ -1,0 +1,334 @@
+//! How reliable each source of a report is, and how the sides of a conflict weigh. `docs/trust.md` explains
+//! it to readers.
+//!
+//! Trust does not decide what is read, cited or shown. It is an indication from what can be seen from
+//! outside, and every part of it is shown beside the sum.
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::authority::authority;
+use super::heuristic::choose::{TELLING_TITLE, is_same_work, voice};
+use super::heuristic::editions::is_newer_edition;
+use super::heuristic::lexicon::jaccard;
+use super::research_state::ResearchState;
+use ibid_core::domain::words::{content_stems, numbers, tokens};
+use ibid_core::domain::{Conflict, ConflictSide, Evidence, Source, SourceId, SourceKind, Trust};
+
+/// The weights of the parts.
+const AUTHORITY: f32 = 0.4;
+const CONSISTENCY: f32 = 0.3;
+const EXPERTISE: f32 = 0.2;
+const RECENCY: f32 = 0.1;
+/// Years in which recency halves: about the time in which half the findings of a field are superseded.
+const HALF_LIFE: f32 = 5.0;
+/// Recency of a source without a date.
+const UNDATED: f32 = 0.25;
+/// Similarity from which two sentences say the same.
+const SAME: f32 = 0.5;
+
+/// Sets the trust of each of `sources`, as of `asked_on` (`YYYY-MM-DD`).
+pub(crate) fn assign_trust(
+    sources: &mut [Source],
+    state: &ResearchState,
+    conflicts: &[Conflict],
+    asked_on: &str,
+) {
+    let all = &state.notes.sources;
+    let named = naming_voices(all, state);
+    let agreeing = agreeing_voices(all, &state.notes.evidence);
+    let against = disagreeing_voices(sources, conflicts);
+    for source in sources.iter_mut() {
+        let count =
+            |of: &BTreeMap<SourceId, BTreeSet<String>>| of.get(&source.id).map_or(0, BTreeSet::len);
+        let authority = authority(source, count(&named));
+        let consistency = consistency_score(count(&agreeing), count(&against));
+        let expertise = expertise_score(source);
+        let recency = recency_score(source.date.as_deref(), asked_on);
+        let score = AUTHORITY * authority
+            + CONSISTENCY * consistency
+            + EXPERTISE * expertise
+            + RECENCY * recency;
+        source.trust = Some(Trust {
+            score: round_to_hundredths(score),
+            authority: round_to_hundredths(authority),
+            consistency: round_to_hundredths(consistency),
+            expertise: round_to_hundredths(expertise),
+            recency: round_to_hundredths(recency),
+            replaced_by: all.iter().find(|it| is_newer_edition(it, source)).map(|it| it.id),
+        });
+    }
+}
+
+/// Mean trust of the sources with evidence, as of `asked_on`. Conflicts are not known before writing.
+pub(crate) fn mean_trust(state: &ResearchState, asked_on: &str) -> f32 {
+    let evidence = &state.notes.evidence;
+    let carries = |it: &&Source| evidence.iter().any(|e| e.source == it.id);
+    let mut sources: Vec<Source> = state.notes.sources.iter().filter(carries).cloned().collect();
+    assign_trust(&mut sources, state, &[], asked_on);
+    let scores = sources.iter().filter_map(|it| it.trust.as_ref());
+    let sum: f32 = scores.map(|it| it.score).sum();
+    sum / sources.len().max(1) as f32
+}
+
+/// Sets the weight of each side of each conflict: its share of the trust of all sides. A work counts with its
+/// trust, an old one with down to half of it, and one superseded by a newer edition with half of that.
+pub(crate) fn weigh_sides(conflicts: &mut [Conflict], sources: &[Source]) {
+    for conflict in conflicts {
+        let trust: Vec<f32> = conflict.sides.iter().map(|it| trust_of(it, sources)).collect();
+        let sum: f32 = trust.iter().sum();
+        for (side, trust) in conflict.sides.iter_mut().zip(&trust) {
+            side.weight = if sum == 0.0 { 0.0 } else { round_to_hundredths(trust / sum) };
+        }
+    }
+}
+
+fn trust_of(side: &ConflictSide, sources: &[Source]) -> f32 {
+    let cited: BTreeSet<u32> = side.claim.citations().iter().map(|it| it.n).collect();
+    let works = cited.iter().filter_map(|n| sources.get((*n as usize).checked_sub(1)?));
+    works
+        .filter_map(|it| it.trust.as_ref())
+        .map(|it| {
+            let replaced = if it.replaced_by.is_some() { 0.5 } else { 1.0 };
+            it.score * (0.5 + 0.5 * it.recency) * replaced
+        })
+        .sum()
+}
+
+/// Rounds to two digits: more would suggest precision.
+fn round_to_hundredths(it: f32) -> f32 {
+    (it.clamp(0.0, 1.0) * 100.0).round() / 100.0
+}
+
+/// The share of independent voices that say the same, with one imagined on each side.
+fn consistency_score(agreeing: usize, against: usize) -> f32 {
+    (1 + agreeing) as f32 / (2 + agreeing + against) as f32
+}
+
+/// Words in an author's name that indicate a title, an organisation or an affiliation.
+const STANDING: &[&str] = &[
+    "dr",
+    "prof",
+    "professor",
+    "phd",
+    "md",
+    "university",
+    "institute",
+    "department",
+    "committee",
+    "ministry",
+    "agency",
+    "academy",
+    "association",
+    "society",
+    "laboratory",
+    "centre",
+    "center",
+    "hospital",
+    "board",
+    "organization",
+    "organisation",
+    "service",
+];
+
+/// The authorship, as a catalogue or an engine states it: none, one or several names; with a title or an
+/// organisation; in a collection that requires affiliations. An author that only the page itself names is
+/// shown but adds nothing.
+fn expertise_score(source: &Source) -> f32 {
+    let author = source.work.authors.join("; ");
+    let author = author.trim_matches([' ', ';']);
+    if author.is_empty() {
+        return 0.3;
+    }
+    let several =
+        author.contains([';', '&']) || author.contains(" and ") || author.matches(',').count() > 1;
+    let standing = tokens(author).iter().any(|it| STANDING.contains(&it.text.as_str()));
+    let reviewed = matches!(source.kind, SourceKind::Pubmed | SourceKind::Scholar);
+    let plus = |yes: bool, much: f32| if yes { much } else { 0.0 };
+    0.6 + plus(several, 0.1) + plus(standing, 0.2) + plus(reviewed, 0.2)
+}
+
+/// Halves every [`HALF_LIFE`] years.
+fn recency_score(date: Option<&str>, asked_on: &str) -> f32 {
+    let (Some(then), Some(now)) = (date.and_then(in_years), in_years(asked_on)) else {
+        return UNDATED;
+    };
+    0.5_f32.powf((now - then).max(0.0) / HALF_LIFE)
+}
+
+/// A date in years: `2020-07-01` is 2020.5; a year alone counts from its middle.
+fn in_years(date: &str) -> Option<f32> {
+    let mut parts = date.split('-');
+    let year: f32 = parts.next()?.parse().ok()?;
+    let month = parts.next().and_then(|it| it.parse::<f32>().ok()).unwrap_or(7.0);
+    Some(year + (month - 1.0) / 12.0)
+}
+
+/// The voices of the run that name each source by title or address: the links that remain visible in pages
+/// without markup.
+fn naming_voices(
+    sources: &[Source],
+    state: &ResearchState,
+) -> BTreeMap<SourceId, BTreeSet<String>> {
+    let texts: Vec<(&Source, String)> = sources
+        .iter()
+        .filter_map(|it| {
+            let page = state.pages.pages().get(&it.page)?;
+            Some((it, page.text().expose().to_lowercase()))
+        })
+        .collect();
+    let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
+    for source in sources {
+        let title = source.title.to_lowercase();
+        let own = tokens(&title).len() >= TELLING_TITLE;
+        let address =
+            source.url.split_once("://").map(|it| it.1.trim_end_matches('/').to_lowercase());
+        let address = address.filter(|it| it.contains('/') && source.url.starts_with("http"));
+        for (by, text) in &texts {
+            let names = own && text.contains(&title)
+                || address.as_ref().is_some_and(|it| text.contains(it));
+            if names && is_independent(by, source) {
+                found.entry(source.id).or_default().insert(voice(by).to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Whether two sources are two works by two voices: the same text at two addresses is one work.
+fn is_independent(one: &Source, other: &Source) -> bool {
+    let known = !voice(one).is_empty() && !voice(other).is_empty();
+    known && voice(one) != voice(other) && !is_same_work(one, other)
+}
+
+/// For each source, the independent voices with a sentence that says the same as one of its own.
+fn agreeing_voices(
+    sources: &[Source],
+    evidence: &[Evidence],
+) -> BTreeMap<SourceId, BTreeSet<String>> {
+    let by_id: BTreeMap<SourceId, &Source> = sources.iter().map(|it| (it.id, it)).collect();
+    let mut vocabulary: BTreeMap<String, u32> = BTreeMap::new();
+    let said: Vec<(&Source, Vec<u32>, Vec<f64>)> = evidence
+        .iter()
+        .filter_map(|it| {
+            let mut ids: Vec<u32> = content_stems(&it.claim)
+                .into_iter()
+                .map(|stem| {
+                    let next = vocabulary.len() as u32;
+                    *vocabulary.entry(stem).or_insert(next)
+                })
+                .collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let values = numbers(&it.claim).into_iter().map(|it| it.value).collect();
+            Some((*by_id.get(&it.source)?, ids, values))
+        })
+        .collect();
+    let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
+    for (one, ids, values) in &said {
+        for (other, other_ids, other_values) in &said {
+            let figures = values.iter().all(|it| other_values.contains(it));
+            if figures && is_independent(one, other) && jaccard(ids, other_ids) >= SAME {
+                found.entry(one.id).or_default().insert(voice(other).to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// For each source, the voices on another side of a conflict.
+fn disagreeing_voices(
+    sources: &[Source],
+    conflicts: &[Conflict],
+) -> BTreeMap<SourceId, BTreeSet<String>> {
+    let on = |side: &ConflictSide| -> Vec<&Source> {
+        let cited = side.claim.citations().iter();
+        cited.filter_map(|it| sources.get((it.n as usize).checked_sub(1)?)).collect()
+    };
+    let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
+    for conflict in conflicts {
+        for (nth, side) in conflict.sides.iter().enumerate() {
+            for (_, other) in conflict.sides.iter().enumerate().filter(|it| it.0 != nth) {
+                for source in on(side) {
+                    let voices = on(other).into_iter().filter(|it| it.id != source.id);
+                    found
+                        .entry(source.id)
+                        .or_default()
+                        .extend(voices.map(|it| voice(it).to_owned()));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ibid_core::domain::{Page, PageDraft};
+
+    fn source(nth: u32, kind: SourceKind, url: &str, title: &str, date: Option<&str>) -> Source {
+        let page = Page::new(PageDraft {
+            url: url.to_owned(),
+            title: title.to_owned(),
+            date: date.map(str::to_owned),
+            ..PageDraft::default()
+        });
+        Source::from_page(SourceId::new(nth), kind, &page, Some("roofs.example".to_owned()))
+    }
+
+    #[test]
+    fn a_reviewed_work_has_more_authority_than_a_page_and_a_page_more_than_a_forum() {
+        let at = |kind, url: &str| authority(&source(1, kind, url, "Roofs", None), 0);
+        let reviewed = at(SourceKind::Pubmed, "https://example.com/1");
+        let public = at(SourceKind::Web, "https://data.roofs.gov/1");
+        let page = at(SourceKind::Web, "https://roofs.example/1");
+        let forum = at(SourceKind::Web, "https://forum.roofs.example/1");
+        assert!(reviewed > public && public > page && page > forum);
+        let named =
+            authority(&source(1, SourceKind::Web, "https://roofs.example/1", "Roofs", None), 2);
+        assert!(named > page);
+    }
+
+    #[test]
+    fn agreement_raises_consistency_and_dissent_lowers_it() {
+        assert_eq!(consistency_score(0, 0), 0.5);
+        assert!(consistency_score(2, 0) > consistency_score(1, 0));
+        assert!(consistency_score(0, 1) < 0.5);
+        assert_eq!(consistency_score(3, 3), 0.5);
+    }
+
+    #[test]
+    fn recency_halves_in_five_years_and_never_grows_beyond_one() {
+        assert!((recency_score(Some("2020-03-01"), "2025-03-01") - 0.5).abs() < 1e-3);
+        assert_eq!(recency_score(Some("2027-01-01"), "2025-03-01"), 1.0);
+        assert_eq!(recency_score(None, "2025-03-01"), UNDATED);
+        assert_eq!(recency_score(Some("unknown"), "2025-03-01"), UNDATED);
+    }
+
+    #[test]
+    fn a_named_author_with_a_body_behind_counts_more_than_nobody() {
+        let by = |author: Option<&str>| {
+            let mut it = source(1, SourceKind::Web, "https://roofs.example/1", "Roofs", None);
+            it.work.authors = author.map(str::to_owned).into_iter().collect();
+            expertise_score(&it)
+        };
+        assert!(by(Some("Technical Committee 12")) > by(Some("Ines Vartanian")));
+        assert!(by(Some("Ines Vartanian")) > by(None));
+        assert_eq!(by(Some(" ")), by(None));
+        let mut own = source(1, SourceKind::Web, "https://roofs.example/1", "Roofs", None);
+        own.author = Some("Dr. A. Body, World Health Organization".to_owned());
+        assert_eq!(expertise_score(&own), by(None), "a page's own word");
+    }
+
+    #[test]
+    fn a_text_that_two_sites_print_is_one_work_and_no_agreement() {
+        let at = |nth, host: &str, title: &str| {
+            let mut it = source(nth, SourceKind::Web, &format!("https://{host}/1"), title, None);
+            it.domain = host.to_owned();
+            it
+        };
+        let first = at(1, "one.example", "Roofs that keep the rain");
+        assert!(!is_independent(&first, &at(2, "two.example", "Roofs That Keep the Rain")));
+        assert!(!is_independent(&first, &at(3, "one.example", "Another text of the site")));
+        assert!(is_independent(&first, &at(4, "two.example", "Another text of a site")));
+    }
+}

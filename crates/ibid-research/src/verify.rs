@@ -1,0 +1,247 @@
+//! Verifies that reworded sentences say what their sources say.
+//!
+//! Each sentence is judged by itself against its quotes, by a model that sees nothing else, or by the words
+//! alone. A sentence that does not hold is replaced by its quote.
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{StreamExt, stream};
+
+use ibid_core::Result;
+use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::{Brief, Evidence, EvidenceId, Mode, ModelRole};
+use ibid_core::ports::RoleModel;
+
+use super::ask::{
+    self,
+    shapes::{Entailment, VerifyPrompt, VerifyReply},
+};
+use super::draft::{DraftLine, ReportDraft};
+use super::grounding::{
+    has_misplaced_name, has_unknown_code, has_unknown_number, has_unknown_statement,
+};
+use super::heuristic::answer::answer_from_quote;
+use super::heuristic::language::{language, sure_language};
+use super::heuristic::sentence::claim_text;
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::prompts;
+use super::research_state::ResearchState;
+use super::run_context::RunContext;
+use super::weigh::says_no_more_than;
+use crate::concurrency::MAX_CALLS_IN_FLIGHT;
+
+/// Share of a sentence's words that its quotes must have, whatever a model says.
+const SPEAKS: f32 = 0.2;
+
+/// The draft, with every sentence that says more than its quotes replaced by its quote.
+pub(crate) async fn verify(
+    llm: &mut LlmSession<'_>,
+    ctx: RunContext<'_>,
+    state: &ResearchState,
+    mut draft: ReportDraft,
+) -> Result<ReportDraft> {
+    let quotes = Quotes::new(state, ctx.brief);
+    // A line that code made from a quote ("Yes: …", a count, a clause) is not judged: a model would miss the
+    // added words in the quote.
+    let by_code = draft.answer.take_if(|_| draft.answer_by_code);
+    let lines = quotes.reworded_lines(&mut draft);
+    if !lines.is_empty() {
+        let faulty = quotes.find_faulty(llm, &lines).await?;
+        quotes.replace_faulty(&mut draft, &faulty, ctx.question.mode)?;
+    }
+    draft.answer = draft.answer.or(by_code);
+    Ok(draft)
+}
+
+/// The evidence that the lines of a draft are checked against.
+struct Quotes<'a> {
+    brief: &'a Brief,
+    state: &'a ResearchState,
+    evidence: BTreeMap<EvidenceId, &'a Evidence>,
+}
+
+impl<'a> Quotes<'a> {
+    fn new(state: &'a ResearchState, brief: &'a Brief) -> Quotes<'a> {
+        let evidence = state.notes.evidence.iter();
+        Quotes { brief, state, evidence: evidence.map(|it| (it.id, it)).collect() }
+    }
+
+    /// The quotes of a line, as they stand in their pages.
+    fn for_line(&self, line: &DraftLine) -> Vec<&'a str> {
+        line.evidence
+            .iter()
+            .filter_map(|id| self.evidence.get(id))
+            .map(|it| it.passage.text().expose())
+            .collect()
+    }
+
+    /// The lines of a draft that none of their quotes contains verbatim, each once.
+    fn reworded_lines(&self, draft: &mut ReportDraft) -> Vec<DraftLine> {
+        let mut lines: Vec<DraftLine> = Vec::new();
+        for line in draft_lines(draft) {
+            let text = line.text.trim_end_matches('…');
+            let verbatim = self.for_line(line).iter().any(|it| it.contains(text));
+            if !verbatim && !lines.contains(line) {
+                lines.push(line.clone());
+            }
+        }
+        lines
+    }
+
+    /// The lines that say something other or more than their quotes, as judged by a model, or else by the
+    /// words.
+    async fn find_faulty(
+        &self,
+        llm: &mut LlmSession<'_>,
+        lines: &[DraftLine],
+    ) -> Result<Vec<DraftLine>> {
+        let role = ModelRole::Verifier;
+        let role_model = llm.role_model(LlmStep::Verify, role);
+        let mut calls = Vec::new();
+        for line in lines {
+            calls.push(judge_line(role_model, line, self.for_line(line)));
+        }
+        let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
+        let mut faulty: Vec<DraftLine> = Vec::new();
+        for (line, answer) in answers {
+            let holds = match answer {
+                None => self.holds_by_words(line)?,
+                Some((model, verdict)) => {
+                    llm.record_usage(LlmStep::Verify, role, model);
+                    match verdict {
+                        // A model that agrees to everything is not believed where the quotes are about
+                        // something else.
+                        Ok(verdict) => {
+                            verdict == Entailment::Entails && self.has_common_words(line)
+                        }
+                        Err(fault) => {
+                            llm.fall_back(LlmStep::Verify, role, fault)?;
+                            self.holds_by_words(line)?
+                        }
+                    }
+                }
+            };
+            if !holds || self.is_made_up(line) {
+                faulty.push(line.clone());
+            }
+        }
+        Ok(faulty)
+    }
+
+    fn holds_by_words(&self, line: &DraftLine) -> Result<bool> {
+        let quoted: Vec<String> = self.for_line(line).into_iter().map(str::to_owned).collect();
+        says_no_more_than(&line.text, &quoted)
+    }
+
+    /// Whether a line has a number, code, name or statement that its quotes lack, or is in another language
+    /// than the question. This holds whatever a model says.
+    fn is_made_up(&self, line: &DraftLine) -> bool {
+        let quoted = self.for_line(line);
+        let question = self.brief.question.as_str();
+        let known = quoted.iter().copied().chain([question]);
+        has_unknown_number(&line.text, &quoted)
+            || has_unknown_code(&line.text, known.clone())
+            || has_unknown_statement(&line.text, known)
+            || has_misplaced_name(&line.text, question, &quoted)
+            || is_other_language(&line.text, self.brief)
+    }
+
+    /// Replaces each of the `faulty` lines by its first quote.
+    fn replace_faulty(
+        &self,
+        draft: &mut ReportDraft,
+        faulty: &[DraftLine],
+        mode: Mode,
+    ) -> Result<()> {
+        let words = &prompts::phrases()?.sentence;
+        let first_quote = |line: &DraftLine| {
+            let evidence = line.evidence.first().and_then(|id| self.evidence.get(id));
+            evidence.map(|it| claim_text(it.passage.text().expose(), words))
+        };
+        let mut answer = draft.answer.take();
+        if let Some(line) = answer.as_mut().filter(|it| faulty.contains(it)) {
+            if mode == Mode::Report {
+                // The report's short answer says the same.
+                answer = None;
+            } else if let Some(quote) = first_quote(line) {
+                // A line that stands alone is cut from its quote.
+                line.text = answer_from_quote(&quote);
+                line.evidence.truncate(1);
+            }
+        }
+        for line in draft_lines(draft) {
+            if !faulty.contains(line) {
+                continue;
+            }
+            if let Some(quote) = first_quote(line) {
+                line.text = quote;
+                line.evidence.truncate(1);
+            }
+        }
+        draft.answer = answer;
+        // A line that was replaced may now repeat another.
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        draft.short.retain(|it| seen.insert(it.text.clone()));
+        draft.reworded = faulty.len() as u32;
+        Ok(())
+    }
+
+    /// Whether the quotes of a line share words with it. Quotes in another language need not.
+    fn has_common_words(&self, line: &DraftLine) -> bool {
+        let mut cited = line.evidence.iter().filter_map(|id| self.evidence.get(id));
+        cited.any(|it| {
+            let page = self.state.pages.pages().get(it.passage.page());
+            let lang = page.and_then(|it| it.lang.as_deref());
+            lang.is_some_and(|it| it != self.brief.lang)
+                || stem_overlap(&line.text, it.passage.text().expose()) >= SPEAKS
+        })
+    }
+}
+
+/// Whether a line is certainly in another language than the question.
+fn is_other_language(text: &str, brief: &Brief) -> bool {
+    let other = sure_language(text).is_some_and(|it| it != brief.lang);
+    other && language(&brief.question) == brief.lang
+}
+
+/// A model's verdict on a line; `None` without a model.
+async fn judge_line<'a>(
+    role_model: Option<&'a RoleModel>,
+    line: &'a DraftLine,
+    quotes: Vec<&'a str>,
+) -> (&'a DraftLine, Option<(TrackedModel<'a>, Result<Entailment>)>) {
+    let Some(role_model) = role_model else {
+        return (line, None);
+    };
+    let model = TrackedModel::new(role_model);
+    let verdict = judge_claim(&model, &line.text, &quotes).await;
+    (line, Some((model, verdict)))
+}
+
+/// A model's verdict on `claim`, which is shown its quotes and nothing else.
+pub(crate) async fn judge_claim(
+    model: &TrackedModel<'_>,
+    claim: &str,
+    quotes: &[&str],
+) -> Result<Entailment> {
+    let asked = VerifyPrompt { claim, quotes };
+    let answer = ask::ask_typed(model, asked.prompt()?, check_reason).await?;
+    Ok(answer.value.verdict)
+}
+
+fn check_reason(answer: &VerifyReply) -> std::result::Result<(), String> {
+    if answer.reason.trim().is_empty() {
+        return Err("`reason` is empty".to_owned());
+    }
+    Ok(())
+}
+
+/// Every independent sentence of the draft.
+fn draft_lines(draft: &mut ReportDraft) -> impl Iterator<Item = &mut DraftLine> {
+    draft
+        .short
+        .iter_mut()
+        .chain(draft.answer.iter_mut())
+        .chain(draft.findings.iter_mut().map(|it| &mut it.0))
+        .chain(draft.sections.iter_mut().flat_map(|it| it.paragraphs.iter_mut().flatten()))
+        .chain(draft.conflicts.iter_mut().flat_map(|it| it.sides.iter_mut().map(|it| &mut it.1)))
+}

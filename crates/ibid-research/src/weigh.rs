@@ -1,0 +1,428 @@
+//! Finds the sentences on the pages that answer the items.
+use futures_util::{StreamExt, stream};
+
+use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::{
+    BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
+    SourceId,
+};
+use ibid_core::ports::{EventLog, LanguageModel, PromptTooLong, RoleModel};
+use ibid_core::record::Event;
+use ibid_core::{Error, Kind, Result};
+
+use super::ask::{
+    self,
+    fit::{ContextWindow, sentence_batches},
+    shapes::{WeighPrompt, WeighReplyRow, language_name},
+};
+use super::attribution::{self, SupportLevel};
+use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
+use super::heuristic::lexicon::spaced;
+use super::heuristic::score::{
+    CHUNK, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer,
+};
+use super::heuristic::sentence::{claim_text, has_denial, has_doubt_words};
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::page_set::PageSet;
+use super::prompts;
+use super::research_state::ResearchState;
+use crate::concurrency::MAX_CALLS_IN_FLIGHT;
+
+/// Chunks of 4,000 characters kept of a page that is used whole: up to the limit of 25,000 characters.
+const WHOLE: usize = 7;
+/// Most findings requested from a model for a page.
+const MOST_FINDINGS: usize = 8;
+/// Tokens reserved for them.
+const ANSWER: usize = 1_500;
+/// Smallest window that is tried.
+const NARROWEST: u32 = 2_000;
+/// Most sentences of one finding.
+const MOST_SENTENCES: usize = 4;
+/// Score of a model's finding with none of the question's words, and what all of them add: where its own
+/// words agree with the sentences, and below it where they do not.
+const AGREED: (f32, f32) = (0.5, 0.4);
+const NAMED: (f32, f32) = (0.25, 0.5);
+/// Share of a claim's words that sentences must have to be the ones meant, though others were named.
+const MEANT: f32 = 0.5;
+
+/// The pages of one round, and what they are weighed for.
+pub(crate) struct WeighContext<'a> {
+    pub(crate) log: &'a EventLog,
+    pub(crate) question: &'a Question,
+    pub(crate) brief: &'a Brief,
+    /// The sources read in this round, best first.
+    pub(crate) fresh: &'a [SourceId],
+    pub(crate) wave: u32,
+    /// How many chunks of each page are weighed, also of a short page; `None` decides by rank.
+    pub(crate) chunks: Option<usize>,
+}
+
+/// Weighs the pages of a round and adds the evidence to the notes. Returns how much there was.
+pub(crate) async fn weigh(
+    llm: &mut LlmSession<'_>,
+    round: &WeighContext<'_>,
+    scorer: &mut RelevanceScorer,
+    state: &mut ResearchState,
+) -> Result<u32> {
+    let found = find_evidence(llm, round, scorer, &state.notes, &state.pages).await?;
+    let new = found.len() as u32;
+    for evidence in found {
+        add_evidence(round.log, None, &mut state.notes, evidence);
+    }
+    Ok(new)
+}
+
+/// Adds evidence to the notes, which gives it its id.
+pub(crate) fn add_evidence(
+    log: &EventLog,
+    agent: Option<&str>,
+    notes: &mut Notes,
+    mut evidence: Evidence,
+) {
+    evidence.id = EvidenceId::new(notes.evidence.len() as u32 + 1);
+    let added = Event::EvidenceAdded { evidence: evidence.clone() };
+    log.emit_as(agent, added);
+    notes.evidence.push(evidence);
+}
+
+/// A page of a round, and the evidence found on it so far.
+struct WeighedPage<'a> {
+    input: PageInput<'a>,
+    sentences: PageSentences,
+    found: PageEvidence,
+}
+
+/// Weighs the pages of a round. Returns the evidence in the order of the pages.
+///
+/// Words alone come first. A model is then asked about the best pages and about those on which the words
+/// found something. It names sentences by number, and code makes quotes of them.
+pub(crate) async fn find_evidence(
+    llm: &mut LlmSession<'_>,
+    round: &WeighContext<'_>,
+    scorer: &mut RelevanceScorer,
+    notes: &Notes,
+    pages: &PageSet,
+) -> Result<Vec<Evidence>> {
+    let inputs = page_inputs(round, notes, pages);
+    // All pages of the round are taken in before any is weighed: how rare a word is must not
+    // depend on which page came first.
+    let sentences: Vec<PageSentences> = inputs.iter().map(|it| scorer.take_in_page(it)).collect();
+    scorer.learn_topic(&sentences);
+    let mut weighed: Vec<WeighedPage<'_>> = Vec::new();
+    for (input, sentences) in inputs.into_iter().zip(sentences) {
+        let found = scorer.weigh_page(&input, &sentences, round.wave, &mut 1)?;
+        weighed.push(WeighedPage { input, sentences, found });
+    }
+    if let Some(role_model) = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer) {
+        weigh_by_model(llm, role_model, round, scorer, &notes.plan, &mut weighed).await?;
+    }
+    let first = notes.plan.items()[0].id;
+    let mut all = Vec::new();
+    for page in weighed {
+        let rejected = |reason: String| Event::EvidenceRejected {
+            url: page.input.page.url.clone(),
+            item: first,
+            reason,
+        };
+        if page.found.orders > 0 {
+            let reason = format!(
+                "{} sentences give orders to whoever reads the page by machine",
+                page.found.orders
+            );
+            round.log.emit(rejected(reason));
+        }
+        if page.found.evidence.is_empty() {
+            let reason = "no sentence speaks clearly enough of what is asked".to_owned();
+            round.log.emit(rejected(reason));
+        }
+        all.extend(page.found.evidence);
+    }
+    Ok(all)
+}
+
+/// The pages of a round that are worth weighing, with how much of each is used.
+fn page_inputs<'a>(
+    round: &WeighContext<'_>,
+    notes: &Notes,
+    pages: &'a PageSet,
+) -> Vec<PageInput<'a>> {
+    let input = |(rank, id): (usize, &SourceId)| {
+        let page = pages.page(notes.source(*id)?)?;
+        if is_navigation(page) {
+            round.log.emit(Event::EvidenceRejected {
+                url: page.url.clone(),
+                item: notes.plan.items()[0].id,
+                reason: "the page only leads on to others".to_owned(),
+            });
+            return None;
+        }
+        Some(PageInput {
+            page,
+            source: *id,
+            chunks: round.chunks.unwrap_or_else(|| chunk_limit(round.question, rank)),
+            whole: round.chunks.map_or(PAGE_CUT, |chunks| chunks * CHUNK),
+            tokens: round.question.method.summary_tokens as usize,
+        })
+    };
+    round.fresh.iter().enumerate().filter_map(input).collect()
+}
+
+/// Whether a page is only a list of links.
+fn is_navigation(page: &Page) -> bool {
+    const LISTED: usize = 8;
+    let kinds = page.sentences().iter().map(|it| it.kind);
+    let (mut listed, mut other) = (0, 0);
+    for kind in kinds {
+        match kind {
+            BlockKind::ListItem => listed += 1,
+            BlockKind::Heading => {}
+            _ => other += 1,
+        }
+    }
+    let words = |n: usize| page.sentence(n).split_whitespace().count();
+    let short = (0..page.sentences().len()).all(|n| words(n) <= 8);
+    page.url.starts_with("http") && listed >= LISTED && other == 0 && short
+}
+
+/// Adds a model's findings to what the words alone found.
+async fn weigh_by_model(
+    llm: &mut LlmSession<'_>,
+    role_model: &RoleModel,
+    round: &WeighContext<'_>,
+    scorer: &mut RelevanceScorer,
+    plan: &Plan,
+    pages: &mut [WeighedPage<'_>],
+) -> Result<()> {
+    let full_text = round.question.method.top_m_full_text_sources as usize;
+    let mut calls = Vec::new();
+    for (nth, it) in pages.iter().enumerate() {
+        if nth < full_text || !it.found.evidence.is_empty() {
+            let page = it.input.page;
+            let shown = scorer.shown_sentences(page, &it.sentences).0;
+            let page = (page, scorer.shown_title(page));
+            calls.push(ask_about_page(nth, role_model, round.brief, plan, page, shown));
+        }
+    }
+    let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
+    let by_words: Vec<Vec<Evidence>> =
+        pages.iter_mut().map(|it| std::mem::take(&mut it.found.evidence)).collect();
+    let (mut read, mut found_any) = (0, false);
+    for (nth, model, found) in answers {
+        llm.record_usage(LlmStep::Weigh, ModelRole::Summarizer, model);
+        match found {
+            Ok(rows) => {
+                read += 1;
+                let page = &mut pages[nth];
+                for row in rows {
+                    if let Some(it) = build_evidence(scorer, &page.input, &row, round.wave)? {
+                        found_any = true;
+                        merge_finding(&mut page.found.evidence, it);
+                    }
+                }
+            }
+            Err(fault) => llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?,
+        }
+    }
+    // A model that finds nothing anywhere is not believed where the words alone found something.
+    if read > 0 && !found_any && by_words.iter().any(|it| !it.is_empty()) {
+        let name = role_model.model.name();
+        let fault = Error::new(Kind::Malformed, format!("{name} found nothing on {read} pages"));
+        llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?;
+    }
+    for (page, by_words) in pages.iter_mut().zip(by_words) {
+        add_missed(&mut page.found.evidence, by_words);
+    }
+    Ok(())
+}
+
+/// Adds the findings by words that the model's findings do not cover. A model can replace a finding by its
+/// own words on the same sentences, but not remove it.
+fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
+    for evidence in by_words {
+        let covered = by_model.iter().any(|own| {
+            own.passage.first() <= evidence.passage.last()
+                && evidence.passage.first() <= own.passage.last()
+                // Two neighbouring sentences may say different things.
+                && stem_overlap(&evidence.claim, &own.claim) >= MEANT
+        });
+        if !covered {
+            by_model.push(evidence);
+        }
+    }
+}
+
+/// Asks a model about one page. Returns its index in the round, the model's usage and the findings.
+async fn ask_about_page<'a>(
+    nth: usize,
+    role_model: &'a RoleModel,
+    brief: &'a Brief,
+    plan: &'a Plan,
+    page: (&'a Page, &'a str),
+    shown: Vec<usize>,
+) -> (usize, TrackedModel<'a>, Result<Vec<WeighReplyRow>>) {
+    let model = TrackedModel::new(role_model);
+    let mut window = role_model.window;
+    let mut found = findings_on_page(&model, window, brief, plan, page, &shown).await;
+    // Only now does it show that the window was configured too large.
+    while window > NARROWEST && found.as_ref().is_err_and(PromptTooLong::is_cause_of) {
+        window /= 2;
+        found = findings_on_page(&model, window, brief, plan, page, &shown).await;
+    }
+    (nth, model, found)
+}
+
+/// A model's findings among the `shown` sentences of a page, in as many calls as its window needs.
+async fn findings_on_page(
+    model: &dyn LanguageModel,
+    window: u32,
+    brief: &Brief,
+    plan: &Plan,
+    (page, title): (&Page, &str),
+    shown: &[usize],
+) -> Result<Vec<WeighReplyRow>> {
+    let language = language_name(Some(&brief.lang));
+    let plain = WeighPrompt {
+        question: brief.effective_question(),
+        items: plan.items(),
+        title,
+        sentences: &[],
+        most: MOST_FINDINGS,
+        language: &language,
+    };
+    let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();
+    let room = ContextWindow { tokens: window as usize, answer: ANSWER.min(window as usize / 3) }
+        .minus_prompt(&plain.prompt()?);
+    let mut rows = Vec::new();
+    for batch in sentence_batches(&sentences, room) {
+        // Numbered from 1 in every call: with gaps in the numbers, small models name some that do not exist.
+        let called: Vec<(usize, &str)> =
+            (1..).zip(&batch).map(|(nth, it)| (nth, it.1.as_str())).collect();
+        let asked = WeighPrompt { sentences: &called, ..plain.clone() };
+        let mut prompt = asked.prompt()?;
+        prompt.max_tokens = Some(room.answer as u32);
+        let answer = ask::ask_typed(model, prompt, |it| asked.check(it)).await?;
+        for row in asked.valid_rows(&answer.value) {
+            let mut row = row.clone();
+            row.sentences = resolve_sentences(&row, &called)
+                .into_iter()
+                .filter_map(|nth| i64::try_from(batch[nth - 1].0).ok())
+                .collect();
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// The numbers of the sentences that a row means: those it names, or the one that says what it claims where
+/// the named ones say something else. Only sentences that were shown count.
+fn resolve_sentences(row: &WeighReplyRow, shown: &[(usize, &str)]) -> Vec<usize> {
+    let named: Vec<&(usize, &str)> = shown
+        .iter()
+        .filter(|it| row.sentences.iter().any(|n| usize::try_from(*n) == Ok(it.0)))
+        .collect();
+    let words: Vec<&str> = named.iter().map(|it| it.1).collect();
+    let own = stem_overlap(&row.claim, &words.join(" "));
+    let best = shown
+        .iter()
+        .map(|it| (stem_overlap(&row.claim, it.1), it.0))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    match best {
+        Some((share, nth)) if own < MEANT && share >= MEANT => vec![nth],
+        _ => named.into_iter().map(|it| it.0).collect(),
+    }
+}
+
+/// Evidence from a model's finding: the sentences it named, verbatim. Its own wording is kept only if it says
+/// what they say.
+fn build_evidence(
+    scorer: &mut RelevanceScorer,
+    reading: &PageInput<'_>,
+    row: &WeighReplyRow,
+    wave: u32,
+) -> Result<Option<Evidence>> {
+    let page = reading.page;
+    let mut named: Vec<usize> =
+        row.sentences.iter().filter_map(|it| usize::try_from(*it).ok()).collect();
+    named.sort_unstable();
+    named.dedup();
+    let Some(&first) = named.first() else {
+        return Ok(None);
+    };
+    // A quote is one piece: the sentences adjacent to the first.
+    let last = named
+        .iter()
+        .skip(1)
+        .fold(first, |last, n| if *n <= last + 1 { *n } else { last })
+        .min(first + MOST_SENTENCES - 1);
+    let Some(passage) = page.passage(first, last) else {
+        return Ok(None);
+    };
+    let words = &prompts::phrases()?.sentence;
+    let quoted: Vec<String> = (first..=last).map(|n| page.sentence(n).to_owned()).collect();
+    let plain = quoted.iter().map(|it| claim_text(it, words)).collect::<Vec<_>>().join(" ");
+    let sentence = row.claim.trim();
+    let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
+    let tied = has_misplaced_name(sentence, scorer.question(), &there);
+    let (claim, worth) = if !tied && says_no_more_than(sentence, &quoted)? {
+        (sentence.to_owned(), AGREED)
+    } else {
+        (plain.clone(), NAMED)
+    };
+    let score = (worth.0 + worth.1 * scorer.relevance(&plain)).min(1.0);
+    Ok(Some(Evidence {
+        id: EvidenceId::new(1),
+        items: vec![row.item],
+        source: reading.source,
+        passage,
+        claim,
+        stance: row.stance,
+        score,
+        confidence: 0.5,
+        contradiction_or_uncertainty: has_doubt_words(&spaced(&plain), words),
+        wave,
+    }))
+}
+
+/// Whether a model's sentence says no more than the quote: no number, address or code that the quote lacks,
+/// and nothing that its words do not support.
+pub(crate) fn says_no_more_than(sentence: &str, quoted: &[String]) -> Result<bool> {
+    let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
+    let lacking =
+        has_unknown_number(sentence, &there) || has_unknown_code(sentence, there.iter().copied());
+    let verdict = attribution::judge_support(sentence, quoted).verdict;
+    // Both must be negated, or neither: "without felling" does not say "felled".
+    let words = &prompts::phrases()?.sentence;
+    let denied = quoted.iter().any(|it| has_denial(&spaced(it), words));
+    Ok(!sentence.is_empty()
+        && !lacking
+        && !sentence.contains("://")
+        && has_denial(&spaced(sentence), words) == denied
+        && matches!(verdict, SupportLevel::Supported | SupportLevel::Partly))
+}
+
+/// Adds a finding, or its items to the finding on the same sentences.
+fn merge_finding(earned: &mut Vec<Evidence>, it: Evidence) {
+    let same = |other: &&mut Evidence| {
+        (other.passage.first(), other.passage.last()) == (it.passage.first(), it.passage.last())
+    };
+    let items: Vec<ItemId> = it.items.clone();
+    match earned.iter_mut().find(same) {
+        Some(known) => {
+            for item in items {
+                if !known.items.contains(&item) {
+                    known.items.push(item);
+                }
+            }
+        }
+        None => earned.push(it),
+    }
+}
+
+/// How many chunks of a long page are weighed: the best sources whole, the next by their best chunks.
+fn chunk_limit(question: &Question, rank: usize) -> usize {
+    if rank < question.method.top_m_full_text_sources as usize {
+        WHOLE
+    } else {
+        WHOLE.min(question.method.top_n_chunks_per_source.max(1) as usize)
+    }
+}

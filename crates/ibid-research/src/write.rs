@@ -1,0 +1,507 @@
+//! Writes the draft: sentences, each with its evidence.
+use std::collections::BTreeSet;
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::{StreamExt, stream};
+
+use ibid_core::domain::words::content_stems;
+use ibid_core::domain::{
+    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
+};
+use ibid_core::ports::{EventLog, PromptTooLong, RoleModel};
+use ibid_core::{Error, Kind, Result};
+
+mod evidence;
+mod preview;
+
+use super::ask::{
+    self,
+    fit::{self, ContextWindow, PromptPart},
+    shapes::{
+        AnswerPrompt, EvidenceRow, WritePrompt, WriteReply as Answer, WrittenSentence,
+        language_name,
+    },
+};
+use super::draft::{DraftLine, DraftSection, ReportDraft};
+use super::gather::ResearchLoop;
+use super::grounding::{has_misplaced_name, has_unknown_name, has_unknown_statement};
+use super::heuristic;
+use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::prompts::{self, fill_template};
+use super::research_state::ResearchState;
+use super::run_context::RunContext;
+use crate::concurrency::MAX_CALLS_IN_FLIGHT;
+use evidence::{best_first, evidence_rows, resolve_evidence};
+use preview::DraftPreview;
+
+/// Most tokens reserved for a report; a small window reserves a third.
+const ANSWER: usize = 6_000;
+/// Tokens of a report beyond its evidence, and below it the tokens to state one piece of evidence, with its
+/// form, twice.
+const A_REPORT: usize = 600;
+const A_PIECE: usize = 120;
+/// Most evidence for the one-line answer.
+const FOR_AN_ANSWER: usize = 12;
+/// Most sentences of a paragraph.
+const PARAGRAPH: usize = 4;
+/// How often a prompt that was too long is sent again with less evidence.
+const SHRINKS: usize = 3;
+/// Most searches that a writer may ask for at a time.
+const MOST_MORE: usize = 2;
+/// Fewest words of a sentence.
+const A_SENTENCE: usize = 4;
+/// Most words of the short answer.
+const SHORT_WORDS: usize = 60;
+
+/// An earlier draft to revise with more evidence.
+pub(crate) struct Revision<'a> {
+    pub(crate) draft: &'a ReportDraft,
+    /// The number of the revision, from 1.
+    pub(crate) nth: u32,
+}
+
+/// Writes the draft.
+///
+/// Without a model it consists of the sources' own sentences. With one, sections and answer are in the
+/// model's words, each sentence with the evidence it names; findings stay the sources' own sentences.
+/// Searches that the model asks for are put into `more`, as long as it may ask. The text is emitted piece by
+/// piece as it is written, before it is checked.
+///
+/// # Errors
+/// `NotFound` when nothing that was read answers the question.
+pub(crate) async fn compose(
+    llm: &mut LlmSession<'_>,
+    research: &mut ResearchLoop<'_>,
+    last: Option<Revision<'_>>,
+) -> Result<ReportDraft> {
+    let RunContext { log, question, brief, .. } = research.ctx;
+    let state = &research.state;
+    let draft = heuristic::compose::compose_report(question, brief, state, &mut research.scorer)?;
+    let Some(mut draft) = draft else {
+        return Err(no_evidence_error(brief, state)?);
+    };
+    let role = ModelRole::Writer;
+    let role_model = match question.mode {
+        // Evidence is returned verbatim.
+        Mode::Evidence => None,
+        _ => llm.role_model(LlmStep::Write, role),
+    };
+    if let Some(role_model) = role_model {
+        let writer = WriteContext {
+            role_model,
+            question,
+            brief,
+            notes: &state.notes,
+            language: language_name(Some(&brief.lang)),
+            picked: draft.short.iter().flat_map(|it| it.evidence.clone()).collect(),
+            may_ask: last.as_ref().map_or(0, |it| it.nth)
+                < question.method.max_refinement_iterations,
+            earlier: last.map_or_else(String::new, |it| format_earlier_draft(it.draft)),
+        };
+        writer.write_by_model(llm, log, &mut draft).await?;
+    } else {
+        preview::emit_draft(log, &draft);
+    }
+    Ok(draft)
+}
+
+/// The sections of an earlier draft, for a prompt.
+fn format_earlier_draft(draft: &ReportDraft) -> String {
+    let sections = draft.sections.iter().map(|section| {
+        let lines = section.paragraphs.iter().flatten();
+        let text: Vec<&str> = lines.map(|it| it.text.as_str()).collect();
+        format!("{}: {}", section.title, text.join(" "))
+    });
+    sections.collect::<Vec<_>>().join("\n")
+}
+
+/// The answer, then the picked lines as far as the short answer has room. A bare figure or word is left to
+/// the one-line answer, because it adds nothing to the picked lines.
+fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
+    let words = |it: &DraftLine| it.text.split_whitespace().count();
+    if words(answer) < A_SENTENCE && !picked.is_empty() {
+        return picked.to_vec();
+    }
+    let mut room = SHORT_WORDS.saturating_sub(words(answer));
+    let mut lines = vec![answer.clone()];
+    for it in picked {
+        if words(it) <= room && it.text != answer.text {
+            room -= words(it);
+            lines.push(it.clone());
+        }
+    }
+    lines
+}
+
+/// What a model writes from.
+struct WriteContext<'a> {
+    role_model: &'a RoleModel,
+    question: &'a Question,
+    brief: &'a Brief,
+    notes: &'a Notes,
+    language: String,
+    /// The evidence of the short answer that was made without a model.
+    picked: Vec<EvidenceId>,
+    /// Whether it may still ask for searches.
+    may_ask: bool,
+    /// The draft to revise; empty the first time.
+    earlier: String,
+}
+
+/// A model's usage and its result.
+type ModelOutcome<'a, T> = (TrackedModel<'a>, Result<T>);
+
+/// What a model wrote.
+enum WriterOutput {
+    /// One line.
+    Answer(DraftLine),
+    /// No line that its evidence supports.
+    Nothing,
+    /// Sections, and searches for what they lack.
+    Sections(Vec<DraftSection>, Vec<String>),
+}
+
+impl<'a> WriteContext<'a> {
+    /// Replaces picked lines by what a model writes. Answer and sections are requested in parallel and
+    /// emitted in order. Where one of them fails, the others are still used.
+    async fn write_by_model(
+        &self,
+        llm: &mut LlmSession<'_>,
+        log: &EventLog,
+        draft: &mut ReportDraft,
+    ) -> Result<()> {
+        let stage = DraftPreview::new(log);
+        let mut parts: Vec<BoxFuture<'_, Option<ModelOutcome<'_, WriterOutput>>>> = Vec::new();
+        parts.push(Box::pin(async { Some(self.write_answer().await) }));
+        if self.question.mode == Mode::Report {
+            parts.extend(self.write_sections(&stage));
+        }
+        let mut parts = stream::iter(parts).buffered(MAX_CALLS_IN_FLIGHT);
+        let mut written = Vec::new();
+        while let Some(part) = parts.next().await {
+            let Some((model, part)) = part else { continue };
+            llm.record_usage(LlmStep::Write, ModelRole::Writer, model);
+            match part {
+                Ok(WriterOutput::Answer(answer)) => {
+                    draft.short = short_with_picked(&answer, &draft.short);
+                    draft.answer = Some(answer);
+                    draft.answer_by_code = false;
+                }
+                Ok(WriterOutput::Nothing) => {}
+                Ok(WriterOutput::Sections(sections, more)) => {
+                    stage.emit_unless_started(&self.preview_sections(&sections));
+                    written.extend(sections);
+                    draft.more.extend(more);
+                }
+                Err(fault) => {
+                    stage.discard();
+                    llm.fall_back(LlmStep::Write, ModelRole::Writer, fault)?;
+                }
+            }
+            // The answer is the first result, so the rest may be emitted now.
+            stage.release(&draft.short);
+        }
+        draft.more.truncate(MOST_MORE);
+        // Items that the model left out keep their picked sections.
+        let mut covered: Vec<ItemId> = Vec::new();
+        for it in &self.notes.plan.writing.sections {
+            if written.iter().any(|own| own.title == it.title) {
+                covered.extend(&it.items);
+            }
+        }
+        let picked = draft.sections.drain(..);
+        let picked: Vec<DraftSection> = picked.filter(|it| !covered.contains(&it.item)).collect();
+        stage.emit_sections(&picked);
+        written.extend(picked);
+        draft.sections = dedup_sentences(written);
+        Ok(())
+    }
+
+    /// Whether every name in a sentence is in its evidence, the question or the section title, and what it
+    /// says about the names is there, too.
+    fn has_known_names(&self, text: &str, title: &str, evidence: &[EvidenceId]) -> bool {
+        let all = self.notes.evidence.iter();
+        let named = all.filter(|it| evidence.contains(&it.id));
+        let shown = named.flat_map(|it| [it.claim.as_str(), it.passage.text().expose()]);
+        let shown: Vec<&str> = shown.collect();
+        let known = shown.iter().copied().chain([self.brief.effective_question(), title]);
+        !has_unknown_name(text, known.clone())
+            && !has_unknown_statement(text, known)
+            && !has_misplaced_name(
+                text,
+                &format!("{} {title}", self.brief.effective_question()),
+                &shown,
+            )
+    }
+
+    /// The sections as they may be shown before they are checked.
+    fn preview_sections(&self, sections: &[DraftSection]) -> Vec<DraftSection> {
+        let lines = |section: &DraftSection, lines: &[DraftLine]| -> Vec<DraftLine> {
+            let known =
+                |it: &&DraftLine| self.has_known_names(&it.text, &section.title, &it.evidence);
+            lines.iter().filter(known).cloned().collect()
+        };
+        let previewed = sections.iter().map(|it| DraftSection {
+            title: it.title.clone(),
+            item: it.item,
+            paragraphs: it
+                .paragraphs
+                .iter()
+                .map(|own| lines(it, own))
+                .filter(|it| !it.is_empty())
+                .collect(),
+        });
+        previewed.collect()
+    }
+
+    async fn write_answer(&self) -> ModelOutcome<'a, WriterOutput> {
+        let model = TrackedModel::new(self.role_model);
+        let answer = self.request_answer(&model).await;
+        (model, answer)
+    }
+
+    async fn request_answer(&self, model: &TrackedModel<'a>) -> Result<WriterOutput> {
+        let mut best = best_first(self.notes, self.notes.evidence.iter());
+        // Small models use what they see first, so the evidence of the heuristic answer goes first.
+        best.sort_by_key(|it| !self.picked.contains(&it.id));
+        let from: Vec<String> = best.iter().map(|it| self.source_label(it)).collect();
+        let rows: Vec<EvidenceRow<'_>> = evidence_rows(&best, &from).take(FOR_AN_ANSWER).collect();
+        let asked = AnswerPrompt {
+            question: self.brief.effective_question(),
+            evidence: &rows,
+            language: &self.language,
+        };
+        let answer = ask::ask_typed(model, asked.prompt()?, |it| asked.check(it)).await?;
+        let text = answer.value.answer.trim().to_owned();
+        let evidence = resolve_evidence(&text, asked.cited_evidence(&answer.value), &best);
+        let known = self.has_known_names(&text, "", &evidence);
+        Ok(if evidence.is_empty() || text.is_empty() || !known {
+            WriterOutput::Nothing
+        } else {
+            WriterOutput::Answer(DraftLine { text, evidence })
+        })
+    }
+
+    /// Writes all sections in one call where the evidence fits, or else each by itself.
+    fn write_sections<'d>(
+        &'d self,
+        stage: &'d DraftPreview<'d>,
+    ) -> Vec<BoxFuture<'d, Option<ModelOutcome<'a, WriterOutput>>>> {
+        let plan = &self.notes.plan.writing;
+        let all = best_first(self.notes, self.notes.evidence.iter());
+        let failed = |fault| -> BoxFuture<'d, Option<ModelOutcome<'a, WriterOutput>>> {
+            Box::pin(async move { Some((TrackedModel::new(self.role_model), Err(fault))) })
+        };
+        match self.fitting_evidence(&all, plan) {
+            Ok(kept) if kept.len() == all.len() => {
+                return vec![Box::pin(async move {
+                    Some(self.write_planned(plan, kept, Some(stage)).await)
+                })];
+            }
+            Ok(_) => {}
+            Err(fault) => return vec![failed(fault)],
+        }
+        let alone = plan.sections.iter().map(|section| {
+            let own = self.notes.evidence.iter();
+            let own = own.filter(|it| it.items.iter().any(|id| section.items.contains(id)));
+            let alone = WritingPlan { sections: vec![section.clone()], ..plan.clone() };
+            self.write_section(alone, best_first(self.notes, own)).boxed()
+        });
+        alone.collect()
+    }
+
+    /// Writes one section from its own evidence; `None` without any.
+    async fn write_section(
+        &self,
+        alone: WritingPlan,
+        own: Vec<&'a Evidence>,
+    ) -> Option<ModelOutcome<'a, WriterOutput>> {
+        match self.fitting_evidence(&own, &alone) {
+            Ok(own) if own.is_empty() => None,
+            Ok(own) => Some(self.write_planned(&alone, own, None).await),
+            Err(fault) => Some((TrackedModel::new(self.role_model), Err(fault))),
+        }
+    }
+
+    fn sections_prompt<'p>(
+        &'p self,
+        plan: &'p WritingPlan,
+        evidence: &'p [EvidenceRow<'p>],
+    ) -> WritePrompt<'p> {
+        let bound = self.question.method.final_report_max_length;
+        WritePrompt {
+            question: self.brief.effective_question(),
+            plan,
+            evidence,
+            words: (bound > 0).then_some(bound * 3 / 4),
+            language: &self.language,
+            earlier: &self.earlier,
+            most_more: if self.may_ask { MOST_MORE } else { 0 },
+        }
+    }
+
+    async fn write_planned(
+        &self,
+        plan: &WritingPlan,
+        evidence: Vec<&'a Evidence>,
+        stage: Option<&DraftPreview<'_>>,
+    ) -> ModelOutcome<'a, WriterOutput> {
+        let model = TrackedModel::new(self.role_model);
+        let mut kept = evidence.as_slice();
+        let mut written = self.request_sections(&model, plan, kept, stage).await;
+        // The window was configured too large, or the model counts tokens differently: continue with the best
+        // of the evidence.
+        for _ in 0..SHRINKS {
+            match &written {
+                Err(fault) if PromptTooLong::is_cause_of(fault) && kept.len() > 1 => {
+                    kept = &kept[..kept.len() * 3 / 5];
+                    written = self.request_sections(&model, plan, kept, stage).await;
+                }
+                _ => break,
+            }
+        }
+        (model, written)
+    }
+
+    async fn request_sections(
+        &self,
+        model: &TrackedModel<'a>,
+        plan: &WritingPlan,
+        evidence: &[&Evidence],
+        stage: Option<&DraftPreview<'_>>,
+    ) -> Result<WriterOutput> {
+        let from: Vec<String> = evidence.iter().map(|it| self.source_label(it)).collect();
+        let rows: Vec<EvidenceRow<'_>> = evidence_rows(evidence, &from).collect();
+        let asked = self.sections_prompt(plan, &rows);
+        let mut prompt = asked.prompt()?;
+        // Enough to state each piece of evidence twice: small models go on until they are stopped.
+        let enough = A_REPORT + A_PIECE * evidence.len();
+        prompt.max_tokens = Some(self.reserved_tokens().min(enough) as u32);
+        // A sentence that will not be in the draft, or that has an unknown name, is not shown in the preview
+        // either.
+        let holds = |nth: usize, heading: &str, it: &WrittenSentence| {
+            let title = &planned_section(plan, heading, nth)?.title;
+            let carried = asked.cited_evidence(it);
+            let shown = !carried.is_empty() && self.has_known_names(&it.text, title, &carried);
+            shown.then(|| (title.clone(), it.text.trim().to_owned()))
+        };
+        let mut listener = stage.map(|it| it.listener(&holds));
+        let listener = listener.as_mut().map(|it| it as &mut dyn ask::AnswerListener);
+        let written =
+            ask::ask_typed_streaming(model, prompt, listener, |it| asked.check(it)).await?;
+        let written: Answer = written.value;
+        let mut sections: Vec<DraftSection> = Vec::new();
+        for (nth, it) in written.sections.iter().enumerate() {
+            let lines: Vec<DraftLine> = it
+                .sentences
+                .iter()
+                .map(|it| DraftLine {
+                    text: it.text.trim().to_owned(),
+                    evidence: resolve_evidence(&it.text, asked.cited_evidence(it), evidence),
+                })
+                .filter(|it| !it.evidence.is_empty())
+                .collect();
+            let Some(planned) = planned_section(plan, &it.heading, nth) else {
+                continue;
+            };
+            let item = planned.items.first().copied();
+            if lines.is_empty() || sections.iter().any(|it| it.title == planned.title) {
+                continue;
+            }
+            sections.push(DraftSection {
+                title: planned.title.clone(),
+                item: item.unwrap_or(ItemId::new(1)),
+                paragraphs: lines.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect(),
+            });
+        }
+        Ok(WriterOutput::Sections(sections, asked.requested_searches(&written)))
+    }
+
+    /// The best of the evidence that fits into the prompt of `plan`.
+    fn fitting_evidence<'e>(
+        &self,
+        evidence: &[&'e Evidence],
+        plan: &WritingPlan,
+    ) -> Result<Vec<&'e Evidence>> {
+        let frame = self.sections_prompt(plan, &[]).prompt()?;
+        let parts = evidence
+            .iter()
+            .map(|it| PromptPart {
+                text: format!("{}: {} ({})", it.id, it.claim, self.source_label(it)),
+                required: false,
+                weight: it.score,
+            })
+            .collect();
+        // The schema lists the ids of the evidence: some tokens for each.
+        let ids = 8 * evidence.len();
+        let window = ContextWindow {
+            tokens: (self.role_model.window as usize).saturating_sub(ids),
+            answer: self.reserved_tokens(),
+        }
+        .minus_prompt(&frame);
+        let fitted = fit::fit_parts(parts, window);
+        Ok(fitted.kept.iter().map(|it| evidence[it.0]).collect())
+    }
+
+    fn reserved_tokens(&self) -> usize {
+        ANSWER.min(self.role_model.window as usize / 3)
+    }
+
+    /// The source of evidence in a few words.
+    fn source_label(&self, it: &Evidence) -> String {
+        let Some(source) = self.notes.source(it.source) else {
+            return String::new();
+        };
+        let year = source.date.as_deref().and_then(|it| it.get(..4));
+        let name = if source.url.starts_with("file:") { &source.title } else { &source.domain };
+        match year {
+            Some(year) => format!("{name}, {year}"),
+            None => name.clone(),
+        }
+    }
+}
+
+/// Removes sentences said before: small models repeat theirs, or parts of them, in each section.
+fn dedup_sentences(sections: Vec<DraftSection>) -> Vec<DraftSection> {
+    let mut seen: Vec<BTreeSet<String>> = Vec::new();
+    let mut once = Vec::new();
+    for mut section in sections {
+        for paragraph in &mut section.paragraphs {
+            paragraph.retain(|it| {
+                let own: BTreeSet<String> = content_stems(&it.text).into_iter().collect();
+                let new = !seen.iter().any(|it| own.is_subset(it));
+                seen.push(own);
+                new
+            });
+        }
+        section.paragraphs.retain(|it| !it.is_empty());
+        if !section.paragraphs.is_empty() {
+            once.push(section);
+        }
+    }
+    once
+}
+
+/// The planned section of a written one: by its heading, or else by its position.
+fn planned_section<'a>(
+    plan: &'a WritingPlan,
+    heading: &str,
+    nth: usize,
+) -> Option<&'a SectionPlan> {
+    let named = plan.sections.iter().find(|it| it.title.eq_ignore_ascii_case(heading.trim()));
+    named.or_else(|| plan.sections.get(nth))
+}
+
+/// The error when nothing that was read answers the question.
+pub(crate) fn no_evidence_error(brief: &Brief, state: &ResearchState) -> Result<Error> {
+    let words = &prompts::phrases()?.nothing;
+    let pages = state.usage.pages;
+    let hint = match pages {
+        0 => words.hint_no_pages.clone(),
+        1 => words.hint_one_page.clone(),
+        _ => fill_template(&words.hint, &[("pages", &pages.to_string())]),
+    };
+    let asked: String = brief.question.chars().take(200).collect();
+    Ok(Error::new(Kind::NotFound, fill_template(&words.none_found, &[("question", &asked)]))
+        .with_hint(hint))
+}

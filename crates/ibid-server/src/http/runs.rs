@@ -1,0 +1,518 @@
+//! The routes of runs: start, list, show, steer, delete. [`CallerService::run`] looks every run up, so that callers see only their own.
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::Extension;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::api_error::{ApiError, ApiResult};
+use super::extract::{OwnedRun, QueryParams};
+use super::values::{invalid_value, json_body, optional_json_body, parse_number, text_field};
+use crate::request::ResearchRequest;
+use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
+use ibid::app::orders::MAX_TEXT_CHARS;
+use ibid::app::plan_file::PlanFile;
+use ibid_core::domain::{Approval, CoverageRow, Question, Rating, RunId, Vote};
+use ibid_core::ports::{RunCommand, RunRow};
+use ibid_core::record::{Phase, Run, RunStatus};
+use ibid_report::{json as shown, markdown};
+
+/// Longest `wait` of a request, seconds: below the usual timeouts of clients and proxies.
+const MAX_WAIT_SECS: u64 = 55;
+
+/// `Retry-After` when the queue is full, seconds.
+const RETRY_AFTER_SECS: u64 = 5;
+
+/// Default number of runs in a list.
+const DEFAULT_LIMIT: u64 = 50;
+/// Most runs in a list.
+const MAX_LIMIT: u64 = 200;
+
+/// Longest `Idempotency-Key`, characters.
+const MAX_KEY_CHARS: usize = 255;
+
+#[derive(Deserialize)]
+pub(super) struct RunParams {
+    wait: Option<String>,
+    shape: Option<String>,
+}
+
+impl RunParams {
+    fn wait_time(&self) -> ApiResult<Duration> {
+        let seconds = self.wait.as_deref().map_or(Ok(0), |it| parse_number("wait", it))?;
+        if seconds > MAX_WAIT_SECS {
+            let limit = format!("must be at most {MAX_WAIT_SECS} seconds");
+            return Err(invalid_value("wait", &limit));
+        }
+        Ok(Duration::from_secs(seconds))
+    }
+
+    fn response_shape(&self) -> ApiResult<RunShape> {
+        match self.shape.as_deref() {
+            None | Some("run") => Ok(RunShape::Run),
+            Some("result") => Ok(RunShape::Result),
+            Some("report") => Ok(RunShape::Report),
+            Some(_) => Err(invalid_value("shape", "must be run, result or report")),
+        }
+    }
+}
+
+/// The shape of a run in the response.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunShape {
+    /// Its state, and its result once there is one.
+    Run,
+    /// Only the result object.
+    Result,
+    /// `markdown` or `answer`, and `sources`.
+    Report,
+}
+
+/// An idempotency key with the route and the body it was sent with. A repeated request returns the run of the first.
+pub(super) struct IdempotentRequest {
+    key: String,
+    sent: Vec<u8>,
+}
+
+/// Reads the `Idempotency-Key` header, if the request has one.
+pub(super) fn idempotent_request(
+    route: &str,
+    headers: &HeaderMap,
+    bytes: &Result<Bytes, BytesRejection>,
+) -> ApiResult<Option<IdempotentRequest>> {
+    let Some(key) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = key.to_str().unwrap_or_default().trim();
+    if key.is_empty() || key.len() > MAX_KEY_CHARS {
+        return Err(invalid_value(
+            "Idempotency-Key",
+            &format!("must be a text of at most {MAX_KEY_CHARS} characters"),
+        ));
+    }
+    Ok(bytes.as_ref().ok().map(|sent| IdempotentRequest {
+        key: key.to_owned(),
+        sent: [route.as_bytes(), b"\n", sent].concat(),
+    }))
+}
+
+/// Builds the question of a request.
+///
+/// # Errors
+/// 400 for a value out of bounds, 422 for a valid value that this server cannot accept.
+pub(super) async fn resolve_question(
+    service: &CallerService,
+    request: &ResearchRequest,
+) -> ApiResult<Question> {
+    service.load_settings(&request.flags)?;
+    let question = service.question(request).await;
+    question.map_err(ApiError::unprocessable)
+}
+
+/// Starts a run for the caller, or returns the run of an earlier request with the same key. `extras` holds the fields besides the
+/// question.
+///
+/// # Errors
+/// 429 if the queue is full; 422 for a key that another request has used; those of [`resolve_question`].
+pub(super) async fn accept(
+    service: &CallerService,
+    request: &ResearchRequest,
+    extras: Option<Value>,
+    idempotency: Option<IdempotentRequest>,
+) -> ApiResult<CallerRun> {
+    if let Some(url) = extras.as_ref().and_then(|it| it.get("webhook_url")) {
+        let url = url.as_str().ok_or_else(|| invalid_value("webhook_url", "must be a text"))?;
+        service.check_webhook_url(url).map_err(ApiError::unprocessable)?;
+    }
+    let question = resolve_question(service, request).await?;
+    let key = idempotency.map(|it| service.request_key(&it.key, &it.sent));
+    match service.accept(question, extras, key).await? {
+        SubmitOutcome::Begun(run) => Ok(run),
+        SubmitOutcome::Full => Err(ApiError::queue_full(RETRY_AFTER_SECS)),
+        SubmitOutcome::Other => Err(ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_key_reused",
+            "this Idempotency-Key was used for a different request",
+        )),
+    }
+}
+
+/// Refuses a request early if the queue is full. A request with a key is let through, because its run may exist already.
+///
+/// # Errors
+/// 429 if the queue is full.
+pub(super) fn check_capacity(service: &CallerService, headers: &HeaderMap) -> ApiResult<()> {
+    let keyed = headers.contains_key("idempotency-key");
+    if !keyed && service.is_full() {
+        return Err(ApiError::queue_full(RETRY_AFTER_SECS));
+    }
+    Ok(())
+}
+
+/// `POST /v1/runs`.
+pub(super) async fn create(
+    Extension(service): Extension<CallerService>,
+    QueryParams(params): QueryParams<RunParams>,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<Response> {
+    check_capacity(&service, &headers)?;
+    let idempotency = idempotent_request("/v1/runs", &headers, &bytes)?;
+    let (wait, shape) = (params.wait_time()?, params.response_shape()?);
+    let value = json_body(bytes)?;
+    let request = ResearchRequest::parse(&value, &["webhook_url"])?;
+    let webhook = value.get("webhook_url").filter(|it| !it.is_null());
+    let extras = webhook.map(|url| json!({"api": "runs", "webhook_url": url}));
+    let run = accept(&service, &request, extras, idempotency).await?;
+    run.wait(wait).await?;
+    let mut response = run_response(&run, shape).await?;
+    let location = format!("/v1/runs/{}", run.id());
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+/// The run in this shape: 200 once it has ended, 202 before.
+async fn run_response(handle: &CallerRun, shape: RunShape) -> ApiResult<Response> {
+    let run = handle.run().await?;
+    let status = if run.status.ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let value = match shape {
+        RunShape::Run => run_object(handle, &run).await?,
+        RunShape::Result => run_result(handle, &run).await?,
+        RunShape::Report => report_object(&run),
+    };
+    Ok((status, Json(value)).into_response())
+}
+
+async fn run_result(handle: &CallerRun, run: &Run) -> ApiResult<Value> {
+    let pages = handle.pages(run.report.as_deref()).await?;
+    Ok(shown::result(run, shown::ResultSubtype::from_run(run), &pages, true))
+}
+
+/// The text of the report or the answer, and its sources.
+fn report_object(run: &Run) -> Value {
+    let report = run.report.as_deref();
+    let sources: Vec<Value> = report
+        .iter()
+        .flat_map(|it| &it.sources)
+        .map(|it| json!({"url": it.url, "title": it.title}))
+        .collect();
+    let answer = report.and_then(|it| it.answer.as_ref());
+    match answer {
+        Some(it) => json!({"status": run.status, "answer": it.text, "sources": sources}),
+        None => json!({
+            "status": run.status,
+            "markdown": report.map(|it| markdown::report(it, true)),
+            "sources": sources,
+        }),
+    }
+}
+
+/// The run object: its state, and its result once there is one.
+pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value> {
+    let id = &run.id;
+    let at = |it: &str| format!("/v1/runs/{id}{it}");
+    let ratio = CoverageRow::completeness(&run.coverage);
+    let waits_for = match (run.awaiting_clarification, run.awaiting_approval) {
+        (true, _) => Some("clarification"),
+        (_, true) => Some("approval"),
+        _ => None,
+    };
+    let result = if run.status.ended() { Some(run_result(handle, run).await?) } else { None };
+    Ok(json!({
+        "id": id,
+        "object": "run",
+        "status": run.status,
+        "question": run.question.as_ref().map(|it| &it.text),
+        "mode": run.question.as_ref().map(|it| it.mode),
+        "created_at": run.started_at,
+        "updated_at": run.updated_at,
+        "last_event": run.seq,
+        "waits_for": waits_for,
+        "asks": run.asks,
+        "progress": {
+            "phase": run.phase,
+            "wave": run.wave,
+            "searches": run.searches,
+            "pages": run.pages,
+            "evidence": run.evidence,
+            "completeness": f64::from((ratio * 100.0).round()) / 100.0,
+        },
+        "usage": run.usage,
+        "stop_reason": run.stop_reason,
+        "error": run.error,
+        "links": {
+            "events": at("/events"),
+            "report": run.report.as_ref().map(|_| at("/report.md")),
+        },
+        "result": result,
+    }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListParams {
+    status: Option<String>,
+    q: Option<String>,
+    limit: Option<String>,
+    after: Option<String>,
+}
+
+/// `GET /v1/runs`: newest first.
+pub(super) async fn list(
+    Extension(service): Extension<CallerService>,
+    QueryParams(params): QueryParams<ListParams>,
+) -> ApiResult<Json<Value>> {
+    let limit =
+        params.limit.as_deref().map_or(Ok(DEFAULT_LIMIT), |it| parse_number("limit", it))?;
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        let range = format!("must be from 1 to {MAX_LIMIT}");
+        return Err(invalid_value("limit", &range));
+    }
+    let status: Option<RunStatus> = match &params.status {
+        None => None,
+        Some(it) => Some(
+            serde_json::from_value(json!(it))
+                .map_err(|_| invalid_value("status", "is not a status of runs"))?,
+        ),
+    };
+    let after: Option<RunId> = match &params.after {
+        None => None,
+        Some(it) => {
+            Some(it.parse().map_err(|_| invalid_value("after", "must be the id of a run"))?)
+        }
+    };
+    let filter = RunFilter {
+        words: params.q.unwrap_or_default(),
+        status,
+        after,
+        limit: limit as usize,
+        ..RunFilter::default()
+    };
+    let (rows, more) = filter_runs(&service, &filter).await?;
+    // With `id`, as in the run object.
+    let named = |it: &RunRow| {
+        let mut row = json!(it);
+        row["id"] = json!(it.run_id);
+        row
+    };
+    let data: Vec<Value> = rows.iter().map(named).collect();
+    Ok(Json(json!({"object": "list", "data": data, "has_more": more})))
+}
+
+/// Which runs to list.
+#[derive(Default, Clone)]
+pub(super) struct RunFilter {
+    /// Text that the question contains.
+    pub(super) words: String,
+    pub(super) status: Option<RunStatus>,
+    /// The first and the last day of their start, `YYYY-MM-DD`, UTC.
+    pub(super) since: Option<String>,
+    pub(super) until: Option<String>,
+    /// List only runs older than this one.
+    pub(super) after: Option<RunId>,
+    pub(super) limit: usize,
+}
+
+/// The caller's runs that match, newest first, and whether there are more.
+pub(super) async fn filter_runs(
+    service: &CallerService,
+    filter: &RunFilter,
+) -> ApiResult<(Vec<RunRow>, bool)> {
+    let words = filter.words.trim().to_lowercase();
+    let mut data = Vec::new();
+    for row in service.rows().await? {
+        let day = row.started_at.get(..10).unwrap_or_default();
+        let matches = filter.after.as_ref().is_none_or(|it| row.run_id < *it)
+            && filter.status.is_none_or(|it| row.status == it)
+            && filter.since.as_deref().is_none_or(|it| day >= it)
+            && filter.until.as_deref().is_none_or(|it| day <= it)
+            && row.question.to_lowercase().contains(&words);
+        if !matches {
+            continue;
+        }
+        if data.len() == filter.limit {
+            return Ok((data, true));
+        }
+        data.push(row);
+    }
+    Ok((data, false))
+}
+
+/// `GET /v1/runs/{id}`.
+pub(super) async fn show(
+    mine: OwnedRun,
+    QueryParams(params): QueryParams<RunParams>,
+) -> ApiResult<Response> {
+    let (wait, shape) = (params.wait_time()?, params.response_shape()?);
+    mine.run.wait(wait).await?;
+    let mut response = run_response(&mine.run, shape).await?;
+    *response.status_mut() = StatusCode::OK;
+    Ok(response)
+}
+
+/// `DELETE /v1/runs/{id}`: deletes an ended run.
+pub(super) async fn remove(mine: OwnedRun) -> ApiResult<Json<Value>> {
+    mine.remove().await?;
+    Ok(Json(json!({"id": mine.id(), "object": "run.deleted", "deleted": true})))
+}
+
+/// Sends an order to the run, and returns the run object.
+async fn send_and_show(mine: &OwnedRun, order: RunCommand) -> ApiResult<Response> {
+    mine.send_order(order).await?;
+    let object = run_object(&mine.run, &mine.run().await?).await?;
+    Ok((StatusCode::ACCEPTED, Json(object)).into_response())
+}
+
+/// `POST /v1/runs/{id}/finish`: stops searching and writes the report.
+pub(super) async fn finish(mine: OwnedRun) -> ApiResult<Response> {
+    send_and_show(&mine, RunCommand::Finish).await
+}
+
+/// `POST /v1/runs/{id}/cancel`: cancels the run.
+pub(super) async fn cancel(mine: OwnedRun) -> ApiResult<Response> {
+    send_and_show(&mine, RunCommand::Cancel).await
+}
+
+/// `POST /v1/runs/{id}/steer`: adds to what the run should find out.
+pub(super) async fn steer(
+    mine: OwnedRun,
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<Response> {
+    let order = steer_order(&mine, text_field(&json_body(bytes)?)).await?;
+    send_and_show(&mine, order).await
+}
+
+/// The order to steer the run with `text`.
+///
+/// # Errors
+/// 400 for an empty or overlong text; 409 if the run is already writing its report.
+pub(super) async fn steer_order(mine: &OwnedRun, text: &str) -> ApiResult<RunCommand> {
+    let words = text.trim();
+    if !(1..=MAX_TEXT_CHARS).contains(&words.chars().count()) {
+        let limit = format!("must be a text of at most {MAX_TEXT_CHARS} characters");
+        return Err(invalid_value("text", &limit));
+    }
+    let phase = mine.run().await?.phase;
+    if !mine.has_ended() && matches!(phase, Phase::Write | Phase::Check) {
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "too_late",
+            "the run is already writing its report",
+        )
+        .with_hint("ask a follow-up after it has ended"));
+    }
+    Ok(RunCommand::Steer(words.to_owned()))
+}
+
+/// `POST /v1/runs/{id}/approve`: approves the plan, replaces it, or requests changes.
+pub(super) async fn approve(
+    mine: OwnedRun,
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<Response> {
+    let approval = parse_approval(&mine, &optional_json_body(bytes)?).await?;
+    send_and_show(&mine, RunCommand::Approve(approval)).await
+}
+
+/// Reads the decision on the plan.
+///
+/// # Errors
+/// 409 if the run has ended or does not ask for approval; 400 for an unreadable decision.
+pub(super) async fn parse_approval(mine: &OwnedRun, value: &Value) -> ApiResult<Approval> {
+    let known = mine.run().await?;
+    if mine.has_ended() || !known.question.as_ref().is_some_and(|it| it.approve) {
+        return Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "not_waiting",
+            "the run is not waiting for approval of its plan",
+        ));
+    }
+    Ok(match (value.get("plan"), value.get("change")) {
+        (None, None) => Approval::Go,
+        (None, Some(Value::String(words))) if !words.trim().is_empty() => {
+            Approval::Words(words.trim().to_owned())
+        }
+        (Some(plan @ Value::Object(_)), None) => {
+            let file = PlanFile::parse("of the request", &json!({"plan": plan}).to_string())?;
+            let asked = known.question.ok_or_else(|| ApiError::not_found("run"))?;
+            Approval::Plan(Box::new(file.provided_plan(&asked)?))
+        }
+        _ => {
+            return Err(invalid_value(
+                "plan",
+                "must be a plan; or send change with a text instead",
+            ));
+        }
+    })
+}
+
+/// `POST /v1/runs/{id}/answers`: answers the clarifying questions.
+pub(super) async fn answers(
+    mine: OwnedRun,
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<Response> {
+    let value = json_body(bytes)?;
+    let given = value.get("answers").and_then(Value::as_array);
+    let texts = given.map(|it| it.iter().map(|it| it.as_str().map(str::to_owned)).collect());
+    let Some(Some(answers)) = texts else {
+        return Err(invalid_value("answers", "must be a list of texts, one for each question"));
+    };
+    let reply = reply_order(&mine, answers).await?;
+    send_and_show(&mine, reply).await
+}
+
+/// The order that answers the run's clarifying questions.
+///
+/// # Errors
+/// 409 if the run is not waiting for answers.
+pub(super) async fn reply_order(mine: &OwnedRun, answers: Vec<String>) -> ApiResult<RunCommand> {
+    if mine.has_ended() || mine.run().await?.awaiting_clarification {
+        return Ok(RunCommand::Reply(answers));
+    }
+    let what = "the run is not waiting for answers";
+    Err(ApiError::new(StatusCode::CONFLICT, "not_waiting", what)
+        .with_hint("steer it to add what you want to know"))
+}
+
+/// `POST /v1/runs/{id}/rating`.
+pub(super) async fn rate(
+    mine: OwnedRun,
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<Json<Value>> {
+    save_rating(&mine, &json_body(bytes)?).await.map(Json)
+}
+
+/// Stores a reader's rating of the report.
+///
+/// # Errors
+/// 400 for an invalid vote or note; 409 if the run has not ended or has no report.
+pub(super) async fn save_rating(mine: &OwnedRun, value: &Value) -> ApiResult<Value> {
+    let vote = match value.get("vote").and_then(Value::as_str) {
+        Some("up") => Vote::Up,
+        Some("down") => Vote::Down,
+        _ => return Err(invalid_value("vote", "must be up or down")),
+    };
+    let note = match value.get("note") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(it)) if it.chars().count() <= Rating::NOTE_CHARS => Some(it.clone()),
+        Some(_) => {
+            return Err(invalid_value(
+                "note",
+                &format!("must be a text of at most {} characters", Rating::NOTE_CHARS),
+            ));
+        }
+    };
+    mine.require_ended()?;
+    if mine.run().await?.report.is_none() {
+        let what = "the run has no report to rate";
+        return Err(ApiError::new(StatusCode::CONFLICT, "no_report", what));
+    }
+    let rating = Rating { vote, note: note.clone() };
+    mine.run.rate(rating).await?;
+    Ok(json!({"id": mine.id(), "vote": vote, "note": note}))
+}

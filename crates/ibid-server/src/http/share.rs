@@ -1,0 +1,129 @@
+//! Share links: anyone with a link may read one report. The owner of the run creates, lists and revokes them.
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::api_error::{ApiError, ApiResult};
+use super::extract::{OwnedRun, PathParams};
+use super::state::ServerState;
+use super::values::{invalid_value, optional_json_body, whole_number};
+use ibid_core::domain::{RunId, Share};
+use ibid_core::{Error, Kind};
+use ibid_report::html;
+
+/// Keeps shared reports out of search engines.
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// Creates a link to the report of a run and returns its token with the stored share. Used by the form and the API.
+///
+/// # Errors
+/// 409 if the run has not ended, 404 if it has no report, 400 for a number of days out of range.
+pub(super) async fn create_share(
+    mine: &OwnedRun,
+    days: u32,
+    private: bool,
+) -> ApiResult<(String, Share)> {
+    mine.require_ended()?;
+    mine.report().await?;
+    if !(1..=Share::MOST_DAYS).contains(&days) {
+        let range = format!("must be from 1 to {}", Share::MOST_DAYS);
+        return Err(invalid_value("days", &range));
+    }
+    Ok(mine.run.share(days, private).await?)
+}
+
+/// Revokes every link of a run and returns how many were active.
+///
+/// # Errors
+/// 409 if the run has not ended.
+pub(super) async fn revoke_shares(mine: &OwnedRun) -> ApiResult<usize> {
+    mine.require_ended()?;
+    Ok(mine.run.unshare().await?)
+}
+
+fn share_object(run: &RunId, share: &Share) -> Value {
+    json!({
+        "object": "share",
+        "run": run,
+        "expires_at": share.until,
+        "include_private": share.private,
+    })
+}
+
+/// `POST /v1/runs/{id}/share`.
+pub(super) async fn create(
+    mine: OwnedRun,
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<Response> {
+    let value = optional_json_body(bytes)?;
+    let Some(fields) = value.as_object() else {
+        return Err(invalid_value("body", "must be an object"));
+    };
+    if let Some(unknown) =
+        fields.keys().find(|it| !["days", "include_private"].contains(&it.as_str()))
+    {
+        return Err(invalid_value(unknown, "is not a known field"));
+    }
+    let days = match value.get("days") {
+        None | Some(Value::Null) => Share::DAYS,
+        Some(it) => whole_number(it)
+            .and_then(|it| u32::try_from(it).ok())
+            .ok_or_else(|| invalid_value("days", "must be a whole number"))?,
+    };
+    let private = match value.get("include_private") {
+        None | Some(Value::Null) => false,
+        Some(it) => {
+            it.as_bool().ok_or_else(|| invalid_value("include_private", "must be true or false"))?
+        }
+    };
+    let (token, share) = create_share(&mine, days, private).await?;
+    let mut out = share_object(mine.id(), &share);
+    out["path"] = json!(format!("/s/{token}"));
+    Ok((StatusCode::CREATED, Json(out)).into_response())
+}
+
+/// `GET /v1/runs/{id}/share`: the active links, without their tokens, which are not stored.
+pub(super) async fn list(mine: OwnedRun) -> ApiResult<Json<Value>> {
+    let shares = mine.run.shares().await?;
+    let data: Vec<Value> = shares.iter().map(|it| share_object(mine.id(), it)).collect();
+    Ok(Json(json!({"object": "list", "data": data, "has_more": false})))
+}
+
+/// `DELETE /v1/runs/{id}/share`: revokes every link.
+pub(super) async fn revoke(mine: OwnedRun) -> ApiResult<Json<Value>> {
+    let count = revoke_shares(&mine).await?;
+    Ok(Json(json!({"id": mine.id(), "object": "share.revoked", "revoked": count})))
+}
+
+/// `GET /s/{token}`: the report, for anyone with the link. Unknown, expired and revoked links get the same error.
+pub(super) async fn open(
+    State(server): State<Arc<ServerState>>,
+    PathParams(token): PathParams<String>,
+) -> ApiResult<Response> {
+    let Some(shared) = server.requests.shared_report(&token).await? else {
+        return Err(ApiError::not_found("shared report")
+            .with_hint("the link has expired, was revoked, or is incomplete"));
+    };
+    let rendering = tokio::task::spawn_blocking(move || {
+        html::render_shared(&shared.report, &shared.pages, shared.private)
+    });
+    let text = rendering
+        .await
+        .map_err(|it| Error::new(Kind::Internal, "rendering a shared report").with_source(it))??;
+    let mut response = text.into_response();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, html::VIEWER_POLICY),
+        (ROBOTS, "noindex, nofollow, noarchive"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}

@@ -1,0 +1,171 @@
+//! Forms: start a run, and send orders to it.
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::page::{FormFields, HtmlPage, Visitor, redirect};
+use crate::http::api_error::{ApiError, ApiResult};
+use crate::http::extract::OwnedRun;
+use crate::http::runs::{
+    accept, check_capacity, parse_approval, reply_order, save_rating, steer_order,
+};
+use crate::request::ResearchRequest;
+use crate::view::new_run::{NewRunPage, PlanPreview, QuestionForm};
+use crate::view::render;
+use ibid_core::ports::RunCommand;
+use ibid_report::escape::single_line;
+
+type FormBytes = Result<Bytes, BytesRejection>;
+
+/// The page with the form. Every folder of a `fresh` form is ticked.
+fn question_form(
+    visitor: &Visitor,
+    form: QuestionForm,
+    fault: Option<&ApiError>,
+    plan: Option<PlanPreview>,
+    fresh: bool,
+) -> ApiResult<HtmlPage> {
+    let service = &visitor.service;
+    let (configured, offered) = service.models_set_and_offered();
+    let mut models = Vec::new();
+    if configured.is_empty() {
+        models.push((String::new(), "none".to_owned()));
+    } else {
+        models.push((String::new(), "as configured".to_owned()));
+        models.push(("none".to_owned(), "none".to_owned()));
+    }
+    for model in configured.into_iter().chain(offered) {
+        if !models.iter().any(|known: &(String, String)| known.0 == model) {
+            let shown = single_line(&model);
+            models.push((model, shown));
+        }
+    }
+    let folders = service.folders().into_iter().map(|name| {
+        let ticked = fresh || form.folders.contains(&name);
+        let shown = single_line(&name);
+        (name, ticked, shown)
+    });
+    Ok(HtmlPage(render(&NewRunPage {
+        shell: visitor.shell("New run").with_nav_entry("new").narrow(),
+        folders: folders.collect(),
+        models,
+        fault: fault.map(ApiError::user_message),
+        plan,
+        form,
+    })?))
+}
+
+/// `GET /new`.
+pub(super) async fn new(visitor: Visitor) -> ApiResult<HtmlPage> {
+    question_form(&visitor, QuestionForm::default(), None, None, true)
+}
+
+/// `POST /new`: shows the plan, or starts the run.
+pub(super) async fn submit(visitor: Visitor, bytes: FormBytes) -> ApiResult<Response> {
+    let form = QuestionForm::from_pairs(FormFields::parse(bytes)?.pairs());
+    let response = if form.preview {
+        preview_plan(&visitor, &form).await
+    } else {
+        start_run(&visitor, &form).await
+    };
+    match response {
+        Ok(response) => Ok(response),
+        // Show errors of the user above the form as they filled it in.
+        Err(fault) if fault.status().is_client_error() => {
+            let page = question_form(&visitor, form, Some(&fault), None, false)?;
+            Ok((fault.status(), page).into_response())
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+fn parse_form(visitor: &Visitor, form: &QuestionForm) -> ApiResult<ResearchRequest> {
+    let folders = visitor.service.folders();
+    Ok(ResearchRequest::parse(&form.to_request(&folders), &[])?)
+}
+
+async fn start_run(visitor: &Visitor, form: &QuestionForm) -> ApiResult<Response> {
+    check_capacity(&visitor.service, &HeaderMap::new())?;
+    let request = parse_form(visitor, form)?;
+    let run = accept(&visitor.service, &request, None, None).await?;
+    Ok(redirect(&format!("/r/{}", run.id())))
+}
+
+async fn preview_plan(visitor: &Visitor, form: &QuestionForm) -> ApiResult<Response> {
+    let request = parse_form(visitor, form)?;
+    let question = visitor.service.question(&request).await?;
+    let (brief, plan, estimate) = visitor.service.plan(&question).await?;
+    let plan = ibid_report::plan::to_json(&question, &brief, &plan, estimate.as_ref())?;
+    let preview = Some(PlanPreview::from_json(&plan));
+    let page = question_form(visitor, form.clone(), None, preview, false)?;
+    Ok(page.into_response())
+}
+
+fn redirect_to_run(mine: &OwnedRun) -> Response {
+    redirect(&format!("/r/{}", mine.id()))
+}
+
+/// `POST /r/{id}/finish`.
+pub(super) async fn finish(mine: OwnedRun) -> ApiResult<Response> {
+    mine.send_order(RunCommand::Finish).await?;
+    Ok(redirect_to_run(&mine))
+}
+
+/// `POST /r/{id}/cancel`.
+pub(super) async fn cancel(mine: OwnedRun) -> ApiResult<Response> {
+    mine.send_order(RunCommand::Cancel).await?;
+    Ok(redirect_to_run(&mine))
+}
+
+/// `POST /r/{id}/steer`: adds to what the run should find out.
+pub(super) async fn steer(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
+    let fields = FormFields::parse(bytes)?;
+    let order = steer_order(&mine, fields.get("text")).await?;
+    mine.send_order(order).await?;
+    Ok(redirect_to_run(&mine))
+}
+
+/// `POST /r/{id}/approve`: approves the plan, or requests changes.
+pub(super) async fn approve(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
+    let fields = FormFields::parse(bytes)?;
+    let value = match fields.get("word") {
+        "change" => json!({"change": fields.get("change")}),
+        _ => json!({}),
+    };
+    let approval = parse_approval(&mine, &value).await?;
+    mine.send_order(RunCommand::Approve(approval)).await?;
+    Ok(redirect_to_run(&mine))
+}
+
+/// `POST /r/{id}/answers`.
+pub(super) async fn answers(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
+    let fields = FormFields::parse(bytes)?;
+    let answers = fields.all("answer").map(str::to_owned).collect();
+    let reply = reply_order(&mine, answers).await?;
+    mine.send_order(reply).await?;
+    Ok(redirect_to_run(&mine))
+}
+
+/// `POST /r/{id}/rate`.
+pub(super) async fn rate(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
+    let fields = FormFields::parse(bytes)?;
+    let note = Some(fields.get("note")).filter(|it| !it.is_empty());
+    save_rating(&mine, &json!({"vote": fields.get("vote"), "note": note})).await?;
+    Ok(redirect(&format!("/r/{}/report#rate", mine.id())))
+}
+
+/// `POST /r/{id}/follow`: starts a follow-up.
+pub(super) async fn follow_up(
+    mine: OwnedRun,
+    visitor: Visitor,
+    bytes: FormBytes,
+) -> ApiResult<Response> {
+    check_capacity(&visitor.service, &HeaderMap::new())?;
+    let fields = FormFields::parse(bytes)?;
+    let value = json!({"question": fields.get("question"), "follows": mine.id()});
+    let request = ResearchRequest::parse(&value, &[])?;
+    let run = accept(&visitor.service, &request, None, None).await?;
+    Ok(redirect(&format!("/r/{}", run.id())))
+}

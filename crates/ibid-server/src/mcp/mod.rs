@@ -1,0 +1,16 @@
+//! Research as tools for other agents: the Model Context Protocol over stdio and streamable HTTP.
+//!
+//! A run is independent of the call that started it. Hosts cut calls off after about 30 seconds, so each tool answers within 25 seconds
+//! with the current state while the run continues.
+mod calls;
+mod elicitation;
+mod handler;
+pub mod hosts;
+mod output;
+mod protocol;
+mod recent_hits;
+mod resources;
+mod search;
+mod server;
+
+pub use server::McpServer;

@@ -1,0 +1,137 @@
+//! The results of tools: a run as JSON and as text.
+use rmcp::model::CallToolResponse;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::protocol::{McpResult, complete_result};
+use ibid_core::domain::{Claim, Coverage, Hit, Mode, Report};
+use ibid_core::record::{Run, RunStatus};
+use ibid_core::{Error, Kind, Result};
+use ibid_report::citation_spans::text_with_citations;
+
+/// How soon a client should poll again, seconds.
+pub(super) const POLL_SECS: u64 = 5;
+
+/// Longest summary, characters.
+const MAX_SUMMARY_CHARS: usize = 1_500;
+
+/// The structured result of a tool, or its error.
+pub(super) type McpToolResult = Result<Value>;
+
+/// A run as a task of the protocol.
+pub(super) fn task_json(run: &Run) -> Value {
+    let status = match run.status {
+        RunStatus::Pending | RunStatus::InProgress => "working",
+        RunStatus::Cancelled => "cancelled",
+        // A failed run has a result, too: the reason.
+        _ => "completed",
+    };
+    json!({
+        "taskId": run.id,
+        "status": status,
+        "statusMessage": progress_line(run),
+        "createdAt": run.started_at,
+        "lastUpdatedAt": run.updated_at,
+        "ttlMs": null,
+        "pollIntervalMs": POLL_SECS * 1000,
+    })
+}
+
+/// The progress of a run in one line.
+pub(super) fn progress_line(run: &Run) -> String {
+    let (searches, pages) = (run.searches, run.pages);
+    let mut out = format!("{searches} searches · {pages} pages · coverage {}", coverage_ratio(run));
+    if run.wave > 0 {
+        out = format!("wave {} · {out}", run.wave);
+    }
+    if let Some(usd) = run.usage.usd.filter(|it| *it > 0.0) {
+        out.push_str(&format!(" · ${usd:.2}"));
+    }
+    out
+}
+
+/// Covered checklist items, as `covered/all`.
+pub(super) fn coverage_ratio(run: &Run) -> String {
+    let rows = run.coverage.iter();
+    let done = rows.filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict));
+    format!("{}/{}", done.count(), run.coverage.len())
+}
+
+/// Sentences with their citation marks.
+fn claims_text(claims: &[Claim]) -> String {
+    let each = claims.iter().map(|it| {
+        let marks = it.citations().iter().map(|it| format!(" [{}]", it.n));
+        format!("{}{}", it.text(), marks.collect::<String>())
+    });
+    each.collect::<Vec<_>>().join(" ")
+}
+
+/// The short answer with its citation marks.
+pub(super) fn summary(report: &Report) -> String {
+    if report.mode == Mode::Answer {
+        return text_with_citations(report).0;
+    }
+    claims_text(&report.short).chars().take(MAX_SUMMARY_CHARS).collect()
+}
+
+/// The text of one section. `wanted` is `section:N`, from 1.
+///
+/// # Errors
+/// `Usage` if there is no such section.
+pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
+    let nth = wanted.strip_prefix("section:").and_then(|it| it.parse::<usize>().ok());
+    let found = nth.and_then(|it| report.sections.get(it.wrapping_sub(1)));
+    let Some(section) = found else {
+        return Err(Error::new(
+            Kind::Usage,
+            "part must be summary, full, evidence, sources or section:N",
+        )
+        .with_hint(format!("the report has {} sections", report.sections.len())));
+    };
+    let paragraphs = section.paragraphs.iter().map(|it| claims_text(it));
+    let text = paragraphs.collect::<Vec<_>>().join("\n\n");
+    Ok(format!("## {}\n\n{text}", section.title))
+}
+
+/// A stable id of a hit: the same each time it is found.
+pub(super) fn hit_id(hit: &Hit) -> String {
+    let what = format!("{}\n{}", hit.url, hit.doc_id.as_deref().unwrap_or_default());
+    format!("s_{}", hex::encode(&Sha256::digest(what.as_bytes())[..8]))
+}
+
+/// A tool's result: structured, and as text for hosts that only read text.
+pub(super) fn result_json(result: McpToolResult) -> Value {
+    match result {
+        Ok(value) => json!({
+            "content": [{"type": "text", "text": value.to_string()}],
+            "structuredContent": value,
+            "isError": false,
+        }),
+        Err(fault) => {
+            let is_internal = !matches!(
+                fault.kind(),
+                Kind::Usage | Kind::NotFound | Kind::Transient | Kind::Exhausted
+            );
+            let text = match (is_internal, fault.hint()) {
+                (true, _) => "the server cannot do this just now".to_owned(),
+                (false, Some(hint)) => format!("{}; {hint}", fault.public_message()),
+                (false, None) => fault.public_message(),
+            };
+            json!({"content": [{"type": "text", "text": text}], "isError": true})
+        }
+    }
+}
+
+pub(super) fn structured_result(result: McpToolResult) -> McpResult<CallToolResponse> {
+    let result = complete_result(result_json(result))?;
+    Ok(CallToolResponse::Complete(result))
+}
+
+/// The result of `search` and `fetch`: their contract is one text with the JSON and nothing else.
+pub(super) fn text_result(result: McpToolResult) -> McpResult<CallToolResponse> {
+    let mut result = result_json(result);
+    if let Some(fields) = result.as_object_mut() {
+        fields.remove("structuredContent");
+    }
+    Ok(CallToolResponse::Complete(complete_result(result)?))
+}

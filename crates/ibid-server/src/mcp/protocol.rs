@@ -1,0 +1,29 @@
+//! Conversions between this program's types and those of the protocol.
+use rmcp::ErrorData;
+
+use ibid_core::{Error, Kind};
+
+/// The result of a protocol handler.
+pub(super) type McpResult<T> = std::result::Result<T, ErrorData>;
+
+/// A fault of ours as the protocol tells it.
+pub(super) fn to_error_data(error: &Error) -> ErrorData {
+    match error.kind() {
+        Kind::Usage => ErrorData::invalid_params(error.public_message(), None),
+        Kind::NotFound => ErrorData::resource_not_found("there is no such thing here", None),
+        _ => ErrorData::internal_error("the server cannot do this just now", None),
+    }
+}
+
+/// Builds a result marked as complete: hosts of revision 2026-07-28 require the mark, and the SDK does not set it.
+pub(super) fn complete_result<T: serde::de::DeserializeOwned>(
+    mut value: serde_json::Value,
+) -> McpResult<T> {
+    value["resultType"] = "complete".into();
+    from_json(value)
+}
+
+/// Builds a protocol value from JSON: the SDK's types have no constructors.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> McpResult<T> {
+    serde_json::from_value(value).map_err(|it| ErrorData::internal_error(it.to_string(), None))
+}

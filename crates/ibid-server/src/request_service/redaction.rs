@@ -1,0 +1,498 @@
+//! Redaction of failures for callers other than the operator: what failed and how, without the message of the service.
+//!
+//! The response of a service, its address and the fix are for the operator only. Errors and events contain them as text, so no part of
+//! such a text is passed on: known phrases of this program identify the cause, and the cause is reported.
+use serde_json::Value;
+
+use super::folder_names::PathRewriter;
+use ibid_core::domain::{Judgement, Report};
+use ibid_core::ports::{JournalStep, StepState};
+use ibid_core::record::{Event, FailReason, SearchOutcome};
+use ibid_core::{Error, Kind};
+
+/// The message of a failure that the operator must fix.
+const NOT_SET_UP: &str = "the server is not set up for this; see its log";
+
+/// Replaces a text that only the operator may see.
+const WITHHELD: &str = "it has a remark for the operator";
+
+/// Why something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailureCause {
+    /// It answered with this HTTP status.
+    Status(u16),
+    /// It was rate limited.
+    RateLimited,
+    /// It did not answer in time.
+    Late,
+    /// It could not be reached, or the connection broke.
+    Away,
+    /// The budget is spent.
+    Spent,
+    /// Its response cannot be used.
+    Unusable,
+    /// The cause is unknown.
+    Unknown,
+}
+
+/// Phrases in this program's error messages and the cause that each identifies. The first match counts.
+const PHRASES: &[(&str, FailureCause)] = &[
+    ("the budget of ", FailureCause::Spent),
+    ("of the budget is spent", FailureCause::Spent),
+    ("asked to be left alone", FailureCause::RateLimited),
+    ("asked not to be called", FailureCause::RateLimited),
+    ("in time", FailureCause::Late),
+    ("took too long", FailureCause::Late),
+    ("timed out", FailureCause::Late),
+    ("fell silent", FailureCause::Late),
+    ("could not be reached", FailureCause::Away),
+    ("cannot be looked up", FailureCause::Away),
+    ("error sending request", FailureCause::Away),
+    ("connection", FailureCause::Away),
+    ("cut off", FailureCause::Away),
+    ("calls were waiting", FailureCause::Away),
+    ("failures in a row", FailureCause::Away),
+    ("for step `", FailureCause::Unusable),
+    ("found nothing on ", FailureCause::Unusable),
+    ("not JSON", FailureCause::Unusable),
+    ("instead of JSON", FailureCause::Unusable),
+];
+
+impl FailureCause {
+    /// The cause that `text` identifies.
+    fn from_text(text: &str) -> FailureCause {
+        // Errors of services contain `status 503: …`.
+        let status = text.match_indices("status ").find_map(|(at, phrase)| {
+            let (digits, _) = text[at + phrase.len()..].split_once(':')?;
+            let status: u16 = digits.parse().ok()?;
+            (100..600).contains(&status).then_some(status)
+        });
+        if let Some(status) = status {
+            return FailureCause::Status(status);
+        }
+        let phrase = PHRASES.iter().find(|it| text.contains(it.0));
+        phrase.map_or(FailureCause::Unknown, |it| it.1)
+    }
+
+    /// Replaces an unknown cause by the one that the kind of the error implies.
+    fn or_from_kind(self, kind: Kind) -> FailureCause {
+        match (self, kind) {
+            (FailureCause::Unknown, Kind::Transient) => FailureCause::Away,
+            (FailureCause::Unknown, Kind::Malformed) => FailureCause::Unusable,
+            (FailureCause::Unknown, Kind::Exhausted) => FailureCause::Spent,
+            (known, _) => known,
+        }
+    }
+
+    fn message(self) -> String {
+        match self {
+            FailureCause::RateLimited | FailureCause::Status(429) => "rate limited".to_owned(),
+            FailureCause::Status(it @ (408 | 504)) => format!("timed out (HTTP {it})"),
+            FailureCause::Status(it @ 500..) => format!("unavailable (HTTP {it})"),
+            FailureCause::Status(it) => format!("refused the request (HTTP {it})"),
+            FailureCause::Late => "timed out".to_owned(),
+            FailureCause::Away => "unavailable".to_owned(),
+            FailureCause::Spent => "the budget is spent".to_owned(),
+            FailureCause::Unusable => "gave an answer that cannot be used".to_owned(),
+            FailureCause::Unknown => "failed".to_owned(),
+        }
+    }
+}
+
+fn engine_message(engine: &str, cause: FailureCause) -> String {
+    format!("engine {engine}: {}", cause.message())
+}
+
+/// The message for a model that failed with `text`.
+pub(super) fn model_message(text: &str) -> String {
+    format!("model: {}", FailureCause::from_text(text).message())
+}
+
+/// Gives `fault` a public message. The full error remains available for the log.
+pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
+    let (words, hint) = match fault.kind() {
+        // Errors of services have other kinds.
+        Kind::Usage | Kind::NotFound | Kind::Exhausted | Kind::Cancelled => {
+            let hint = fault.hint().map(|it| rewrite.text(it));
+            (rewrite.text(&fault.chain()), hint)
+        }
+        Kind::Transient => {
+            let hint = "try again in a minute".to_owned();
+            ("this cannot be done just now".to_owned(), Some(hint))
+        }
+        Kind::Setup | Kind::Internal | Kind::Malformed => (NOT_SET_UP.to_owned(), None),
+    };
+    fault.with_public_message(words, hint)
+}
+
+/// Redacts the error of a page that could not be read. `url` is its address as the caller may see it.
+pub(super) fn redact_page_error(url: &str, fault: Error) -> Error {
+    let by_kind = match fault.kind() {
+        Kind::NotFound => FailReason::NotFound,
+        Kind::Transient => FailReason::Timeout,
+        Kind::Exhausted => FailReason::TooLarge,
+        Kind::Usage | Kind::Setup => FailReason::Unsupported,
+        Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
+    };
+    let reason = FailReason::from_message(&fault.chain()).unwrap_or(by_kind);
+    let again = fault.kind() == Kind::Transient;
+    let hint = again.then(|| "try again in a minute".to_owned());
+    fault.with_public_message(format!("reading {url}: {}", reason_text(reason)), hint)
+}
+
+fn reason_text(reason: FailReason) -> &'static str {
+    match reason {
+        FailReason::BotBlock => "the site takes the reader for a robot",
+        FailReason::Paywall => "the site wants money for it",
+        FailReason::Timeout => "it took too long",
+        FailReason::TooLarge => "it is too large",
+        FailReason::Robots => "robots.txt of the site says no",
+        FailReason::BlockedAddress => "its address may not be asked",
+        FailReason::Empty => "there are no words in it",
+        FailReason::Retracted => "it was taken back, or is doubted",
+        FailReason::Unsupported => "nobody here can read it",
+        FailReason::Broken => "it is damaged",
+        FailReason::NotFound => "it is not there",
+    }
+}
+
+/// The message for the page at `url` that could not be read. For a local document it is the reader's own message.
+fn unread_message(url: &str, reason: Option<FailReason>, text: &str) -> String {
+    const OWN: [&str; 2] = ["left out: ", "the budget of "];
+    let is_own = OWN.iter().any(|it| text.starts_with(*it));
+    let of_web = url.starts_with("http://") || url.starts_with("https://");
+    if is_own || !of_web && !quotes_service(text) {
+        return text.to_owned();
+    }
+    let reason = reason.or_else(|| FailReason::from_message(text));
+    reason.map_or("it could not be read", reason_text).to_owned()
+}
+
+/// Whether `text` contains a message of a service.
+fn quotes_service(text: &str) -> bool {
+    text.contains("asking ") || text.contains("status ")
+}
+
+/// Removes messages of services from the warnings of readers.
+pub(super) fn redact_warnings(all: &mut [String]) {
+    for it in all.iter_mut().filter(|it| quotes_service(it)) {
+        *it = WITHHELD.to_owned();
+    }
+}
+
+/// An engine's remark on a search, if callers may see it.
+fn search_remark(text: &str) -> String {
+    if text.starts_with("the query was cut to ") { text.to_owned() } else { WITHHELD.to_owned() }
+}
+
+/// Redacts a failure of a search: `{engine}: {why}`, or a log line.
+pub(super) fn redact_search_fault(text: &str) -> String {
+    match text.split_once(": ") {
+        Some((engine, why)) if is_engine_name(engine) => {
+            engine_message(engine, FailureCause::from_text(why))
+        }
+        _ => redact_log_line(text),
+    }
+}
+
+/// Redacts a log line. Log lines are free text: only those known to contain no message of a service are passed on.
+fn redact_log_line(text: &str) -> String {
+    const OWN: [&str; 4] = ["left out ", "the plan ", "the index of ", "some documents "];
+    if OWN.iter().any(|it| text.starts_with(*it)) {
+        return text.to_owned();
+    }
+    if let Some(said) = text.strip_prefix("ranking: ") {
+        return format!("ranking: {}", FailureCause::from_text(said).message());
+    }
+    // The line is about a folder, given by its path.
+    if text.starts_with('/') {
+        let without = " is searched without some vectors: ";
+        return match text.split_once(without) {
+            Some((folder, said)) => {
+                format!("{folder}{without}{}", FailureCause::from_text(said).message())
+            }
+            None => text.to_owned(),
+        };
+    }
+    let reading = text.split_once(" could not read ");
+    let reading = reading.filter(|(reader, _)| !reader.contains(':'));
+    if let Some((reader, (url, said))) =
+        reading.and_then(|(reader, rest)| Some((reader, rest.split_once(": ")?)))
+    {
+        return format!("{reader} could not read {url}: {}", unread_message(url, None, said));
+    }
+    match text.split_once(": ") {
+        Some((engine, said)) if is_engine_name(engine) => {
+            format!("{engine}: {}", search_remark(said))
+        }
+        _ => WITHHELD.to_owned(),
+    }
+}
+
+/// Whether `text` can be the name of an engine.
+fn is_engine_name(text: &str) -> bool {
+    let of_name = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    (1..=40).contains(&text.len()) && text.chars().all(of_name)
+}
+
+/// Redacts the reason of a failed run, unless the caller can fix it.
+fn redact_run_failure(reason: &mut String, hint: &mut Option<String>, kind: Option<Kind>) {
+    let (words, help) = match kind {
+        Some(Kind::Usage | Kind::NotFound | Kind::Exhausted | Kind::Cancelled) => return,
+        Some(Kind::Setup | Kind::Internal) => (NOT_SET_UP.to_owned(), None),
+        Some(Kind::Transient | Kind::Malformed) | None => {
+            let known = FailureCause::from_text(reason);
+            let cause = kind.map_or(known, |it| known.or_from_kind(it));
+            let help =
+                (kind == Some(Kind::Transient)).then(|| "ask again in a few minutes".to_owned());
+            (format!("a service that the run asked: {}", cause.message()), help)
+        }
+    };
+    (*reason, *hint) = (words, help);
+}
+
+/// Removes messages of services from a report.
+pub(super) fn redact_report(it: &mut Report) {
+    for (_, why) in &mut it.method.unaided_because {
+        *why = model_message(why);
+    }
+    for (page, why) in &mut it.method.pages_failed {
+        *why = unread_message(page, None, why);
+    }
+}
+
+fn redact_judgement(it: &mut Judgement) {
+    it.unaided_because = it.unaided_because.as_deref().map(model_message);
+}
+
+/// Removes messages of services from an event. A new event must be added here, with what only the operator may see.
+pub(super) fn redact_event(it: &mut Event) {
+    match it {
+        Event::RunFailed { reason, hint, kind } => redact_run_failure(reason, hint, *kind),
+        Event::SearchCompleted { engine, outcome, error: Some(why), .. } => {
+            let known = FailureCause::from_text(why);
+            let cause = match outcome {
+                SearchOutcome::RateLimited => known.or_from_kind(Kind::Transient),
+                SearchOutcome::Ok | SearchOutcome::Empty | SearchOutcome::Error => known,
+            };
+            *why = engine_message(engine, cause);
+        }
+        Event::ReadCompleted { warnings, .. } => self::redact_warnings(warnings),
+        Event::ReadFailed { url, reason, message } => {
+            *message = unread_message(url, Some(*reason), message)
+        }
+        Event::DocumentFailed { path, reason, message, .. } => {
+            *message = unread_message(path, Some(*reason), message)
+        }
+        Event::StepUnaided { reason, hint, .. } => {
+            *reason = model_message(reason);
+            *hint = None;
+        }
+        Event::ReportReady { report } => redact_report(report),
+        Event::ReportJudged { judgement } => redact_judgement(judgement),
+        Event::Log { message, .. } => *message = redact_log_line(message),
+        // Texts of the caller, of models, of documents and of this program.
+        Event::SearchCompleted { error: None, .. }
+        | Event::RunCreated { .. }
+        | Event::RunQueued { .. }
+        | Event::RunStarted {}
+        | Event::RunResumed { .. }
+        | Event::RunFinishing { .. }
+        | Event::RunCompleted { .. }
+        | Event::RunCancelled {}
+        | Event::IntakeDecided { .. }
+        | Event::ClarifyAsked { .. }
+        | Event::ClarifyAnswered { .. }
+        | Event::BriefReady { .. }
+        | Event::PlanProposed { .. }
+        | Event::StrategyChosen { .. }
+        | Event::ItemUpdated { .. }
+        | Event::SearchPrepared { .. }
+        | Event::RuntimeProgress { .. }
+        | Event::PlanWaiting { .. }
+        | Event::PlanChanged { .. }
+        | Event::PlanApproved { .. }
+        | Event::KnownWeighed { .. }
+        | Event::WaveStarted { .. }
+        | Event::WaveFinished { .. }
+        | Event::SearchStarted { .. }
+        | Event::ReadStarted { .. }
+        | Event::EvidenceAdded { .. }
+        | Event::EvidenceRejected { .. }
+        | Event::EvidenceMerged { .. }
+        | Event::CoverageUpdated { .. }
+        | Event::GateJudged { .. }
+        | Event::GapFound { .. }
+        | Event::ConflictFound { .. }
+        | Event::LlmCompleted { .. }
+        | Event::BudgetUpdated { .. }
+        | Event::BudgetWarning { .. }
+        | Event::DraftDelta { .. }
+        | Event::ClaimChecked { .. }
+        | Event::ReportRated { .. }
+        | Event::ReportShared { .. }
+        | Event::ReportUnshared {} => {}
+    }
+}
+
+/// Removes messages of services from a journaled call.
+pub(super) fn redact_step(it: &mut JournalStep) {
+    let (door, name) = it.door.split_once(':').unwrap_or((it.door.as_str(), ""));
+    match &mut it.state {
+        StepState::Intended => {}
+        StepState::Answered(answered) => {
+            let remarks = answered.answer.get_mut("remarks");
+            let remarks = remarks.filter(|_| door == "search");
+            for remark in remarks.and_then(Value::as_array_mut).into_iter().flatten() {
+                *remark = search_remark(remark.as_str().unwrap_or_default()).into();
+            }
+        }
+        StepState::Failed { kind, message } => {
+            let cause = FailureCause::from_text(message).or_from_kind(*kind);
+            *message = match door {
+                "search" => engine_message(name, cause),
+                "model" => format!("model: {}", cause.message()),
+                "read" => {
+                    unread_message(it.asked["url"].as_str().unwrap_or("https://"), None, message)
+                }
+                _ => cause.message(),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ibid_core::domain::ModelRole;
+
+    const INSIDE: [&str; 3] = ["CANARY", "10.1.2.3", "localhost:11434"];
+
+    fn assert_redacted(text: &str) {
+        let found = INSIDE.iter().find(|it| text.contains(**it));
+        assert_eq!(found, None, "{text}");
+    }
+
+    #[test]
+    fn a_cause_is_told_and_no_word_of_who_failed() {
+        for (text, told) in [
+            (
+                "asking m at openai: status 400: bad: CANARY",
+                "model: refused the request (HTTP 400)",
+            ),
+            ("asking m at openai: status 429: rate_limit: CANARY", "model: rate limited"),
+            (
+                "asking m at openai: status 503: CANARY status 400: x",
+                "model: unavailable (HTTP 503)",
+            ),
+            (
+                "no model answered: a/b: asking b at a: status 504: CANARY; c/d: asking d at c: CANARY",
+                "model: timed out (HTTP 504)",
+            ),
+            (
+                "asking m at ollama: error sending request: tcp connect error: 10.1.2.3:11434",
+                "model: unavailable",
+            ),
+            (
+                "asking a for step `cover`: `state` is …; it must be one of CANARY",
+                "model: gave an answer that cannot be used",
+            ),
+            ("the budget of $1 is spent: CANARY", "model: the budget is spent"),
+            // No sign of this program: nothing is said beyond that it failed.
+            ("CANARY at 10.1.2.3, status 8080: status x:", "model: failed"),
+        ] {
+            assert_eq!(model_message(text), told);
+        }
+    }
+
+    #[test]
+    fn a_line_of_the_log_is_passed_on_only_where_its_words_are_known() {
+        for (text, told) in [
+            (
+                "left out https://a.example/: retracted in 2020",
+                "left out https://a.example/: retracted in 2020",
+            ),
+            (
+                "the plan has 7 items already, so nothing was added to it",
+                "the plan has 7 items already, so nothing was added to it",
+            ),
+            ("ranking: asking tei: status 500: CANARY", "ranking: unavailable (HTTP 500)"),
+            (
+                "/srv/docs: 2 files of kinds not read: .png 2",
+                "/srv/docs: 2 files of kinds not read: .png 2",
+            ),
+            (
+                "/srv/docs is searched without some vectors: asking custom/e: status 500: CANARY",
+                "/srv/docs is searched without some vectors: unavailable (HTTP 500)",
+            ),
+            (
+                "crawl4ai could not read https://a.example/: reading https://a.example/: timeout: asking crawl4ai: status 500: CANARY",
+                "crawl4ai could not read https://a.example/: it took too long",
+            ),
+            (
+                "searxng: CANARY did not answer: 10.1.2.3",
+                "searxng: it has a remark for the operator",
+            ),
+            ("searxng: x could not read y: CANARY", "searxng: it has a remark for the operator"),
+            (
+                "searxng: the query was cut to 400 characters",
+                "searxng: the query was cut to 400 characters",
+            ),
+            ("CANARY, see http://localhost:11434/", "it has a remark for the operator"),
+        ] {
+            assert_eq!(redact_log_line(text), told);
+            assert_redacted(&redact_log_line(text));
+        }
+        assert_eq!(
+            redact_search_fault(
+                "searxng: asking searxng: status 500: /x is searched without some vectors: CANARY"
+            ),
+            "engine searxng: unavailable (HTTP 500)"
+        );
+    }
+
+    #[test]
+    fn an_event_keeps_its_facts_and_loses_what_a_service_said() {
+        let mut unaided = Event::StepUnaided {
+            step: "plan".to_owned(),
+            role: ModelRole::Planner,
+            reason: "asking m at ollama: connection refused by 10.1.2.3".to_owned(),
+            hint: Some(
+                "Start the server at http://localhost:11434, or set OLLAMA_HOST.".to_owned(),
+            ),
+        };
+        redact_event(&mut unaided);
+        let told = serde_json::to_string(&unaided).unwrap();
+        assert_redacted(&told);
+        assert!(told.contains("model: unavailable") && told.contains("plan"), "{told}");
+        let mut failed = Event::RunFailed {
+            reason: "asking searxng: status 500: CANARY".to_owned(),
+            hint: Some("look at http://10.1.2.3".to_owned()),
+            kind: Some(Kind::Transient),
+        };
+        redact_event(&mut failed);
+        let told = serde_json::to_string(&failed).unwrap();
+        assert_redacted(&told);
+        assert!(told.contains("unavailable (HTTP 500)"), "{told}");
+        let own = Event::RunFailed {
+            reason: "nothing that was read speaks to “How is asking done?”".to_owned(),
+            hint: Some("ask in other words".to_owned()),
+            kind: Some(Kind::NotFound),
+        };
+        let mut same = own.clone();
+        redact_event(&mut same);
+        assert_eq!(same, own);
+    }
+
+    #[test]
+    fn a_page_is_told_of_by_its_reason_and_a_document_by_its_reader() {
+        let said = "reading https://a.example/: broken: asking jina: status 422: CANARY";
+        assert_eq!(unread_message("https://a.example/", None, said), "it is damaged");
+        assert_eq!(unread_message("https://a.example/", None, "CANARY"), "it could not be read");
+        assert_eq!(unread_message("/srv/docs/a.pdf", None, "it is encrypted"), "it is encrypted");
+        let fault = Error::new(Kind::Transient, said);
+        let told = redact_page_error("https://a.example/", fault);
+        assert_eq!(told.public_message(), "reading https://a.example/: it is damaged");
+        assert!(told.chain().contains("CANARY"), "the log has all of it");
+    }
+}

@@ -1,0 +1,467 @@
+//! The live page of a run: meters, phases, coverage by round, events.
+use askama::Template;
+use jiff::Timestamp;
+
+use super::draft::DraftView;
+use super::feed::{self, FeedGroup, FeedLine};
+use super::format::{
+    cost, duration, millis_between, money, phase_label, run_state, sentence, thousands, truncate,
+};
+use super::shell::Shell;
+use ibid_core::domain::{Coverage, CoverageRow, StopReason};
+use ibid_core::record::{Envelope, Phase, Run};
+use ibid_report::escape::single_line;
+use ibid_report::markdown::{pluralize, stop_reason_phrase};
+
+/// Most events of one page; earlier ones are on further pages.
+pub const MAX_EVENTS: usize = 250;
+
+/// The header of every page of a run.
+#[derive(Debug, Clone)]
+pub struct RunHeader {
+    /// Its id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// The CSS class of its state.
+    pub class: &'static str,
+    /// The label of its state.
+    pub word: &'static str,
+    /// The active tab.
+    pub here: &'static str,
+    /// Whether there is a report.
+    pub report: bool,
+    /// Whether it has ended.
+    pub ended: bool,
+    /// Whether it can still be steered: it is not writing its report yet.
+    pub open: bool,
+    /// The run it follows.
+    pub follows: Option<String>,
+}
+
+impl RunHeader {
+    /// The header of the page `here`.
+    pub fn new(run: &Run, here: &'static str) -> RunHeader {
+        let (class, word) = run_state(run);
+        let question = run.question.as_ref();
+        RunHeader {
+            id: run.id.to_string(),
+            question: question.map_or_else(String::new, |it| single_line(&it.text)),
+            class,
+            word,
+            here,
+            report: run.report.is_some(),
+            ended: run.status.ended(),
+            open: !run.status.ended() && !matches!(run.phase, Phase::Write | Phase::Check),
+            follows: question.and_then(|it| it.follows.as_ref()).map(|it| it.run.to_string()),
+        }
+    }
+
+    /// The tabs of a run: id, label, address.
+    pub fn tabs(&self) -> Vec<(&'static str, &'static str, String)> {
+        let at = |rest: &str| format!("/r/{}{rest}", self.id);
+        let all = [
+            ("report", "Report", at("/report")),
+            ("live", "Run", at("")),
+            ("evidence", "Evidence", at("/evidence")),
+            ("sources", "Sources", at("/sources")),
+            ("timeline", "Timeline", at("/timeline")),
+            ("trace", "Trace", at("/trace")),
+        ];
+        all.into_iter().filter(|it| it.0 != "report" || self.report).collect()
+    }
+}
+
+/// A meter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunMeter {
+    /// What it measures.
+    pub name: &'static str,
+    /// The value.
+    pub value: String,
+    /// The limit or another detail.
+    pub more: String,
+    /// The used share of its limit, percent.
+    pub share: Option<u32>,
+}
+
+/// A step of the progress bar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgressStep {
+    /// Its name.
+    pub name: String,
+    /// `past`, `now`, `next`.
+    pub when: &'static str,
+}
+
+/// A cell of the coverage matrix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoverageCell {
+    /// The number of new passages of evidence.
+    pub n: u32,
+    /// The shade, 0 to 4.
+    pub shade: u32,
+}
+
+/// A row of the coverage matrix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRow {
+    /// `Q1`, `Q2`, …
+    pub id: String,
+    /// The question.
+    pub text: String,
+    /// The CSS class of its coverage.
+    pub class: &'static str,
+    /// The label of its coverage.
+    pub word: &'static str,
+    /// One cell per round.
+    pub cells: Vec<CoverageCell>,
+    /// Passages of evidence.
+    pub evidence: u32,
+    /// The number of distinct sources.
+    pub sources: u32,
+    /// What is missing.
+    pub gap: Option<String>,
+}
+
+/// A researcher of a run with several.
+#[derive(Debug, Clone)]
+pub struct AgentFeed {
+    /// Its name.
+    pub name: String,
+    /// The number of passages of evidence it found.
+    pub evidence: u32,
+    /// Its latest events, latest first.
+    pub lines: Vec<FeedLine>,
+}
+
+/// The input that a run waits for.
+#[derive(Debug, Clone)]
+pub enum Waits {
+    /// Answers to these questions.
+    Answers(Vec<String>),
+    /// Approval of the plan, given in prose.
+    Approval(String),
+}
+
+/// The state of a run: the part of the live page that is refreshed.
+#[derive(Debug, Clone, Template)]
+#[template(path = "state.html")]
+pub struct RunStateView {
+    /// Its header.
+    pub head: RunHeader,
+    /// The meters.
+    pub meters: Vec<RunMeter>,
+    /// The progress from question to report.
+    pub way: Vec<ProgressStep>,
+    /// The number of columns of the coverage matrix.
+    pub rounds: u32,
+    /// The rows of the coverage matrix.
+    pub questions: Vec<QuestionRow>,
+    /// The researchers, if there are several.
+    pub agents: Vec<AgentFeed>,
+    /// The draft while it is written and checked; `None` once the run has ended.
+    pub draft: Option<DraftView>,
+    /// The events, latest first.
+    pub feed: Vec<FeedGroup>,
+    /// The address of earlier events.
+    pub earlier: Option<String>,
+    /// The input it waits for.
+    pub waits: Option<Waits>,
+    /// Why it failed, and how to fix it.
+    pub fault: Option<(String, Option<String>)>,
+    /// Why the research stopped.
+    pub stopped: Option<&'static str>,
+    /// One sentence for screen readers.
+    pub summary: String,
+    /// Whether it was asked to finish.
+    pub finishing: bool,
+    /// Number of the last event.
+    pub seq: u64,
+}
+
+impl RunStateView {
+    /// The state of `run`, with its events before event `before`, if given. `plan` is the plan in prose, if it awaits approval.
+    pub fn new(
+        run: &Run,
+        events: &[Envelope],
+        before: Option<u64>,
+        plan: Option<String>,
+        now: Timestamp,
+    ) -> RunStateView {
+        let begun = run.started_at.clone().unwrap_or_default();
+        let upto = before.map_or(events.len(), |seq| events.partition_point(|it| it.seq < seq));
+        let first = first_shown(&events[..upto]);
+        let rows = coverage_rows(run);
+        let rounds = rows.iter().map(|it| it.by_wave.len() as u32).max().unwrap_or(0).max(run.wave);
+        RunStateView {
+            head: RunHeader::new(run, "live"),
+            meters: meters(run, now),
+            way: progress_steps(run),
+            rounds,
+            questions: rows.iter().map(|it| question(it, rounds)).collect(),
+            agents: agents(events, &begun),
+            draft: if run.status.ended() || before.is_some() {
+                None
+            } else {
+                DraftView::from_events(events)
+            },
+            earlier: (first > 0)
+                .then(|| events.get(first))
+                .flatten()
+                .map(|it| format!("/r/{}?before={}#feed", run.id, it.seq)),
+            feed: feed::groups(&events[first..upto], &begun),
+            waits: match (run.awaiting_clarification, run.awaiting_approval) {
+                (true, _) => {
+                    Some(Waits::Answers(run.asks.iter().map(|it| single_line(it)).collect()))
+                }
+                (_, true) => Some(Waits::Approval(plan.unwrap_or_default())),
+                _ => None,
+            },
+            fault: run
+                .error
+                .as_deref()
+                .map(|it| (error_sentence(it), run.hint.as_deref().map(error_sentence))),
+            stopped: run.stop_reason.filter(|_| run.report.is_some()).map(stop_reason_phrase),
+            summary: summary(run),
+            finishing: run.stop_reason == Some(StopReason::UserFinish),
+            seq: run.seq,
+        }
+    }
+
+    fn columns(&self) -> std::ops::RangeInclusive<u32> {
+        1..=self.rounds
+    }
+}
+
+/// The index from which on at most [`MAX_EVENTS`] events have a line.
+fn first_shown(events: &[Envelope]) -> usize {
+    let mut lines = 0;
+    for (at, it) in events.iter().enumerate().rev() {
+        lines += usize::from(feed::feed_line(it, "").is_some());
+        if lines > MAX_EVENTS {
+            return at + 1;
+        }
+    }
+    0
+}
+
+/// The coverage of every question; all open before the first update.
+fn coverage_rows(run: &Run) -> Vec<CoverageRow> {
+    if !run.coverage.is_empty() {
+        return run.coverage.clone();
+    }
+    let planned = run.plan.iter().flat_map(|it| it.items());
+    planned.map(|it| CoverageRow::empty(it.id, it.asks.clone())).collect()
+}
+
+fn question(it: &CoverageRow, rounds: u32) -> QuestionRow {
+    let (class, word) = coverage_label(it.state);
+    let cell = |round: u32| {
+        let n = it.by_wave.get(round as usize - 1).copied().unwrap_or(0);
+        CoverageCell {
+            n,
+            shade: match n {
+                0 => 0,
+                1..=2 => 1,
+                3..=5 => 2,
+                6..=10 => 3,
+                _ => 4,
+            },
+        }
+    };
+    QuestionRow {
+        id: it.id.to_string(),
+        text: single_line(&it.text),
+        class,
+        word,
+        cells: (1..=rounds).map(cell).collect(),
+        evidence: it.evidence,
+        sources: it.sources,
+        gap: it.gap.as_deref().map(single_line),
+    }
+}
+
+/// The CSS class and the label of a coverage.
+pub fn coverage_label(it: Coverage) -> (&'static str, &'static str) {
+    match it {
+        Coverage::Open => ("open", "open"),
+        Coverage::Partial => ("partial", "partial"),
+        Coverage::Covered => ("covered", "covered"),
+        Coverage::Conflict => ("conflict", "conflict"),
+    }
+}
+
+fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
+    let budget = run.question.as_ref().map(|it| it.budget).unwrap_or_default();
+    let begun = run.started_at.clone().unwrap_or_default();
+    let until = if run.status.ended() {
+        run.updated_at.clone().unwrap_or_default()
+    } else {
+        now.to_string()
+    };
+    let ms = millis_between(&begun, &until).unwrap_or_default();
+    let share =
+        |used: f64, most: f64| (most > 0.0).then(|| (used / most * 100.0).clamp(0.0, 100.0) as u32);
+    let usage = &run.usage;
+    let seconds = budget.seconds;
+    let searched = u64::from(run.searches).max(usage.searches);
+    let satisfied = CoverageRow::counts(&run.coverage).satisfied;
+    let total = coverage_rows(run).len();
+    vec![
+        RunMeter {
+            name: "Time",
+            value: duration(ms),
+            more: seconds.map_or_else(String::new, |it| {
+                format!(
+                    "of {}",
+                    duration(i64::try_from(it).unwrap_or(i64::MAX).saturating_mul(1_000))
+                )
+            }),
+            share: seconds.and_then(|it| share(ms as f64 / 1_000.0, it as f64)),
+        },
+        RunMeter {
+            name: "Cost",
+            value: cost(usage),
+            more: budget.usd.map_or_else(String::new, |it| format!("of {}", money(it))),
+            share: budget.usd.and_then(|it| share(usage.usd.unwrap_or(0.0), it)),
+        },
+        RunMeter {
+            name: "Tokens",
+            value: thousands(usage.tokens_in + usage.tokens_out),
+            more: match usage.model_calls {
+                0 => "no model".to_owned(),
+                n => pluralize(n, "call"),
+            },
+            share: None,
+        },
+        RunMeter {
+            name: "Searches",
+            value: thousands(searched),
+            more: budget.searches.map_or_else(String::new, |it| format!("of {it}")),
+            share: budget.searches.and_then(|it| share(searched as f64, it as f64)),
+        },
+        RunMeter {
+            name: "Pages read",
+            value: thousands(u64::from(run.pages)),
+            more: match run.failed_pages {
+                0 => budget.pages.map_or_else(String::new, |it| format!("of {it}")),
+                n => format!("{n} not read"),
+            },
+            share: budget.pages.and_then(|it| share(f64::from(run.pages), it as f64)),
+        },
+        RunMeter {
+            name: "Evidence",
+            value: thousands(u64::from(run.evidence)),
+            more: "passages".to_owned(),
+            share: None,
+        },
+        RunMeter {
+            name: "Covered",
+            value: format!("{satisfied}/{total}"),
+            more: "questions".to_owned(),
+            share: share(f64::from(satisfied), total as f64),
+        },
+    ]
+}
+
+/// An error message as a sentence on one line.
+fn error_sentence(words: &str) -> String {
+    sentence(&single_line(words))
+}
+
+fn progress_steps(run: &Run) -> Vec<ProgressStep> {
+    // The current step: 0 question, 1 plan, 2 rounds, 3 writing, 4 checking, 5 report.
+    let reached = match (run.status.ended() && run.report.is_some(), run.phase) {
+        (true, _) => 5,
+        (_, Phase::Intake) => 0,
+        (_, Phase::Plan) => 1,
+        (_, Phase::Research) => 2,
+        (_, Phase::Write) => 3,
+        (_, Phase::Check) => 4,
+        (_, Phase::Run) if run.plan.is_some() => 2,
+        (_, Phase::Run) => 0,
+    };
+    let when = |place: u32| match place.cmp(&reached) {
+        std::cmp::Ordering::Less => "past",
+        std::cmp::Ordering::Equal => "now",
+        std::cmp::Ordering::Greater => "next",
+    };
+    let stop = |name: &str, when| ProgressStep { name: name.to_owned(), when };
+    let mut out = vec![stop("Question", when(0)), stop("Plan", when(1))];
+    let rounds = run.wave.max(1);
+    for round in 1..=rounds {
+        out.push(ProgressStep {
+            name: format!("Round {round}"),
+            when: match reached {
+                2 if round < rounds => "past",
+                _ => when(2),
+            },
+        });
+    }
+    out.extend([
+        stop("Writing", when(3)),
+        stop("Checking", when(4)),
+        stop("Report", if reached == 5 { "past" } else { "next" }),
+    ]);
+    out
+}
+
+/// Events shown of each researcher.
+const LINES_EACH: usize = 4;
+
+fn agents(events: &[Envelope], begun: &str) -> Vec<AgentFeed> {
+    let mut out: Vec<AgentFeed> = Vec::new();
+    for it in events.iter().rev() {
+        let Some(name) = &it.agent else { continue };
+        let name = single_line(name);
+        let at = match out.iter().position(|known| known.name == name) {
+            Some(at) => at,
+            None => {
+                out.push(AgentFeed { name, evidence: 0, lines: Vec::new() });
+                out.len() - 1
+            }
+        };
+        let Some(agent) = out.get_mut(at) else {
+            continue;
+        };
+        if matches!(it.event, ibid_core::record::Event::EvidenceAdded { .. }) {
+            agent.evidence += 1;
+        }
+        if agent.lines.len() < LINES_EACH {
+            agent.lines.extend(feed::feed_line(it, begun));
+        }
+    }
+    out.sort_by(|a, b| a.name.cmp(&b.name));
+    out
+}
+
+/// One sentence for screen readers.
+fn summary(run: &Run) -> String {
+    let (_, word) = run_state(run);
+    let satisfied = CoverageRow::counts(&run.coverage).satisfied;
+    if run.status.ended() {
+        return format!("The run has ended: {word}.");
+    }
+    if run.awaiting_approval || run.awaiting_clarification {
+        return "The run is waiting for you.".to_owned();
+    }
+    format!(
+        "{}: {} read, {satisfied} of {} covered.",
+        truncate(phase_label(run.phase), 60),
+        pluralize(u64::from(run.pages), "page"),
+        pluralize(coverage_rows(run).len() as u64, "question")
+    )
+}
+
+/// The page.
+#[derive(Template)]
+#[template(path = "live.html")]
+pub struct LivePage {
+    /// The frame of the page.
+    pub shell: Shell,
+    /// The state of the run.
+    pub state: RunStateView,
+    /// Whether earlier events are shown, so that the page is not refreshed.
+    pub past: bool,
+}

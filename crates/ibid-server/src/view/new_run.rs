@@ -1,0 +1,263 @@
+//! The form for a new run, and the preview of its plan.
+use askama::Template;
+use serde_json::{Map, Value, json};
+
+use super::format::{money, plural_noun, thousands};
+use super::shell::Shell;
+use ibid_report::escape::single_line;
+
+/// The submitted form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuestionForm {
+    /// The question.
+    pub question: String,
+    /// `report`, `answer` or `evidence`.
+    pub mode: String,
+    /// The effort.
+    pub effort: String,
+    /// Where to search: one of [`PLACES`].
+    pub place: String,
+    /// The model; empty for the configured one.
+    pub model: String,
+    /// The budget in dollars.
+    pub usd: String,
+    /// The budget in minutes.
+    pub minutes: String,
+    /// The names of the selected folders.
+    pub folders: Vec<String>,
+    /// Whether the plan needs approval.
+    pub approve: bool,
+    /// Whether to ask clarifying questions.
+    pub clarify: bool,
+    /// Whether to show only the plan.
+    pub preview: bool,
+}
+
+/// Where to search: form value, label.
+const PLACES: [(&str, &str); 5] = [
+    ("", "as configured"),
+    ("local", "folders only"),
+    ("web", "the web"),
+    ("scholar", "scholarly literature"),
+    ("both", "web and scholarly literature"),
+];
+
+impl QuestionForm {
+    /// Reads the form from its fields.
+    pub fn from_pairs(pairs: &[(String, String)]) -> QuestionForm {
+        let one = |name: &str| {
+            let found = pairs.iter().find(|it| it.0 == name);
+            found.map_or_else(String::new, |it| it.1.trim().to_owned())
+        };
+        QuestionForm {
+            question: one("question"),
+            mode: one("mode"),
+            effort: one("effort"),
+            place: one("where"),
+            model: one("model"),
+            usd: one("usd").trim_start_matches('$').to_owned(),
+            minutes: one("minutes"),
+            folders: pairs.iter().filter(|it| it.0 == "folder").map(|it| it.1.clone()).collect(),
+            approve: !one("approve").is_empty(),
+            clarify: !one("clarify").is_empty(),
+            preview: one("do") == "plan",
+        }
+    }
+
+    /// The request in the form of the API. `served` are all served folders.
+    pub fn to_request(&self, served: &[String]) -> Value {
+        let mut out = Map::new();
+        let mut put = |name: &str, value: Value| {
+            out.insert(name.to_owned(), value);
+        };
+        put("question", json!(self.question));
+        for (name, text) in [("mode", &self.mode), ("effort", &self.effort), ("model", &self.model)]
+        {
+            if !text.is_empty() {
+                put(name, json!(text));
+            }
+        }
+        match self.place.as_str() {
+            "local" => put("only_local", json!(true)),
+            "web" => put("engines", json!(["web"])),
+            "scholar" => put("engines", json!(["scholar"])),
+            "both" => put("engines", json!(["web", "scholar"])),
+            _ => {}
+        }
+        // Searching all folders is the default; no selection searches none.
+        if !served.is_empty() && self.folders.len() != served.len() {
+            put("folders", json!(self.folders));
+        }
+        let mut budget = Map::new();
+        if !self.usd.is_empty() {
+            budget.insert("usd".to_owned(), json!(self.usd));
+        }
+        if !self.minutes.is_empty() {
+            let seconds = self.minutes.parse::<f64>().map(|it| (it * 60.0).round());
+            let seconds = seconds.ok().filter(|it| it.is_finite() && *it >= 1.0);
+            budget.insert(
+                "seconds".to_owned(),
+                seconds.map_or_else(|| json!(self.minutes), |it| json!(it as u64)),
+            );
+        }
+        if !budget.is_empty() {
+            put("budget", budget.into());
+        }
+        if self.approve {
+            put("plan", json!("require_approval"));
+        }
+        if self.clarify {
+            put("ask", json!(true));
+        }
+        out.into()
+    }
+}
+
+/// The plan of a question and its estimated cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanPreview {
+    /// The plan in prose.
+    pub prose: Vec<String>,
+    /// The questions to answer, each with its first query.
+    pub items: Vec<(String, String)>,
+    /// The limits: name, text.
+    pub bounds: Vec<(&'static str, String)>,
+}
+
+impl PlanPreview {
+    /// Reads the plan from the API's JSON.
+    pub fn from_json(plan: &Value) -> PlanPreview {
+        let number = |name: &str| plan["estimate"][name].as_u64();
+        let items = plan["plan"]["items"].as_array();
+        let mut bounds = Vec::new();
+        for (name, key) in [
+            ("Maximum rounds", "max_rounds"),
+            ("Maximum searches", "max_searches"),
+            ("Maximum pages", "max_pages"),
+            ("Maximum seconds", "max_seconds"),
+        ] {
+            if let Some(n) = number(key) {
+                bounds.push((name, thousands(n)));
+            }
+        }
+        let calls = number("model_calls").unwrap_or(0);
+        bounds.push((
+            "Maximum cost",
+            match (plan["estimate"]["usd"].as_f64(), calls) {
+                (_, 0) => "$0: no model is used".to_owned(),
+                (Some(usd), n) => format!(
+                    "{} for {} model {}, {} tokens",
+                    money(usd),
+                    thousands(n),
+                    plural_noun(n, "call"),
+                    thousands(number("tokens").unwrap_or(0))
+                ),
+                (None, n) => format!(
+                    "unknown model price; {} {}, {} tokens",
+                    thousands(n),
+                    plural_noun(n, "call"),
+                    thousands(number("tokens").unwrap_or(0))
+                ),
+            },
+        ));
+        PlanPreview {
+            prose: plan["prose"]
+                .as_str()
+                .unwrap_or_default()
+                .split("\n\n")
+                .map(single_line)
+                .collect(),
+            items: items
+                .into_iter()
+                .flatten()
+                .map(|it| {
+                    (
+                        single_line(it["asks"].as_str().unwrap_or_default()),
+                        single_line(it["query"].as_str().unwrap_or_default()),
+                    )
+                })
+                .collect(),
+            bounds,
+        }
+    }
+}
+
+/// The page.
+#[derive(Template)]
+#[template(path = "new.html")]
+pub struct NewRunPage {
+    /// The frame of the page.
+    pub shell: Shell,
+    /// The form.
+    pub form: QuestionForm,
+    /// The served folders: name, whether selected, label.
+    pub folders: Vec<(String, bool, String)>,
+    /// The offered models: value, label.
+    pub models: Vec<(String, String)>,
+    /// The error and its hint.
+    pub fault: Option<(String, Option<String>)>,
+    /// The preview of the plan.
+    pub plan: Option<PlanPreview>,
+}
+
+impl NewRunPage {
+    fn modes(&self) -> [(&'static str, &'static str); 3] {
+        [("report", "report"), ("answer", "one-line answer"), ("evidence", "evidence only")]
+    }
+
+    fn efforts(&self) -> [(&'static str, &'static str); 6] {
+        [
+            ("", "as configured"),
+            ("quick", "quick"),
+            ("standard", "standard"),
+            ("deep", "deep"),
+            ("max", "max"),
+            ("auto", "automatic"),
+        ]
+    }
+
+    fn places(&self) -> [(&'static str, &'static str); 5] {
+        PLACES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_becomes_the_request_that_the_api_takes() {
+        let pairs = |all: &[(&str, &str)]| -> Vec<(String, String)> {
+            all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect()
+        };
+        let form = QuestionForm::from_pairs(&pairs(&[
+            ("question", " Why? "),
+            ("mode", "report"),
+            ("effort", ""),
+            ("where", "local"),
+            ("model", "none"),
+            ("usd", "$0.50"),
+            ("minutes", "2.5"),
+            ("folder", "/a"),
+            ("approve", "yes"),
+            ("do", "plan"),
+        ]));
+        assert!(form.preview && form.approve && !form.clarify);
+        assert_eq!(
+            form.to_request(&["/a".to_owned(), "/b".to_owned()]),
+            json!({
+                "question": "Why?", "mode": "report", "model": "none", "only_local": true, "folders": ["/a"],
+                "budget": {"usd": "0.50", "seconds": 150}, "plan": "require_approval",
+            })
+        );
+        let all = QuestionForm::from_pairs(&pairs(&[
+            ("question", "Why?"),
+            ("folder", "/a"),
+            ("minutes", "soon"),
+        ]));
+        assert_eq!(
+            all.to_request(&["/a".to_owned()]),
+            json!({"question": "Why?", "budget": {"seconds": "soon"}})
+        );
+    }
+}

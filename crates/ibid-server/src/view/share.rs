@@ -1,0 +1,39 @@
+//! The page of a report's share links.
+use askama::Template;
+
+use super::live::RunHeader;
+use super::shell::Shell;
+use ibid_core::domain::Share;
+
+/// The page.
+#[derive(Template)]
+#[template(path = "share.html")]
+pub struct SharePage {
+    /// The frame of the page.
+    pub shell: Shell,
+    /// The header of the run.
+    pub head: RunHeader,
+    /// Whether it quotes local documents.
+    pub local: bool,
+    /// Whether its sentences were taken from the sources, without a model.
+    pub unaided: bool,
+    /// The active links.
+    pub shares: Vec<Share>,
+    /// The new link, shown once.
+    pub link: Option<(String, Share)>,
+}
+
+/// The durations that the form offers: days, label.
+const DAYS: [(u32, &str); 4] =
+    [(1, "a day"), (Share::DAYS, "a week"), (30, "30 days"), (Share::MOST_DAYS, "a year")];
+
+impl SharePage {
+    fn days(&self) -> [(u32, &'static str, bool); 4] {
+        DAYS.map(|it| (it.0, it.1, it.0 == Share::DAYS))
+    }
+
+    /// The date on which a link expires.
+    fn day<'s>(&self, it: &'s Share) -> &'s str {
+        it.until.get(..10).unwrap_or_default()
+    }
+}

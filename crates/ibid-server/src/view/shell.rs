@@ -1,0 +1,87 @@
+//! What all pages share: the frame, the script, the icon, rendering.
+use std::sync::LazyLock;
+
+use askama::Template;
+use sha2::{Digest, Sha256};
+
+use ibid_core::{Error, Kind, Result};
+use ibid_report::html::STYLE;
+
+/// The script of every page. The pages also work without it.
+pub const SCRIPT: &str = include_str!("script.js");
+
+/// The icon of the browser tab.
+pub const ICON: &str = include_str!("icon.svg");
+
+/// The policy of every page: load resources from this server and send forms to it, nothing else.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+     form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// A version stamp of the stylesheet and the script, so that browsers may cache both.
+static STAMP: LazyLock<String> = LazyLock::new(|| {
+    let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).finalize();
+    hex::encode(&digest[..6])
+});
+
+/// The frame of a page.
+#[derive(Debug, Clone)]
+pub struct Shell {
+    /// The title of the tab.
+    pub title: String,
+    /// The active entry of the navigation.
+    pub here: &'static str,
+    /// The width: `wide` or `narrow`.
+    pub width: &'static str,
+    /// Whether the user is authenticated; shows the navigation.
+    pub inside: bool,
+    /// Whether the user is the operator.
+    pub operator: bool,
+    /// The name of the signed-in user.
+    pub who: Option<String>,
+    /// The version stamp of the stylesheet and the script.
+    pub stamp: &'static str,
+}
+
+impl Shell {
+    /// The frame for an unauthenticated user.
+    pub fn new(title: impl Into<String>) -> Shell {
+        Shell {
+            title: title.into(),
+            here: "",
+            width: "wide",
+            inside: false,
+            operator: false,
+            who: None,
+            stamp: &STAMP,
+        }
+    }
+
+    /// Sets the active entry of the navigation.
+    #[must_use]
+    pub fn with_nav_entry(mut self, here: &'static str) -> Shell {
+        self.here = here;
+        self
+    }
+
+    /// Makes the page narrow, for texts and forms.
+    #[must_use]
+    pub fn narrow(mut self) -> Shell {
+        self.width = "narrow";
+        self
+    }
+
+    /// Sets the title.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Shell {
+        self.title = title.into();
+        self
+    }
+}
+
+/// Renders the page as HTML.
+///
+/// # Errors
+/// `Internal` if the template fails.
+pub fn render(page: &impl Template) -> Result<String> {
+    page.render().map_err(|fault| Error::new(Kind::Internal, "rendering a page").with_source(fault))
+}

@@ -1,0 +1,67 @@
+//! Papers of which only the record was found: catalogues are asked for an open text, and whether the work was retracted.
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::timeout;
+
+use super::addresses::is_outside;
+use super::embedded::EmbeddedReader;
+use super::read_error::read_error;
+use crate::search::Lookups;
+use ibid_core::Result;
+use ibid_core::domain::{Hit, Page, Vertical};
+use ibid_core::ports::PageReader;
+use ibid_core::record::FailReason;
+
+/// The longest wait for all lookups of one work.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Finds the open text of a paper by its DOI and reads it.
+pub struct OpenAccessReader {
+    lookups: Lookups,
+    reader: Arc<EmbeddedReader>,
+}
+
+impl OpenAccessReader {
+    /// Finds texts with `lookups` and reads them with `reader`.
+    pub fn new(lookups: Lookups, reader: Arc<EmbeddedReader>) -> OpenAccessReader {
+        OpenAccessReader { lookups, reader }
+    }
+}
+
+#[async_trait]
+impl PageReader for OpenAccessReader {
+    fn name(&self) -> &str {
+        "open text"
+    }
+
+    fn can_read(&self, hit: &Hit) -> bool {
+        let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
+        let work = &hit.work;
+        let known = !work.full_text.is_empty() || work.retracted.is_some();
+        scholarly && is_outside(hit) && work.doi.is_some() && !known
+    }
+
+    async fn read(&self, hit: &Hit) -> Result<Page> {
+        let mut known = hit.clone();
+        let enriched = timeout(TIMEOUT, self.lookups.enrich(&mut known.work)).await;
+        let remarks = enriched.map_err(|_| {
+            let why = "those who know works by their ids did not answer in time";
+            read_error(&hit.url, FailReason::Timeout, why)
+        })?;
+        if let Some(why) = &known.work.retracted {
+            return Err(read_error(&hit.url, FailReason::Retracted, why));
+        }
+        if known.work.full_text.is_empty() {
+            let why = "no open text of it is known";
+            return Err(read_error(&hit.url, FailReason::Unsupported, why));
+        }
+        // With a text, the publisher's page is not read: it has no more than the abstract.
+        known.text = known.text.or_else(|| Some(hit.snippet.clone()));
+        let mut page = self.reader.read(&known).await?;
+        let conflicts = remarks.into_iter().filter(|remark| remark.contains(" has another "));
+        page.warnings.extend(conflicts);
+        Ok(page)
+    }
+}

@@ -1,0 +1,163 @@
+//! A search engine: what all engines have in common.
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use url::Url;
+
+use super::engine_api::{EngineApi, EngineConfig};
+use super::engines::{EngineInfo, KeyRequirement, by_name};
+use super::query_text;
+use ibid_core::domain::work::canonical_url;
+use ibid_core::domain::{Hit, Hits, ItemId, OutboundWords, Query, Variation, Vertical};
+use ibid_core::ports::{Egress, SearchProvider};
+use ibid_core::{Error, Kind, Result};
+use ibid_net::secret::ApiKey;
+use ibid_net::service::{RateLimiters, ServiceAccess, ServiceClient};
+
+/// The longest wait for an answer.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(12);
+/// The largest answer, bytes.
+pub(super) const MAX_BYTES: usize = 16 << 20;
+
+/// A search engine that was opened with its settings.
+pub struct SearchEngine {
+    info: &'static EngineInfo,
+    service: ServiceClient,
+    api: Box<dyn EngineApi>,
+}
+
+impl SearchEngine {
+    /// Opens the engine `info`. Sends nothing.
+    ///
+    /// # Errors
+    /// `Setup` when its key or address is missing.
+    pub fn open(
+        info: &'static EngineInfo,
+        config: &EngineConfig,
+        agent: &str,
+        limiters: &RateLimiters,
+        egress: &Egress,
+    ) -> Result<SearchEngine> {
+        let base_url = config.base_url.as_deref().unwrap_or(info.base_url);
+        if base_url.is_empty() {
+            let what = format!("no address is set for the search engine {}", info.name);
+            return Err(Error::new(Kind::Setup, what)
+                .with_hint(format!("set {} to its URL", info.base_var)));
+        }
+        if config.key.is_none() && info.key == KeyRequirement::Needed && config.base_url.is_none() {
+            let what = format!("no key is set for the search engine {}", info.name);
+            return Err(Error::new(Kind::Setup, what)
+                .with_hint(format!("set {} to your key", info.key_var)));
+        }
+        let (key_header, _) = info.header;
+        let access = ServiceAccess {
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            header: info.header,
+            key: config.key.as_deref().filter(|_| !key_header.is_empty()).map(ApiKey::new),
+        };
+        let distance = if config.key.is_some() { info.keyed_distance } else { info.distance };
+        let limiter = limiters.get(&format!("{} {base_url}", info.name), distance);
+        let api = (info.api)(config);
+        let service = ServiceClient::open(info.name, access)?
+            .with_rate_limit(limiter)
+            .with_egress(egress.clone())
+            .with_header("user-agent", agent)
+            .with_hidden_key(config.key.as_deref())
+            .with_limits(TIMEOUT, MAX_BYTES);
+        let service = api
+            .headers()
+            .iter()
+            .fold(service, |service, (name, value)| service.with_header(name, *value));
+        Ok(SearchEngine { info, service, api })
+    }
+
+    /// The description of the engine.
+    pub fn info(&self) -> &'static EngineInfo {
+        self.info
+    }
+
+    /// Searches for a word that every engine finds, to check that the engine works.
+    ///
+    /// # Errors
+    /// Those of the search; `Malformed` when it finds nothing.
+    pub async fn health_check(&self) -> Result<()> {
+        let query = Query::outbound(
+            OutboundWords::from_static("water"),
+            self.info.verticals[0],
+            ItemId::new(1),
+            Variation::Original,
+            1,
+        );
+        let found = self.search(&query).await?;
+        if !found.hits.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Kind::Malformed, format!("{} found nothing on `water`", self.info.name))
+            .with_source(found.remarks.join("; ")))
+    }
+}
+
+/// The verticals of the engine `name`; local documents if there is no such engine.
+pub fn verticals_of(name: &str) -> &'static [Vertical] {
+    by_name(name).map_or(&[Vertical::Local], |engine| engine.verticals)
+}
+
+#[async_trait]
+impl SearchProvider for SearchEngine {
+    fn name(&self) -> &str {
+        self.info.name
+    }
+
+    fn verticals(&self) -> &[Vertical] {
+        self.info.verticals
+    }
+
+    async fn search(&self, query: &Query) -> Result<Hits> {
+        let most = self.info.longest;
+        let shortened = query.shortened(&query_text::shorten(query.text(), most));
+        let mut found = self.api.search(&self.service, &shortened).await?;
+        if shortened.text().len() < query.text().trim().len() {
+            found.remarks.push(format!("the query was cut to {most} characters"));
+        }
+        found.hits = clean_hits(found.hits, query);
+        Ok(found)
+    }
+}
+
+/// Keeps the hits that have an address and match the filters of `query`, each once, up to its limit.
+fn clean_hits(hits: Vec<Hit>, query: &Query) -> Vec<Hit> {
+    let mut seen = BTreeSet::new();
+    let kept = hits.into_iter().filter_map(|mut hit| {
+        let url = Url::parse(hit.url.trim()).ok()?;
+        let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
+        if !matches_filters(&hit, host, query) {
+            return None;
+        }
+        hit.url = url.to_string();
+        hit.doc_id = hit.work.key();
+        hit.vertical = query.vertical();
+        let key = hit.doc_id.clone().unwrap_or_else(|| canonical_url(&hit.url));
+        seen.insert(key).then_some(hit)
+    });
+    let numbered = kept.take(query.limit as usize).zip(1..);
+    numbered.map(|(hit, rank)| Hit { rank, ..hit }).collect()
+}
+
+/// Whether a hit at `host` is within the domains and dates of `query`. A hit without a date matches any dates.
+fn matches_filters(hit: &Hit, host: &str, query: &Query) -> bool {
+    let within = |domain: &String| {
+        let domain = domain.trim_start_matches("www.").to_lowercase();
+        host == domain || host.ends_with(&format!(".{domain}"))
+    };
+    let allowed = query.domains.is_empty() || query.domains.iter().any(within);
+    let excluded = query.not_domains.iter().any(within);
+    let date = hit.date.as_ref();
+    let early = date.zip(query.since.as_ref()).is_some_and(|(date, since)| date < since);
+    let late = date.zip(query.until.as_ref()).is_some_and(|(date, until)| date > until);
+    allowed && !excluded && !early && !late
+}
+
+#[cfg(test)]
+#[path = "search_engine_tests.rs"]
+mod tests;

@@ -1,0 +1,66 @@
+//! Errors of PostgreSQL, described for the operator.
+use super::super::fault::StoreFault;
+use ibid_core::Kind;
+
+/// Describes `cause`, which happened while `doing` something to the database at `location`.
+pub(super) fn fault(location: &str, doing: &str, cause: &sqlx::Error) -> StoreFault {
+    let (kind, hint) = advice(cause);
+    StoreFault {
+        kind,
+        doing: format!("{doing} {location}"),
+        cause: Some(cause.to_string()),
+        hint,
+        of_one: is_constraint(cause),
+    }
+}
+
+/// The SQLSTATE of an error (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+fn code(fault: &sqlx::Error) -> Option<String> {
+    Some(fault.as_database_error()?.code()?.into_owned())
+}
+
+/// Whether a single write broke a rule of the schema.
+fn is_constraint(fault: &sqlx::Error) -> bool {
+    code(fault)
+        .is_some_and(|code| code.starts_with("23") || code.starts_with("22") || code == "42501")
+}
+
+/// Shutdown and start of the server, too many clients, deadlock, serialization failure, idle transaction ended. Connection
+/// exceptions begin with `08`.
+const TRANSIENT: [&str; 7] = ["57P01", "57P02", "57P03", "53300", "40001", "40P01", "25P03"];
+
+/// Whether the connection or the server went away, or the server asks to try again: a new connection may succeed.
+pub(super) fn is_transient(fault: &sqlx::Error) -> bool {
+    match fault {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::WorkerCrashed => true,
+        _ => code(fault).is_some_and(|code| code.starts_with("08") || TRANSIENT.contains(&&*code)),
+    }
+}
+
+fn advice(fault: &sqlx::Error) -> (Kind, Option<&'static str>) {
+    let code = code(fault).unwrap_or_default();
+    match &*code {
+        "53100" | "53200" => (
+            Kind::Setup,
+            Some("free disk space or memory on the server; nothing acknowledged was lost"),
+        ),
+        "28000" | "28P01" => (Kind::Setup, Some("check the user and password in `store.url`")),
+        "3D000" => (Kind::Setup, Some("create the database, or set `store.url` to another")),
+        "42501" => {
+            (Kind::Setup, Some("allow the role in `store.url` to create a schema in its database"))
+        }
+        "25006" => (Kind::Setup, Some("the server is read-only: set `store.url` to the primary")),
+        _ if is_transient(fault) => (
+            Kind::Transient,
+            Some("check that the server is running and reachable; nothing acknowledged was lost"),
+        ),
+        _ if matches!(fault, sqlx::Error::Configuration(_)) => {
+            (Kind::Setup, Some("check `store.url`"))
+        }
+        _ => (Kind::Internal, None),
+    }
+}

@@ -1,0 +1,187 @@
+//! The store on a PostgreSQL server, for any number of machines at once.
+//!
+//! When a call has returned, its write is committed on the server. A few connections write in group commits, and all writes
+//! of a run go through the same one; other connections read. When the server goes away for a moment the store waits for
+//! it, and loses or repeats nothing. Row-level security keeps the rows of owners apart, whatever a statement asks for.
+mod commit;
+mod fault;
+mod locks;
+mod open;
+pub(super) mod session;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::PgPool;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::backend::{Backend, SqlStore};
+use super::fault::StoreFault;
+use super::queue::{self, QUEUE_LENGTH, WriteQueue};
+use super::statement::{DbSession, query};
+use super::write::{OwnerScope, ScopedWrite, WriteOp, WriteOutcome};
+use ibid_core::domain::RunId;
+use ibid_core::{Error, Kind, Result};
+
+use open::PostgresAccess;
+
+pub use locks::PostgresLocks;
+
+/// The number of connections that write to runs.
+const WRITERS: usize = 4;
+
+/// The writer after those: decisions on spending are made one after the other, and no write to a run waits for them.
+const ACCOUNT_WRITER: usize = WRITERS;
+
+/// The store on a server, in the schema `ibid` of a database.
+pub type PostgresStore = SqlStore<PostgresBackend>;
+
+/// An open PostgreSQL database.
+#[derive(Clone)]
+pub struct PostgresBackend {
+    /// The run whose lease is held, and the epoch of the lease.
+    fence: Option<(RunId, u64)>,
+    access: PostgresAccess,
+    writers: Arc<WriterPool>,
+    /// Sessions that see all rows. They are never restricted to an owner.
+    unrestricted_readers: PgPool,
+    /// Sessions that are restricted to an owner each time they are used.
+    readers: PgPool,
+}
+
+struct WriterPool {
+    /// One queue for each writer; the last is that of [`ACCOUNT_WRITER`].
+    queues: Vec<WriteQueue>,
+    // Owned so that the writers end when the last clone of the store is dropped.
+    _tasks: JoinSet<()>,
+}
+
+impl SqlStore<PostgresBackend> {
+    /// Opens the store at `url`. Creates its tables if they do not exist.
+    ///
+    /// # Errors
+    /// `Setup` when the database cannot be used or was written by a newer Ibid, `Transient` when the server cannot be
+    /// reached. Errors do not contain the password.
+    pub async fn open(url: &str) -> Result<PostgresStore> {
+        let access = PostgresAccess::parse(url)?.prepare().await?;
+        let mut tasks = JoinSet::new();
+        let queues = (0..=ACCOUNT_WRITER).map(|_| {
+            let (queue, inbox) = mpsc::channel(QUEUE_LENGTH);
+            tasks.spawn(commit::serve(access.clone(), inbox));
+            queue
+        });
+        let queues = queues.collect();
+        Ok(SqlStore::unscoped(PostgresBackend {
+            fence: None,
+            unrestricted_readers: access.unrestricted_readers(),
+            readers: access.readers(),
+            access,
+            writers: Arc::new(WriterPool { queues, _tasks: tasks }),
+        }))
+    }
+
+    /// The locks of runs on the same server.
+    pub fn locks(&self) -> PostgresLocks {
+        PostgresLocks::new(self.backend.access.clone())
+    }
+}
+
+impl PostgresBackend {
+    fn scoped(&self, scope: &OwnerScope, write: WriteOp) -> ScopedWrite {
+        ScopedWrite { scope: scope.clone(), fence: self.fence.clone(), write }
+    }
+
+    async fn submit_to(
+        &self,
+        writer: usize,
+        scope: &OwnerScope,
+        write: WriteOp,
+    ) -> Result<WriteOutcome> {
+        let queue = &self.writers.queues[writer];
+        queue::submit(queue, self.scoped(scope, write), self.access.location()).await
+    }
+}
+
+/// The writer for `write`: that of accounts, or the one of its run.
+fn writer_of(write: &WriteOp) -> usize {
+    if write.concerns_account() {
+        return ACCOUNT_WRITER;
+    }
+    write.run().map_or(0, |run| {
+        let mut hasher = DefaultHasher::new();
+        run.hash(&mut hasher);
+        hasher.finish() as usize % WRITERS
+    })
+}
+
+#[async_trait]
+impl Backend for PostgresBackend {
+    const JSON_TO_TEXT: &'static str = "::text";
+    const LATEST_PAGE_FIRST: &'static str = "nth desc";
+
+    async fn reader(&self, scope: &OwnerScope) -> sqlx::Result<DbSession> {
+        if scope.is_limited() {
+            return self.direct_writer(scope).await;
+        }
+        let session = self.unrestricted_readers.acquire().await?;
+        Ok(DbSession::Postgres(session))
+    }
+
+    /// Setting the scope also finds out whether the connection is alive, before a write is sent over it.
+    async fn direct_writer(&self, scope: &OwnerScope) -> sqlx::Result<DbSession> {
+        let mut session = self.readers.acquire().await?;
+        session::restrict_to_scope(&mut session, scope, true).await?;
+        Ok(DbSession::Postgres(session))
+    }
+
+    async fn submit(&self, scope: &OwnerScope, write: WriteOp) -> Result<WriteOutcome> {
+        self.submit_to(writer_of(&write), scope, write).await
+    }
+
+    fn submit_later(&self, scope: &OwnerScope, write: WriteOp) {
+        let queue = &self.writers.queues[writer_of(&write)];
+        queue::submit_later(queue, self.scoped(scope, write));
+    }
+
+    async fn drain(&self) -> Result<()> {
+        let scope = OwnerScope::default();
+        for writer in 0..=ACCOUNT_WRITER {
+            self.submit_to(writer, &scope, WriteOp::Barrier).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks that each run has as many events as its row counts.
+    async fn check_integrity(&self) -> Result<()> {
+        let statement = query(
+            "select id from runs left join events on run = id group by id, runs.seq
+             having runs.seq <> count(body) or runs.seq <> coalesce(max(events.seq), 0) order by id",
+        );
+        let store = SqlStore::unscoped(self.clone());
+        let incomplete: Vec<(String,)> = store.fetch_all(statement).await?;
+        if incomplete.is_empty() {
+            return Ok(());
+        }
+        let runs: Vec<&str> = incomplete.iter().map(|(run,)| run.as_str()).collect();
+        let what = format!("{} lacks events of {}", self.location(), runs.join(", "));
+        Err(Error::new(Kind::Setup, what).with_hint("restore the database from a backup"))
+    }
+
+    fn location(&self) -> String {
+        self.access.location().to_owned()
+    }
+
+    fn fault(&self, doing: &str, cause: &sqlx::Error) -> StoreFault {
+        fault::fault(self.access.location(), doing, cause)
+    }
+
+    fn is_transient(&self, cause: &sqlx::Error) -> bool {
+        fault::is_transient(cause)
+    }
+
+    fn fenced(&self, run: &RunId, epoch: u64) -> Option<PostgresBackend> {
+        Some(PostgresBackend { fence: Some((run.clone(), epoch)), ..self.clone() })
+    }
+}

@@ -1,0 +1,69 @@
+//! The writer of a process: writes that arrive together share one commit, and so one sync.
+use std::path::{Path, PathBuf};
+
+use sqlx::{Connection, SqliteConnection};
+use tokio::sync::mpsc;
+
+use super::super::apply::apply;
+use super::super::fault::StoreFault;
+use super::super::queue::{WriteOutcomes, WriteRequest, next_group, only_outcome, reply_all};
+use super::super::statement::DbConnection;
+use super::super::write::{ScopedWrite, WriteError};
+use super::fault::fault;
+
+/// Does the writes of `requests` until all senders are gone.
+pub(super) async fn serve(
+    mut db: SqliteConnection,
+    path: PathBuf,
+    mut requests: mpsc::Receiver<WriteRequest>,
+) {
+    let mut group = Vec::new();
+    while next_group(&mut requests, &mut group).await {
+        let writes: Vec<&ScopedWrite> = group.iter().map(|request| &request.write).collect();
+        let outcomes = commit(&mut db, &path, &writes).await;
+        reply_all(&mut group, outcomes);
+    }
+    // Copies the log file into the database; acknowledged writes are safe without it.
+    let _ = db.close().await;
+}
+
+/// Commits `writes` together; if one of them breaks a rule of the schema, each by itself.
+async fn commit(db: &mut SqliteConnection, path: &Path, writes: &[&ScopedWrite]) -> WriteOutcomes {
+    let fault = match try_commit(db, path, writes).await {
+        Ok(outcomes) => return outcomes,
+        Err(fault) => fault,
+    };
+    if !fault.of_one || writes.len() == 1 {
+        return writes.iter().map(|_| Err(fault.clone())).collect();
+    }
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        let alone = try_commit(db, path, &[write]).await;
+        outcomes.push(alone.and_then(only_outcome));
+    }
+    outcomes
+}
+
+async fn try_commit(
+    db: &mut SqliteConnection,
+    path: &Path,
+    writes: &[&ScopedWrite],
+) -> Result<WriteOutcomes, StoreFault> {
+    let broken = |cause: sqlx::Error| fault(path, "writing to", &cause);
+    let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        match apply(&mut DbConnection::Sqlite(&mut tx), write).await {
+            Ok(outcome) => outcomes.push(Ok(outcome)),
+            Err(WriteError::Refused(fault)) => outcomes.push(Err(fault)),
+            Err(WriteError::Database(cause)) => {
+                let fault = broken(cause);
+                // SQLite may have rolled back by itself (full disk); then there is nothing to undo.
+                let _ = tx.rollback().await;
+                return Err(fault);
+            }
+        }
+    }
+    tx.commit().await.map_err(broken)?;
+    Ok(outcomes)
+}

@@ -1,0 +1,158 @@
+use std::sync::Arc;
+
+use super::SqliteStore;
+use ibid_core::Kind;
+use ibid_core::domain::{Block, BlockKind, Page, PageDraft, RunId};
+use ibid_core::ports::{EventLog, FrozenClock, Store};
+use ibid_core::record::{Event, Phase};
+
+fn page(n: u32) -> Page {
+    Page::new(PageDraft {
+        url: format!("https://a.test/{n}"),
+        blocks: vec![Block {
+            kind: BlockKind::Prose,
+            text: format!("Page {n} has words. ").repeat(50),
+            page: None,
+            level: 0,
+        }],
+        ..PageDraft::default()
+    })
+}
+
+fn note(n: u32) -> Event {
+    Event::Log { level: "info".to_owned(), message: format!("{n}: {}", "words ".repeat(100)) }
+}
+
+fn log(store: &Arc<SqliteStore>, run: &RunId) -> EventLog {
+    let store = Arc::clone(store) as Arc<dyn Store>;
+    EventLog::resume(run.clone(), store, Arc::new(FrozenClock::at(0)), &[])
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = RunId::new(1, 1);
+    let (mut kept, mut told) = (Vec::new(), 0);
+    {
+        let store = Arc::new(SqliteStore::open_up_to(dir.path(), Some(60)).await.unwrap());
+        let log = log(&store, &run);
+        log.emit(note(0));
+        log.flush().await.unwrap();
+        let fault = loop {
+            let next = page(kept.len() as u32);
+            match store.save_page(&run, &next).await {
+                Ok(()) => kept.push(next),
+                Err(fault) => break fault,
+            }
+        };
+        assert_eq!(fault.kind(), Kind::Setup, "{fault:?}");
+        assert!(fault.chain().contains("ibid.db"), "{fault:?}");
+        assert!(fault.hint().unwrap().contains("disk space"));
+        assert!(kept.len() > 5);
+        // Small writes may still fit; sooner or later none does, and the log keeps what waits.
+        for n in 1..2000 {
+            log.emit(note(n));
+            if log.flush().await.is_err() {
+                told = n;
+                break;
+            }
+        }
+        assert!(told > 0, "the disk never filled");
+        store.integrity_check().await.unwrap();
+        let roomy = SqliteStore::open(dir.path()).await.unwrap();
+        let before = roomy.events(&run, 0).await.unwrap();
+        assert_eq!(before.len() as u32, told);
+    }
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    for page in &kept {
+        assert_eq!(store.page(page.hash()).await.unwrap().as_ref(), Some(page));
+    }
+    store.integrity_check().await.unwrap();
+}
+
+#[tokio::test]
+async fn writes_that_arrive_together_share_a_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let run = RunId::new(1, 1);
+    let log = log(&Arc::new(store), &run);
+    log.emit(note(0));
+    log.flush().await.unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let frames = || std::fs::metadata(dir.path().join("ibid.db-wal")).unwrap().len();
+    let before = frames();
+    let pages: Vec<Page> = (0..20).map(page).collect();
+    for page in &pages[..10] {
+        store.save_page(&run, page).await.unwrap();
+    }
+    let one_by_one = frames() - before;
+    let before = frames();
+    let writes = pages[10..].iter().map(|it| store.save_page(&run, it));
+    for outcome in futures_util::future::join_all(writes).await {
+        outcome.unwrap();
+    }
+    // A commit writes each page of the file that it changes once, however many writes changed it.
+    assert!((frames() - before) * 2 < one_by_one);
+}
+
+#[tokio::test]
+async fn events_of_a_dropped_flush_are_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(dir.path()).await.unwrap());
+    let run = RunId::new(1, 1);
+    let log = log(&store, &run);
+    for n in 0..30 {
+        log.set_phase(Phase::Research, Some(n));
+        log.emit(note(n));
+        let flush = log.flush();
+        tokio::select! {
+            biased;
+            _ = flush => {}
+            // Dropped after it was sent to the writer, before the answer came back.
+            () = turns(n % 7) => {}
+        }
+    }
+    log.flush().await.unwrap();
+    let seqs: Vec<u64> = store.events(&run, 0).await.unwrap().iter().map(|it| it.seq).collect();
+    assert_eq!(seqs, (1..=30).collect::<Vec<u64>>());
+}
+
+async fn turns(n: u32) {
+    for _ in 0..n {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_follower_hears_each_event_once_however_late_or_slow() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(dir.path()).await.unwrap());
+    let run = RunId::new(1, 1);
+    let log = log(&store, &run);
+    for n in 0..10 {
+        log.emit(note(n));
+    }
+    log.flush().await.unwrap();
+    log.emit(note(10));
+    let mut early = log.follow_from(0);
+    let mut late = log.follow_from(4);
+    // More than a follower may lag behind, some stored and some not.
+    for n in 11..3000 {
+        log.emit(note(n));
+        if n % 900 == 0 {
+            log.flush().await.unwrap();
+        }
+    }
+    let mut heard = Vec::new();
+    for _ in 0..3000 {
+        heard.push(early.next().await.unwrap().unwrap().seq);
+    }
+    assert_eq!(heard, (1..=3000).collect::<Vec<u64>>());
+    drop(log);
+    let mut rest = Vec::new();
+    while let Some(it) = late.next().await.unwrap() {
+        rest.push(it.seq);
+    }
+    assert_eq!(rest, (5..=3000).collect::<Vec<u64>>());
+    assert!(early.next().await.unwrap().is_none());
+}

@@ -1,0 +1,208 @@
+//! Search engines: which ones a question names, which are ready, and opening them.
+use std::sync::Arc;
+
+use super::{container, web};
+use crate::config::Settings;
+use ibid_core::domain::Vertical;
+use ibid_core::ports::{Egress, SearchProvider};
+use ibid_core::{Error, Kind, Result};
+use ibid_net::service::RateLimiters;
+use ibid_net::web::cache::WebCache;
+use ibid_sources::search::{
+    CachedSearch, ENGINES, EngineConfig, EngineInfo, KeyRequirement, SearchEngine, by_name,
+};
+
+/// Words that name all ready engines of a vertical.
+pub const GROUPS: &[(&str, Vertical)] =
+    &[("web", Vertical::Web), ("news", Vertical::News), ("scholar", Vertical::Scholar)];
+
+/// The key, address and contact that are set for an engine.
+fn engine_params(settings: &Settings, row: &EngineInfo) -> EngineConfig {
+    let variable = |name: &str| settings.variables.get(name).map(str::to_owned);
+    EngineConfig {
+        key: variable(row.key_var),
+        base_url: variable(row.base_var),
+        contact: Some(settings.contact.clone()).filter(|it| !it.is_empty()),
+    }
+}
+
+/// Whether an engine has the key and the address that it needs.
+fn is_ready(settings: &Settings, row: &EngineInfo) -> bool {
+    let given = engine_params(settings, row);
+    let has_address = !row.base_url.is_empty() || given.base_url.is_some();
+    has_address
+        && (row.key != KeyRequirement::Needed || given.key.is_some() || given.base_url.is_some())
+}
+
+/// The names of the engines that `words` select, each once, in the order in which they are searched. A word is the name of an engine,
+/// `web`, `news`, `scholar`, `auto` for all that are ready, or `none`.
+///
+/// # Errors
+/// `Usage` for any other word, with the list of valid ones.
+pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
+    let ready = |wanted: Option<Vertical>| {
+        ENGINES
+            .iter()
+            .filter(|it| it.by_itself && is_ready(settings, it))
+            .filter(move |it| wanted.is_none_or(|wanted| it.verticals.contains(&wanted)))
+            .map(|it| it.name)
+    };
+    let mut found: Vec<&str> = Vec::new();
+    for word in words.iter().map(|it| it.trim().to_lowercase()).filter(|it| !it.is_empty()) {
+        match word.as_str() {
+            "none" | "local" => {}
+            "auto" => found.extend(ready(None)),
+            word => match (GROUPS.iter().find(|it| it.0 == word), by_name(word)) {
+                (Some((_, vertical)), _) => found.extend(ready(Some(*vertical))),
+                (None, Some(row)) => found.push(row.name),
+                (None, None) => {
+                    let names: Vec<&str> = ENGINES.iter().map(|it| it.name).collect();
+                    return Err(Error::new(
+                        Kind::Usage,
+                        format!("there is no search engine `{word}`"),
+                    )
+                    .with_hint(format!(
+                        "name one of {}, or web, news, scholar, auto, none",
+                        names.join(", ")
+                    )));
+                }
+            },
+        }
+    }
+    let mut unique: Vec<String> = Vec::new();
+    for name in found {
+        if !unique.iter().any(|other| other == name) {
+            unique.push(name.to_owned());
+        }
+    }
+    Ok(unique)
+}
+
+/// Every word that [`resolve`] accepts.
+pub fn selector_names() -> Vec<&'static str> {
+    let groups = GROUPS.iter().map(|it| it.0);
+    let names = ENGINES.iter().map(|it| it.name);
+    names.chain(groups).chain(["auto", "none", "local"]).collect()
+}
+
+/// Opens the engines of these names.
+///
+/// # Errors
+/// `Usage` for an unknown name, `Setup` for a missing key or address.
+pub(super) fn open(
+    settings: &Settings,
+    names: &[String],
+    rate_limiters: &RateLimiters,
+    cache: Option<&Arc<WebCache>>,
+    egress: &Egress,
+) -> Result<Vec<Arc<dyn SearchProvider>>> {
+    let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
+    for name in names {
+        let row = by_name(name).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("there is no search engine `{name}`"))
+        })?;
+        let given = engine_params(settings, row);
+        let engine =
+            SearchEngine::open(row, &given, &web::user_agent(settings), rate_limiters, egress)?;
+        let engine: Arc<dyn SearchProvider> = Arc::new(engine);
+        let web = &settings.web;
+        opened.push(match cache.filter(|_| !web.search_cache.is_zero()) {
+            Some(cache) => {
+                Arc::new(CachedSearch::new(engine, Arc::clone(cache), web.search_cache, web.fresh))
+            }
+            None => engine,
+        });
+    }
+    Ok(opened)
+}
+
+/// An engine, and whether it is ready.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineStatus {
+    /// Its name.
+    pub name: &'static str,
+    /// A line that describes it.
+    pub about: &'static str,
+    /// The kinds of search that it serves.
+    pub verticals: &'static [Vertical],
+    /// The variable that holds its key; empty when it has none.
+    pub key_var: &'static str,
+    /// The variable that holds its address.
+    pub base_var: &'static str,
+    /// Whether it needs a key.
+    pub needs_key: bool,
+    /// Whether it has the key and the address that it needs.
+    pub ready: bool,
+    /// Whether a key or an address is set for it.
+    pub configured: bool,
+    /// Whether an address is set for it.
+    pub base_set: bool,
+    /// Whether `auto` includes it when it is ready.
+    pub by_itself: bool,
+    /// Whether the adapter was tested against the real service.
+    pub seen: bool,
+}
+
+/// Every engine, in the order in which those of one kind are searched.
+pub fn statuses(settings: &Settings) -> Vec<EngineStatus> {
+    let status = |row: &'static EngineInfo| {
+        let given = engine_params(settings, row);
+        EngineStatus {
+            name: row.name,
+            about: row.about,
+            verticals: row.verticals,
+            key_var: row.key_var,
+            base_var: row.base_var,
+            needs_key: row.key == KeyRequirement::Needed,
+            ready: is_ready(settings, row),
+            configured: given.key.is_some() || given.base_url.is_some(),
+            base_set: given.base_url.is_some(),
+            by_itself: row.by_itself,
+            seen: row.seen,
+        }
+    };
+    ENGINES.iter().map(status).collect()
+}
+
+/// Sends one small search to an engine, to check that it works.
+///
+/// # Errors
+/// The fault, with a hint on how to fix it.
+pub async fn probe(settings: &Settings, name: &str) -> Result<()> {
+    probe_with(settings, name, &Egress::default()).await
+}
+
+/// Like [`probe`], with its traffic counted in `egress`.
+pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress) -> Result<()> {
+    let row = by_name(name)
+        .ok_or_else(|| Error::new(Kind::Usage, format!("there is no search engine `{name}`")))?;
+    let engine = SearchEngine::open(
+        row,
+        &engine_params(settings, row),
+        &web::user_agent(settings),
+        &RateLimiters::default(),
+        egress,
+    )?;
+    engine.health_check().await.map_err(|fault| {
+        let message = fault.chain();
+        let set = engine_params(settings, row).base_url;
+        let hint = match fault.kind() {
+            Kind::Setup if message.contains("JSON is off") => {
+                "add `json` under `search.formats` in SearXNG's settings.yml, and restart it"
+                    .to_owned()
+            }
+            Kind::Setup if !row.key_var.is_empty() => format!("check the key in {}", row.key_var),
+            Kind::Transient if set.is_some() => {
+                container::localhost_hint(row.base_var, set.as_deref().unwrap_or_default())
+            }
+            Kind::Transient => {
+                "try again later, or check whether this machine can reach it".to_owned()
+            }
+            Kind::Malformed if message.contains("did not answer") => {
+                "see its log for why the engines behind it cannot be reached".to_owned()
+            }
+            _ => format!("check that {} is the address of the right server", row.base_var),
+        };
+        Error::new(fault.kind(), format!("trying {name}")).with_source(fault).with_hint(hint)
+    })
+}

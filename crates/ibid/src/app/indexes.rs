@@ -1,0 +1,71 @@
+//! Folder indexes without a run: search, update, list, remove.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::components::ProgressFn;
+use super::folders::no_search_error;
+use super::{App, folders, semantic};
+use ibid_core::Result;
+use ibid_index::folder;
+use ibid_index::folder::{Filter, RefreshSummary, SearchHit};
+
+impl App {
+    /// Searches the folders at `paths`: for each query its `n` best documents, best first. Before the first query the indexes are brought
+    /// up to date; `on_progress` reports how far that is. No store is created.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that does not exist, `Setup` when none is named.
+    pub async fn search(
+        &self,
+        paths: &[PathBuf],
+        queries: &[String],
+        n: usize,
+        filter: &Filter,
+        on_progress: &ProgressFn,
+    ) -> Result<Vec<Vec<SearchHit>>> {
+        let embedder = semantic::embedder(&self.settings)?;
+        let folders = folders::open(&self.settings, paths, embedder).await?;
+        if folders.is_empty() {
+            return Err(no_search_error());
+        }
+        for folder in &folders {
+            let on_refresh = Arc::clone(on_progress);
+            folders::refresh(Arc::clone(folder), move |it| on_refresh(it)).await?;
+            folder.update_vectors(&mut |it| on_progress(it)).await?;
+        }
+        let mut found = Vec::new();
+        for query in queries {
+            found.push(folders::find(&folders, query, n, filter).await?);
+        }
+        Ok(found)
+    }
+
+    /// Creates the index of the folder at `path` or brings it up to date, with vectors where an embedding model is set. `on_progress`
+    /// reports how far it is.
+    ///
+    /// # Errors
+    /// `Usage` for a folder that does not exist, `Setup` where the index cannot be written.
+    pub async fn index_add(&self, path: &Path, on_progress: &ProgressFn) -> Result<RefreshSummary> {
+        let embedder = semantic::embedder(&self.settings)?;
+        let opened = folders::open(&self.settings, &[path.to_owned()], embedder).await?;
+        let Some(folder) = opened.into_iter().next() else {
+            return Err(no_search_error());
+        };
+        let on_refresh = Arc::clone(on_progress);
+        let refreshed = folders::refresh(Arc::clone(&folder), move |it| on_refresh(it)).await?;
+        folder.update_vectors(&mut |it| on_progress(it)).await?;
+        Ok(refreshed)
+    }
+
+    /// Removes the index of the folder at `path`, not the folder. Returns whether there was one.
+    pub async fn index_remove(&self, path: &Path) -> Result<bool> {
+        let (cache_dir, path) = (self.settings.cache_dir.clone(), path.to_owned());
+        folders::spawn_blocking(move || folder::remove_index(&cache_dir, &path)).await
+    }
+
+    /// The indexed folders: path, number of documents, bytes.
+    pub async fn indexed_folders(&self) -> Result<Vec<(PathBuf, u64, u64)>> {
+        let cache_dir = self.settings.cache_dir.clone();
+        folders::spawn_blocking(move || folder::list_indexes(&cache_dir)).await
+    }
+}

@@ -1,0 +1,106 @@
+//! The default components of an app: the system's clock and random numbers, the providers of the settings, the method.
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::components::{AppComponents, RunProviders};
+use super::spending::SpendGrant;
+use super::{document_reader, engines, folders, models, readers, semantic};
+use crate::config::Settings;
+use ibid_core::Result;
+use ibid_core::domain::{ModelRole, Question};
+use ibid_core::system;
+use ibid_extract::ExtractLimits;
+use ibid_llm::ConcurrencyLimiters;
+use ibid_llm::cached_model::CachedModel;
+use ibid_net::service::RateLimiters;
+use ibid_net::web::host_limit::{HostLimiter, OwnerHostLimiter};
+
+use ibid_core::ports::{Egress, RoleModel};
+
+impl AppComponents {
+    /// The system's clock and random numbers, the providers of the settings, and the method of [`ibid_research`].
+    pub fn local() -> AppComponents {
+        // Shared by all runs: the limits hold per key and per host, not per run.
+        let limiters = Arc::new(ConcurrencyLimiters::default());
+        let rate_limiters = Arc::new(RateLimiters::default());
+        let host_limiter = Arc::new(HostLimiter::default());
+        let index_pool = Arc::new(folders::IndexPool::default());
+        AppComponents {
+            clock: system::clock(),
+            chance: system::rng(),
+            open: Arc::new(move |settings, question, owner| {
+                let user = owner.map(|it| it.user.as_str());
+                let shared = SharedLimits {
+                    documents: document_reader::limits_for(settings, owner),
+                    models: Arc::clone(&limiters),
+                    rates: Arc::clone(&rate_limiters),
+                    hosts: OwnerHostLimiter::new(&host_limiter, user),
+                    indexes: Arc::clone(&index_pool),
+                };
+                Box::pin(open_providers(settings, question, shared))
+            }),
+            research: Arc::new(|providers, log, run, question| {
+                Box::pin(ibid_research::research(providers, log, run, question))
+            }),
+            plan: Arc::new(ibid_research::plan_by_heuristics),
+        }
+    }
+}
+
+/// What the runs of this process share.
+struct SharedLimits {
+    documents: ExtractLimits,
+    models: Arc<ConcurrencyLimiters>,
+    rates: Arc<RateLimiters>,
+    hosts: OwnerHostLimiter,
+    indexes: Arc<folders::IndexPool>,
+}
+
+/// The providers of a question: its folders, its engines, the readers for what these find, and its models.
+async fn open_providers(
+    settings: &Settings,
+    question: &Question,
+    shared: SharedLimits,
+) -> Result<RunProviders> {
+    let paths: Vec<PathBuf> = question.folders.iter().map(PathBuf::from).collect();
+    let egress = Egress::default();
+    let embedder = semantic::embedder(settings)?;
+    let ranker = semantic::ranker(settings, embedder.clone())?;
+    let planner = question.models.contains_key(&ModelRole::Planner);
+    let cache = if question.engines.is_empty() && !planner {
+        None
+    } else {
+        readers::open_cache(settings).await?
+    };
+    let rates = &*shared.rates;
+    let engines = engines::open(settings, &question.engines, rates, cache.as_ref(), &egress)?;
+    let limits = shared.documents;
+    let indexes = &*shared.indexes;
+    let opened = indexes.open(settings, &limits, &paths, embedder).await?;
+    let (mut models, prior_spend) = models::open(
+        settings,
+        &question.models,
+        &SpendGrant::for_run(question),
+        shared.models,
+        &egress,
+    )?;
+    let (age, fresh) = (settings.web.search_cache, settings.web.fresh);
+    if let (Some(planner), Some(cache)) = (models.get(ModelRole::Planner).cloned(), &cache)
+        && !age.is_zero()
+    {
+        let model = Arc::new(CachedModel::new(planner.model, Arc::clone(cache), age, fresh));
+        models.insert(ModelRole::Planner, RoleModel { model, ..planner });
+    }
+    let mut providers = RunProviders {
+        models,
+        prior_spend,
+        egress: egress.clone(),
+        ..folders::folder_providers(opened, ranker)
+    };
+    if !engines.is_empty() {
+        providers.search.extend(engines);
+        let readers = readers::open(settings, limits, shared.hosts, rates, cache, &egress)?;
+        providers.readers.extend(readers);
+    }
+    Ok(providers)
+}

@@ -1,0 +1,328 @@
+//! The language models of the settings: resolved, opened and priced, one for each role.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::components::{PriorSpendFn, TotalCostFn};
+use super::spending::SpendGrant;
+use crate::config::{ModelEndpoint, Settings};
+use ibid_core::domain::{CostEstimate, ModelRole, Question, Usage};
+use ibid_core::ports::{Egress, LanguageModel, Prompt, RoleModel, RoleModels};
+use ibid_core::system;
+use ibid_core::{Error, Kind, Result};
+use ibid_llm::metered::max_input_tokens;
+use ibid_llm::stack;
+use ibid_llm::stack::{DEFAULT_MAX_OUTPUT, ModelContext, ModelSpec};
+use ibid_llm::{
+    BudgetCaps, ConcurrencyLimiters, ConcurrencyLimits, CostBudget, ModelProvider, ModelSpend,
+    ModelTarget, Price, RetryPolicy,
+};
+use ibid_net::http::Timeouts;
+
+/// Opens the model of each role in `named`, with one cost budget of what `grant` allows. Returns them with the function that adds what
+/// earlier workers spent. Roles with the same name share a model. Names separated by commas are fallbacks: the next one is asked when
+/// one fails for good.
+///
+/// # Errors
+/// `Usage` for an invalid name, `Setup` for a missing key, address or price; all name the role.
+pub(super) fn open(
+    settings: &Settings,
+    named: &BTreeMap<ModelRole, String>,
+    grant: &SpendGrant,
+    limiters: Arc<ConcurrencyLimiters>,
+    egress: &Egress,
+) -> Result<(RoleModels, Option<PriorSpendFn>)> {
+    let caps = BudgetCaps {
+        usd: grant.budget().usd,
+        tokens: grant.budget().tokens,
+        ..BudgetCaps::default()
+    };
+    let budget = CostBudget::new(caps, ModelSpend::default());
+    grant.attach_budget(&budget);
+    let context = ModelContext {
+        budget: budget.clone(),
+        limiters,
+        limits: ConcurrencyLimits::default(),
+        retry: RetryPolicy::default(),
+        timeouts: Timeouts::default(),
+        chance: system::rng(),
+        egress: egress.clone(),
+    };
+    let mut highest_price: Option<Price> = None;
+    let mut opened: BTreeMap<(&str, Option<&ModelEndpoint>), Arc<dyn LanguageModel>> =
+        BTreeMap::new();
+    let mut models = RoleModels::default();
+    for (role, spec) in named {
+        let with_role = |cause: Error| {
+            let doing = format!("opening the model of the {}", role.as_str());
+            let hint = cause.hint().unwrap_or_default().to_owned();
+            Error::new(cause.kind(), doing).with_source(cause).with_hint(hint)
+        };
+        let own = settings.endpoints.get(role);
+        let model = match opened.get(&(spec.as_str(), own)) {
+            Some(model) => Arc::clone(model),
+            None => {
+                let specs = resolve_fallbacks(spec, settings, own, caps.usd.is_some())
+                    .map_err(with_role)?;
+                let call_cost = |price: &Price| price.max_cost(1_000, 1_000);
+                highest_price = specs
+                    .iter()
+                    .filter_map(|spec| spec.price)
+                    .chain(highest_price)
+                    .max_by(|a, b| call_cost(a).total_cmp(&call_cost(b)));
+                let model: Arc<dyn LanguageModel> =
+                    Arc::new(stack::open(specs, &context).map_err(with_role)?);
+                opened.insert((spec, own), Arc::clone(&model));
+                model
+            }
+        };
+        let window = context_window(settings, own);
+        models.insert(*role, RoleModel { model, window });
+    }
+    let add_prior_spend: PriorSpendFn = Box::new(move |earlier: &Usage, in_doubt: &[Prompt]| {
+        budget.add_earlier(ModelSpend {
+            calls: earlier.model_calls,
+            tokens_in: earlier.tokens_in,
+            tokens_out: earlier.tokens_out,
+            usd: Some(earlier.usd.unwrap_or(0.0)),
+        });
+        for prompt in in_doubt {
+            budget.add_earlier(max_cost(prompt, highest_price));
+        }
+        Box::new(move || budget.spent().usd) as TotalCostFn
+    });
+    let any = !models.is_empty();
+    Ok((models, any.then_some(add_prior_spend)))
+}
+
+/// The most that a call may have cost whose answer never arrived.
+fn max_cost(prompt: &Prompt, price: Option<Price>) -> ModelSpend {
+    let sent = max_input_tokens(prompt);
+    let received = u64::from(prompt.max_tokens.unwrap_or(DEFAULT_MAX_OUTPUT));
+    ModelSpend {
+        calls: 1,
+        tokens_in: sent,
+        tokens_out: received,
+        usd: Some(price.map_or(0.0, |it| it.max_cost(sent, received))),
+    }
+}
+
+/// The context window of a role's model: tokens of prompt and answer together.
+fn context_window(settings: &Settings, own: Option<&ModelEndpoint>) -> u32 {
+    own.and_then(|it| it.max_context).unwrap_or(settings.model_window)
+}
+
+/// The models that `spec` names, separated by commas. The role's own endpoint `own` applies to the first.
+fn resolve_fallbacks(
+    spec: &str,
+    settings: &Settings,
+    own: Option<&ModelEndpoint>,
+    capped: bool,
+) -> Result<Vec<ModelSpec>> {
+    let resolve = |(nth, name): (usize, &str)| {
+        let own = own.filter(|_| nth == 0);
+        resolve_model(name.trim(), settings, own, capped)
+    };
+    spec.split(',').enumerate().map(resolve).collect()
+}
+
+/// One model by its name, at the role's own endpoint `own` if any, with the price that is set, else its list price. `capped` says that
+/// the budget is in dollars, so that a price is needed.
+fn resolve_model(
+    spec: &str,
+    settings: &Settings,
+    own: Option<&ModelEndpoint>,
+    capped: bool,
+) -> Result<ModelSpec> {
+    let own_target = |own| role_target(spec, settings, own);
+    let variable = |name: &str| settings.variables.get(name).map(str::to_owned);
+    let target = own.map_or_else(|| ModelTarget::resolve(spec, &variable), own_target)?;
+    let mut model = ModelSpec::at_list_price(target);
+    let price = match own.map_or("", |it| it.price.as_str()) {
+        "" => settings.price.as_str(),
+        own => own,
+    };
+    model.window = Some(u64::from(context_window(settings, own)));
+    model.price = parse_price(price)?.or(model.price);
+    if capped && model.price.is_none() {
+        // Without a price the limit cannot be kept. Fails now rather than after the first call.
+        return Err(Error::new(
+            Kind::Setup,
+            format!("the price of {spec} is unknown, and the budget is in dollars"),
+        )
+        .with_hint(
+            "set `price`, as in IBID_PRICE=0.5/1.5, or limit tokens instead: --budget 300ktokens",
+        ));
+    }
+    Ok(model)
+}
+
+/// The address and the key of a role's model, with the role's own endpoint `own`.
+pub(super) fn role_target(
+    spec: &str,
+    settings: &Settings,
+    own: &ModelEndpoint,
+) -> Result<ModelTarget> {
+    let named = spec.split(['/', ':']).next().and_then(ModelProvider::by_name);
+    let is_one_of = |vars: &[&str], name: &str| vars.contains(&name);
+    let variables = &settings.variables;
+    if !own.api_key_env.is_empty() && variables.get(&own.api_key_env).is_none() {
+        return Err(Error::new(Kind::Setup, format!("no key is set for {spec}"))
+            .with_hint(format!("Set {} to your key.", own.api_key_env)));
+    }
+    ModelTarget::resolve(spec, &|name| match named {
+        Some(it) if is_one_of(it.base_vars, name) && !own.base_url.is_empty() => {
+            Some(own.base_url.clone())
+        }
+        Some(it) if is_one_of(it.key_vars, name) && !own.api_key_env.is_empty() => {
+            variables.get(&own.api_key_env).map(str::to_owned)
+        }
+        _ => variables.get(name).map(str::to_owned),
+    })
+}
+
+/// A model of the settings, and whether it can be called.
+#[derive(Debug)]
+pub struct ModelStatus {
+    /// Its roles.
+    pub roles: Vec<ModelRole>,
+    /// Its name as in the settings.
+    pub spec: String,
+    /// The resolved model, or what is missing.
+    pub resolved: Result<ResolvedModel>,
+}
+
+/// A model that can be called.
+#[derive(Debug)]
+pub struct ResolvedModel {
+    /// Its base URL.
+    pub place: String,
+    /// Whether its price is known.
+    pub priced: bool,
+    /// The variables that may hold its key, for messages.
+    pub(super) key_vars: String,
+    pub(super) target: ModelTarget,
+}
+
+/// Every model that the settings name. Makes no call.
+pub fn statuses(settings: &Settings) -> Vec<ModelStatus> {
+    let mut by_spec: BTreeMap<(&str, Option<&ModelEndpoint>), Vec<ModelRole>> = BTreeMap::new();
+    let judge = settings.judging.model.iter();
+    let judge = judge.map(|it| (&ModelRole::Judge, it));
+    for (role, spec) in settings.models.iter().chain(judge) {
+        for (nth, one) in spec.split(',').enumerate() {
+            let own = settings.endpoints.get(role).filter(|_| nth == 0);
+            by_spec.entry((one.trim(), own)).or_default().push(*role);
+        }
+    }
+    by_spec
+        .into_iter()
+        .map(|((spec, own), roles)| ModelStatus {
+            roles,
+            spec: spec.to_owned(),
+            resolved: resolve_model(spec, settings, own, settings.budget.usd.is_some()).map(|it| {
+                ResolvedModel {
+                    place: it.target.base_url.clone(),
+                    priced: it.price.is_some(),
+                    key_vars: match own.map(|it| it.api_key_env.as_str()) {
+                        None | Some("") => it.target.provider.key_vars.join(" or "),
+                        Some(own) => own.to_owned(),
+                    },
+                    target: it.target,
+                }
+            }),
+        })
+        .collect()
+}
+
+/// What the models of a question may cost, at most the budget. `None` without models.
+///
+/// # Errors
+/// Those of [`estimate`].
+pub fn budgeted_estimate(settings: &Settings, question: &Question) -> Result<Option<CostEstimate>> {
+    let mut models = estimate(settings, question)?;
+    if let (Some(it), Some(most)) = (&mut models, question.budget.usd) {
+        it.usd = it.usd.map(|usd| usd.min(most));
+    }
+    Ok(models)
+}
+
+/// Tokens of a page in a prompt.
+const PAGE_TOKENS: u64 = 8_400;
+/// Tokens of the findings of a page.
+const FINDINGS_TOKENS: u64 = 1_500;
+/// Tokens of the instructions in a prompt.
+const INSTRUCTION_TOKENS: u64 = 700;
+/// Tokens of a report.
+const REPORT_TOKENS: u64 = 6_000;
+/// Tokens of the prompt and of the answer of a check.
+const CHECK_TOKENS: (u64, u64) = (500, 120);
+/// Sentences of a report that are checked.
+const CHECKED_SENTENCES: u64 = 40;
+/// Items of a plan, at most.
+const PLAN_ITEMS: u64 = 7;
+
+/// An upper bound on the model calls of a run over `question`: it uses every round, and every page is as long as allowed. `None` without
+/// models.
+///
+/// # Errors
+/// Those of opening the models.
+pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<CostEstimate>> {
+    if question.models.is_empty() {
+        return Ok(None);
+    }
+    let method = &question.method;
+    let rounds = u64::from(method.depth.min(method.max_iterations).max(1));
+    let refinements = u64::from(method.max_refinement_iterations);
+    let queries = u64::from(method.breadth.max(1)) * 4;
+    let pages = ((rounds * queries + refinements * 2) * u64::from(method.results_per_query))
+        .min(question.budget.pages.unwrap_or(u64::MAX))
+        .min(question.budget.calls.unwrap_or(u64::MAX));
+    let by_role = [
+        (ModelRole::Planner, 2, INSTRUCTION_TOKENS, 1_000),
+        // For each round: the coverage of each item, and the next queries.
+        (
+            ModelRole::Researcher,
+            (rounds + refinements) * PLAN_ITEMS + rounds - 1,
+            INSTRUCTION_TOKENS + 600,
+            400,
+        ),
+        (ModelRole::Summarizer, pages, PAGE_TOKENS + INSTRUCTION_TOKENS, FINDINGS_TOKENS),
+        // A writer gets all findings that fit.
+        (ModelRole::Writer, 2 + 2 * refinements, u64::MAX, REPORT_TOKENS),
+        (ModelRole::Verifier, CHECKED_SENTENCES, CHECK_TOKENS.0, CHECK_TOKENS.1),
+    ];
+    let mut sum = CostEstimate { calls: 0, tokens_in: 0, tokens_out: 0, usd: Some(0.0) };
+    for (role, calls, sent, received) in by_role {
+        let Some(spec) = question.models.get(&role) else {
+            continue;
+        };
+        let first = spec.split(',').next().unwrap_or_default().trim();
+        let own = settings.endpoints.get(&role);
+        let model = resolve_model(first, settings, own, false)?;
+        let room = u64::from(context_window(settings, own));
+        let (sent, received) = (sent.min(room), received.min(room / 3));
+        sum.calls += calls;
+        sum.tokens_in += calls * sent;
+        sum.tokens_out += calls * received;
+        sum.usd = match (sum.usd, model.price) {
+            (Some(usd), Some(price)) => Some(usd + calls as f64 * price.max_cost(sent, received)),
+            _ => None,
+        };
+    }
+    Ok(Some(sum))
+}
+
+/// Parses `0.5/1.5`: dollars per million tokens of input and of output.
+fn parse_price(text: &str) -> Result<Option<Price>> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let amount = |it: &str| it.trim().parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
+    let both =
+        text.split_once('/').and_then(|(sent, received)| Some((amount(sent)?, amount(received)?)));
+    let Some((input, output)) = both else {
+        return Err(Error::new(Kind::Usage, format!("setting price: invalid price `{text}`"))
+            .with_hint("write dollars per million tokens of input and of output, as in 0.5/1.5"));
+    };
+    Ok(Some(Price { input, output, cached_input: None, cache_write: None, call: 0.0, long: None }))
+}

@@ -1,0 +1,546 @@
+//! The runs that a server has accepted: those that wait for a slot and those that workers run. A run does not depend on the connection
+//! that asked for it; the client may disconnect and come back.
+//!
+//! A run waits in the queue, is active while a worker runs it, and is parked while it waits for input for so long that its slot goes to
+//! another run.
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep, sleep_until};
+
+use super::App;
+use super::spending::Submission;
+use ibid_core::domain::{Owner, Question, RunId};
+use ibid_core::ports::AcceptOutcome;
+use ibid_core::record::{Envelope, Event};
+use ibid_core::{Kind, Result};
+
+mod event_stream;
+mod key_locks;
+mod parked;
+mod persistence;
+
+pub use event_stream::EventStream;
+use key_locks::KeyLocks;
+use parked::{PARKED_POLL_INTERVAL, WaitReason, wait_until_parked};
+
+/// The delay before a run that failed to start is tried again: the first one, and the longest.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
+
+/// How often a server looks for the runs of servers that have stopped, and the largest random addition, milliseconds, so that servers do
+/// not all look at once. Together with the time after which a server counts as stopped this stays below 35 seconds.
+const ADOPT_INTERVAL: Duration = Duration::from_secs(8);
+const JITTER_MS: u64 = 3_000;
+
+/// Runs that may open their providers at the same time, so that requests are answered in between.
+const MAX_STARTING: usize = 4;
+
+/// How many runs a server takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Active runs.
+    pub working: usize,
+    /// Waiting runs.
+    pub waiting: usize,
+    /// Waiting runs of one owner.
+    pub waiting_each: usize,
+    /// Parked runs of one owner.
+    pub parked_each: usize,
+    /// How long an active run may wait for input before it is parked. It is parked at once while another run waits for a slot.
+    pub patience: Duration,
+}
+
+/// The run queue of a server. It stores a run before it returns its id, and shares the slots fairly among owners.
+pub struct Queue {
+    app: Arc<App>,
+    state: Mutex<QueueState>,
+    /// Notified when a run was added or a slot became free.
+    turn: Notify,
+    /// Whether a run waits only because every slot is taken.
+    crowded: watch::Sender<bool>,
+    /// Permits for [`MAX_STARTING`] runs.
+    begin: Semaphore,
+    keys: KeyLocks,
+    /// The folders that are served; `None` for all.
+    folders: Option<Vec<PathBuf>>,
+    on_run_end: Option<RunEndHook>,
+}
+
+/// Called after a run has ended, in the task that ran it.
+pub type RunEndHook = Arc<dyn Fn(RunId) -> BoxFuture<'static, ()> + Send + Sync>;
+
+struct QueueState {
+    limits: QueueLimits,
+    waiting: VecDeque<QueuedRun>,
+    working: BTreeMap<RunId, ActiveRun>,
+    /// The owners of places reserved for runs that are being stored.
+    promised: Vec<Option<String>>,
+}
+
+struct QueuedRun {
+    run: RunId,
+    owner: Option<String>,
+    tries: u32,
+    rest: WaitReason,
+    durable_seq: DurableSeqSender,
+}
+
+impl QueuedRun {
+    fn new(run: RunId, owner: Option<String>) -> QueuedRun {
+        QueuedRun {
+            run,
+            owner,
+            tries: 0,
+            rest: WaitReason::None,
+            durable_seq: watch::channel(None).0,
+        }
+    }
+}
+
+/// For the followers of one run: the sequence number of its last durable event, while a worker runs it.
+type DurableSeqSender = watch::Sender<Option<watch::Receiver<u64>>>;
+
+struct ActiveRun {
+    owner: Option<String>,
+    durable_seq: DurableSeqSender,
+    /// Whether an order came since the run became active.
+    woken: bool,
+}
+
+impl Queue {
+    /// An empty queue over `app`.
+    pub fn new(app: Arc<App>, limits: QueueLimits) -> Queue {
+        Queue {
+            app,
+            state: Mutex::new(QueueState {
+                limits,
+                waiting: VecDeque::new(),
+                working: BTreeMap::new(),
+                promised: Vec::new(),
+            }),
+            turn: Notify::new(),
+            crowded: watch::channel(false).0,
+            begin: Semaphore::new(MAX_STARTING),
+            keys: KeyLocks::default(),
+            folders: None,
+            on_run_end: None,
+        }
+    }
+
+    /// Limits the queue to these folders. A run over another folder waits until a server of the same store serves that folder, or until
+    /// it is cancelled.
+    #[must_use]
+    pub fn with_folders(mut self, folders: Vec<PathBuf>) -> Queue {
+        self.folders = Some(folders);
+        self
+    }
+
+    /// Sets the hook that is called after a run has ended.
+    #[must_use]
+    pub fn on_run_end(mut self, hook: RunEndHook) -> Queue {
+        self.on_run_end = Some(hook);
+        self
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the limits. Runs that were accepted before stay.
+    pub fn set_limits(&self, limits: QueueLimits) {
+        self.state().limits = limits;
+        self.turn.notify_one();
+    }
+
+    /// The number of waiting and of active runs.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.waiting.len(), state.working.len())
+    }
+
+    /// Whether a run of `owner` would be refused now.
+    pub fn is_full(&self, owner: Option<&Owner>) -> bool {
+        self.is_full_for(&self.state(), &owner_key(owner))
+    }
+
+    fn is_full_for(&self, state: &QueueState, owner: &Option<String>) -> bool {
+        let free = state.limits.working.saturating_sub(state.working.len());
+        // Parked runs do not count: else plans that are never approved would block the queue.
+        let unparked = || state.waiting.iter().filter(|it| !it.rest.is_for_person());
+        let waiting = unparked().count() + state.promised.len();
+        if waiting >= state.limits.waiting + free {
+            return true;
+        }
+        let owners = unparked().map(|it| &it.owner).chain(&state.promised);
+        let own = owners.filter(|it| *it == owner).count();
+        own >= state.limits.waiting_each + free
+    }
+
+    /// Whether `owner` has the most parked runs allowed. A run that may ask for input is then refused.
+    fn has_max_parked(state: &QueueState, owner: &Option<String>) -> bool {
+        let parked = state.waiting.iter().filter(|it| it.rest.is_for_person());
+        parked.filter(|it| it.owner == *owner).count() >= state.limits.parked_each
+    }
+
+    /// Accepts `question` as `run`. When this returns `Queued`, the run is stored with its submission. A request whose idempotency key is
+    /// known returns the run that it began, also when the queue is full.
+    ///
+    /// # Errors
+    /// Those of [`App::accept`].
+    pub async fn accept(
+        &self,
+        run: RunId,
+        question: Question,
+        submission: Submission,
+    ) -> Result<AcceptOutcome> {
+        // Requests with one key take turns, so that they reserve one place together.
+        let _turn = match &submission.key {
+            Some(key) => Some(self.keys.lock(key).await),
+            None => None,
+        };
+        if let Some(key) = &submission.key
+            && let Some(known) = self.app.find_request(key).await?
+        {
+            return Ok(known);
+        }
+        let owner = owner_key(submission.owner.as_ref());
+        {
+            let mut state = self.state();
+            let asks = question.approve || question.clarify;
+            if self.is_full_for(&state, &owner) || asks && Queue::has_max_parked(&state, &owner) {
+                return Ok(AcceptOutcome::Full);
+            }
+            state.promised.push(owner.clone());
+        }
+        // Dropped also when the caller is cancelled. Whether the run was stored is then found out by working on it.
+        let mut reservation = SlotReservation { queue: self, owner: &owner, run: Some(&run) };
+        let outcome = self.app.accept(run.clone(), question, submission).await;
+        reservation.run = None;
+        drop(reservation);
+        let outcome = outcome?;
+        if outcome == AcceptOutcome::Queued {
+            self.push(QueuedRun::new(run, owner));
+        }
+        Ok(outcome)
+    }
+
+    fn push(&self, it: QueuedRun) {
+        self.state().waiting.push_back(it);
+        self.turn.notify_one();
+    }
+
+    /// Adds the accepted runs of the store that have not ended and that no process works on. Returns how many.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn recover(&self) -> Result<usize> {
+        if let Some(found) = self.adopt_abandoned().await? {
+            return Ok(found);
+        }
+        let mut found = 0;
+        // The store lists the newest first; the oldest has waited longest.
+        for row in self.app.runs().await?.into_iter().rev() {
+            if row.status.ended() || self.app.is_running(&row.run_id).await? {
+                continue;
+            }
+            let past = self.app.events(&row.run_id, 0).await?;
+            let was_queued = |it: &Envelope| matches!(it.event, Event::RunQueued { .. });
+            if !past.iter().any(was_queued) {
+                // A run of the command line: its user decides whether to resume it.
+                continue;
+            }
+            found += 1;
+            self.push(QueuedRun::new(row.run_id, owner_key(row.owner.as_ref())));
+        }
+        Ok(found)
+    }
+
+    /// Adds the runs of servers that have stopped. Returns how many, or `None` when no other server shares the store.
+    async fn adopt_abandoned(&self) -> Result<Option<usize>> {
+        let Some(abandoned) = self.app.abandoned_runs().await? else {
+            return Ok(None);
+        };
+        let mut found = 0;
+        for run in abandoned {
+            if self.contains(&run) {
+                continue;
+            }
+            let row = match self.app.row(&run).await {
+                // Deleted meanwhile.
+                Err(fault) if fault.kind() == Kind::NotFound => continue,
+                row => row?,
+            };
+            found += 1;
+            self.push(QueuedRun::new(run, owner_key(row.owner.as_ref())));
+        }
+        Ok(Some(found))
+    }
+
+    /// Adds the runs of servers that have stopped, every [`ADOPT_INTERVAL`].
+    async fn adopt_loop(self: Arc<Self>) {
+        loop {
+            let jitter = (self.app.random_bits() % u128::from(JITTER_MS)) as u64;
+            sleep(ADOPT_INTERVAL + Duration::from_millis(jitter)).await;
+            // When the store cannot be reached now, the next round finds them.
+            if matches!(self.adopt_abandoned().await, Ok(None)) {
+                return;
+            }
+        }
+    }
+
+    /// Whether a run waits or is active in this queue.
+    fn contains(&self, run: &RunId) -> bool {
+        let state = self.state();
+        state.working.contains_key(run) || state.waiting.iter().any(|it| &it.run == run)
+    }
+
+    /// Runs the queue until this future is dropped. Active runs then stop where they are and can be resumed.
+    pub async fn run(self: Arc<Self>) {
+        let mut work = JoinSet::new();
+        work.spawn(Arc::clone(&self).adopt_loop());
+        let mut polls = interval(PARKED_POLL_INTERVAL);
+        loop {
+            while let Some(next) = self.next_ready() {
+                work.spawn(Arc::clone(&self).run_one(next));
+            }
+            let retry_at = self.next_retry_at();
+            tokio::select! {
+                () = self.turn.notified() => {}
+                () = sleep_until(retry_at.unwrap_or_else(Instant::now)), if retry_at.is_some() => {}
+                _ = polls.tick() => {
+                    let queue = Arc::clone(&self);
+                    work.spawn(async move {
+                        queue.wake_answered().await;
+                    });
+                }
+                Some(_) = work.join_next(), if !work.is_empty() => {}
+            }
+        }
+    }
+
+    /// The next run to work on: the oldest of the owner with the fewest active runs.
+    fn next_ready(&self) -> Option<QueuedRun> {
+        let mut state = self.state();
+        let now = Instant::now();
+        let full = state.working.len() >= state.limits.working;
+        let crowded = full && state.waiting.iter().any(|it| it.rest.is_over(now));
+        // Sent under the lock, so that of two concurrent calls the later state wins.
+        self.crowded.send_replace(crowded);
+        if full {
+            return None;
+        }
+        let at_work = |owner: &Option<String>| {
+            let own = state.working.values().filter(|it| &it.owner == owner);
+            own.count()
+        };
+        let ready = |it: &QueuedRun| it.rest.is_over(now);
+        let (at, _) = state
+            .waiting
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| ready(it))
+            .map(|(at, it)| (at, at_work(&it.owner)))
+            .min_by_key(|(at, at_work)| (*at_work, *at))?;
+        let it = state.waiting.remove(at)?;
+        let working = ActiveRun {
+            owner: it.owner.clone(),
+            durable_seq: it.durable_seq.clone(),
+            woken: false,
+        };
+        state.working.insert(it.run.clone(), working);
+        Some(it)
+    }
+
+    /// When the first delayed or parked run is due.
+    fn next_retry_at(&self) -> Option<Instant> {
+        let state = self.state();
+        if state.working.len() >= state.limits.working {
+            return None;
+        }
+        state.waiting.iter().filter_map(|it| it.rest.deadline()).min()
+    }
+
+    /// Resumes one run and waits until it ends, is parked, or fails to make progress.
+    async fn run_one(self: Arc<Self>, it: QueuedRun) {
+        let run = it.run.clone();
+        let retry_later = || WaitReason::Until(Instant::now() + MAX_RETRY_DELAY);
+        if !self.app.may_spend(it.owner.as_deref()).await || !self.serves(&run).await {
+            return self.park(it, retry_later());
+        }
+        let guard = ActiveRunGuard { queue: &self, run: &run };
+        let outcome = async {
+            let permit = self.begin.acquire().await;
+            let running = self.app.resume(&it.run).await?;
+            drop(permit);
+            it.durable_seq.send_replace(Some(running.durable_seq()));
+            let patience = self.state().limits.patience;
+            let parked =
+                wait_until_parked(running.waits.clone(), patience, self.crowded.subscribe());
+            tokio::select! {
+                ended = running.wait() => ended.map(|_| None),
+                // Dropping `running` stops the worker. It was waiting, so no call is cut off.
+                rest = parked => Ok(Some(rest)),
+                () = self.app.until_disabled(it.owner.as_deref()) => Ok(Some(retry_later())),
+            }
+        };
+        let fault = match outcome.await {
+            Ok(None) => {
+                drop(guard);
+                return self.call_end_hook(it.run).await;
+            }
+            // `park` frees the slot itself; `guard`, dropped after, finds nothing to free.
+            Ok(Some(rest)) => return self.park(it, rest),
+            Err(fault) => fault,
+        };
+        // Should the server that took it stop, the run is adopted again.
+        if let Ok(true) = self.app.is_not_ours(&it.run, &fault).await {
+            return;
+        }
+        let lasting = match fault.kind() {
+            // Another process works on it, or the store cannot be reached for a while.
+            Kind::Transient | Kind::Cancelled => false,
+            _ => self.app.fail_run(&it.run, &fault).await.is_ok(),
+        };
+        drop(guard);
+        it.durable_seq.send_replace(None);
+        if lasting {
+            return self.call_end_hook(it.run).await;
+        }
+        let rest = RETRY_DELAY.saturating_mul(1 << it.tries.min(6)).min(MAX_RETRY_DELAY);
+        self.push(QueuedRun {
+            tries: it.tries + 1,
+            rest: WaitReason::Until(Instant::now() + rest),
+            ..it
+        });
+    }
+
+    /// Whether this queue serves every folder of `run`. True also for a run that has ended or cannot be read: its worker reports that.
+    async fn serves(&self, run: &RunId) -> bool {
+        let Some(folders) = &self.folders else {
+            return true;
+        };
+        let Ok(known) = self.app.run(run).await else {
+            return true;
+        };
+        let is_served = |it: &String| folders.iter().any(|path| path == Path::new(it));
+        let all_served = |question: Question| question.folders.iter().all(is_served);
+        known.status.ended() || known.question.is_none_or(all_served)
+    }
+
+    /// Moves an active run back to the waiting ones, under one lock so that no order is lost in between.
+    fn park(&self, it: QueuedRun, rest: WaitReason) {
+        let mut state = self.state();
+        let working = state.working.remove(&it.run);
+        let woken = working.is_some_and(|it| it.woken);
+        it.durable_seq.send_replace(None);
+        state.waiting.push_back(QueuedRun {
+            tries: 0,
+            rest: if woken { WaitReason::None } else { rest },
+            ..it
+        });
+        drop(state);
+        self.turn.notify_one();
+    }
+
+    /// Wakes the parked runs that have a new order, from whichever process. Returns how many. This poll is all that a parked run costs.
+    pub async fn wake_answered(&self) -> usize {
+        let parked: Vec<(RunId, usize)> = {
+            let state = self.state();
+            let orders_seen = |it: &QueuedRun| match it.rest {
+                WaitReason::Person(seen, _) => Some((it.run.clone(), seen)),
+                _ => None,
+            };
+            state.waiting.iter().filter_map(orders_seen).collect()
+        };
+        let mut woken = 0;
+        for (run, seen) in parked {
+            // When the store cannot be reached now, the next poll finds the order.
+            if self.app.order_count(&run).await.is_ok_and(|it| it > seen) {
+                woken += 1;
+                self.wake(&run);
+            }
+        }
+        woken
+    }
+
+    /// The number of parked runs.
+    pub fn parked_count(&self) -> usize {
+        let state = self.state();
+        let all = state.waiting.iter();
+        all.filter(|it| it.rest.is_for_person()).count()
+    }
+
+    /// Wakes a parked run.
+    pub fn wake(&self, run: &RunId) {
+        let mut state = self.state();
+        for it in state.waiting.iter_mut().filter(|it| &it.run == run) {
+            it.rest = WaitReason::None;
+        }
+        if let Some(it) = state.working.get_mut(run) {
+            it.woken = true;
+        }
+        drop(state);
+        self.turn.notify_one();
+    }
+
+    async fn call_end_hook(&self, run: RunId) {
+        if let Some(hook) = &self.on_run_end {
+            hook(run).await;
+        }
+    }
+
+    /// The last durable event of a run of this queue, while a worker runs it; `None` for a run that is not in the queue.
+    fn durable_seq(&self, run: &RunId) -> Option<watch::Receiver<Option<watch::Receiver<u64>>>> {
+        let state = self.state();
+        let working = state.working.get(run).map(|it| &it.durable_seq);
+        let waiting = || state.waiting.iter().find(|it| &it.run == run);
+        let sender = working.or_else(|| waiting().map(|it| &it.durable_seq))?;
+        Some(sender.subscribe())
+    }
+}
+
+/// A reserved place in the queue, freed on drop.
+struct SlotReservation<'q> {
+    queue: &'q Queue,
+    owner: &'q Option<String>,
+    /// The run, while it is not known whether it was stored. Dropped with one, the reservation adds it to the queue.
+    run: Option<&'q RunId>,
+}
+
+impl Drop for SlotReservation<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        if let Some(at) = state.promised.iter().position(|it| it == self.owner) {
+            state.promised.swap_remove(at);
+        }
+        if let Some(run) = self.run {
+            let owner = self.owner.clone();
+            state.waiting.push_back(QueuedRun::new(run.clone(), owner));
+            drop(state);
+            self.queue.turn.notify_one();
+        }
+    }
+}
+
+/// The slot of an active run, freed on drop.
+struct ActiveRunGuard<'q> {
+    queue: &'q Queue,
+    run: &'q RunId,
+}
+
+impl Drop for ActiveRunGuard<'_> {
+    fn drop(&mut self) {
+        self.queue.state().working.remove(self.run);
+        self.queue.turn.notify_one();
+    }
+}
+
+fn owner_key(owner: Option<&Owner>) -> Option<String> {
+    owner.map(|it| it.user.clone())
+}

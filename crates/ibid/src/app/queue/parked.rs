@@ -1,0 +1,80 @@
+//! Parked runs: they have waited for input so long that they gave up their slot.
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use ibid_store::steering::UserWait;
+
+/// How often the store is read for orders to parked runs that came through another process. Orders through this process wake them at once.
+pub(super) const PARKED_POLL_INTERVAL: Duration = Duration::from_secs(300);
+
+/// What a waiting run waits for.
+#[derive(Clone, Copy)]
+pub(super) enum WaitReason {
+    /// A slot.
+    None,
+    /// The time of the next try.
+    Until(Instant),
+    /// Input: more orders than the number that it has seen, or the time at which it continues without any.
+    Person(usize, Option<Instant>),
+}
+
+impl WaitReason {
+    /// When the wait ends without input.
+    pub(super) fn deadline(self) -> Option<Instant> {
+        match self {
+            WaitReason::None => None,
+            WaitReason::Until(at) => Some(at),
+            WaitReason::Person(_, until) => until,
+        }
+    }
+
+    pub(super) fn is_for_person(self) -> bool {
+        matches!(self, WaitReason::Person(..))
+    }
+
+    pub(super) fn is_over(self, now: Instant) -> bool {
+        matches!(self, WaitReason::None) || self.deadline().is_some_and(|it| it <= now)
+    }
+}
+
+/// Resolves when a run has waited for input longer than `patience`, or waits for input while `crowded` says that another run needs its
+/// slot. Returns what the run then waits for.
+pub(super) async fn wait_until_parked(
+    mut waits: watch::Receiver<Option<UserWait>>,
+    patience: Duration,
+    mut crowded: watch::Receiver<bool>,
+) -> WaitReason {
+    loop {
+        if waits.wait_for(Option::is_some).await.is_err() {
+            break;
+        }
+        let continued = tokio::select! {
+            biased;
+            continued = timeout(patience, waits.wait_for(Option::is_none)) => continued.ok().map(|it| it.is_ok()),
+            Ok(_) = crowded.wait_for(|it| *it) => None,
+        };
+        match continued {
+            Some(true) => {}
+            Some(false) => break,
+            None => {
+                let waiting = *waits.borrow();
+                let is_past = |until: Option<Instant>| until.is_some_and(|at| at <= Instant::now());
+                match waiting {
+                    None => {}
+                    // The deadline has passed: the run is about to continue without input.
+                    Some(it) if is_past(it.until) => {
+                        let continued = waits.wait_for(Option::is_none).await.is_ok();
+                        if !continued {
+                            break;
+                        }
+                    }
+                    Some(it) => return WaitReason::Person(it.orders_seen, it.until),
+                }
+            }
+        }
+    }
+    // The worker has stopped; its handle reports that.
+    std::future::pending().await
+}

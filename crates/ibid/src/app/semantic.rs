@@ -1,0 +1,132 @@
+//! The embedding model, the vector index and the reranker of the settings.
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::config::{ServiceConfig, Settings};
+use ibid_core::ports::{Embedder, Ranker, VectorIndex};
+use ibid_core::{Error, Kind, Result};
+use ibid_index::folder::SemanticIndex;
+use ibid_index::ranker::LexicalRanker;
+use ibid_index::semantic::{
+    HttpEmbedder, HttpReranker, HybridRanker, QdrantVectors, RerankApi, SqliteVectors,
+};
+use ibid_net::service::ServiceAccess;
+
+/// The prefix of the directory of a model that runs in this process.
+const LOCAL: &str = "local:";
+
+/// The embedding model of the settings, if they name one. Makes no call.
+///
+/// # Errors
+/// `Usage` for an invalid name, `Setup` for a directory without a model and for a missing key or address.
+pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>> {
+    let named = &settings.embedding;
+    let with_context = |cause: Error| {
+        let hint = cause.hint().unwrap_or_default().to_owned();
+        Error::new(cause.kind(), "opening the embedding model").with_source(cause).with_hint(hint)
+    };
+    if ["", "none"].contains(&named.model.as_str()) {
+        return Ok(None);
+    }
+    if let Some(dir) = named.model.strip_prefix(LOCAL) {
+        return local(Path::new(dir)).map(Some).map_err(with_context);
+    }
+    let target = super::models::role_target(&named.model, settings, &named.endpoint());
+    let opened = target.and_then(HttpEmbedder::open).map_err(with_context)?;
+    Ok(Some(Arc::new(opened)))
+}
+
+#[cfg(feature = "embed")]
+fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
+    Ok(Arc::new(ibid_index::semantic::bert::Bert::open(dir)?))
+}
+
+#[cfg(not(feature = "embed"))]
+fn local(dir: &Path) -> Result<Arc<dyn Embedder>> {
+    Err(
+        Error::new(Kind::Setup, format!("the model in {}: this ibid was built without embedding models", dir.display()))
+            .with_hint("build it with the feature `embed`, or name a server, as in `openai:text-embedding-3-small`"),
+    )
+}
+
+/// The ranker: the reranker of the settings, else a hybrid ranker where there is an `embedder`, else the lexical ranker.
+///
+/// # Errors
+/// `Usage` for an invalid name, `Setup` for a missing key or address.
+pub fn ranker(settings: &Settings, embedder: Option<Arc<dyn Embedder>>) -> Result<Arc<dyn Ranker>> {
+    let named = &settings.rerank;
+    if !["", "none"].contains(&named.model.as_str()) {
+        return reranker(settings, named);
+    }
+    Ok(match embedder {
+        Some(it) => Arc::new(HybridRanker::new(it)),
+        None => Arc::new(LexicalRanker),
+    })
+}
+
+fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker>> {
+    let (api_name, model) = named.model.split_once([':', '/']).unwrap_or((&named.model, ""));
+    let Some((_, api)) = RerankApi::ALL.into_iter().find(|it| it.0 == api_name) else {
+        let names = RerankApi::ALL.map(|it| it.0).join(", ");
+        return Err(Error::new(Kind::Usage, format!("unknown reranker `{}`", named.model))
+            .with_hint(format!(
+                "write API:MODEL with one of {names}, as in `cohere:rerank-v3.5`"
+            )));
+    };
+    let base_url = match named.base_url.as_str() {
+        "" => api.base_url(),
+        own => own,
+    };
+    if base_url.is_empty() {
+        let what = format!("no address is known for the reranker {}", named.model);
+        return Err(
+            Error::new(Kind::Setup, what).with_hint("set `rerank.base_url` to the server's URL")
+        );
+    }
+    let key = match named.api_key_env.as_str() {
+        "" => api.key_vars().iter().find_map(|it| settings.variables.get(it)),
+        own => settings.variables.get(own),
+    };
+    let needs_key = !api.key_vars().is_empty() && named.base_url.is_empty();
+    if key.is_none() && (needs_key || !named.api_key_env.is_empty()) {
+        let variable = match named.api_key_env.as_str() {
+            "" => api.key_vars().join(" or "),
+            own => own.to_owned(),
+        };
+        return Err(Error::new(
+            Kind::Setup,
+            format!("no key is set for the reranker {}", named.model),
+        )
+        .with_hint(format!("set {variable} to your key")));
+    }
+    let access = ServiceAccess::bearer(base_url, key);
+    Ok(Arc::new(HttpReranker::open(&named.model, api, model, access)?))
+}
+
+/// The semantic index of the folder at `path`.
+///
+/// # Errors
+/// `Setup` where its vectors cannot be stored.
+pub(super) async fn folder_vectors(
+    settings: &Settings,
+    path: &Path,
+    embedder: &Arc<dyn Embedder>,
+) -> Result<SemanticIndex> {
+    let vectors: Arc<dyn VectorIndex> = match settings.vectors.base_url.as_str() {
+        "" => {
+            let file = settings.cache_dir.join("vectors.db");
+            let collection = format!("{} {}", embedder.name(), path.display());
+            Arc::new(SqliteVectors::open(&file, &collection).await?)
+        }
+        url => {
+            let key = settings.variables.get(&settings.vectors.api_key_env);
+            let place = path.as_os_str().as_encoded_bytes();
+            let collection = ibid_index::folder::short_name(&[embedder.name().as_bytes(), place]);
+            Arc::new(QdrantVectors::open(
+                ServiceAccess::bearer(url, key),
+                &format!("ibid-{collection}"),
+            )?)
+        }
+    };
+    Ok(SemanticIndex { embedder: Arc::clone(embedder), vectors })
+}

@@ -1,0 +1,38 @@
+//! The store of the settings: a SQLite file on this machine, or a PostgreSQL server that several machines share.
+use std::sync::Arc;
+
+use crate::config::Settings;
+use ibid_core::Result;
+use ibid_core::ports::{Accounts, RunLocks, Store};
+use ibid_store::store::{FileLocks, PostgresStore, SqliteStore};
+
+/// An open store, with its run locks and its accounts.
+pub(super) struct StoreHandle {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) locks: Arc<dyn RunLocks>,
+    pub(super) accounts: Arc<dyn Accounts>,
+}
+
+impl StoreHandle {
+    /// Opens the store that `settings` name, and creates it where there is none.
+    pub(super) async fn open(settings: &Settings) -> Result<StoreHandle> {
+        match &settings.store_url {
+            Some(url) => {
+                let store = Arc::new(PostgresStore::open(url.expose()).await?);
+                Ok(StoreHandle {
+                    locks: Arc::new(store.locks()),
+                    accounts: Arc::clone(&store) as Arc<dyn Accounts>,
+                    store,
+                })
+            }
+            None => {
+                let store = Arc::new(SqliteStore::open(&settings.data_dir).await?);
+                Ok(StoreHandle {
+                    locks: Arc::new(FileLocks::new(&settings.data_dir)),
+                    accounts: Arc::clone(&store) as Arc<dyn Accounts>,
+                    store,
+                })
+            }
+        }
+    }
+}

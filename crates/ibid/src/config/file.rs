@@ -1,0 +1,191 @@
+//! Settings in TOML files: read with line numbers, written with comments preserved.
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+
+use toml_edit::{Document, DocumentMut, Item, TableLike, Value as Toml};
+
+use super::origin::{LayerValue, SettingOrigin, validate};
+use super::table::{SETTINGS, Setting};
+use super::value::{RawValue, SettingValue};
+use ibid_core::{Error, Kind, Result};
+
+/// The least Jaro-Winkler similarity of a suggested name.
+const SIMILAR: f64 = 0.75;
+
+/// The setting `name`.
+///
+/// # Errors
+/// `Usage` for an unknown name, with the most similar one as a hint.
+pub fn find_setting(name: &str) -> Result<&'static Setting> {
+    Setting::by_name(name).ok_or_else(|| unknown(name, String::new()))
+}
+
+fn unknown(name: &str, place: String) -> Error {
+    let fault = Error::new(Kind::Usage, format!("{place}there is no setting `{name}`"));
+    let near = SETTINGS
+        .iter()
+        .map(|it| (strsim::jaro_winkler(name, it.name), it.name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|it| it.0 > SIMILAR);
+    match near {
+        Some((_, near)) => fault.with_hint(format!("did you mean `{near}`?")),
+        None => fault.with_hint("see `ibid config get` for all settings"),
+    }
+}
+
+/// The values in a file; none if it does not exist.
+pub(super) fn read(path: &Path) -> Result<Vec<LayerValue>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(fault) if fault.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(fault) => {
+            return Err(
+                Error::new(Kind::Setup, format!("reading {}", path.display())).with_source(fault)
+            );
+        }
+    };
+    let parsed = Document::parse(text.as_str()).map_err(|fault| toml_error(path, &text, &fault))?;
+    let mut found = Vec::new();
+    collect(parsed.as_table(), "", path, &text, &mut found)?;
+    Ok(found)
+}
+
+fn toml_error(path: &Path, text: &str, fault: &toml_edit::TomlError) -> Error {
+    let place = fault
+        .span()
+        .map_or_else(String::new, |it| format!(" line {}", line_number(text, Some(it))));
+    Error::new(Kind::Usage, format!("reading {}{place}", path.display()))
+        .with_source(fault.message().to_owned())
+}
+
+/// The line on which a span begins, from 1.
+fn line_number(text: &str, span: Option<Range<usize>>) -> usize {
+    let upto = span.map_or(0, |it| it.start).min(text.len());
+    text.as_bytes()[..upto].iter().filter(|it| **it == b'\n').count() + 1
+}
+
+fn collect(
+    table: &dyn TableLike,
+    prefix: &str,
+    path: &Path,
+    text: &str,
+    found: &mut Vec<LayerValue>,
+) -> Result<()> {
+    for (key, item) in table.iter() {
+        let mut name = format!("{prefix}{key}");
+        // The value of a role is the name of its model, or a table with the name as `model` and the fields of its endpoint.
+        if key == "model" && Setting::by_name(&name).is_none() {
+            name.truncate(prefix.len().saturating_sub(1));
+        }
+        if let Some(inner) = item.as_table_like() {
+            collect(inner, &format!("{name}."), path, text, found)?;
+            continue;
+        }
+        let span = item.span().or_else(|| table.key(key).and_then(|it| it.span()));
+        let origin = SettingOrigin::File(path.to_owned(), line_number(text, span));
+        let setting =
+            Setting::by_name(&name).ok_or_else(|| unknown(&name, format!("{origin}: ")))?;
+        found.push(LayerValue { setting, given: raw_value(item), origin });
+    }
+    Ok(())
+}
+
+fn raw_value(item: &Item) -> RawValue {
+    match item.as_value() {
+        Some(Toml::String(it)) => RawValue::Text(it.value().clone()),
+        Some(Toml::Integer(it)) => RawValue::Whole(*it.value()),
+        Some(Toml::Float(it)) => RawValue::Real(*it.value()),
+        Some(Toml::Boolean(it)) => RawValue::Bool(*it.value()),
+        Some(Toml::Datetime(_)) => RawValue::Other("a date"),
+        Some(Toml::Array(items)) => items
+            .iter()
+            .map(|it| it.as_str().map(str::to_owned))
+            .collect::<Option<Vec<String>>>()
+            .map_or(RawValue::Other("a list of something else"), RawValue::List),
+        Some(Toml::InlineTable(_)) | None => RawValue::Other("a table"),
+    }
+}
+
+/// Writes one setting into the file at `path`, and creates the file if needed. Keeps comments and order.
+///
+/// # Errors
+/// `Usage` for an unknown setting or an invalid value, `Setup` when the file cannot be written; the old file then stays.
+pub fn write(path: &Path, name: &str, value: &str) -> Result<SettingValue> {
+    let setting = find_setting(name)?;
+    let value = validate(&LayerValue {
+        setting,
+        given: RawValue::Text(value.to_owned()),
+        origin: SettingOrigin::Flag("config set"),
+    })?;
+    let writing = |fault: std::io::Error| {
+        Error::new(Kind::Setup, format!("writing {}", path.display()))
+            .with_source(fault)
+            .with_hint("check the permissions of the file and its directory")
+    };
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(fault) if fault.kind() == ErrorKind::NotFound => String::new(),
+        Err(fault) => return Err(writing(fault)),
+    };
+    let mut document: DocumentMut =
+        text.parse().map_err(|fault: toml_edit::TomlError| toml_error(path, &text, &fault))?;
+    insert(&mut document, setting.name, &value);
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir).map_err(writing)?;
+    }
+    // Written to a temporary file and renamed: a crash or a full disk leaves the old file intact.
+    let temporary = path.with_extension("toml.new");
+    std::fs::write(&temporary, document.to_string()).map_err(writing)?;
+    std::fs::rename(&temporary, path).map_err(writing)?;
+    Ok(value)
+}
+
+fn insert(document: &mut DocumentMut, name: &str, value: &SettingValue) {
+    let written = match value {
+        SettingValue::None => Toml::from("none"),
+        SettingValue::Whole(it) => Toml::from(i64::try_from(*it).unwrap_or(i64::MAX)),
+        SettingValue::Real(it) => Toml::from(*it),
+        SettingValue::Bool(it) => Toml::from(*it),
+        SettingValue::Text(it) | SettingValue::Secret(it) => Toml::from(it.as_str()),
+        SettingValue::List(items) => Toml::from_iter(items.iter().map(String::as_str)),
+    };
+    let mut parts: Vec<&str> = name.split('.').collect();
+    let Some(mut key) = parts.pop() else { return };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for (depth, part) in parts.into_iter().enumerate() {
+        let entry = table.entry(part).or_insert(match depth {
+            0 => Item::Table(toml_edit::Table::new()),
+            _ => Item::Value(Toml::from(toml_edit::InlineTable::new())),
+        });
+        if entry.as_table_like().is_none() {
+            // `role = "name"` becomes `role = { model = "name" }`.
+            let named = entry.as_value().filter(|_| depth > 0).cloned();
+            *entry = match named {
+                Some(named) => Item::Value(Toml::from_iter([("model", named)])),
+                None => Item::Table(toml_edit::Table::new()),
+            };
+        }
+        match entry.as_table_like_mut() {
+            Some(inner) => table = inner,
+            None => return,
+        }
+    }
+    if table.get(key).is_some_and(Item::is_table_like) {
+        match table.get_mut(key).and_then(Item::as_table_like_mut) {
+            Some(inner) => table = inner,
+            None => return,
+        }
+        key = "model";
+    }
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = written;
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(key, Item::Value(written));
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The typed settings.
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::default_model;
+use super::resolved::{ResolvedSettings, hours, millis, seconds};
+use super::telemetry::TelemetryConfig;
+use super::value::SecretString;
+use super::variables::EnvVars;
+use ibid_core::domain::{Budget, ModelChoice, ModelRole, ResearchSettings};
+use ibid_core::{Error, Kind, Result};
+
+/// Every setting, resolved. A field has the name of its setting, or says which it has; `Settings::from_resolved` fills those that are skipped.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Settings {
+    /// The directory of `ibid.db`.
+    pub data_dir: PathBuf,
+    /// The PostgreSQL server that stores runs instead.
+    #[serde(skip)]
+    pub store_url: Option<SecretString>,
+    /// Days for which runs are kept after their end; `None` keeps them.
+    pub retention_days: Option<u32>,
+    /// Whether `ibid mcp` speaks over HTTP.
+    #[serde(skip)]
+    pub mcp_over_http: bool,
+    /// Whether the MCP server has the tool `agentic_search`.
+    #[serde(skip)]
+    pub agentic_search: bool,
+    /// The export of traces and metrics.
+    pub telemetry: TelemetryConfig,
+    /// The directory of folder indexes and of the web cache.
+    pub cache_dir: PathBuf,
+    /// Folders that are always searched.
+    pub folders: Vec<PathBuf>,
+    /// Gitignore-style globs of files to exclude; a leading `!` includes.
+    pub globs: Vec<String>,
+    /// Blocks of non-public addresses that may be reached, as `10.0.0.0/8`.
+    pub allow_net: Vec<String>,
+    /// Search engines, in the order in which they are searched, as written: `auto`, `web`, `pubmed`, …
+    pub engines: Vec<String>,
+    /// Reading and caching web pages.
+    #[serde(flatten)]
+    pub web: WebConfig,
+    /// A contact for the services that are called; may be empty.
+    pub contact: String,
+    /// The models of questions that name none.
+    #[serde(skip)]
+    pub models: ModelChoice,
+    /// The endpoints of roles that have their own.
+    #[serde(skip)]
+    pub endpoints: BTreeMap<ModelRole, ModelEndpoint>,
+    /// The key variable that chose the models, where no model is named.
+    #[serde(skip)]
+    pub models_by_key: Option<&'static str>,
+    /// Judging finished runs.
+    #[serde(skip)]
+    pub judging: JudgeConfig,
+    /// The embedding model.
+    pub embedding: ServiceConfig,
+    /// The reranker.
+    pub rerank: ServiceConfig,
+    /// The vector server, if not the cache directory; its model is empty.
+    pub vectors: ServiceConfig,
+    /// The context window of the models: tokens of prompt and answer together.
+    pub model_window: u32,
+    /// The price of the models, as written; empty for list prices.
+    pub price: String,
+    /// The environment and the `.env` in force, for looking up keys by name.
+    #[serde(skip)]
+    pub variables: EnvVars,
+    /// The numbers of the method.
+    #[serde(flatten)]
+    pub method: ResearchSettings,
+    /// The limits of a run.
+    pub budget: Budget,
+    /// The largest document that is read, bytes.
+    pub max_document_bytes: u64,
+    /// The time limit of a PDF, seconds.
+    pub pdf_seconds: u64,
+    /// The memory limit of a PDF, bytes.
+    pub pdf_memory_bytes: u64,
+    /// Concurrent searches and reads, over all runs of the process.
+    pub concurrency: usize,
+    /// The server.
+    pub serve: ServeConfig,
+}
+
+/// Settings of the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct ServeConfig {
+    /// The address and port to listen on, as written.
+    pub addr: String,
+    /// The host names that are served.
+    pub hosts: Vec<String>,
+    /// The variable that holds the operator's token.
+    pub token_env: String,
+    /// The variable that holds the signing key of webhooks.
+    pub webhook_secret_env: String,
+    /// Models that callers may choose besides the configured ones.
+    pub models: Vec<String>,
+    /// Active runs.
+    pub concurrency: usize,
+    /// Waiting runs.
+    pub queue: usize,
+    /// Waiting runs of one user.
+    pub queue_each: usize,
+    /// Parked runs of one user.
+    #[serde(rename = "aside_each")]
+    pub parked_each: usize,
+    /// Concurrent requests of one user.
+    pub requests_each: usize,
+    /// How long a run may wait for input before it is parked.
+    #[serde(rename = "patience_seconds", deserialize_with = "seconds")]
+    pub patience: Duration,
+    /// Days after their end at which runs are deleted; `None` keeps them.
+    pub keep_days: Option<u32>,
+    /// Open connections.
+    pub connections: usize,
+    /// Open connections of one address without a valid token.
+    pub connections_per_address: usize,
+    /// Addresses of proxies, which have no limit by address, as written.
+    pub proxies: Vec<String>,
+    /// The timeout of a request body.
+    #[serde(rename = "body_seconds", deserialize_with = "seconds")]
+    pub body_within: Duration,
+    /// The largest request body, bytes.
+    pub max_body_bytes: usize,
+}
+
+/// Settings for reading and caching web pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct WebConfig {
+    /// The page readers, in the order in which they are tried, as written: `auto`, `embedded`, `jina`, …
+    pub readers: Vec<String>,
+    /// The program of the reader `chromium`; empty for the one on the search path.
+    pub chromium: String,
+    /// Whether papers are looked up by their ids at Crossref and the like.
+    pub lookups: bool,
+    /// Whether robots.txt is obeyed.
+    pub robots: bool,
+    /// Concurrent requests to one host.
+    pub host_requests: usize,
+    /// The minimum time between two requests to one host.
+    #[serde(rename = "host_pace_ms", deserialize_with = "millis")]
+    pub host_pace: Duration,
+    /// How long a cached page is used.
+    #[serde(rename = "page_cache_hours", deserialize_with = "hours")]
+    pub page_cache: Duration,
+    /// How long a cached search result is used.
+    #[serde(rename = "search_cache_hours", deserialize_with = "hours")]
+    pub search_cache: Duration,
+    /// The size limit of the cache, bytes.
+    #[serde(rename = "web_cache_bytes")]
+    pub cache_bytes: u64,
+    /// Whether the cache is not read.
+    pub fresh: bool,
+}
+
+/// Settings for judging finished runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JudgeConfig {
+    /// The model, `provider:model`; without one, runs are judged by counts alone.
+    pub model: Option<String>,
+    /// Whether each run is judged when its report is ready.
+    pub online: bool,
+}
+
+/// The endpoint of one role's model. Empty fields are as for the other roles.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct ModelEndpoint {
+    /// The base URL.
+    pub base_url: String,
+    /// The variable that holds the key.
+    pub api_key_env: String,
+    /// The context window: tokens of prompt and answer together.
+    pub max_context: Option<u32>,
+    /// The price, in the form of the setting `price`.
+    pub price: String,
+}
+
+/// An embedding model, a reranker, or a vector server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct ServiceConfig {
+    /// The name of the model, as written.
+    #[serde(default)]
+    pub model: String,
+    /// The base URL; empty for the default of the provider.
+    pub base_url: String,
+    /// The variable that holds the key; empty for the default of the provider.
+    pub api_key_env: String,
+}
+
+impl ServiceConfig {
+    /// The address and the key as a [`ModelEndpoint`].
+    pub fn endpoint(&self) -> ModelEndpoint {
+        ModelEndpoint {
+            base_url: self.base_url.clone(),
+            api_key_env: self.api_key_env.clone(),
+            ..ModelEndpoint::default()
+        }
+    }
+}
+
+impl Settings {
+    /// The settings with these values. A test changes each row of [`SETTINGS`](super::table::SETTINGS) and checks that the settings change.
+    ///
+    /// # Errors
+    /// `Internal` for a field without a setting.
+    pub(super) fn from_resolved(values: &ResolvedSettings, variables: EnvVars) -> Result<Settings> {
+        let named = role_models(values);
+        // `model = "none"` is a choice, too: to use no model.
+        let unset = named.is_empty()
+            && values.text("model").is_empty()
+            && roles_to_fill(values).next().is_some();
+        let by_key = default_model::default_model(&variables).filter(|_| unset);
+        let mut settings: Settings = parse(values.tree())?;
+        settings.method.team = parse(values.table(""))?;
+        settings.store_url = values.secret("store.url");
+        settings.telemetry.headers = values.secret("telemetry.headers");
+        settings.mcp_over_http = values.text("mcp.transport") == "http";
+        settings.agentic_search = values.is_set("mcp.agentic_search");
+        settings.judging = JudgeConfig {
+            model: model_of(values, ModelRole::Judge).or_else(|| {
+                let unnamed = values.text("models.judge").is_empty();
+                by_key.filter(|_| unnamed).map(|(spec, _)| spec.to_owned())
+            }),
+            online: values.is_set("online_evals"),
+        };
+        settings.models = match by_key {
+            Some((spec, _)) => roles_to_fill(values).map(|role| (role, spec.to_owned())).collect(),
+            None if unset => ModelChoice::Unset,
+            None => named.into_iter().collect(),
+        };
+        for role in ModelRole::ALL.into_iter().chain([ModelRole::Judge]) {
+            let endpoint = parse(values.table(&format!("models.{}.", role.as_str())))?;
+            if endpoint != ModelEndpoint::default() {
+                settings.endpoints.insert(role, endpoint);
+            }
+        }
+        settings.models_by_key = by_key.map(|(_, variable)| variable);
+        settings.variables = variables;
+        // A model that nobody chose by name may spend only so much.
+        settings.budget.usd = settings.budget.usd.or(by_key.map(|_| default_model::CAP_USD));
+        Ok(settings)
+    }
+}
+
+/// Reads a type from values by name.
+fn parse<T: serde::de::DeserializeOwned>(values: serde_json::Map<String, Value>) -> Result<T> {
+    serde_json::from_value(Value::Object(values))
+        .map_err(|fault| Error::new(Kind::Internal, "reading the settings").with_source(fault))
+}
+
+/// The model of each role that has one: its own, else that of the setting `model`.
+fn role_models(values: &ResolvedSettings) -> BTreeMap<ModelRole, String> {
+    ModelRole::ALL.into_iter().filter_map(|role| Some((role, model_of(values, role)?))).collect()
+}
+
+/// The roles whose model is not `none`.
+fn roles_to_fill(values: &ResolvedSettings) -> impl Iterator<Item = ModelRole> {
+    let none = |role: &ModelRole| values.text(&format!("models.{}", role.as_str())) == "none";
+    ModelRole::ALL.into_iter().filter(move |role| !none(role))
+}
+
+/// The model of one role, if it has one.
+fn model_of(values: &ResolvedSettings, role: ModelRole) -> Option<String> {
+    let own = values.text(&format!("models.{}", role.as_str()));
+    let spec = if own.is_empty() { values.text("model") } else { own };
+    (!["", "none"].contains(&spec)).then(|| spec.to_owned())
+}

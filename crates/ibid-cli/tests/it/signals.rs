@@ -1,5 +1,6 @@
 //! The program stopped by signals, kills and the clock at moments that the test chooses: what it
 //! then delivers, and what it leaves.
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -230,12 +231,15 @@ fn the_first_ctrl_c_of_a_batch_finishes_the_rows_begun_and_the_second_stops_at_o
 
 /// A folder of so many small documents that its index is made in two rounds.
 fn large(desk: &Desk) -> String {
+    // A file that changed a moment ago is read again by the next command, whatever its time says.
+    let yesterday = std::time::SystemTime::now() - Duration::from_secs(86_400);
     for n in 0..4_100 {
         let word = ["cork", "moss", "slate"][n % 3];
-        desk.write(
+        let path = desk.write(
             &format!("large/{n}.txt"),
             &format!("Paper {n} tells of {word} and of {n} roofs."),
         );
+        File::options().write(true).open(path).unwrap().set_modified(yesterday).unwrap();
     }
     desk.path("large").to_string_lossy().into_owned()
 }

@@ -66,7 +66,7 @@ pub(super) fn follow_up(args: FollowUpArgs, env: &ProcessEnv, console: Console) 
     if args.question.is_none() && run.contains(char::is_whitespace) {
         return Err(
             Error::new(Kind::Usage, "RUN is missing: which run do you want to follow up?")
-                .with_hint("name the run before the question: ibid ask last \"And in winter?\"; to be asked clarifying questions before a run, use --ask")
+                .with_hint("name the run before the question: ibid ask last \"And in winter?\"")
                 .into(),
         );
     }

@@ -13,11 +13,11 @@ pub struct InteractionArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub plan: Option<PathBuf>,
     /// Show the plan and wait for your approval before spending anything on it
-    #[arg(long, conflicts_with = "no_ask")]
+    #[arg(long, conflicts_with = "no_prompt")]
     pub approve: bool,
     /// Never ask you questions; the same as IBID_NO_PROMPT=1
-    #[arg(long, conflicts_with = "clarify")]
-    pub no_ask: bool,
+    #[arg(long, alias = "no-ask", conflicts_with = "clarify")]
+    pub no_prompt: bool,
     /// Earlier conversation as a JSON list of {system, assistant, user}; `-` reads stdin
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub dialogue: Option<PathBuf>,

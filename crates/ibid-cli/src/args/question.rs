@@ -16,8 +16,7 @@ pub struct AskArgs {
     #[command(flatten)]
     pub sources: SourceArgs,
     /// Before the run, let the model ask you up to three clarifying questions if yours is open
-    /// (for a follow-up question on a finished run, use the command `ibid ask`)
-    #[arg(long = "ask")]
+    #[arg(long, alias = "ask")]
     pub clarify: bool,
     /// Plans, approval and earlier conversation.
     #[command(flatten)]
@@ -116,8 +115,7 @@ pub struct PlanArgs {
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "The follow-up is a new run. It uses the folders, engines, filters, models, mode, effort and budget of the \
-                  finished run unless options say otherwise. The option --ask is something else: it lets the model ask \
-                  you clarifying questions before a run."
+                  finished run unless options say otherwise."
 )]
 pub struct FollowUpArgs {
     /// The finished run: a run ID (r_…), the beginning of one, or `last`

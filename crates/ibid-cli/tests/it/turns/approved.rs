@@ -190,7 +190,10 @@ fn where_nobody_can_be_asked_approve_is_refused_and_what_to_do_is_said() {
         assert_eq!(it.code, 2);
         assert!(it.err.contains(name), "{}", it.err);
     }
-    assert_eq!(desk.ibid(&[&asked[..], &["--no-ask"]].concat()).code, 2);
+    // The second is the earlier spelling of the first.
+    for flag in ["--no-prompt", "--no-ask"] {
+        assert_eq!(desk.ibid(&[&asked[..], &[flag]].concat()).code, 2, "{flag}");
+    }
 }
 
 /// A run that waits for a word on its plan, answered from another process by `words`; its last line and exit code.

@@ -1,4 +1,4 @@
-//! The four ways to gather (row C1): what each promises, that none goes past its bounds whatever a model says, and that all
+//! The four ways to gather: what each promises, that none goes past its bounds whatever a model says, and that all
 //! tell one kind of evidence.
 mod bounds;
 mod found;

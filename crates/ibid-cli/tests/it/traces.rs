@@ -97,7 +97,7 @@ fn slow() -> Arc<Shelf> {
     Arc::new(Shelf { latency: std::time::Duration::from_secs(60), ..Shelf::default() })
 }
 
-/// The columns of the older table (row B10).
+/// The columns of the older table.
 const OLDER: [&str; 21] = [
     "id",
     "user_id",

@@ -1,4 +1,4 @@
--- One table for every tool that takes long (row B9).
+-- One table for every tool that takes long.
 create table tool_traces (
     id            varchar(36) primary key,
     user_id       text not null,

@@ -1,4 +1,4 @@
--- One table for every tool that takes long (row B9). JSON as text.
+-- One table for every tool that takes long. JSON as text.
 create table tool_traces (
     id            text primary key,
     user_id       text not null,

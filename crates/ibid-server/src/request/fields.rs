@@ -188,3 +188,53 @@ pub(crate) fn whole_number(value: &Value) -> Option<u64> {
         (0.0..1e15).contains(&number).then_some(number as u64)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::request::ResearchRequest;
+
+    fn fault(value: serde_json::Value) -> (String, Option<String>) {
+        let fault = ResearchRequest::parse(value).unwrap_err();
+        (fault.to_string(), fault.hint().map(str::to_owned))
+    }
+
+    #[test]
+    fn an_error_names_the_path_of_the_field() {
+        for (value, said) in [
+            (json!({"question": 5}), "question: invalid type: integer `5`, expected a string"),
+            (json!({"question": "why?", "engines": ["a", 1]}), "engines[1]: invalid type"),
+            (json!({"question": "why?", "domains": [" "]}), "domains has an empty entry"),
+            (json!({"question": "why?", "budget": {"usd": []}}), "budget.usd must be a text or"),
+            (json!({"question": "why?", "budget": []}), "budget: invalid type: sequence"),
+            (json!({"question": "why?", "budget": {"eur": 1}}), "there is no field `budget.eur`"),
+            (json!({"question": "why?", "plan": 1}), "plan must be auto, require_approval or"),
+            (json!([]), "the request is not a JSON object"),
+        ] {
+            let (message, _) = fault(value.clone());
+            assert!(message.starts_with(said), "{value}: {message}");
+        }
+        let (message, hint) = fault(json!({"question": "why?", "max_iteration": 1}));
+        assert_eq!(message, "there is no field `max_iteration`");
+        assert_eq!(hint.as_deref(), Some("did you mean max_iterations?"));
+        let (_, hint) = fault(json!({"question": "why?", "budget": {"zzz": 1}}));
+        let all = "the fields are usd, seconds, calls, searches, pages, tokens";
+        assert_eq!(hint.as_deref(), Some(all));
+    }
+
+    #[test]
+    fn null_counts_as_missing_and_a_whole_number_may_have_a_point() {
+        let request = ResearchRequest::parse(json!({
+            "question": null, "query": "why?", "breadth": 5.0, "depth": null, "budget": null,
+            "context": " ", "engines": [], "mode": null, "output": "answer", "plan": null,
+        }));
+        let request = request.unwrap();
+        assert_eq!(request.text().unwrap(), "why?");
+        let flags = request.flags();
+        assert_eq!((flags.len(), flags[0].name, &*flags[0].value), (1, "breadth", "5"));
+        assert!(request.dialogue().is_empty());
+        assert_eq!(request.engine_names(), ["none"]);
+        assert_eq!(request.mode(), Some(ibid_core::domain::Mode::Answer));
+    }
+}

@@ -154,7 +154,7 @@ mod tests {
             let text = schema.to_string();
             assert_eq!(schema["type"], "object", "{text}");
             assert_eq!(schema["additionalProperties"], false, "{text}");
-            for absent in ["$ref", "null", "oneOf", "$schema", "uint"] {
+            for absent in ["$ref", "null", "oneOf", "pattern", "$schema", "uint"] {
                 assert!(!text.contains(absent), "{}: {absent} in {text}", tool.name);
             }
         }

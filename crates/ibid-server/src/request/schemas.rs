@@ -184,12 +184,12 @@ pub(crate) fn component_generator(contract: Contract) -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// The schema of the arguments of a tool. Hosts pass it to models of many makers, so it has no references, no alternatives at the top
-/// and no `null`.
+/// The schema of the arguments of a tool. Hosts pass it to models of many makers, so it has no references, no patterns, no
+/// `null`, and no alternatives at the top.
 pub(crate) fn tool_schema<T: JsonSchema>() -> Map<String, Value> {
     let mut settings = SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(tidy))
-        .with_transform(RecursiveTransform(without_null));
+        .with_transform(RecursiveTransform(simplify));
     settings.inline_subschemas = true;
     settings.meta_schema = None;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
@@ -212,8 +212,9 @@ fn tidy(schema: &mut Schema) {
     }
 }
 
-/// Removes `null` from types, words and alternatives. A plan is any object: its schema is too long for a list of tools.
-fn without_null(schema: &mut Schema) {
+/// Removes patterns, and `null` from types, words and alternatives. A plan is any object: its schema is too long for a list of tools.
+fn simplify(schema: &mut Schema) {
+    schema.remove("pattern");
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|it| it != "null");
         if let [one] = types.as_slice() {

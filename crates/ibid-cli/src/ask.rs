@@ -49,6 +49,9 @@ fn start(
     env: &ProcessEnv,
     console: Console,
 ) -> CommandResult {
+    if let Some(run) = &args.turns.follows {
+        return start_follow_up(run, args, loaded, env, console);
+    }
     let question = require_sources(build_question(args, mode, loaded, env)?)?;
     check_output_path(&args.output, env)?;
     print_model(&loaded.settings, console);
@@ -70,16 +73,27 @@ pub(super) fn follow_up(args: FollowUpArgs, env: &ProcessEnv, console: Console) 
                 .into(),
         );
     }
-    let text = question_text(&args, env)?;
+    start_follow_up(&run, &args, &loaded, env, console)
+}
+
+/// Starts a follow-up of `run` and follows it.
+fn start_follow_up(
+    run: &str,
+    args: &AskArgs,
+    loaded: &LoadedConfig,
+    env: &ProcessEnv,
+    console: Console,
+) -> CommandResult {
+    let text = question_text(args, env)?;
     check_output_path(&args.output, env)?;
     print_model(&loaded.settings, console);
-    with_app(&loaded, async |app| {
-        let earlier = find(app, &run).await?;
+    with_app(loaded, async |app| {
+        let earlier = find(app, run).await?;
         let today = jiff::Zoned::now().date();
         let mut question = app.follow_up(&earlier, &text.text, &today.to_string()).await?;
         loaded.apply_flags(&mut question)?;
-        override_sources(&mut question, &args, &loaded, env)?;
-        let question = require_sources(add_interaction(question, text, &args, env)?)?;
+        override_sources(&mut question, args, loaded, env)?;
+        let question = require_sources(add_interaction(question, text, args, env)?)?;
         let running = app.start(question).await?;
         follow(app, running, &args.output, env, console).await
     })
@@ -93,8 +107,10 @@ fn override_sources(
     env: &ProcessEnv,
 ) -> Result<()> {
     let sources = &args.sources;
-    if !sources.folder.is_empty() {
-        question.folders = named_folders(&sources.folder, env)?;
+    if let Some(only) = &sources.input_folders {
+        question.folders = named_folders("folders", only, env)?;
+    } else if !sources.folder.is_empty() {
+        question.folders = named_folders("--folder", &sources.folder, env)?;
     }
     if sources.only_local {
         question.engines.clear();

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::args::{AskArgs, InteractionArgs};
 use ibid::app::plan_file::{MAX_BYTES, PlanFile};
-use ibid::config::ProcessEnv;
-use ibid_core::domain::{DialogueTurn, Mode};
+use ibid::config::{Flag, ProcessEnv};
+use ibid_core::domain::DialogueTurn;
 use ibid_core::{Error, Kind, Result};
-use ibid_server::request::{DIALOGUE, parse_turns};
+use ibid_server::request::{DIALOGUE, PlanChoice, ResearchRequest, parse_turns};
 
 /// `args` with the values of `--input` for everything that no option sets.
 ///
@@ -20,56 +20,60 @@ pub(super) fn read_input(mut args: AskArgs, env: &ProcessEnv) -> Result<AskArgs>
     let Some(file) = args.turns.input.clone() else {
         return Ok(args);
     };
-    let name = file.display().to_string();
-    let wrong = |what: String| {
-        Error::new(Kind::Usage, format!("reading --input {name}: {what}")).with_hint(
-            "write {\"query\": \"…\", \"breadth\": 4, \"depth\": 2, \"mode\": \"report\"} into it",
-        )
-    };
     let value = json("--input", &file, env)?;
-    let Value::Object(fields) = &value else {
-        return Err(wrong("it is not a JSON object".to_owned()));
+    let request = if args.question.is_some() {
+        ResearchRequest::parse_options(value)
+    } else {
+        ResearchRequest::parse(value)
     };
-    if args.question.is_none() {
-        args.question = match fields.get("query") {
-            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
-            Some(Value::String(_)) => return Err(wrong("query is empty".to_owned())),
-            Some(_) => return Err(wrong("query must be a string".to_owned())),
-            None => return Err(wrong("query is missing".to_owned())),
-        };
-        if args.question.as_deref() == Some("-") {
-            return Err(wrong("query must be a question".to_owned()));
-        }
-    }
-    let number = |field: &str, least: u64, most: u64| match fields.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_u64().filter(|n| (least..=most).contains(n)) {
-            Some(n) => Ok(Some(n.to_string())),
-            None => Err(wrong(format!(
-                "{field} is {value}; it must be a whole number from {least} to {most}"
-            ))),
-        },
-    };
-    let breadth = number("breadth", 2, 10)?;
-    let depth = number("depth", 1, 5)?;
-    let tokens = number("summaryTokens", 100, 1_000)?;
-    args.work.breadth = args.work.breadth.or(breadth);
-    args.work.depth = args.work.depth.or(depth);
-    args.work.summary_tokens = args.work.summary_tokens.or(tokens);
-    args.turns.mode = match fields.get("mode") {
-        None | Some(Value::Null) => None,
-        Some(value) => match value.as_str() {
-            Some("report") => Some(Mode::Report),
-            Some("answer") => Some(Mode::Answer),
-            _ => {
-                return Err(wrong(format!("mode is {value}; it must be report or answer")));
-            }
-        },
-    };
-    if let Some(rows) = fields.get(DIALOGUE).filter(|rows| !rows.is_null()) {
-        args.turns.input_dialogue = parse_turns(rows).map_err(wrong)?;
-    }
+    request.and_then(|request| apply_request(&mut args, request)).map_err(|fault| {
+        let what = format!("reading --input {}: {}", file.display(), fault.chain());
+        Error::new(Kind::Usage, what).with_hint(fault.hint().unwrap_or(
+            "write {\"query\": \"…\", \"breadth\": 4, \"depth\": 2, \"mode\": \"report\"} into it",
+        ))
+    })?;
     Ok(args)
+}
+
+/// Sets what `request` holds and no option of `args` does.
+fn apply_request(args: &mut AskArgs, request: ResearchRequest) -> Result<()> {
+    request.require_no_webhook()?;
+    request.date_range(jiff::Zoned::now().date())?;
+    if args.question.is_none() {
+        args.question = Some(request.text()?);
+    }
+    let flags = request.flags().into_iter().map(|it| Flag { flag: "--input", ..it });
+    args.work.input = flags.collect();
+    if let Some(value) = request.model.clone() {
+        args.work.input.push(Flag { name: "model", flag: "--input", value });
+    }
+    let sources = &mut args.sources;
+    if sources.engine.is_empty() && !sources.only_local {
+        sources.engine = request.engine_names();
+        sources.only_local = request.only_local.unwrap_or_default();
+    }
+    if sources.folder.is_empty() {
+        let folders = request.folders.clone();
+        sources.input_folders = folders.map(|it| it.into_iter().map(PathBuf::from).collect());
+    }
+    if sources.domain.is_empty() {
+        sources.domain = request.domains.clone().unwrap_or_default();
+    }
+    if sources.not_domain.is_empty() {
+        sources.not_domain = request.not_domains.clone().unwrap_or_default();
+    }
+    sources.since = sources.since.take().or_else(|| request.since.clone());
+    sources.until = sources.until.take().or_else(|| request.until.clone());
+    args.output.lang = args.output.lang.take().or(request.lang()?);
+    args.clarify |= request.ask.unwrap_or_default() && !args.turns.no_ask;
+    args.turns.mode = request.mode();
+    args.turns.input_dialogue = request.dialogue();
+    args.turns.approve |= request.requires_approval();
+    if let Some(PlanChoice::Provided(plan)) = request.plan {
+        args.turns.input_plan = Some(plan);
+    }
+    args.turns.follows = request.follows;
+    Ok(())
 }
 
 /// The earlier conversation of `--input`, then that of `--dialogue`.

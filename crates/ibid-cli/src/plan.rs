@@ -22,6 +22,10 @@ use ibid_core::{Error, Kind, Result};
 pub(super) fn plan(args: PlanArgs, env: &ProcessEnv, console: Console) -> CommandResult {
     let by_model = args.model_plan;
     let args = input_files::read_input(args.ask, env)?;
+    if args.turns.follows.is_some() {
+        let what = "follows is not supported by `ibid plan`";
+        return Err(Error::new(Kind::Usage, what).with_hint("use it with `ibid run`").into());
+    }
     let loaded = layers::load(env, &args.work.flags()?)?;
     let output = &args.output;
     check_plan_format(output)?;

@@ -3,7 +3,7 @@ use std::io::Read as _;
 
 use crate::args::AskArgs;
 use crate::input_files;
-use crate::sources::{all_folders, date_range};
+use crate::sources::{all_folders, date_range, named_folders};
 use ibid::app::plan_file::PlanFile;
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::{Mode, Question};
@@ -35,7 +35,10 @@ pub(super) fn build_question(
     let text = question_text(args, env)?;
     let today = jiff::Zoned::now().date();
     let settings = &loaded.settings;
-    let folders = all_folders(&args.sources.folder, loaded, env)?;
+    let folders = match &args.sources.input_folders {
+        Some(only) => named_folders("folders", only, env)?,
+        None => all_folders(&args.sources.folder, loaded, env)?,
+    };
     let (since, until) = date_range(&args.sources, today)?;
     let engines = select_engines(
         &args.sources.engine,
@@ -73,6 +76,7 @@ pub(super) struct QuestionText {
 /// `Usage` for a missing or invalid question, or an invalid plan file.
 pub(super) fn question_text(args: &AskArgs, env: &ProcessEnv) -> Result<QuestionText> {
     let plan = input_files::plan_file(args.turns.plan.as_deref(), env)?;
+    let plan = plan.or_else(|| args.turns.input_plan.clone());
     let planned = match (&args.question, &plan) {
         (None, Some(plan)) => plan.question()?,
         _ => None,

@@ -177,7 +177,7 @@ fn changed_question(
 ) -> Result<Question> {
     let mut question = recorded.clone();
     loaded.apply_flags(&mut question)?;
-    question.folders = named_folders(&args.sources.folder, env)?;
+    question.folders = named_folders("--folder", &args.sources.folder, env)?;
     apply_filters(&mut question, &args.sources, args.output.lang.as_deref())?;
     Ok(question)
 }

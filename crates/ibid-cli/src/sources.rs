@@ -22,20 +22,24 @@ pub(super) fn all_folders(
     for path in &loaded.settings.folders {
         push_new(&mut folders, resolve_folder("folders", path)?);
     }
-    for path in named_folders(named, env)? {
+    for path in named_folders("--folder", named, env)? {
         push_new(&mut folders, path);
     }
     Ok(folders)
 }
 
-/// The folders that `--folder` names; each once, as an absolute path.
+/// The folders that the flag or field `name` holds; each once, as an absolute path.
 ///
 /// # Errors
 /// `Usage` if a folder does not exist.
-pub(super) fn named_folders(named: &[PathBuf], env: &ProcessEnv) -> Result<Vec<String>> {
+pub(super) fn named_folders(
+    name: &str,
+    named: &[PathBuf],
+    env: &ProcessEnv,
+) -> Result<Vec<String>> {
     let mut folders = Vec::new();
     for path in named {
-        push_new(&mut folders, resolve_folder("--folder", &env.cwd.join(path))?);
+        push_new(&mut folders, resolve_folder(name, &env.cwd.join(path))?);
     }
     Ok(folders)
 }

@@ -50,8 +50,9 @@ impl Tool {
             let app = Arc::clone(&app);
             let (process_env, served) = (Arc::clone(&process_env), Arc::clone(&served));
             let work = async move {
-                let request = ResearchRequest::parse(&input, &[])?;
-                let loaded = layers::load(&process_env, &request.flags)?;
+                let request = ResearchRequest::parse(input)?;
+                request.require_no_webhook()?;
+                let loaded = layers::load(&process_env, &request.flags())?;
                 let today = jiff::Zoned::now().date();
                 let question = request.to_question(&loaded, &served, today)?;
                 let run = run_with_progress(&app, question, &progress).await?;

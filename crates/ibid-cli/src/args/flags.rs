@@ -46,7 +46,8 @@ impl MethodArgs {
     /// # Errors
     /// `Usage` for an unknown role or an invalid budget.
     pub fn flags(&self) -> Result<Vec<Flag>> {
-        let mut flags = Vec::new();
+        // The last of two flags wins.
+        let mut flags = self.input.clone();
         let single = [
             ("effort", "--effort", &self.effort),
             ("strategy", "--strategy", &self.strategy),

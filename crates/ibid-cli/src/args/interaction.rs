@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use ibid::app::plan_file::PlanFile;
 use ibid_core::domain::{DialogueTurn, Mode};
 
 /// Plans, approval and earlier conversation.
@@ -30,6 +31,12 @@ pub struct InteractionArgs {
     /// The mode from `input`.
     #[arg(skip)]
     pub mode: Option<Mode>,
+    /// The plan from `input`.
+    #[arg(skip)]
+    pub input_plan: Option<PlanFile>,
+    /// The run to follow up, from `input`.
+    #[arg(skip)]
+    pub follows: Option<String>,
 }
 
 /// Arguments of `ibid approve`.

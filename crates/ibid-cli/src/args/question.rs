@@ -5,6 +5,7 @@ use clap::{Args, ValueHint};
 
 use super::interaction::InteractionArgs;
 use super::output::OutputArgs;
+use ibid::config::Flag;
 
 /// A question and how to answer it.
 #[derive(Debug, Clone, Default, Args)]
@@ -54,6 +55,9 @@ pub struct SourceArgs {
     /// Only use sources published on or before this date
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
+    /// The only folders to search, from `--input`.
+    #[arg(skip)]
+    pub input_folders: Option<Vec<PathBuf>>,
 }
 
 /// Refuses an empty domain, which would match either every source or none.
@@ -98,6 +102,9 @@ pub struct MethodArgs {
     /// Maximum tokens of a page summary, 100 to 1000
     #[arg(long, value_name = "N")]
     pub summary_tokens: Option<String>,
+    /// The settings from `--input`.
+    #[arg(skip)]
+    pub input: Vec<Flag>,
 }
 
 /// Arguments of `ibid plan`.

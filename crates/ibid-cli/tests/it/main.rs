@@ -43,6 +43,7 @@ mod private_words;
 mod progress;
 mod read_command;
 mod recordings;
+mod requests;
 mod requirements;
 mod research;
 mod runs;

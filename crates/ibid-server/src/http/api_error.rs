@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::request::is_field;
+use crate::request::{FieldError, ResearchRequest};
 use crate::view::format::sentence;
 use ibid::app::orders::OrderRefusal;
 use ibid_core::{Error, Kind};
@@ -169,7 +169,7 @@ impl From<Error> for ApiError {
         // Messages about the request begin with the field: `budget must be …`, `reading since: …`.
         let doing = error.to_string();
         let mut words = doing.split(|it: char| !it.is_alphanumeric() && it != '_');
-        let field = words.by_ref().take(3).find(|it| is_field(it) || *it == "webhook_url");
+        let field = words.by_ref().take(3).find(|it| ResearchRequest::has_field(it));
         // Or they name an unknown field.
         let unknown = doing.strip_prefix("there is no field `");
         let field = unknown.and_then(|it| it.strip_suffix('`')).or(field);
@@ -182,6 +182,17 @@ impl From<Error> for ApiError {
             retry_after: matches!(error.kind(), Kind::Transient).then_some(2),
             internal: (!is_public).then(|| error.chain()),
         }))
+    }
+}
+
+impl From<FieldError> for ApiError {
+    fn from(fault: FieldError) -> ApiError {
+        let error = ApiError::new(StatusCode::BAD_REQUEST, "invalid_value", fault.message);
+        let error = match fault.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        };
+        if fault.field.is_empty() { error } else { error.with_param(&fault.field) }
     }
 }
 

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::api_error::{ApiError, ApiResult};
 use super::extract::{OwnedRun, PathParams, QueryParams};
-use super::runs::resolve_question;
+use super::runs::{check_webhook, resolve_question};
 use super::state::ServerState;
-use super::values::{invalid_value, json_body};
+use super::values::json_body;
 use crate::request::ResearchRequest;
 use crate::request_service::CallerService;
 use ibid::app::diff_reports;
@@ -153,15 +153,8 @@ pub(super) async fn preview_plan(
     Extension(service): Extension<CallerService>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Json<Value>> {
-    let value = json_body(bytes)?;
-    match value.get("webhook_url") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(url)) => {
-            service.check_webhook_url(url).map_err(ApiError::unprocessable)?
-        }
-        Some(_) => return Err(invalid_value("webhook_url", "must be a text")),
-    }
-    let request = ResearchRequest::parse(&value, &["webhook_url"])?;
+    let request = ResearchRequest::parse(json_body(bytes)?)?;
+    check_webhook(&service, &request)?;
     let question = resolve_question(&service, &request).await?;
     let (brief, plan, estimate) = service.plan(&question).await?;
     Ok(Json(ibid_report::plan::to_json(&question, &brief, &plan, estimate.as_ref())?))

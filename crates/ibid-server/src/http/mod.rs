@@ -8,6 +8,7 @@ mod api_error;
 mod artifacts;
 mod auth;
 mod auth_throttle;
+mod bodies;
 mod deadline;
 mod events;
 mod extract;

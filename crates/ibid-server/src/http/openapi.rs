@@ -10,6 +10,7 @@ use ibid_report::ReportFormat;
 
 mod error_statuses;
 mod routes;
+mod schemas;
 
 use error_statuses::DOCUMENTED_STATUSES;
 use routes::{ROUTES, Route};
@@ -34,10 +35,10 @@ fn add_offered_names(schemas: &mut Value, service: &CallerService) {
         schemas["Folder"]["enum"] = json!(folders);
     }
     let models = service.models().into_iter().map(Value::from);
-    let all = [Value::Null, "".into(), "none".into()];
+    let all = [Value::from(""), "none".into()];
     schemas["Model"]["enum"] = all.into_iter().chain(models).collect();
     if !service.has_webhooks() {
-        schemas["Webhook"]["enum"] = json!([null]);
+        schemas["Webhook"] = json!({"not": {}});
     }
 }
 
@@ -66,15 +67,12 @@ pub(super) fn build_document() -> Value {
         // Pages are not part of the API: their forms are accepted only from the viewer.
         "x-pages": pages,
         "components": {
-            "schemas": serde_json::from_str::<Value>(SCHEMAS).unwrap_or_default(),
+            "schemas": schemas::components(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}, {}],
     })
 }
-
-/// The schemas that the routes refer to.
-const SCHEMAS: &str = include_str!("schemas.json");
 
 fn schema_ref(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})

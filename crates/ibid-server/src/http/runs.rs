@@ -11,13 +11,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api_error::{ApiError, ApiResult};
+use super::bodies::{AnswersBody, ApprovalBody, DeletedBody, RatedBody, RatingBody, SteerBody};
 use super::extract::{OwnedRun, QueryParams};
-use super::values::{invalid_value, json_body, optional_json_body, parse_number, text_field};
+use super::values::{invalid_value, json_body, parse_number, read_body, read_optional_body};
 use crate::request::ResearchRequest;
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
 use ibid::app::orders::MAX_TEXT_CHARS;
 use ibid::app::plan_file::PlanFile;
-use ibid_core::domain::{Approval, CoverageRow, Question, Rating, RunId, Vote};
+use ibid_core::domain::{Approval, CoverageRow, Question, Rating, RunId};
 use ibid_core::ports::{RunCommand, RunRow};
 use ibid_core::record::{Phase, Run, RunStatus};
 use ibid_report::{json as shown, markdown};
@@ -109,9 +110,20 @@ pub(super) async fn resolve_question(
     service: &CallerService,
     request: &ResearchRequest,
 ) -> ApiResult<Question> {
-    service.load_settings(&request.flags)?;
+    service.load_settings(&request.flags())?;
     let question = service.question(request).await;
     question.map_err(ApiError::unprocessable)
+}
+
+/// Checks that the webhook of a request may be sent.
+///
+/// # Errors
+/// 422 if it may not.
+pub(super) fn check_webhook(service: &CallerService, request: &ResearchRequest) -> ApiResult<()> {
+    match &request.webhook_url {
+        Some(url) => service.check_webhook_url(url).map_err(ApiError::unprocessable),
+        None => Ok(()),
+    }
 }
 
 /// Starts a run for the caller, or returns the run of an earlier request with the same key. `extras` holds the fields besides the
@@ -125,10 +137,7 @@ pub(super) async fn accept(
     extras: Option<Value>,
     idempotency: Option<IdempotentRequest>,
 ) -> ApiResult<CallerRun> {
-    if let Some(url) = extras.as_ref().and_then(|it| it.get("webhook_url")) {
-        let url = url.as_str().ok_or_else(|| invalid_value("webhook_url", "must be a text"))?;
-        service.check_webhook_url(url).map_err(ApiError::unprocessable)?;
-    }
+    check_webhook(service, request)?;
     let question = resolve_question(service, request).await?;
     let key = idempotency.map(|it| service.request_key(&it.key, &it.sent));
     match service.accept(question, extras, key).await? {
@@ -164,10 +173,8 @@ pub(super) async fn create(
     check_capacity(&service, &headers)?;
     let idempotency = idempotent_request("/v1/runs", &headers, &bytes)?;
     let (wait, shape) = (params.wait_time()?, params.response_shape()?);
-    let value = json_body(bytes)?;
-    let request = ResearchRequest::parse(&value, &["webhook_url"])?;
-    let webhook = value.get("webhook_url").filter(|it| !it.is_null());
-    let extras = webhook.map(|url| json!({"api": "runs", "webhook_url": url}));
+    let request = ResearchRequest::parse(json_body(bytes)?)?;
+    let extras = request.extras();
     let run = accept(&service, &request, extras, idempotency).await?;
     run.wait(wait).await?;
     let mut response = run_response(&run, shape).await?;
@@ -357,9 +364,9 @@ pub(super) async fn show(
 }
 
 /// `DELETE /v1/runs/{id}`: deletes an ended run.
-pub(super) async fn remove(mine: OwnedRun) -> ApiResult<Json<Value>> {
+pub(super) async fn remove(mine: OwnedRun) -> ApiResult<Json<DeletedBody>> {
     mine.remove().await?;
-    Ok(Json(json!({"id": mine.id(), "object": "run.deleted", "deleted": true})))
+    Ok(Json(DeletedBody { id: mine.id().to_string(), object: "run.deleted", deleted: true }))
 }
 
 /// Sends an order to the run, and returns the run object.
@@ -384,7 +391,8 @@ pub(super) async fn steer(
     mine: OwnedRun,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
-    let order = steer_order(&mine, text_field(&json_body(bytes)?)).await?;
+    let body: SteerBody = read_body(bytes)?;
+    let order = steer_order(&mine, &body.text).await?;
     send_and_show(&mine, order).await
 }
 
@@ -415,7 +423,7 @@ pub(super) async fn approve(
     mine: OwnedRun,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
-    let approval = parse_approval(&mine, &optional_json_body(bytes)?).await?;
+    let approval = read_approval(&mine, read_optional_body(bytes)?).await?;
     send_and_show(&mine, RunCommand::Approve(approval)).await
 }
 
@@ -423,7 +431,7 @@ pub(super) async fn approve(
 ///
 /// # Errors
 /// 409 if the run has ended or does not ask for approval; 400 for an unreadable decision.
-pub(super) async fn parse_approval(mine: &OwnedRun, value: &Value) -> ApiResult<Approval> {
+pub(super) async fn read_approval(mine: &OwnedRun, body: ApprovalBody) -> ApiResult<Approval> {
     let known = mine.run().await?;
     if mine.has_ended() || !known.question.as_ref().is_some_and(|it| it.approve) {
         return Err(ApiError::new(
@@ -432,12 +440,10 @@ pub(super) async fn parse_approval(mine: &OwnedRun, value: &Value) -> ApiResult<
             "the run is not waiting for approval of its plan",
         ));
     }
-    Ok(match (value.get("plan"), value.get("change")) {
+    Ok(match (body.plan, body.change) {
         (None, None) => Approval::Go,
-        (None, Some(Value::String(words))) if !words.trim().is_empty() => {
-            Approval::Words(words.trim().to_owned())
-        }
-        (Some(plan @ Value::Object(_)), None) => {
+        (None, Some(words)) if !words.trim().is_empty() => Approval::Words(words.trim().to_owned()),
+        (Some(plan), None) => {
             let file = PlanFile::parse("of the request", &json!({"plan": plan}).to_string())?;
             let asked = known.question.ok_or_else(|| ApiError::not_found("run"))?;
             Approval::Plan(Box::new(file.provided_plan(&asked)?))
@@ -456,13 +462,8 @@ pub(super) async fn answers(
     mine: OwnedRun,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
-    let value = json_body(bytes)?;
-    let given = value.get("answers").and_then(Value::as_array);
-    let texts = given.map(|it| it.iter().map(|it| it.as_str().map(str::to_owned)).collect());
-    let Some(Some(answers)) = texts else {
-        return Err(invalid_value("answers", "must be a list of texts, one for each question"));
-    };
-    let reply = reply_order(&mine, answers).await?;
+    let body: AnswersBody = read_body(bytes)?;
+    let reply = reply_order(&mine, body.answers).await?;
     send_and_show(&mine, reply).await
 }
 
@@ -483,30 +484,20 @@ pub(super) async fn reply_order(mine: &OwnedRun, answers: Vec<String>) -> ApiRes
 pub(super) async fn rate(
     mine: OwnedRun,
     bytes: Result<Bytes, BytesRejection>,
-) -> ApiResult<Json<Value>> {
-    save_rating(&mine, &json_body(bytes)?).await.map(Json)
+) -> ApiResult<Json<RatedBody>> {
+    save_rating(&mine, read_body(bytes)?).await.map(Json)
 }
 
 /// Stores a reader's rating of the report.
 ///
 /// # Errors
-/// 400 for an invalid vote or note; 409 if the run has not ended or has no report.
-pub(super) async fn save_rating(mine: &OwnedRun, value: &Value) -> ApiResult<Value> {
-    let vote = match value.get("vote").and_then(Value::as_str) {
-        Some("up") => Vote::Up,
-        Some("down") => Vote::Down,
-        _ => return Err(invalid_value("vote", "must be up or down")),
-    };
-    let note = match value.get("note") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(it)) if it.chars().count() <= Rating::NOTE_CHARS => Some(it.clone()),
-        Some(_) => {
-            return Err(invalid_value(
-                "note",
-                &format!("must be a text of at most {} characters", Rating::NOTE_CHARS),
-            ));
-        }
-    };
+/// 400 for an overlong note; 409 if the run has not ended or has no report.
+pub(super) async fn save_rating(mine: &OwnedRun, body: RatingBody) -> ApiResult<RatedBody> {
+    let RatingBody { vote, note } = body;
+    if note.as_ref().is_some_and(|it| it.chars().count() > Rating::NOTE_CHARS) {
+        let limit = format!("must be a text of at most {} characters", Rating::NOTE_CHARS);
+        return Err(invalid_value("note", &limit));
+    }
     mine.require_ended()?;
     if mine.run().await?.report.is_none() {
         let what = "the run has no report to rate";
@@ -514,5 +505,5 @@ pub(super) async fn save_rating(mine: &OwnedRun, value: &Value) -> ApiResult<Val
     }
     let rating = Rating { vote, note: note.clone() };
     mine.run.rate(rating).await?;
-    Ok(json!({"id": mine.id(), "vote": vote, "note": note}))
+    Ok(RatedBody { id: mine.id().to_string(), vote, note })
 }

@@ -10,9 +10,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::api_error::{ApiError, ApiResult};
+use super::bodies::{CreatedShare, RevokedShares, ShareBody, ShareObject};
 use super::extract::{OwnedRun, PathParams};
 use super::state::ServerState;
-use super::values::{invalid_value, optional_json_body, whole_number};
+use super::values::{invalid_value, read_optional_body};
 use ibid_core::domain::{RunId, Share};
 use ibid_core::{Error, Kind};
 use ibid_report::html;
@@ -47,13 +48,13 @@ pub(super) async fn revoke_shares(mine: &OwnedRun) -> ApiResult<usize> {
     Ok(mine.run.unshare().await?)
 }
 
-fn share_object(run: &RunId, share: &Share) -> Value {
-    json!({
-        "object": "share",
-        "run": run,
-        "expires_at": share.until,
-        "include_private": share.private,
-    })
+fn share_object(run: &RunId, share: &Share) -> ShareObject {
+    ShareObject {
+        object: "share",
+        run: run.to_string(),
+        expires_at: share.until.clone(),
+        include_private: share.private,
+    }
 }
 
 /// `POST /v1/runs/{id}/share`.
@@ -61,44 +62,26 @@ pub(super) async fn create(
     mine: OwnedRun,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
-    let value = optional_json_body(bytes)?;
-    let Some(fields) = value.as_object() else {
-        return Err(invalid_value("body", "must be an object"));
-    };
-    if let Some(unknown) =
-        fields.keys().find(|it| !["days", "include_private"].contains(&it.as_str()))
-    {
-        return Err(invalid_value(unknown, "is not a known field"));
-    }
-    let days = match value.get("days") {
-        None | Some(Value::Null) => Share::DAYS,
-        Some(it) => whole_number(it)
-            .and_then(|it| u32::try_from(it).ok())
-            .ok_or_else(|| invalid_value("days", "must be a whole number"))?,
-    };
-    let private = match value.get("include_private") {
-        None | Some(Value::Null) => false,
-        Some(it) => {
-            it.as_bool().ok_or_else(|| invalid_value("include_private", "must be true or false"))?
-        }
-    };
+    let body: ShareBody = read_optional_body(bytes)?;
+    let days = body.days.map_or(Share::DAYS, |it| u32::try_from(it).unwrap_or(u32::MAX));
+    let private = body.include_private.unwrap_or_default();
     let (token, share) = create_share(&mine, days, private).await?;
-    let mut out = share_object(mine.id(), &share);
-    out["path"] = json!(format!("/s/{token}"));
-    Ok((StatusCode::CREATED, Json(out)).into_response())
+    let share = share_object(mine.id(), &share);
+    let created = CreatedShare { share, path: format!("/s/{token}") };
+    Ok((StatusCode::CREATED, Json(created)).into_response())
 }
 
 /// `GET /v1/runs/{id}/share`: the active links, without their tokens, which are not stored.
 pub(super) async fn list(mine: OwnedRun) -> ApiResult<Json<Value>> {
     let shares = mine.run.shares().await?;
-    let data: Vec<Value> = shares.iter().map(|it| share_object(mine.id(), it)).collect();
+    let data: Vec<ShareObject> = shares.iter().map(|it| share_object(mine.id(), it)).collect();
     Ok(Json(json!({"object": "list", "data": data, "has_more": false})))
 }
 
 /// `DELETE /v1/runs/{id}/share`: revokes every link.
-pub(super) async fn revoke(mine: OwnedRun) -> ApiResult<Json<Value>> {
-    let count = revoke_shares(&mine).await?;
-    Ok(Json(json!({"id": mine.id(), "object": "share.revoked", "revoked": count})))
+pub(super) async fn revoke(mine: OwnedRun) -> ApiResult<Json<RevokedShares>> {
+    let revoked = revoke_shares(&mine).await?;
+    Ok(Json(RevokedShares { id: mine.id().to_string(), object: "share.revoked", revoked }))
 }
 
 /// `GET /s/{token}`: the report, for anyone with the link. Unknown, expired and revoked links get the same error.

@@ -2,9 +2,11 @@
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::api_error::{ApiError, ApiResult};
+use crate::request::read_fields;
 
 /// The error for a wrong value: `{field} {what}`, 400.
 pub(super) fn invalid_value(field: &str, what: &str) -> ApiError {
@@ -35,28 +37,25 @@ pub(super) fn json_body(bytes: Result<Bytes, BytesRejection>) -> ApiResult<Value
     })
 }
 
-/// Parses the body as JSON; an empty body is `{}`.
-pub(super) fn optional_json_body(bytes: Result<Bytes, BytesRejection>) -> ApiResult<Value> {
-    match bytes {
-        Ok(it) if it.is_empty() => Ok(json!({})),
-        it => json_body(it),
-    }
+/// Reads the body as the fields of `T`.
+///
+/// # Errors
+/// Those of [`json_body`]; 400 for a field that is missing, unknown or wrong.
+pub(super) fn read_body<T: DeserializeOwned>(bytes: Result<Bytes, BytesRejection>) -> ApiResult<T> {
+    Ok(read_fields(json_body(bytes)?)?)
 }
 
-/// The field `text` of a body; empty if it is missing or not a string.
-pub(super) fn text_field(value: &Value) -> &str {
-    value.get("text").and_then(Value::as_str).unwrap_or_default()
+/// The same, where an empty body is `{}`.
+pub(super) fn read_optional_body<T: DeserializeOwned>(
+    bytes: Result<Bytes, BytesRejection>,
+) -> ApiResult<T> {
+    match bytes {
+        Ok(it) if it.is_empty() => Ok(read_fields(json!({}))?),
+        it => read_body(it),
+    }
 }
 
 /// Parses the whole number in parameter `name`.
 pub(super) fn parse_number(name: &str, text: &str) -> ApiResult<u64> {
     text.parse().map_err(|_| invalid_value(name, "must be a whole number"))
-}
-
-/// A whole number in a body, also written as `5.0`.
-pub(super) fn whole_number(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
-        let number = value.as_f64().filter(|number| number.fract() == 0.0)?;
-        (0.0..1e15).contains(&number).then_some(number as u64)
-    })
 }

@@ -3,13 +3,16 @@ use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetTaskResult, JsonObject, ProgressNotificationParam,
-    Tool,
+    CallToolRequestParams, CallToolResponse, GetTaskResult, ProgressNotificationParam,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::arguments::{
+    AgenticSearchInput, ClaimsInput, FetchInput, ResultInput, SearchInput, StartInput, WaitAction,
+    WaitInput,
+};
 use super::elicitation::{self, ElicitationMode};
 use super::output::{
     McpToolResult, POLL_SECS, coverage_ratio, progress_line, result_json, section,
@@ -17,7 +20,7 @@ use super::output::{
 };
 use super::protocol::{McpResult, from_json, to_error_data};
 use super::server::McpServer;
-use crate::request::ResearchRequest;
+use crate::request::{ResearchRequest, read_fields};
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
 use ibid_core::ports::RunCommand;
 use ibid_core::record::Run;
@@ -65,48 +68,49 @@ impl McpServer {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> McpResult<CallToolResponse> {
-        let name = &*request.name;
-        let tools = self.tools();
-        let Some(tool) = tools.iter().find(|it| it.name == name) else {
+        if !self.tools().iter().any(|it| it.name == request.name) {
             return Err(ErrorData::invalid_params("there is no such tool", None));
-        };
-        if let Some(fault) = unknown_argument(tool, &request) {
-            return structured_result(Err(fault));
         }
         let resumed = self.elicitations.resume_call(service, &request).await?;
-        let arguments = request.arguments.unwrap_or_default();
-        let arguments = ToolArguments(&arguments);
-        let result = match name {
-            "research" => {
-                let run = match resumed {
-                    Some(run) => Ok(run),
-                    None => self.start_research(service, &arguments, context).await,
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let result = match &*request.name {
+            name @ ("research" | "deep_research" | "agentic_search") => {
+                let wait = match name {
+                    "research" => Duration::ZERO,
+                    _ => Duration::from_secs(DEFAULT_WAIT_SECS),
                 };
-                match run {
-                    Ok(run) => return self.respond_with_run(&run, Duration::ZERO, context).await,
-                    Err(fault) => Err(fault),
-                }
-            }
-            "deep_research" | "agentic_search" => {
-                let run = match resumed {
-                    Some(run) => Ok(run),
-                    None => self.start_search(service, name, &arguments, context).await,
+                let run = match (resumed, research_request(name, arguments)) {
+                    (_, Err(fault)) => Err(fault),
+                    (Some(run), Ok(_)) => Ok(run),
+                    (None, Ok(request)) => self.start(service, request, context).await,
                 };
-                let wait = Duration::from_secs(DEFAULT_WAIT_SECS);
                 match run {
                     Ok(run) => return self.respond_with_run(&run, wait, context).await,
                     Err(fault) => Err(fault),
                 }
             }
-            "research_wait" => match self.wait_for_run(service, &arguments, context).await {
+            "research_wait" => match self.wait_for_run(service, arguments, context).await {
                 Ok(FollowOutcome::Asks(form)) => return Ok(form),
                 Ok(FollowOutcome::State(state)) => Ok(state),
                 Err(fault) => Err(fault),
             },
-            "research_result" => self.run_part(service, &arguments).await,
-            "search" => return text_result(self.search(service, arguments.text("query")).await),
-            "fetch" => return text_result(self.fetch(service, arguments.text("id")).await),
-            "check_claims" => self.check_text(service, &arguments).await,
+            "research_result" => self.run_part(service, arguments).await,
+            "search" => {
+                return text_result(match read_fields::<SearchInput>(arguments) {
+                    Ok(input) => self.search(service, &input.query).await,
+                    Err(fault) => Err(fault.into()),
+                });
+            }
+            "fetch" => {
+                return text_result(match read_fields::<FetchInput>(arguments) {
+                    Ok(input) => self.fetch(service, &input.id).await,
+                    Err(fault) => Err(fault.into()),
+                });
+            }
+            "check_claims" => match read_fields::<ClaimsInput>(arguments) {
+                Ok(input) => service.check(&input.text).await,
+                Err(fault) => Err(fault.into()),
+            },
             _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
         };
         structured_result(result)
@@ -143,15 +147,24 @@ impl McpServer {
         ElicitationMode::for_client(context, self.is_local())
     }
 
-    /// Starts a run with these fields of a request.
-    async fn accept(
+    /// Starts a run. It asks clarifying questions if the host supports them, unless the call sets `ask`.
+    async fn start(
         &self,
         service: &CallerService,
-        fields: Map<String, Value>,
+        mut request: ResearchRequest,
+        context: &RequestContext<RoleServer>,
     ) -> Result<CallerRun> {
-        let request = ResearchRequest::parse(&Value::Object(fields), &[])?;
+        let asks = self.elicitation_mode(context) != ElicitationMode::Unsupported;
+        request.ask.get_or_insert(asks);
+        if let Some(url) = &request.webhook_url {
+            // Nothing sends them over stdio.
+            if self.is_local() {
+                request.require_no_webhook()?;
+            }
+            service.check_webhook_url(url)?;
+        }
         let question = service.question(&request).await?;
-        match service.accept(question, None, None).await? {
+        match service.accept(question, request.extras(), None).await? {
             SubmitOutcome::Begun(run) => Ok(run),
             SubmitOutcome::Other | SubmitOutcome::Full => {
                 Err(Error::new(Kind::Transient, "too many runs are waiting")
@@ -160,95 +173,28 @@ impl McpServer {
         }
     }
 
-    async fn start_research(
-        &self,
-        service: &CallerService,
-        arguments: &ToolArguments<'_>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallerRun> {
-        let mut fields = arguments.pick(&[
-            "question", "context", "effort", "engines", "domains", "since", "output", "ask",
-        ]);
-        self.default_ask(&mut fields, context);
-        if let Some(folder) = arguments.0.get("folder") {
-            fields.insert("folders".to_owned(), json!([folder]));
-        }
-        let mut budget = Map::new();
-        if let Some(usd) = arguments.0.get("budget_usd") {
-            budget.insert("usd".to_owned(), usd.clone());
-        }
-        if let Some(minutes) = arguments.0.get("max_minutes") {
-            let minutes =
-                minutes.as_u64().filter(|it| (1..=10_000).contains(it)).ok_or_else(|| {
-                    Error::new(Kind::Usage, "max_minutes must be a whole number from 1")
-                })?;
-            budget.insert("seconds".to_owned(), (minutes * 60).into());
-        }
-        if !budget.is_empty() {
-            fields.insert("budget".to_owned(), budget.into());
-        }
-        self.accept(service, fields).await
-    }
-
-    /// Starts the run of `deep_research` or `agentic_search`.
-    async fn start_search(
-        &self,
-        service: &CallerService,
-        name: &str,
-        arguments: &ToolArguments<'_>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallerRun> {
-        let mut fields = arguments.pick(&[
-            "question",
-            "query",
-            "context",
-            "max_iterations",
-            "model",
-            "completeness_threshold",
-            "ask",
-        ]);
-        self.default_ask(&mut fields, context);
-        if name == "agentic_search" {
-            fields.insert("mode".to_owned(), "evidence".into());
-            fields.entry("max_iterations").or_insert(3.into());
-        }
-        self.accept(service, fields).await
-    }
-
-    /// Enables clarifying questions if the host supports them, unless the call sets `ask`.
-    fn default_ask(&self, fields: &mut Map<String, Value>, context: &RequestContext<RoleServer>) {
-        let supported = self.elicitation_mode(context) != ElicitationMode::Unsupported;
-        fields.entry("ask").or_insert(supported.into());
-    }
-
     async fn wait_for_run(
         &self,
         service: &CallerService,
-        arguments: &ToolArguments<'_>,
+        arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> Result<FollowOutcome> {
-        let run = service.run(arguments.text("run_id")?).await?;
-        let has_ended = run.row().status.ended();
-        match arguments.0.get("action").and_then(Value::as_str) {
-            None | Some("none") => {}
-            Some(word @ ("finish" | "cancel")) if !has_ended => {
-                let order = match word {
-                    "finish" => RunCommand::Finish,
-                    _ => RunCommand::Cancel,
-                };
-                run.send_order(order).await?;
-            }
-            Some("finish" | "cancel") => {}
-            Some(_) => {
-                return Err(Error::new(Kind::Usage, "action must be none, finish or cancel"));
-            }
+        let input: WaitInput = read_fields(arguments)?;
+        let run = service.run(&input.run_id).await?;
+        let order = match input.action {
+            None | Some(WaitAction::None) => None,
+            Some(WaitAction::Finish) => Some(RunCommand::Finish),
+            Some(WaitAction::Cancel) => Some(RunCommand::Cancel),
+        };
+        if let Some(order) = order.filter(|_| !run.row().status.ended()) {
+            run.send_order(order).await?;
         }
-        let steer = arguments.0.get("steer").and_then(Value::as_str).map(str::trim);
-        if let Some(words) = steer.filter(|it| !it.is_empty()) {
+        if let Some(words) = input.steer {
             let words = words.chars().take(MAX_STEER_CHARS).collect();
             run.send_order(RunCommand::Steer(words)).await?;
         }
-        if let Some(answers) = elicitation::parse_answers(arguments.0.get("answers"))? {
+        if let Some(answers) = input.answers {
+            let answers = elicitation::cut_answers(&answers)?;
             let known = run.run().await?;
             if !known.awaiting_clarification {
                 return Err(Error::new(Kind::Usage, "the run is not waiting for answers")
@@ -257,8 +203,7 @@ impl McpServer {
             run.send_order(RunCommand::Reply(answers)).await?;
             self.elicitations.mark_asked(run.id());
         }
-        let seconds = arguments.0.get("wait_s").and_then(Value::as_u64);
-        let seconds = seconds.unwrap_or(DEFAULT_WAIT_SECS);
+        let seconds = input.wait_s.unwrap_or(DEFAULT_WAIT_SECS);
         let wait = Duration::from_secs(seconds).min(MAX_WAIT);
         self.follow(&run, FollowUntil::Ended(wait), context).await
     }
@@ -374,12 +319,9 @@ impl McpServer {
     }
 
     /// The part of a report that the call names, from `offset` on.
-    async fn run_part(
-        &self,
-        service: &CallerService,
-        arguments: &ToolArguments<'_>,
-    ) -> McpToolResult {
-        let handle = service.run(arguments.text("run_id")?).await?;
+    async fn run_part(&self, service: &CallerService, arguments: Value) -> McpToolResult {
+        let input: ResultInput = read_fields(arguments)?;
+        let handle = service.run(&input.run_id).await?;
         let events = handle.events(0).await?;
         let run = Run::from_events(handle.id().clone(), &events);
         let Some(report) = run.report.as_deref() else {
@@ -390,20 +332,16 @@ impl McpServer {
             };
             return Err(Error::new(Kind::Usage, what).with_hint("call research_wait first"));
         };
-        let part = arguments.0.get("part").and_then(Value::as_str);
-        let text = match part.unwrap_or("full") {
+        let text = match input.part.as_deref().unwrap_or("full") {
             "summary" => summary(report),
             "full" => markdown::report_body(report, true),
             "sources" => serde_json::to_string_pretty(&report.sources).unwrap_or_default(),
             "evidence" => ibid_report::evidence::to_jsonl(&events),
             other => section(report, other)?,
         };
-        let number = |name: &str, default: usize| {
-            let value = arguments.0.get(name).and_then(Value::as_u64);
-            value.map_or(default, |it| it as usize)
-        };
-        let offset = number("offset", 0);
-        let limit = number("max_chars", DEFAULT_RESULT_CHARS).clamp(100, 100_000);
+        let offset = input.offset.map_or(0, |it| it as usize);
+        let limit = input.max_chars.map_or(DEFAULT_RESULT_CHARS, |it| it as usize);
+        let limit = limit.clamp(100, 100_000);
         let total = text.chars().count();
         let piece: String = text.chars().skip(offset).take(limit).collect();
         let next = offset + piece.chars().count();
@@ -412,14 +350,6 @@ impl McpServer {
             "next_offset": (next < total).then_some(next),
             "total_chars": total,
         }))
-    }
-
-    async fn check_text(
-        &self,
-        service: &CallerService,
-        arguments: &ToolArguments<'_>,
-    ) -> McpToolResult {
-        service.check(arguments.text("text")?).await
     }
 
     /// Responds with the run as a task.
@@ -495,33 +425,12 @@ fn supports_tasks(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|it| it.supports_tasks())
 }
 
-/// The error for an argument that the tool does not have. Ignoring it could widen a search that the caller meant to narrow.
-fn unknown_argument(tool: &Tool, request: &CallToolRequestParams) -> Option<Error> {
-    let known = tool.input_schema.get("properties")?.as_object()?;
-    let mut given = request.arguments.iter().flat_map(|it| it.keys());
-    let name = given.find(|name| !known.contains_key(*name))?;
-    let what = format!("{name}: {} takes no such argument", tool.name);
-    let all: Vec<&str> = known.keys().map(String::as_str).collect();
-    Some(Error::new(Kind::Usage, what).with_hint(format!("it takes {}", all.join(", "))))
-}
-
-/// The arguments of a call.
-struct ToolArguments<'a>(&'a JsonObject);
-
-impl ToolArguments<'_> {
-    /// The arguments with these names.
-    fn pick(&self, names: &[&str]) -> Map<String, Value> {
-        let named = self.0.iter().filter(|it| names.contains(&it.0.as_str()));
-        named.map(|(name, value)| (name.clone(), value.clone())).collect()
-    }
-
-    /// The text argument `name`, trimmed.
-    ///
-    /// # Errors
-    /// `Usage` if it is missing, empty or no text.
-    fn text(&self, name: &str) -> Result<&str> {
-        let text = self.0.get(name).and_then(Value::as_str).map(str::trim);
-        text.filter(|it| !it.is_empty())
-            .ok_or_else(|| Error::new(Kind::Usage, format!("{name} must be a text")))
+/// The request of a tool that starts a run. An unknown argument is an error: ignoring it could widen a search that the caller meant to
+/// narrow.
+fn research_request(tool: &str, arguments: Value) -> Result<ResearchRequest> {
+    match tool {
+        "research" => read_fields::<StartInput>(arguments)?.try_into(),
+        "agentic_search" => Ok(read_fields::<AgenticSearchInput>(arguments)?.into()),
+        _ => ResearchRequest::parse(arguments),
     }
 }

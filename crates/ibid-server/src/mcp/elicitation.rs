@@ -218,21 +218,15 @@ fn parse_form_answers(content: Option<&Value>, count: usize) -> Vec<String> {
     if all.iter().all(String::is_empty) { Vec::new() } else { all }
 }
 
-/// Reads the argument `answers`: one text for each question.
+/// The argument `answers`, one text for each question, each cut to its greatest length.
 ///
 /// # Errors
-/// `Usage` if it is not a list of at most three texts.
-pub(super) fn parse_answers(value: Option<&Value>) -> Result<Option<Vec<String>>> {
-    let wrong = || Error::new(Kind::Usage, "answers must be a list of at most three texts");
-    let Some(value) = value.filter(|value| !value.is_null()) else {
-        return Ok(None);
-    };
-    let rows = value.as_array().filter(|it| it.len() <= MAX_QUESTIONS).ok_or_else(wrong)?;
-    let text = |it: &Value| -> Option<String> {
-        Some(it.as_str()?.chars().take(MAX_ANSWER_CHARS).collect())
-    };
-    let all: Option<Vec<String>> = rows.iter().map(text).collect();
-    all.map(Some).ok_or_else(wrong)
+/// `Usage` if there are more than three.
+pub(super) fn cut_answers(answers: &[String]) -> Result<Vec<String>> {
+    if answers.len() > MAX_QUESTIONS {
+        return Err(Error::new(Kind::Usage, "answers must be a list of at most three texts"));
+    }
+    Ok(answers.iter().map(|it| it.chars().take(MAX_ANSWER_CHARS).collect()).collect())
 }
 
 #[cfg(test)]
@@ -263,11 +257,9 @@ mod tests {
 
     #[test]
     fn answers_of_a_call_are_a_short_list_of_texts() {
-        assert_eq!(parse_answers(None).unwrap(), None);
-        assert_eq!(parse_answers(Some(&json!([]))).unwrap(), Some(Vec::new()));
-        assert_eq!(parse_answers(Some(&json!(["a"]))).unwrap().unwrap(), ["a"]);
-        for wrong in [json!("a"), json!([1]), json!(["a", "b", "c", "d"])] {
-            assert!(parse_answers(Some(&wrong)).is_err(), "{wrong}");
-        }
+        let texts = |n: usize| vec!["a".repeat(9_000); n];
+        assert!(cut_answers(&texts(0)).unwrap().is_empty());
+        assert_eq!(cut_answers(&texts(1)).unwrap()[0].len(), MAX_ANSWER_CHARS);
+        assert!(cut_answers(&texts(4)).is_err());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A run is independent of the call that started it. Hosts cut calls off after about 30 seconds, so each tool answers within 25 seconds
 //! with the current state while the run continues.
+mod arguments;
 mod calls;
 mod elicitation;
 mod handler;
@@ -12,5 +13,6 @@ mod recent_hits;
 mod resources;
 mod search;
 mod server;
+mod tools;
 
 pub use server::McpServer;

@@ -38,13 +38,8 @@ fn no_source_error(cause: &Error) -> Error {
 
 impl McpServer {
     /// Searches documents, engines and earlier runs: `{results: [{id, title, url}]}`, with failures in `remarks`.
-    pub(super) async fn search(
-        &self,
-        service: &CallerService,
-        query: Result<&str>,
-    ) -> McpToolResult {
-        let query = query?;
-        let request = ResearchRequest::parse(&json!({"question": query}), &[])?;
+    pub(super) async fn search(&self, service: &CallerService, query: &str) -> McpToolResult {
+        let request = ResearchRequest::parse(json!({"question": query}))?;
         let (question, mut remarks) = match service.question(&request).await {
             Ok(question) => (Some(Arc::new(question)), Vec::new()),
             // Without engines and folders, sources of earlier runs can still be found.
@@ -124,8 +119,7 @@ impl McpServer {
     }
 
     /// The text of a result: `{id, title, text, url, metadata}`.
-    pub(super) async fn fetch(&self, service: &CallerService, id: Result<&str>) -> McpToolResult {
-        let id = id?;
+    pub(super) async fn fetch(&self, service: &CallerService, id: &str) -> McpToolResult {
         let gone = || {
             Error::new(Kind::Usage, "no result has this id")
                 .with_hint("search again and use an id from its results")

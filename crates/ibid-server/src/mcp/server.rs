@@ -10,6 +10,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use super::elicitation::PendingElicitations;
 use super::protocol::McpResult;
 use super::recent_hits::RecentHits;
+use super::tools::TOOLS;
 use crate::request_service::{Caller, CallerService, RequestService};
 use ibid_core::{Error, Kind, Result};
 
@@ -71,10 +72,8 @@ impl McpServer {
 
     /// The offered tools.
     pub(super) fn tools(&self) -> Vec<Tool> {
-        let mut tools: Vec<Tool> =
-            serde_json::from_str(include_str!("tools.json")).unwrap_or_default();
-        tools.retain(|tool| self.agentic_search || tool.name != "agentic_search");
-        tools
+        let offered = |tool: &&Tool| self.agentic_search || tool.name != "agentic_search";
+        TOOLS.iter().filter(offered).cloned().collect()
     }
 
     /// Whether this server serves one local user over stdio.

@@ -1,199 +1,308 @@
-//! A question with its options, as a JSON object.
-use jiff::civil::Date;
+//! The fields of a research request, as JSON.
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::dialogue::{DIALOGUE, parse_turns};
-use super::json_fields::{JsonFields, invalid_field, is_field};
-use super::served::ServedResources;
-use super::validate::{check_date_order, method_for, parse_lang, select_engines};
-use crate::dates::{DateBound, parse_day};
+use super::dialogue::check_turns;
+use super::fields::{names, object, read_fields, setting, text};
+use super::schemas::{
+    DaySchema, DomainSchema, EngineSchema, FolderSchema, ModeSchema, ModelSchema, PlanSchema,
+    QuestionSchema, TurnSchema, WebhookSchema, add_budget_ranges, add_setting_ranges,
+    require_question,
+};
+use super::validate::{is_symbols_only, parse_lang, validate_question};
 use ibid::app::plan_file::PlanFile;
-use ibid::config::{Flag, LoadedConfig};
-use ibid_core::domain::{DialogueTurn, Mode, Question};
+use ibid::config::Flag;
+use ibid_core::domain::{DialogueTurn, Mode};
 use ibid_core::{Error, Kind, Result};
-use ibid_report::escape::single_line;
 
-/// A question with its options. Each field is validated, but names are not resolved yet.
-#[derive(Debug, Clone, Default)]
+/// A question. `query` is another name of `question`, `output` of `mode`; summaryTokens and followUpDialogue are those of the breadth and
+/// depth API.
+///
+/// The one form of a research request: of `ibid run --input`, of the HTTP API and of the tools for agents. Names of folders, engines and
+/// models are not resolved yet. `null` counts as missing.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(
+    rename = "Question",
+    description = "A question. `query` is another name of `question`, `output` of `mode`; summaryTokens and followUpDialogue are those of the breadth and depth API.",
+    transform = add_setting_ranges,
+    transform = require_question
+)]
 pub struct ResearchRequest {
-    /// The text of the question.
-    pub text: String,
-    /// The id of the run it follows, as written.
-    pub follows: Option<String>,
-    /// Report, answer or evidence, if given.
+    /// What to find out, as one clear question.
+    #[schemars(with = "Option<QuestionSchema>")]
+    pub question: Option<String>,
+    /// What to find out, as one clear question.
+    #[schemars(with = "Option<QuestionSchema>")]
+    pub query: Option<String>,
+    /// What was said before that the question depends on.
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(length(max = 4_000))]
+    pub context: Option<String>,
+    /// A report, one line of at most 140 characters, or passages without prose.
+    #[schemars(with = "Option<ModeSchema>")]
     pub mode: Option<Mode>,
-    /// The settings it overrides.
-    pub flags: Vec<Flag>,
-    engines: Vec<String>,
-    only_local: bool,
-    /// The named folders; `None` means all, an empty list none. Paths once the request is resolved.
+    /// Another name of mode.
+    #[schemars(with = "Option<ModeSchema>")]
+    pub output: Option<Mode>,
+    /// How much work it is worth.
+    #[serde(default, deserialize_with = "setting")]
+    pub effort: Option<String>,
+    /// How evidence is gathered.
+    #[serde(default, deserialize_with = "setting")]
+    pub strategy: Option<String>,
+    /// Queries for each open item of the plan in a round, at most.
+    #[serde(default, deserialize_with = "setting")]
+    pub breadth: Option<String>,
+    /// Rounds of searching, reading and weighing.
+    #[serde(default, deserialize_with = "setting")]
+    pub depth: Option<String>,
+    /// Most rounds.
+    #[serde(default, deserialize_with = "setting")]
+    pub max_iterations: Option<String>,
+    /// Share of the plan that must be covered.
+    #[serde(default, deserialize_with = "setting")]
+    pub completeness_threshold: Option<String>,
+    /// Another name of `summary_tokens`.
+    #[serde(default, rename = "summaryTokens", deserialize_with = "setting")]
+    pub summary_tokens_of_api: Option<String>,
+    /// Length of the summary of a page, tokens.
+    #[serde(default, deserialize_with = "setting")]
+    pub summary_tokens: Option<String>,
+    /// Sources kept for writing.
+    #[serde(default, deserialize_with = "setting")]
+    pub max_sources: Option<String>,
+    /// Whether to search again and request every page instead of reusing those of earlier runs.
+    pub fresh: Option<bool>,
+    /// Search engines by name, or web, news, scholar; the server's own choice without.
+    #[serde(default, deserialize_with = "names")]
+    #[schemars(with = "Option<Vec<EngineSchema>>", length(max = 50))]
+    pub engines: Option<Vec<String>>,
+    /// Whether to search folders only.
+    pub only_local: Option<bool>,
+    /// The folders to search, and no others: none where the list is empty, all that are served where it is left out.
+    #[serde(default, deserialize_with = "names")]
+    #[schemars(with = "Option<Vec<FolderSchema>>", length(max = 50))]
     pub folders: Option<Vec<String>>,
-    domains: Vec<String>,
-    not_domains: Vec<String>,
-    since: Option<String>,
-    until: Option<String>,
-    lang: Option<String>,
-    model: Option<String>,
-    dialogue: Vec<DialogueTurn>,
-    clarify: bool,
-    approve: bool,
-    plan: Option<PlanFile>,
+    /// Only sources of these domains.
+    #[serde(default, deserialize_with = "names")]
+    #[schemars(with = "Option<Vec<DomainSchema>>", length(max = 50))]
+    pub domains: Option<Vec<String>>,
+    /// No sources of these domains.
+    #[serde(default, deserialize_with = "names")]
+    #[schemars(with = "Option<Vec<DomainSchema>>", length(max = 50))]
+    pub not_domains: Option<Vec<String>>,
+    /// Only what was published since: 2020, 2020-05-01 or 30d.
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "Option<DaySchema>")]
+    pub since: Option<String>,
+    /// Only what was published until then.
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "Option<DaySchema>")]
+    pub until: Option<String>,
+    /// The language of the report.
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(regex(pattern = "^([A-Za-z]{2})?$"))]
+    pub language: Option<String>,
+    /// A model that the operator offers.
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(with = "Option<ModelSchema>")]
+    pub model: Option<String>,
+    /// The conversation before the question.
+    #[serde(rename = "followUpDialogue")]
+    #[schemars(with = "Option<Vec<TurnSchema>>", length(max = 50))]
+    pub follow_up_dialogue: Option<Vec<DialogueTurn>>,
+    /// Whether questions back are welcome.
+    pub ask: Option<bool>,
+    /// auto, require_approval (the run waits for POST …/approve), or the plan to go by.
+    #[schemars(with = "Option<PlanSchema>")]
+    pub plan: Option<PlanChoice>,
+    /// Told once the run has ended, where the guard of the open web lets it.
+    #[schemars(with = "Option<WebhookSchema>")]
+    pub webhook_url: Option<String>,
+    /// The run that this goes on from.
+    #[serde(default, deserialize_with = "text")]
+    #[schemars(length(max = 4_000))]
+    pub follows: Option<String>,
+    /// Where the run stops.
+    #[serde(default, deserialize_with = "object")]
+    pub budget: Option<BudgetFields>,
+}
+
+/// Where a run stops: the budget of a [`ResearchRequest`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline, transform = add_budget_ranges)]
+pub struct BudgetFields {
+    /// Most that models may cost, US dollars.
+    #[serde(default, deserialize_with = "setting")]
+    pub usd: Option<String>,
+    /// Most time, seconds; then the report is written from what is there.
+    #[serde(default, deserialize_with = "setting")]
+    pub seconds: Option<String>,
+    /// Most calls of models.
+    #[serde(default, deserialize_with = "setting")]
+    pub calls: Option<String>,
+    /// Most searches.
+    #[serde(default, deserialize_with = "setting")]
+    pub searches: Option<String>,
+    /// Most pages read.
+    #[serde(default, deserialize_with = "setting")]
+    pub pages: Option<String>,
+    /// Most tokens of models.
+    #[serde(default, deserialize_with = "setting")]
+    pub tokens: Option<String>,
+}
+
+/// The field `plan`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Value")]
+pub enum PlanChoice {
+    /// Ibid plans, and goes by its plan.
+    Auto,
+    /// The plan waits for approval.
+    RequireApproval,
+    /// The plan to go by.
+    Provided(PlanFile),
+}
+
+impl TryFrom<Value> for PlanChoice {
+    type Error = String;
+
+    fn try_from(value: Value) -> std::result::Result<PlanChoice, String> {
+        match value.as_str() {
+            Some("auto") => Ok(PlanChoice::Auto),
+            Some("require_approval") => Ok(PlanChoice::RequireApproval),
+            None if value.is_object() => {
+                let plan = PlanFile::parse("of the request", &value.to_string());
+                plan.map(PlanChoice::Provided).map_err(|fault| fault.to_string())
+            }
+            _ => Err("must be auto, require_approval or a plan".to_owned()),
+        }
+    }
 }
 
 impl ResearchRequest {
-    /// Parses a JSON object. `extra_fields` are fields that the caller of this function reads itself.
+    /// Parses a JSON object.
     ///
     /// # Errors
-    /// `Usage` for a wrong value or an unknown field, naming the field.
-    pub fn parse(value: &Value, extra_fields: &[&str]) -> Result<ResearchRequest> {
-        let Value::Object(object) = value else {
-            return Err(Error::new(Kind::Usage, "the request is not a JSON object")
-                .with_hint("write {\"question\": \"…\"}"));
-        };
-        for name in object.keys() {
-            if !is_field(name) && !extra_fields.contains(&name.as_str()) {
-                return Err(Error::new(
-                    Kind::Usage,
-                    format!("there is no field `{}`", single_line(name)),
-                )
-                .with_hint("see /openapi.json for the fields of a question"));
-            }
-        }
-        let fields = JsonFields(object);
-        let mut request = ResearchRequest {
-            text: fields.question()?,
-            follows: fields.text("follows")?,
-            mode: fields.mode()?,
-            flags: fields.settings()?,
-            // An empty list means no engines; a missing field means those of the settings.
-            engines: match fields.text_list("engines")? {
-                names if names.is_empty() && fields.get("engines").is_some() => {
-                    vec!["none".to_owned()]
-                }
-                names => names,
-            },
-            only_local: fields.boolean("only_local")?,
-            folders: fields
-                .get("folders")
-                .is_some()
-                .then(|| fields.text_list("folders"))
-                .transpose()?,
-            domains: fields.text_list("domains")?,
-            not_domains: fields.text_list("not_domains")?,
-            since: fields.text("since")?,
-            until: fields.text("until")?,
-            lang: parse_lang("language", fields.text("language")?.as_deref())?,
-            model: fields.text("model")?,
-            clarify: fields.boolean("ask")?,
-            ..ResearchRequest::default()
-        };
-        if let Some(rows) = fields.get(DIALOGUE) {
-            request.dialogue = parse_turns(rows).map_err(|it| Error::new(Kind::Usage, it))?;
-        }
-        if let Some(context) = fields.text("context")? {
-            request.dialogue.push(DialogueTurn {
-                system: None,
-                assistant: None,
-                user: Some(context),
-            });
-        }
-        match fields.get("plan") {
-            None => {}
-            Some(Value::String(word)) if word == "auto" => {}
-            Some(Value::String(word)) if word == "require_approval" => request.approve = true,
-            Some(plan @ Value::Object(_)) => {
-                let text = plan.to_string();
-                request.plan = Some(PlanFile::parse("of the request", &text)?);
-            }
-            Some(_) => {
-                return Err(invalid_field("plan", "must be auto, require_approval or a plan"));
-            }
-        }
+    /// `Usage` for a missing, unknown or wrong field, naming it.
+    pub fn parse(value: Value) -> Result<ResearchRequest> {
+        let request = ResearchRequest::parse_options(value)?;
+        request.text()?;
         Ok(request)
     }
 
-    /// Builds the question with the settings `loaded` with [`ResearchRequest::flags`], and what is `served`.
+    /// The same, where the question may be missing.
     ///
     /// # Errors
-    /// `Usage`, naming the field.
-    pub fn to_question(
-        &self,
-        loaded: &LoadedConfig,
-        served: &ServedResources,
-        today: Date,
-    ) -> Result<Question> {
-        let settings = &loaded.settings;
-        let folders = served.resolve_folders(self.folders.as_deref())?;
-        let engines = select_engines(&self.engines, self.only_local, settings, !folders.is_empty())
-            .map_err(|fault| {
-                if self.engines.is_empty() {
-                    // The settings name an unknown engine.
-                    Error::new(Kind::Setup, "selecting the engines of the settings")
-                        .with_source(fault)
-                } else {
-                    with_field("engines", &fault)
-                }
-            })?;
-        if folders.is_empty() && engines.is_empty() {
-            return Err(Error::new(Kind::Usage, "there is nothing to search")
-                .with_hint("name engines, or start the server with --folder DIR"));
-        }
-        let parse = |field, text: &Option<String>, bound| {
-            text.as_deref().map(|it| parse_day(field, it, bound, today)).transpose()
-        };
-        let since = parse("since", &self.since, DateBound::First)?;
-        let until = parse("until", &self.until, DateBound::Last)?;
-        check_date_order("", since.as_deref(), until.as_deref())?;
-        let mode = self.mode.unwrap_or_default();
-        let mut question = Question {
-            mode,
-            engines,
-            budget: settings.budget,
-            folders,
-            domains: self.domains.clone(),
-            not_domains: self.not_domains.clone(),
-            since,
-            until,
-            lang: self.lang.clone(),
-            models: served.resolve_models(self.model.as_deref(), settings)?,
-            dialogue: self.dialogue.clone(),
-            clarify: self.clarify,
-            approve: self.approve,
-            ..Question::new(self.text.clone(), today.to_string(), method_for(loaded, mode))
-        };
-        if let Some(plan) = &self.plan {
-            question.given = Some(Box::new(plan.provided_plan(&question)?));
-        }
-        Ok(question)
+    /// `Usage` for an unknown or wrong field, naming it.
+    pub fn parse_options(value: Value) -> Result<ResearchRequest> {
+        let request: ResearchRequest = read_fields(value)?;
+        request.lang()?;
+        let turns = request.follow_up_dialogue.as_deref().unwrap_or_default();
+        check_turns(turns).map_err(|it| Error::new(Kind::Usage, it))?;
+        Ok(request)
     }
 
-    /// Builds the question of a follow-up. `question` has this request's text, with the sources and settings of the earlier run.
+    /// The text of the question.
     ///
     /// # Errors
-    /// Those of [`LoadedConfig::apply_flags`]; `Usage` for a model that is not offered.
-    pub fn to_follow_up(
-        &self,
-        mut question: Question,
-        loaded: &LoadedConfig,
-        served: &ServedResources,
-    ) -> Result<Question> {
-        loaded.apply_flags(&mut question)?;
-        if let Some(model) = &self.model {
-            question.models = served.resolve_models(Some(model), &loaded.settings)?;
+    /// `Usage` if it is missing, empty or too long, or if `query` is given as well.
+    pub fn text(&self) -> Result<String> {
+        let given = match (&self.question, &self.query) {
+            (Some(it), None) | (None, Some(it)) => it,
+            (None, None) => {
+                return Err(Error::new(Kind::Usage, "question is missing")
+                    .with_hint("write {\"question\": \"…\"}"));
+            }
+            (Some(_), Some(_)) => {
+                let what = "question and query mean the same; give only one of them";
+                return Err(Error::new(Kind::Usage, what));
+            }
+        };
+        // Accept symbols beyond ASCII here, since no JSON schema can tell them from letters; the question is checked again later.
+        if is_symbols_only(given) {
+            return Ok(given.trim().to_owned());
         }
-        question.mode = self.mode.unwrap_or(question.mode);
-        question.lang = self.lang.clone().or(question.lang);
-        question.clarify = self.clarify;
-        question.approve = self.approve;
-        Ok(question)
+        validate_question(given, false)
     }
-}
 
-/// Prefixes the error with its field.
-fn with_field(field: &str, fault: &Error) -> Error {
-    let prefixed = Error::new(fault.kind(), format!("{field}: {}", fault.chain()));
-    match fault.hint() {
-        Some(hint) => prefixed.with_hint(hint),
-        None => prefixed,
+    /// Report, answer or evidence, if given.
+    pub fn mode(&self) -> Option<Mode> {
+        self.mode.or(self.output)
+    }
+
+    /// The language of the report.
+    ///
+    /// # Errors
+    /// `Usage` if it is not a two-letter code.
+    pub fn lang(&self) -> Result<Option<String>> {
+        parse_lang("language", self.language.as_deref())
+    }
+
+    /// The conversation before the question, with its context.
+    pub fn dialogue(&self) -> Vec<DialogueTurn> {
+        let context = self.context.clone().map(|context| DialogueTurn {
+            system: None,
+            assistant: None,
+            user: Some(context),
+        });
+        self.follow_up_dialogue.iter().flatten().cloned().chain(context).collect()
+    }
+
+    /// The settings that it overrides, each with its field. The values are checked when the settings are resolved.
+    pub fn flags(&self) -> Vec<Flag> {
+        let budget = self.budget.clone().unwrap_or_default();
+        let fresh = self.fresh.map(|it| it.to_string());
+        let fields = [
+            ("effort", "effort", &self.effort),
+            ("strategy", "strategy", &self.strategy),
+            ("breadth", "breadth", &self.breadth),
+            ("depth", "depth", &self.depth),
+            ("max_iterations", "max_iterations", &self.max_iterations),
+            ("completeness_threshold", "completeness_threshold", &self.completeness_threshold),
+            ("summary_tokens", "summaryTokens", &self.summary_tokens_of_api),
+            ("summary_tokens", "summary_tokens", &self.summary_tokens),
+            ("max_sources", "max_sources", &self.max_sources),
+            ("fresh", "fresh", &fresh),
+            ("budget.usd", "budget", &budget.usd),
+            ("budget.seconds", "budget", &budget.seconds),
+            ("budget.calls", "budget", &budget.calls),
+            ("budget.searches", "budget", &budget.searches),
+            ("budget.pages", "budget", &budget.pages),
+            ("budget.tokens", "budget", &budget.tokens),
+        ];
+        let given = fields.into_iter().filter_map(|(name, flag, value)| {
+            value.clone().map(|value| Flag { name, flag, value })
+        });
+        given.collect()
+    }
+
+    /// The fields besides the question, as they are kept with the run.
+    pub(crate) fn extras(&self) -> Option<Value> {
+        let url = self.webhook_url.as_ref()?;
+        Some(serde_json::json!({"api": "runs", "webhook_url": url}))
+    }
+
+    /// Refuses a webhook: only a server sends them.
+    ///
+    /// # Errors
+    /// `Usage` if the request has one.
+    pub fn require_no_webhook(&self) -> Result<()> {
+        match self.webhook_url {
+            None => Ok(()),
+            Some(_) => Err(Error::new(Kind::Usage, "webhook_url is not supported here")
+                .with_hint("`ibid serve` sends webhooks")),
+        }
+    }
+
+    /// Whether `name` is a field of a research request.
+    pub(crate) fn has_field(name: &str) -> bool {
+        use std::sync::LazyLock;
+        static SCHEMA: LazyLock<serde_json::Map<String, Value>> =
+            LazyLock::new(super::schemas::tool_schema::<ResearchRequest>);
+        SCHEMA.get("properties").is_some_and(|it| it.get(name).is_some())
     }
 }

@@ -122,8 +122,8 @@ impl RequestService {
 
     /// Builds the question with the budget that `request` names.
     async fn parse_question(&self, caller: &Caller, request: &ResearchRequest) -> Result<Question> {
-        validate_question(&request.text, false)?;
-        let loaded = self.load_settings(&request.flags)?;
+        let text = validate_question(&request.text()?, false)?;
+        let loaded = self.load_settings(&request.flags())?;
         let today = jiff::Zoned::now().date();
         let Some(followed) = &request.follows else {
             let request = self.with_paths(caller, request)?;
@@ -132,7 +132,7 @@ impl RequestService {
         let row = self.caller_row(caller, followed).await?;
         let today = today.to_string();
         let app = self.app_of(caller);
-        let follow_up = app.follow_up(&row.run_id, &request.text, &today).await?;
+        let follow_up = app.follow_up(&row.run_id, &text, &today).await?;
         let mut question = request.to_follow_up(follow_up, &loaded, &self.served)?;
         self.revalidate(&mut question, &loaded.settings)?;
         Ok(question)

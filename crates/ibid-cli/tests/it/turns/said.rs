@@ -68,25 +68,29 @@ fn what_is_wrong_with_an_input_is_told_with_field_and_range() {
         it.err
     };
     for (field, value, told) in [
-        ("breadth", json!(1), "breadth is 1; it must be a whole number from 2 to 10"),
-        ("breadth", json!(2.5), "breadth is 2.5"),
-        ("depth", json!(6), "depth is 6; it must be a whole number from 1 to 5"),
+        ("breadth", json!(1), "breadth must be a whole number from 2 to 10, not `1`"),
+        ("breadth", json!(2.5), "breadth must be a whole number from 2 to 10, not `2.5`"),
+        ("depth", json!(6), "depth must be a whole number from 1 to 5, not `6`"),
         (
             "summaryTokens",
             json!(99),
-            "summaryTokens is 99; it must be a whole number from 100 to 1000",
+            "summary_tokens must be a whole number from 100 to 1000, not `99`",
         ),
-        ("mode", json!("essay"), "mode is \"essay\"; it must be report or answer"),
-        ("query", json!(" "), "query is empty"),
+        (
+            "mode",
+            json!("essay"),
+            "mode: unknown variant `essay`, expected one of `report`, `answer`, `evidence`",
+        ),
+        ("query", json!(" "), "question is empty"),
         ("followUpDialogue", json!([{"user": ""}]), "followUpDialogue[0] is empty"),
-        ("followUpDialogue", json!("hello"), "followUpDialogue must be a list"),
+        ("followUpDialogue", json!("hello"), "followUpDialogue: invalid type: string \"hello\""),
     ] {
         let err = bad(field, value);
         assert!(err.contains(told), "{field}: {err}");
     }
     desk.write("none.json", "{}");
     let none = desk.ibid(&["run", "--input", "none.json", "--folder", "docs"]);
-    assert!(none.err.contains("query is missing"), "{}", none.err);
+    assert!(none.err.contains("question is missing"), "{}", none.err);
     let both = desk.ibid(&["run", "-", "--dialogue", "-", "--folder", "docs"]);
     assert_eq!(both.code, 2);
     assert!(both.err.contains("cannot all be read from stdin"), "{}", both.err);

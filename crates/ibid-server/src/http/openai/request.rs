@@ -5,9 +5,9 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::super::api_error::{ApiError, ApiResult};
-use super::super::values::{invalid_value, whole_number};
+use super::super::values::invalid_value;
 use super::models::find_alias;
-use crate::request::{DIALOGUE, ResearchRequest};
+use crate::request::{DIALOGUE, ResearchRequest, whole_number};
 use ibid_core::domain::Mode;
 
 /// A parsed request.
@@ -231,8 +231,7 @@ fn own_fields(value: &Value, own: &mut Map<String, Value>) -> ApiResult<()> {
     match value {
         Value::Null => Ok(()),
         Value::Object(it) => {
-            let rest = it.iter().filter(|it| it.0 != "webhook_url");
-            own.extend(rest.map(|it| (it.0.clone(), it.1.clone())));
+            own.extend(it.iter().map(|it| (it.0.clone(), it.1.clone())));
             Ok(())
         }
         _ => Err(invalid_value("ibid", "must be an object")),
@@ -453,5 +452,5 @@ fn build_request(
     let mut extras = extras.as_object().cloned().unwrap_or_default();
     extras.retain(|_, it| !it.is_null());
     extras.insert("model".to_owned(), id.into());
-    Ok(OpenAiRequest { request: ResearchRequest::parse(&Value::Object(own), &[])?, extras })
+    Ok(OpenAiRequest { request: ResearchRequest::parse(Value::Object(own))?, extras })
 }

@@ -14,11 +14,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::api_error::ApiResult;
+use super::super::bodies::SteerBody;
 use super::super::events::{event_batches, sse_response};
 use super::super::extract::{OwnedRun, QueryParams};
 use super::super::runs::{accept, check_capacity, idempotent_request, steer_order};
 use super::super::state::ServerState;
-use super::super::values::{invalid_value, json_body, parse_number, text_field};
+use super::super::values::{invalid_value, json_body, parse_number, read_body};
 use super::request::{self, RUN_TIMEOUT};
 use super::response_fold::ResponseFold;
 use crate::request_service::{CallerRun, CallerService};
@@ -132,7 +133,8 @@ pub(in crate::http) async fn steer(
     mine: OwnedRun,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Json<Value>> {
-    let order = steer_order(&mine, text_field(&json_body(bytes)?)).await?;
+    let body: SteerBody = read_body(bytes)?;
+    let order = steer_order(&mine, &body.text).await?;
     mine.send_order(order).await?;
     Ok(Json(response_object(&mine.run).await?))
 }

@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::page::{FormFields, HtmlPage, Visitor, redirect};
 use crate::http::api_error::{ApiError, ApiResult};
+use crate::http::bodies::ApprovalBody;
 use crate::http::extract::OwnedRun;
 use crate::http::runs::{
-    accept, check_capacity, parse_approval, reply_order, save_rating, steer_order,
+    accept, check_capacity, read_approval, reply_order, save_rating, steer_order,
 };
-use crate::request::ResearchRequest;
+use crate::request::{ResearchRequest, read_fields};
 use crate::view::new_run::{NewRunPage, PlanPreview, QuestionForm};
 use crate::view::render;
 use ibid_core::ports::RunCommand;
@@ -83,7 +84,7 @@ pub(super) async fn submit(visitor: Visitor, bytes: FormBytes) -> ApiResult<Resp
 
 fn parse_form(visitor: &Visitor, form: &QuestionForm) -> ApiResult<ResearchRequest> {
     let folders = visitor.service.folders();
-    Ok(ResearchRequest::parse(&form.to_request(&folders), &[])?)
+    Ok(ResearchRequest::parse(form.to_request(&folders))?)
 }
 
 async fn start_run(visitor: &Visitor, form: &QuestionForm) -> ApiResult<Response> {
@@ -130,11 +131,8 @@ pub(super) async fn steer(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Respons
 /// `POST /r/{id}/approve`: approves the plan, or requests changes.
 pub(super) async fn approve(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
     let fields = FormFields::parse(bytes)?;
-    let value = match fields.get("word") {
-        "change" => json!({"change": fields.get("change")}),
-        _ => json!({}),
-    };
-    let approval = parse_approval(&mine, &value).await?;
+    let change = (fields.get("word") == "change").then(|| fields.get("change").to_owned());
+    let approval = read_approval(&mine, ApprovalBody { plan: None, change }).await?;
     mine.send_order(RunCommand::Approve(approval)).await?;
     Ok(redirect_to_run(&mine))
 }
@@ -152,7 +150,8 @@ pub(super) async fn answers(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Respo
 pub(super) async fn rate(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
     let fields = FormFields::parse(bytes)?;
     let note = Some(fields.get("note")).filter(|it| !it.is_empty());
-    save_rating(&mine, &json!({"vote": fields.get("vote"), "note": note})).await?;
+    let rating = read_fields(json!({"vote": fields.get("vote"), "note": note}))?;
+    save_rating(&mine, rating).await?;
     Ok(redirect(&format!("/r/{}/report#rate", mine.id())))
 }
 
@@ -165,7 +164,7 @@ pub(super) async fn follow_up(
     check_capacity(&visitor.service, &HeaderMap::new())?;
     let fields = FormFields::parse(bytes)?;
     let value = json!({"question": fields.get("question"), "follows": mine.id()});
-    let request = ResearchRequest::parse(&value, &[])?;
+    let request = ResearchRequest::parse(value)?;
     let run = accept(&visitor.service, &request, None, None).await?;
     Ok(redirect(&format!("/r/{}", run.id())))
 }

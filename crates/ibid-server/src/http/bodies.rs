@@ -1,0 +1,117 @@
+//! The bodies of requests about a run, and of their responses.
+use ibid_core::domain::{Rating, Share, Vote};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::request::{NonblankSchema, PlanFileSchema, VoteSchema, whole};
+
+/// What to find out besides.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Steer")]
+pub(super) struct SteerBody {
+    #[schemars(with = "NonblankSchema", extend("maxLength" = 2000))]
+    pub(super) text: String,
+}
+
+/// Nothing to go by the plan; `plan` for another, `change` for words on what to change.
+#[derive(Default, Deserialize, JsonSchema)]
+#[schemars(rename = "Approval", extend("not" = {"required": ["plan", "change"]}))]
+pub(super) struct ApprovalBody {
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "PlanFileSchema")]
+    pub(super) plan: Option<Map<String, Value>>,
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "NonblankSchema")]
+    pub(super) change: Option<String>,
+}
+
+/// Answers to the questions of a run.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Answers")]
+pub(super) struct AnswersBody {
+    /// One text for each question.
+    pub(super) answers: Vec<String>,
+}
+
+/// Whether the report was good.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Rating")]
+pub(super) struct RatingBody {
+    #[schemars(with = "VoteSchema")]
+    pub(super) vote: Vote,
+    #[schemars(length(max = Rating::NOTE_CHARS))]
+    pub(super) note: Option<String>,
+}
+
+/// A stored rating.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Rated")]
+pub(super) struct RatedBody {
+    pub(super) id: String,
+    #[schemars(with = "VoteSchema")]
+    pub(super) vote: Vote,
+    pub(super) note: Option<String>,
+}
+
+/// A deleted run.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Deleted")]
+pub(super) struct DeletedBody {
+    pub(super) id: String,
+    #[schemars(extend("const" = "run.deleted"))]
+    pub(super) object: &'static str,
+    #[schemars(extend("const" = true))]
+    pub(super) deleted: bool,
+}
+
+/// How long a link lasts, and what it shows.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ShareAsked")]
+pub(super) struct ShareBody {
+    /// How long the link lasts.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(extend("minimum" = 1, "maximum" = Share::MOST_DAYS, "default" = Share::DAYS))]
+    pub(super) days: Option<u64>,
+    /// Whether it shows the quotes of local documents.
+    #[schemars(extend("default" = false))]
+    pub(super) include_private: Option<bool>,
+}
+
+/// A link to a report.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ShareObject {
+    #[schemars(extend("const" = "share"))]
+    pub(super) object: &'static str,
+    pub(super) run: String,
+    #[schemars(extend("format" = "date-time"))]
+    pub(super) expires_at: String,
+    pub(super) include_private: bool,
+}
+
+/// A new link to a report.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Share")]
+pub(super) struct CreatedShare {
+    #[serde(flatten)]
+    pub(super) share: ShareObject,
+    /// The link, below the address of the server.
+    pub(super) path: String,
+}
+
+/// Revoked links.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ShareRevoked")]
+pub(super) struct RevokedShares {
+    pub(super) id: String,
+    #[schemars(extend("const" = "share.revoked"))]
+    pub(super) object: &'static str,
+    /// Links that lasted until now.
+    pub(super) revoked: usize,
+}
+
+/// Deserializes a value that may be missing, but not `null`.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}

@@ -182,6 +182,13 @@ fn field(lines: &str, name: &str) -> Result<Vec<String>, Fault> {
     Ok(found)
 }
 
+/// Questions about the sample library, in the form of the judged sets.
+const JUDGED: [&str; 3] = [
+    r#"{"query": "When did the Halvern roof ordinance come into force?", "answer": "2020", "relevant": ["council-minutes-2025.txt"]}"#,
+    r#"{"query": "Do green roofs cool the air at street level?", "answer": "no", "relevant": ["street-level-cooling"]}"#,
+    r#"{"query": "Who invented the bicycle?", "question_type": "null_query", "relevant": []}"#,
+];
+
 /// What is known of the answer to a judged question.
 pub(crate) enum Known {
     /// Any of these names answers it.
@@ -215,7 +222,8 @@ pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<Judged>), Fault> {
             let path = shared("multihop-rag-evidence").join("dev/queries.jsonl");
             (multihop()?, fs::read_to_string(path)?)
         }
-        _ => return Err(format!("no judged set `{name}`: bioasq, multihop").into()),
+        "library" => (library()?, JUDGED.map(|it| format!("{it}\n")).concat()),
+        _ => return Err(format!("no judged set `{name}`: bioasq, multihop, library").into()),
     };
     let mut questions = Vec::new();
     for line in rows.lines() {

@@ -19,6 +19,7 @@ pub(crate) struct Component {
 }
 
 const LIBRARY: &str = "the sample library";
+const TEXTS: &str = "the plain texts of the sample library";
 const GENERATED: &str = "generated rows";
 
 /// All components, in the order of the usage.
@@ -54,7 +55,7 @@ pub(crate) const COMPONENTS: &[Component] = &[
         name: "crash",
         text: "kills at random moments and at every named point",
         run: Form { data: LIBRARY, run: crash::run },
-        small: Form { data: LIBRARY, run: crash::small },
+        small: Form { data: TEXTS, run: crash::small },
     },
     Component {
         name: "attribution",
@@ -120,20 +121,23 @@ pub(crate) const COMPONENTS: &[Component] = &[
         name: "memory",
         text: "peak memory of indexing 100,000 passages, and of searching them",
         run: Form { data: "generated passages", run: memory::run },
-        small: Form { data: "2,000 generated passages", run: memory::small },
+        small: Form { data: "500 generated passages", run: memory::small },
     },
     Component {
         name: "load",
         text: "many runs at once on a server that is running",
         run: Form { data: "a server that is running", run: load::run },
-        small: Form { data: "a server of its own over the sample library", run: load::small },
+        small: Form {
+            data: "a server of its own over the plain texts of the sample library",
+            run: load::small,
+        },
     },
     Component {
         name: "web",
         text: "many pages of the web at once, beside the slowest, and their memory",
         run: Form { data: "generated pages on loopback", run: web::run },
         small: Form {
-            data: "generated pages on loopback that wait a tenth as long",
+            data: "few generated pages on loopback that are a tenth as large and wait a tenth as long",
             run: web::small,
         },
     },
@@ -150,7 +154,7 @@ pub(crate) const COMPONENTS: &[Component] = &[
             data: "the sample library, BioASQ, one long text, and reports of other systems",
             run: reports::run,
         },
-        small: Form { data: LIBRARY, run: reports::small },
+        small: Form { data: TEXTS, run: reports::small },
     },
     Component {
         name: "recordings",

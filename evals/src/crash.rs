@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ibid_core::ports::CRASH_POINTS;
 use serde_json::Value;
 
-use super::program::{Home, binary, final_object, flag, median, number};
+use super::program::{Home, binary, final_object, flag, median, number, with};
 use super::{Fault, Measured, Outcome, sets};
 
 struct Trial<'a> {
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 
 /// Two kills at random moments, and one at each of the points where a call or the report is kept.
 pub(crate) fn small(args: &[String]) -> Outcome {
-    kill(args, 2, &["call.after_intent", "call.after_result", "report.after_commit"], &[1])
+    let args = with(args, &["--set", "text"]);
+    kill(&args, 2, &["call.after_intent", "call.after_result", "report.after_commit"], &[1])
 }
 
 fn kill(args: &[String], kills: usize, points: &[&str], passes: &[u32]) -> Outcome {

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 /// Three runs on a server of its own over the sample library, and two more that are only asked for.
 pub(crate) fn small(args: &[String]) -> Outcome {
     let home = Home::new(&binary(args)?)?;
-    let library = sets::one("library")?;
+    let library = sets::one("text")?;
     let folder = library.folder.to_string_lossy();
     let mut command = home.command(&["serve", "--addr", "127.0.0.1:0", "-q", "--folder", &folder]);
     let mut server = Server(command.env("IBID_ENGINES", "none").stdout(Stdio::piped()).spawn()?);

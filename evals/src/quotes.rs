@@ -63,9 +63,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
 }
 
-/// Three questions about the sample library.
+/// Two questions about the sample library.
 pub(crate) fn small(args: &[String]) -> Outcome {
-    run(&with(args, &["--set", "library", "--limit", "3"]))
+    run(&with(args, &["--set", "library", "--limit", "2"]))
 }
 
 fn line(name: &str, it: &Tally) -> String {

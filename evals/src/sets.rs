@@ -41,11 +41,14 @@ pub(crate) fn all() -> Result<Vec<Set>, Fault> {
 pub(crate) fn one(name: &str) -> Result<Set, Fault> {
     match name {
         "library" => library(),
+        "text" => text(),
         "bioasq" => bioasq(),
         "medical" => medical(),
         "multihop" => multihop(),
         "pages" => pages(),
-        _ => Err(format!("no set `{name}`: library, bioasq, medical, multihop, pages").into()),
+        _ => {
+            Err(format!("no set `{name}`: library, text, bioasq, medical, multihop, pages").into())
+        }
     }
 }
 
@@ -94,6 +97,12 @@ fn library() -> Result<Set, Fault> {
         .map(str::to_owned),
     );
     Ok(Set { name: "library", folder: here().join("examples/library").canonicalize()?, questions })
+}
+
+/// The plain texts of the sample library, over which a run is short.
+fn text() -> Result<Set, Fault> {
+    let library = library()?;
+    Ok(Set { name: "text", folder: library.folder.join("text"), ..library })
 }
 
 fn bioasq() -> Result<Set, Fault> {

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
 }
 
-/// Few pages that wait a tenth as long; how long they take is only printed.
+/// Few pages that are a tenth as large and wait a tenth as long; how long they take is only printed.
 pub(crate) fn small(args: &[String]) -> Outcome {
     let (read, _) = measure(args, Site { pages: 8, hurry: 10 })?;
     Ok(Measured::new(read, "pages"))
@@ -59,15 +59,15 @@ pub(crate) fn small(args: &[String]) -> Outcome {
 #[derive(Clone, Copy)]
 struct Site {
     pages: usize,
-    /// By how much their waits are shorter.
-    hurry: u32,
+    /// By how much the pages are smaller and their waits shorter.
+    hurry: usize,
 }
 
 impl Site {
     /// How long the host of a page waits: spread evenly, in no order.
     fn wait_of(self, nth: usize) -> Duration {
         let (least, most) = WAITS;
-        Duration::from_millis(least + (nth as u64 * 619) % (most - least + 1)) / self.hurry
+        Duration::from_millis(least + (nth as u64 * 619) % (most - least + 1)) / self.hurry as u32
     }
 }
 
@@ -77,7 +77,7 @@ fn measure(args: &[String], site: Site) -> Result<(usize, bool), Fault> {
     let binary = program::binary(args)?;
     let port = serve(site)?;
     let slowest = (0..pages).map(|it| site.wait_of(it)).max().unwrap_or_default().as_secs_f64();
-    println!("{pages} pages of {} kB, the slowest {slowest:.2} s", PAGE / 1000);
+    println!("{pages} pages of {} kB, the slowest {slowest:.2} s", PAGE / 1000 / site.hurry);
     println!(
         "| what | s | of the slowest | bound | MB | bound |\n| --- | --- | --- | --- | --- | --- |"
     );
@@ -213,7 +213,8 @@ fn host(nth: usize) -> Ipv4Addr {
 fn serve(site: Site) -> Result<u16, Fault> {
     let listener = TcpListener::bind("0.0.0.0:0")?;
     let port = listener.local_addr()?.port();
-    let bodies: Arc<Vec<String>> = Arc::new((0..site.pages).map(page).collect());
+    let bodies: Arc<Vec<String>> =
+        Arc::new((0..site.pages).map(|nth| page(nth, PAGE / site.hurry)).collect());
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
             let bodies = Arc::clone(&bodies);
@@ -267,12 +268,12 @@ fn found(port: u16, query: &str, pages: usize) -> String {
 }
 
 /// A page of paragraphs with links, a list of links before and after them.
-fn page(nth: usize) -> String {
+fn page(nth: usize, size: usize) -> String {
     let mut numbers = Numbers::new(nth as u64 + 1);
     let links: String =
         (0..60).map(|_| format!("<li><a href=\"/{0}\">{0}</a></li>", numbers.text(2))).collect();
     let mut body = String::new();
-    while body.len() + 2 * links.len() < PAGE {
+    while body.len() + 2 * links.len() < size {
         body += &format!(
             "<p class=\"text\">The wabc and its wdef, by <a href=\"/x\">{}</a>: {}.</p>\n",
             numbers.text(3),

@@ -89,12 +89,12 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     }
 }
 
-/// One family of each reader in two sizes; how long it takes is only printed.
+/// One family of each reader in the smallest size; how long it takes is only printed.
 pub(crate) fn small(args: &[String]) -> Outcome {
     let mut families: Vec<Family> = all();
     families.dedup_by_key(|it| it.form);
     let all = families.len();
-    match measure(args, families, 2 * FIRST)?.0 {
+    match measure(args, families, FIRST)?.0 {
         count if count == all => Ok(Measured::new(count, "families")),
         count => Err(format!("{count} of {all} families were read").into()),
     }

@@ -22,8 +22,8 @@ fn rows() -> Vec<Value> {
     let chat = json!({"choices": [{"index": 0, "finish_reason": "stop",
         "message": {"role": "assistant", "content": "Cork floats."}}],
         "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}});
-    let piece = |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
-    let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let piece = |text: &str| json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]});
+    let last = json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
     let stream = format!(
         "data: {}\n\ndata: {}\n\ndata: {last}\n\ndata: [DONE]\n\n",
         piece("Cork "),

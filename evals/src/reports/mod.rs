@@ -40,7 +40,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 
 /// Reports about the sample library.
 pub(crate) fn small(args: &[String]) -> Outcome {
-    let args = with(args, &["--set", "library", "--limit", "2"]);
+    let args = with(args, &["--set", "text", "--limit", "2"]);
     Ok(Measured::new(ours_or_files(&args)?, "reports"))
 }
 

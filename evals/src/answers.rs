@@ -11,9 +11,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Fault;
-use super::program::{Home, binary, flag, number};
+use super::program::{Home, binary, flag, number, with};
 use super::sets::{self, Judged, Known};
+use super::{Fault, Measured, Outcome};
 
 /// A count of how many of how many.
 #[derive(Default, Clone, Copy)]
@@ -51,7 +51,7 @@ struct Tally {
 const PARTS: [&str; 3] = ["short answer", "findings", "sections"];
 
 /// Asks the judged questions and prints what the reports hold.
-pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Outcome {
     let binary = binary(args)?;
     let limit = number(args, "--limit", usize::MAX)?;
     let misses = args.iter().any(|it| it == "--misses");
@@ -59,12 +59,22 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
         Some(name) => vec![name],
         None => vec!["bioasq", "multihop"],
     };
+    let mut asked = 0;
     for name in names {
         let (folder, questions) = sets::judged(name)?;
         let tally = ask(&binary, &folder, questions.iter().take(limit), misses)?;
         show(name, &tally);
+        if tally.answered.met == 0 {
+            return Err(format!("{name}: no question that has an answer was answered").into());
+        }
+        asked += tally.answered.of + tally.abstained.of;
     }
-    Ok(())
+    Ok(Measured::new(asked, "questions"))
+}
+
+/// Judged questions about the sample library.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    run(&with(args, &["--set", "library"]))
 }
 
 fn ask<'a>(

@@ -117,6 +117,16 @@ impl Measures {
         }
     }
 
+    /// The share of what is wanted that is among the first hundred.
+    pub(crate) fn recall_100(&self) -> f64 {
+        self.recall[1] / self.questions.max(1.0)
+    }
+
+    /// The share of questions of which all that is wanted is among the first ten.
+    pub(crate) fn all_10(&self) -> f64 {
+        self.all / self.questions.max(1.0)
+    }
+
     /// The means as a part of a table.
     pub(crate) fn row(&self) -> String {
         let n = self.questions.max(1.0);

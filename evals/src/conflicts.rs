@@ -16,11 +16,26 @@ use ibid_research::agreement::{AnswerType, TextAnswer, answers_differ, extract_a
 use ibid_research::attribution::{SupportLevel, judge_support};
 use serde_json::Value;
 
-use crate::{Outcome, sets};
+use crate::{Fault, Measured, Outcome, generated, sets};
 
 /// Measures on `FOLDER` (`../shared/data/conflicts/dev` unless given).
 pub(crate) fn run(args: &[String]) -> Outcome {
     let folder = args.first().map_or_else(|| sets::shared("conflicts").join("dev"), PathBuf::from);
+    Ok(Measured::new(measure(&folder)?.0, "pairs and claims"))
+}
+
+/// Generated questions and claims, of which each pair and each claim must be told right.
+pub(crate) fn small(_: &[String]) -> Outcome {
+    let dir = tempfile::tempdir()?;
+    generated::conflicts(dir.path())?;
+    match measure(dir.path())? {
+        (count, 0) => Ok(Measured::new(count, "pairs and claims")),
+        (_, wrong) => Err(format!("{wrong} plain pairs are told wrong").into()),
+    }
+}
+
+/// Prints the tables; how many pairs and claims there are, and how many pairs are told wrong.
+fn measure(folder: &Path) -> Result<(usize, usize), Fault> {
     let mut pairs = Vec::new();
     let mut sets = [0_usize; 4];
     let mut exact = 0;
@@ -73,10 +88,15 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         out,
         "known: exact sets of answers by Llama-3.3-70B, 32.6 % with one prompt, 34.4 % with MADAM-RAG; pairs are not published"
     )?;
-    averitec(&folder.join("averitec_dev.jsonl.gz"), &mut out)
+    let claims = averitec(&folder.join("averitec_dev.jsonl.gz"), &mut out)?;
+    if pairs.is_empty() || claims == 0 {
+        return Err(format!("there are no pairs or no claims in {}", folder.display()).into());
+    }
+    let wrong = pairs.iter().filter(|it| it.differ != it.told).count();
+    Ok((pairs.len() + claims, wrong))
 }
 
-pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, crate::Fault> {
+pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, Fault> {
     let file =
         std::fs::File::open(path).map_err(|it| format!("reading {}: {it}", path.display()))?;
     let mut text = String::new();
@@ -90,7 +110,7 @@ fn texts(row: &Value, name: &str) -> Vec<String> {
 }
 
 /// Whether the answers told hold every right answer and no wrong one, as words.
-fn is_exact(row: &Value) -> Result<bool, crate::Fault> {
+fn is_exact(row: &Value) -> Result<bool, Fault> {
     let question = row["question"].as_str().unwrap_or_default();
     let wanted = AnswerType::from_question(question)?;
     let told: Vec<BTreeSet<String>> = row["documents"]
@@ -110,7 +130,8 @@ fn is_exact(row: &Value) -> Result<bool, crate::Fault> {
 const LABELS: [&str; 4] =
     ["Supported", "Refuted", "Not Enough Evidence", "Conflicting Evidence/Cherrypicking"];
 
-fn averitec(path: &Path, out: &mut impl Write) -> Outcome {
+/// Prints the figures of the claims; how many there are.
+fn averitec(path: &Path, out: &mut impl Write) -> Result<usize, Fault> {
     let mut cases: Vec<(usize, usize)> = Vec::new();
     for row in rows(path)? {
         let claim = row["claim"].as_str().unwrap_or_default();
@@ -151,7 +172,7 @@ fn averitec(path: &Path, out: &mut impl Write) -> Outcome {
         macro_f1(|it| it),
         macro_f1(|_| 1)
     )?;
-    Ok(())
+    Ok(cases.len())
 }
 
 fn share(a: f64, b: f64) -> f64 {
@@ -165,7 +186,7 @@ struct Pair {
     told: bool,
 }
 
-fn pairs_of(row: &Value) -> Result<Vec<Pair>, crate::Fault> {
+fn pairs_of(row: &Value) -> Result<Vec<Pair>, Fault> {
     let question = row["question"].as_str().unwrap_or_default();
     let wanted = AnswerType::from_question(question)?;
     let documents: Vec<&Value> = row["documents"].as_array().into_iter().flatten().collect();

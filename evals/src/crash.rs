@@ -14,9 +14,8 @@ use std::time::{Duration, Instant};
 use ibid_core::ports::CRASH_POINTS;
 use serde_json::Value;
 
-use super::Fault;
-use super::program::{Home, binary, final_object, flag, median, number};
-use super::sets;
+use super::program::{Home, binary, final_object, flag, median, number, with};
+use super::{Fault, Measured, Outcome, sets};
 
 struct Trial<'a> {
     base: &'a Home,
@@ -39,9 +38,19 @@ struct Tally {
 }
 
 /// Kills and resumes until told enough.
-pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Outcome {
+    kill(args, 50, CRASH_POINTS, &[1, 3])
+}
+
+/// Two kills at random moments, and one at each of the points where a call or the report is kept.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    let args = with(args, &["--set", "text"]);
+    kill(&args, 2, &["call.after_intent", "call.after_result", "report.after_commit"], &[1])
+}
+
+fn kill(args: &[String], kills: usize, points: &[&str], passes: &[u32]) -> Outcome {
     let binary = binary(args)?;
-    let kills = number(args, "--kills", 50)?;
+    let kills = number(args, "--kills", kills)?;
     let seed = number(args, "--seed", 1)? as u64;
     let set = sets::one(flag(args, "--set").unwrap_or("library"))?;
     let question = flag(args, "--question")
@@ -65,17 +74,23 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
     report("random moments", &random);
 
     let mut named = Tally::default();
-    for point in CRASH_POINTS {
-        for nth in [1, 3] {
+    for point in points {
+        for nth in passes {
             let at = format!("{point}:{nth}");
-            if let Err(fault) = trial.abort_at(&at, nth == 1, &mut named) {
+            if let Err(fault) = trial.abort_at(&at, *nth == 1, &mut named) {
                 named.faults.push(format!("{at}: {fault}"));
             }
         }
     }
     report("named points", &named);
     let faults = random.faults.len() + named.faults.len();
-    if faults == 0 { Ok(()) } else { Err(format!("{faults} faults").into()) }
+    if faults > 0 {
+        return Err(format!("{faults} faults").into());
+    }
+    if random.answered_calls + named.answered_calls == 0 {
+        return Err("no run was killed after a call was answered".into());
+    }
+    Ok(Measured::new(random.same + named.same, "resumed runs"))
 }
 
 fn report(name: &str, it: &Tally) {

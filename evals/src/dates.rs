@@ -6,32 +6,50 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ibid_extract::{ExtractLimits, read_bytes};
 
 use crate::extract::{for_peers, gold, page, text};
+use crate::generated::{self, Gold};
 use crate::overlap::Score;
 use crate::peers;
 use crate::program::flag;
+use crate::{Fault, Measured, Outcome};
 
 /// Right days asked of the set.
 const ASKED: f64 = 0.93;
 
 /// Runs `evals dates [--python PATH] [--pages] [DIR]`; `--pages` also prints the pages that are wrong.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: &[String]) -> Outcome {
     let python = flag(args, "--python");
     let mut named = args.iter().filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
     let named = named.next().map(PathBuf::from);
     let dir = named.unwrap_or_else(|| crate::sets::shared("dates-htmldate/dev"));
-    let rows: Vec<_> = gold(&dir)?.into_iter().filter(|it| wanted(it).is_some()).collect();
+    let (pages, _) = measure(&dir, python, args.iter().any(|it| it == "--pages"))?;
+    Ok(Measured::new(pages, "pages with a date"))
+}
+
+/// Generated pages, each of which says its day.
+pub(crate) fn small(_: &[String]) -> Outcome {
+    let dir = tempfile::tempdir()?;
+    generated::pages(dir.path(), &Gold::Words)?;
+    match measure(dir.path(), None, false)? {
+        (pages, right) if pages == right => Ok(Measured::new(pages, "pages with a date")),
+        (pages, right) => Err(format!("{right} of {pages} days are right").into()),
+    }
+}
+
+/// Prints the table; how many pages have a date, and of how many we found it.
+fn measure(dir: &Path, python: Option<&str>, pages: bool) -> Result<(usize, usize), Fault> {
+    let rows: Vec<_> = gold(dir)?.into_iter().filter(|it| wanted(it).is_some()).collect();
     let want: Vec<&str> = rows.iter().filter_map(wanted).collect();
     let (mut ours, mut floor, mut seconds) = (Vec::new(), Vec::new(), 0.0);
     let mut sources: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     let mut wrong = String::new();
     for (row, want) in rows.iter().zip(&want) {
-        let (bytes, origin) = page(&dir, row)?.unwrap_or_default();
+        let (bytes, origin) = page(dir, row)?.unwrap_or_default();
         let address = row["url"].as_str().unwrap_or_default();
         let begun = Instant::now();
         let before = peers::processor_seconds(begun);
@@ -51,12 +69,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let found = iso_date(&address.replace('/', "-")).or_else(|| iso_date(&source));
         floor.push(found.unwrap_or_default());
     }
+    let right = ours.iter().zip(&want).filter(|(a, b)| a == b).count();
     let mut lines = vec![
         ("ibid".to_owned(), ours, seconds),
         ("address or first in source".to_owned(), floor, 0.0),
     ];
     if let Some(python) = python {
-        for (name, peer) in peers::ask(python, "dates", &for_peers(&dir, &rows))? {
+        for (name, peer) in peers::ask(python, "dates", &for_peers(dir, &rows))? {
             lines.push((name, peer.said, peer.seconds));
         }
     }
@@ -64,13 +83,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for (source, (right, all)) in sources {
         let _ = writeln!(out, "  from {source}: {right} of {all} right");
     }
-    if args.iter().any(|it| it == "--pages") {
+    if pages {
         out.push_str(&wrong);
     }
     if python.is_none() {
         let _ = writeln!(out, "{}", peers::HOW);
     }
-    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
+    std::io::stdout().write_all(out.as_bytes())?;
+    Ok((want.len(), right))
 }
 
 fn table(want: &[&str], lines: &[(String, Vec<String>, f64)]) -> String {

@@ -8,9 +8,28 @@ use std::time::{Duration, Instant};
 
 use ibid_extract::{ExtractLimits, Parser, ReadItem, read_file};
 
-/// Runs `evals documents --child IBID [--list] DIR`.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let mut limits = ExtractLimits::default();
+use crate::program::{binary, with};
+use crate::{Fault, Measured, Outcome, sets};
+
+/// Runs `evals documents [--child IBID] [--list] DIR…`.
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let (read, _) = read_all(args)?;
+    Ok(Measured::new(read, "documents that could be read"))
+}
+
+/// The sample library, in which every file can be read.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    let folder = sets::one("library")?.folder;
+    match read_all(&with(args, &[&folder.to_string_lossy()]))? {
+        (read, 0) => Ok(Measured::new(read, "documents that could be read")),
+        (_, faults) => Err(format!("{faults} documents could not be read").into()),
+    }
+}
+
+/// How many documents could be read, and how many could not.
+fn read_all(args: &[String]) -> Result<(usize, usize), Fault> {
+    let parser = binary(&[]).ok().map(Parser::from_program);
+    let mut limits = ExtractLimits { parser, ..ExtractLimits::default() };
     let mut list = false;
     let mut dirs = Vec::new();
     let mut args = args.iter();
@@ -31,11 +50,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if files.is_empty() {
         return Err(match dirs.is_empty() {
             true => "documents wants the folders to read: evals documents DIR…".to_owned(),
-            false => "no file in the folders named".to_owned(),
-        });
+            false => "nothing was measured: there are no files in the folders named".to_owned(),
+        }
+        .into());
     }
     files.sort();
-    let mut tally: BTreeMap<String, u32> = BTreeMap::new();
+    let mut tally: BTreeMap<String, usize> = BTreeMap::new();
     let mut slowest = (Duration::ZERO, PathBuf::new());
     let mut out = String::new();
     for path in &files {
@@ -59,7 +79,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let _ = writeln!(out, "{} files: {tally:?}", files.len());
     let _ = writeln!(out, "slowest: {:.2} s {}", slowest.0.as_secs_f64(), slowest.1.display());
-    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
+    std::io::stdout().write_all(out.as_bytes())?;
+    let read = tally.remove("read").unwrap_or(0);
+    Ok((read, tally.values().sum()))
 }
 
 fn collect(dir: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {

@@ -15,9 +15,11 @@ use std::time::Instant;
 use ibid_extract::{DocumentOrigin, ExtractLimits, decode_page, describe_blocks, read_bytes};
 use serde_json::Value;
 
+use crate::generated::{self, Gold};
 use crate::overlap::{self, Score};
 use crate::peers::{self, Peer};
 use crate::program::flag;
+use crate::{Fault, Measured, Outcome};
 
 /// The sets measured where no DIR is given, and the figure asked of each.
 const SETS: [(&str, f64); 3] =
@@ -25,7 +27,7 @@ const SETS: [(&str, f64); 3] =
 
 /// Runs `evals extract [--python PATH] [--pages] [DIR…]`; `--pages` also prints each page's score,
 /// worst first.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: &[String]) -> Outcome {
     let python = flag(args, "--python");
     let pages = args.iter().any(|it| it == "--pages");
     let named = args.iter().filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
@@ -34,14 +36,38 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let here = SETS.map(|(name, asked)| (crate::sets::shared(name), Some(asked)));
         dirs.extend(here.into_iter().filter(|it| it.0.is_dir()));
     }
+    if dirs.is_empty() {
+        return Err(
+            format!("none of {} is in the shared data", SETS.map(|it| it.0).join(", ")).into()
+        );
+    }
     let mut out = String::new();
+    let mut read = 0;
     for (dir, asked) in dirs {
-        measure(&dir, asked, python, pages, &mut out)?;
+        read += measure(&dir, asked, python, pages, &mut out)?.0;
     }
     if python.is_none() {
         let _ = writeln!(out, "{}", peers::HOW);
     }
-    std::io::stdout().write_all(out.as_bytes()).map_err(|it| it.to_string())
+    std::io::stdout().write_all(out.as_bytes())?;
+    Ok(Measured::new(read, "pages"))
+}
+
+/// Generated articles by the measure of each set; of such, nearly everything must be found.
+pub(crate) fn small(_: &[String]) -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let (mut out, mut read, mut least) = (String::new(), 0, 1.0_f64);
+    for gold in [Gold::Words, Gold::Shingles, Gold::Pieces] {
+        generated::pages(dir.path(), &gold)?;
+        let (pages, figure) = measure(dir.path(), None, None, false, &mut out)?;
+        read += pages;
+        least = least.min(figure);
+    }
+    std::io::stdout().write_all(out.as_bytes())?;
+    match least < 0.9 {
+        true => Err(format!("the main text of plain articles is found to {least:.3} only").into()),
+        false => Ok(Measured::new(read, "pages")),
+    }
 }
 
 /// The rows of `DIR/gold.jsonl[.gz]`, `cases.jsonl` or `pages.jsonl`.
@@ -105,14 +131,18 @@ pub(crate) fn for_peers(dir: &Path, rows: &[Value]) -> Vec<(String, String)> {
     rows.iter().map(place).collect()
 }
 
+/// Adds the table of a set to `out`; how many pages it has, and our figure by the set's own measure.
 fn measure(
     dir: &Path,
     asked: Option<f64>,
     python: Option<&str>,
     pages: bool,
     out: &mut String,
-) -> Result<(), String> {
+) -> Result<(usize, f64), Fault> {
     let rows = gold(dir)?;
+    if rows.is_empty() {
+        return Err(format!("there are no pages in {}", dir.display()).into());
+    }
     let (mut ours, mut floor) = (Peer::default(), Peer::default());
     for row in &rows {
         let (bytes, origin) = page(dir, row)?.unwrap_or_default();
@@ -139,7 +169,9 @@ fn measure(
     if pages {
         each_page(&rows, &ours, out);
     }
-    Ok(())
+    // A set of hidden texts has no figure.
+    let figure = lines[0].1.figures().first().map_or(0.0, |it| it.1);
+    Ok((rows.len(), figure))
 }
 
 /// What one extractor reached over all pages.

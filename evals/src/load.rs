@@ -1,6 +1,7 @@
 //! Many runs at once on a server that is running: what their streams hear, how long after each commit, and whether a full server
 //! says so at once. Spoken over bare sockets, so that the client costs as little as may be.
 use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -11,7 +12,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::Outcome;
+use crate::program::{Home, binary};
+use crate::{Measured, Outcome, sets};
 
 /// What can go wrong, between tasks.
 type Fault = Box<dyn std::error::Error + Send + Sync>;
@@ -69,16 +71,48 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             false => load(addr, runs, &questions, named("--store"), named("--pid")).await,
         }
     });
-    done.map_err(|it| it as Box<dyn std::error::Error>)
+    Ok(Measured::new(done.map_err(|it| it as Box<dyn std::error::Error>)?, "runs and refusals"))
 }
 
+/// Three runs on a server of its own over the sample library, and two more that are only asked for.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    let home = Home::new(&binary(args)?)?;
+    let library = sets::one("text")?;
+    let folder = library.folder.to_string_lossy();
+    let mut command = home.command(&["serve", "--addr", "127.0.0.1:0", "-q", "--folder", &folder]);
+    let mut server = Server(command.env("IBID_ENGINES", "none").stdout(Stdio::piped()).spawn()?);
+    let mut at = String::new();
+    let said = server.0.stdout.take().ok_or("the server has no output")?;
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut at)?;
+    let addr = at.trim().trim_start_matches("http://").to_owned();
+    let store = home.data().join("ibid.db").to_string_lossy().into_owned();
+    let pid = server.0.id().to_string();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let done = runtime.block_on(async {
+        let heard = load(&addr, 3, &library.questions, Some(store), Some(pid)).await?;
+        Ok::<usize, Fault>(heard + overload(&addr, 2, &library.questions, None).await?)
+    });
+    Ok(Measured::new(done.map_err(|it| it as Box<dyn std::error::Error>)?, "runs"))
+}
+
+/// A server that ends with this.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Prints what the streams heard; how many runs completed. An event that is lost or doubled is an error.
 async fn load(
     addr: &str,
     runs: usize,
     questions: &[String],
     store: Option<String>,
     pid: Option<String>,
-) -> Result<(), Fault> {
+) -> Result<usize, Fault> {
     let began = now();
     let stop = Arc::new(AtomicBool::new(false));
     let seen: Arc<Mutex<Commits>> = Arc::default();
@@ -105,22 +139,28 @@ async fn load(
         Some(url) if url.starts_with("postgres") => commits_of(url).await?,
         _ => seen.lock().unwrap_or_else(PoisonError::into_inner).clone(),
     };
-    told(addr, &all, &commits, took, began).await?;
+    let faults = told(addr, &all, &commits, took, began).await?;
     if let Some(pid) = pid {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
         let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
         println!("largest memory of the server: {}", peak.unwrap_or("unknown").trim());
     }
-    Ok(())
+    let completed = all.iter().filter(|it| it.ended.as_deref() == Some("run.completed")).count();
+    match faults {
+        0 if completed == runs => Ok(completed),
+        0 => Err(format!("{completed} of {runs} runs completed").into()),
+        _ => Err(format!("{faults} events were lost or doubled").into()),
+    }
 }
 
+/// Prints the figures; how many events were lost or doubled.
 async fn told(
     addr: &str,
     all: &[Heard],
     commits: &Commits,
     took: f64,
     began: f64,
-) -> Result<(), Fault> {
+) -> Result<usize, Fault> {
     let (mut heard, mut doubled, mut lost) = (0, 0, 0);
     let mut ends: BTreeMap<String, u32> = BTreeMap::new();
     let (mut late, mut firsts, mut unknown) = (Vec::new(), Vec::new(), 0);
@@ -160,7 +200,7 @@ async fn told(
     let mut first: Vec<f64> =
         all.iter().filter_map(|it| Some(it.events.first()?.1 - began)).collect();
     println!("from the start of the load to the first event heard: {}", spread(&mut first));
-    Ok(())
+    Ok(lost + doubled)
 }
 
 fn spread(all: &mut [f64]) -> String {
@@ -273,12 +313,13 @@ async fn answer(addr: &str, head: &str) -> Result<(u16, Value), Fault> {
     Ok((status, serde_json::from_str(body).unwrap_or_default()))
 }
 
+/// Prints how long each answer took, by its status; how many answers there were.
 async fn overload(
     addr: &str,
     asks: usize,
     questions: &[String],
     per_second: Option<f64>,
-) -> Result<(), Fault> {
+) -> Result<usize, Fault> {
     let mut work = JoinSet::new();
     let start = Instant::now();
     for nth in 0..asks {
@@ -300,10 +341,12 @@ async fn overload(
         let status = status.map_or_else(|it| it, |it| it.to_string());
         by_status.entry(status).or_default().push(ms);
     }
+    let mut answered = 0;
     for (status, mut all) in by_status {
         println!("{status}: {}", spread(&mut all));
+        answered += if status.parse::<u16>().is_ok() { all.len() } else { 0 };
     }
-    Ok(())
+    Ok(answered)
 }
 
 /// Looks at a SQLite file again and again, and notes when each event was first there.

@@ -9,17 +9,20 @@ mod align;
 mod answers;
 mod attribution;
 mod collection;
+mod components;
 mod conflicts;
 mod crash;
 mod dates;
 mod documents;
 mod extract;
 mod fit;
+mod generated;
 mod injection;
 mod libraries;
 mod linear;
 mod load;
 mod meaning;
+mod measured;
 mod memory;
 mod overlap;
 mod peers;
@@ -34,69 +37,80 @@ mod speed;
 mod strategies;
 mod web;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use components::{COMPONENTS, Component, Form};
+use measured::Measured;
 
 /// What can go wrong in a measurement: a sentence for the person who runs it.
 type Fault = Box<dyn std::error::Error>;
 
-/// What a measuring program gives back.
-type Outcome = Result<(), Fault>;
-
-const USAGE: &str = "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.md)
-  quotes        every citation of many runs against the stored pages
-  speed         start, runs, memory, reading and indexing against their bounds
-  answers       what reports answer, and whether they keep to the matter
-  strategies    the four ways to gather, on the same questions
-  crash         kills at random moments and at every named point
-  attribution   claims against sources
-  conflicts     documents that answer one question differently
-  documents     every file through the readers
-  linear        documents written to be slow to read, from 64 kB to 8 MB
-  extract       main-content extraction against gold pages, beside other extractors
-  dates         publication dates of pages against gold dates, beside htmldate
-  retrieve      ranking on judged collections, beside BM25 and its libraries
-  multihop      the same asked in several steps
-  rerank        passages in order of graded judgements
-  memory        peak memory of indexing 100,000 passages, and of searching them
-  load          many runs at once on a server that is running
-  web           many pages of the web at once, beside the slowest, and their memory
-  injection     pages that give orders, and a model that obeys them
-  reports       what reports look like, beside those of other systems
-  recordings    recorded calls of real interfaces through the wires
-  fit           the trees of the main-text extraction, fitted again";
+/// What a measuring program gives back: how much it measured.
+type Outcome = Result<Measured, Fault>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
-    let outcome: Outcome = match args.first().map(String::as_str) {
-        Some("quotes") => quotes::run(rest),
-        Some("speed") => speed::run(rest),
-        Some("strategies") => strategies::run(rest),
-        Some("answers") => answers::run(rest),
-        Some("crash") => crash::run(rest),
-        Some("attribution") => attribution::run(rest),
-        Some("conflicts") => conflicts::run(rest),
-        Some("dates") => dates::run(rest).map_err(Into::into),
-        Some("documents") => documents::run(rest).map_err(Into::into),
-        Some("linear") => linear::run(rest),
-        Some("extract") => extract::run(rest).map_err(Into::into),
-        Some("fit") => fit::run(rest).map_err(Into::into),
-        Some("injection") => injection::run(rest),
-        Some("recordings") => recordings::run(rest),
-        Some("reports") => reports::run(rest),
-        Some("retrieve") => retrieve::run(rest, retrieve::Way::Once).map_err(Into::into),
-        Some("multihop") => retrieve::run(rest, retrieve::Way::Steps).map_err(Into::into),
-        Some("rerank") => rerank::run(rest).map_err(Into::into),
-        Some("load") => load::run(rest),
-        Some("web") => web::run(rest),
-        Some("memory") => memory::run(rest),
-        _ => Err(USAGE.into()),
+    let done = match args.first().map(String::as_str) {
+        Some("all") if rest == ["--small"] => all(),
+        Some(web::READER) => web::read_all(rest),
+        Some(name) => match COMPONENTS.iter().find(|it| it.name == name) {
+            Some(it) => one(it, rest),
+            None => Err(usage().into()),
+        },
+        None => Err(usage().into()),
     };
-    match outcome {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("evals: {fault}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn usage() -> String {
+    let lines: Vec<String> =
+        COMPONENTS.iter().map(|it| format!("  {:14}{}", it.name, it.text)).collect();
+    format!(
+        "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.md)
+       evals COMPONENT --small    its logic on a little data, without its bounds on speed and memory
+       evals all --small
+{}",
+        lines.join("\n")
+    )
+}
+
+/// Runs a component, whole or small.
+fn one(component: &Component, args: &[String]) -> Result<(), Fault> {
+    let is_small = args.iter().any(|it| it == "--small");
+    let args: Vec<String> = args.iter().filter(|it| *it != "--small").cloned().collect();
+    let Form { data, run } = if is_small { &component.small } else { &component.run };
+    println!("{}", measured::header(component.name, data, &args));
+    println!("{}", run(&args)?.line()?);
+    Ok(())
+}
+
+/// Runs the small form of every component, each in a process of its own, and prints one line for each.
+fn all() -> Result<(), Fault> {
+    println!("{}", measured::header("all", "the small form of every component", &[]));
+    let (begun, mut failed) = (Instant::now(), 0);
+    for it in COMPONENTS {
+        let began = Instant::now();
+        let output = Command::new(std::env::current_exe()?).args([it.name, "--small"]).output()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let last = said.lines().last().unwrap_or_default();
+        let outcome = if output.status.success() { last } else { "FAILED" };
+        println!("{:14}{:6.1} s  {outcome}", it.name, began.elapsed().as_secs_f64());
+        if !output.status.success() {
+            failed += 1;
+            println!("{said}{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    println!("{:14}{:6.1} s  {failed} failed", "all", begun.elapsed().as_secs_f64());
+    match failed {
+        0 => Ok(()),
+        _ => Err(format!("{failed} of {} components failed", COMPONENTS.len()).into()),
     }
 }

@@ -14,6 +14,11 @@ pub(crate) fn flag<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
     args.get(at + 1).map(String::as_str)
 }
 
+/// `args`, then what the small form of a component is called with; what a person gives comes first and counts.
+pub(crate) fn with(args: &[String], more: &[&str]) -> Vec<String> {
+    args.iter().cloned().chain(more.iter().map(|it| (*it).to_owned())).collect()
+}
+
 /// The number given as `--name`, or `default`.
 pub(crate) fn number(args: &[String], name: &str, default: usize) -> Result<usize, Fault> {
     match flag(args, name) {
@@ -32,7 +37,7 @@ pub(crate) fn binary(args: &[String]) -> Result<PathBuf, Fault> {
     };
     if !path.is_file() {
         return Err(format!(
-            "no program at {}; build it with `cargo build --release --workspace`, or name it with --ibid",
+            "no program at {}; build it with `cargo build --workspace`, or name it with --ibid",
             path.display()
         )
         .into());

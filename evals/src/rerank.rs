@@ -9,7 +9,7 @@ use ibid_index::semantic::HybridRanker;
 
 use crate::collection::rows;
 use crate::libraries::{self, Bm25};
-use crate::meaning;
+use crate::{Fault, Measured, Outcome, generated, meaning};
 
 /// A question and its passages with their grades.
 struct Graded {
@@ -20,18 +20,40 @@ struct Graded {
 
 /// Runs `evals rerank [--embedder SPEC] DIR…`: rows `{query, passages[{text, grade}]}` in `dev/rerank.jsonl`. nDCG with
 /// the grades themselves as gains, as the publishers of the set compute it.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: &[String]) -> Outcome {
     let (embedder, dirs) = libraries::option(args, "--embedder");
+    if dirs.is_empty() {
+        return Err("name the directories of graded passages".into());
+    }
+    let (asked, _) = measure(embedder.as_deref(), &dirs)?;
+    Ok(Measured::new(asked, "questions"))
+}
+
+/// Generated passages, of which the one that answers shares the most words with its question.
+pub(crate) fn small(_: &[String]) -> Outcome {
+    let dir = tempfile::tempdir()?;
+    generated::graded(dir.path())?;
+    let (asked, first) = measure(None, &[dir.path().to_string_lossy().into_owned()])?;
+    match first < 0.9 {
+        true => Err(format!("nDCG@1 of plain passages is {first:.3}").into()),
+        false => Ok(Measured::new(asked, "questions")),
+    }
+}
+
+/// Prints a table of each directory; how many questions were asked, and nDCG@1 of the last one by words.
+fn measure(embedder: Option<&str>, dirs: &[String]) -> Result<(usize, f64), Fault> {
     let mut rankers: Vec<Arc<dyn Ranker>> = vec![Arc::new(LexicalRanker)];
     if let Some(spec) = embedder {
-        rankers.push(Arc::new(HybridRanker::new(meaning::embedder(&spec)?)));
+        rankers.push(Arc::new(HybridRanker::new(meaning::embedder(spec)?)));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|it| it.to_string())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (mut all, mut first) = (0, 0.0);
     for dir in dirs {
-        let asked = graded(&Path::new(&dir).join("dev/rerank.jsonl"))?;
+        let asked = graded(&Path::new(dir).join("dev/rerank.jsonl"))?;
+        if asked.is_empty() {
+            return Err(format!("there are no graded passages in {dir}").into());
+        }
+        all += asked.len();
         let mut out =
             format!("{dir}: {} questions\n{:40} nDCG@1  nDCG@5  nDCG@10\n", asked.len(), "");
         for ranker in &rankers {
@@ -45,6 +67,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
                 add(&mut sums, &it.grades, &order);
             }
             line(&mut out, &format!("Ibid, {}", ranker.name()), sums, asked.len());
+            first = sums[0] / asked.len() as f64;
         }
         let mut sums = [0.0; 3];
         for it in &asked {
@@ -55,7 +78,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         line(&mut out, "plain BM25 (floor)", sums, asked.len());
         print!("{out}");
     }
-    Ok(())
+    Ok((all, first))
 }
 
 fn line(out: &mut String, name: &str, sums: [f64; 3], many: usize) {

@@ -14,7 +14,7 @@ use ibid_research::multi_hop;
 
 use crate::collection::{Collection, Judged, Measures};
 use crate::libraries::{self, Ranked};
-use crate::meaning;
+use crate::{Fault, Measured, Outcome, generated, meaning};
 
 /// Documents asked for.
 const TOP: usize = 100;
@@ -30,33 +30,75 @@ pub(crate) enum Way {
     Steps,
 }
 
-/// Runs `evals retrieve [--python PATH] [--embedder SPEC] DIR…` or `evals multihop …` alike.
-pub(crate) fn run(args: &[String], way: Way) -> Result<(), String> {
+/// Runs `evals retrieve [--python PATH] [--embedder SPEC] DIR…`.
+pub(crate) fn once(args: &[String]) -> Outcome {
+    run(args, Way::Once)
+}
+
+/// Runs `evals multihop …` with the same arguments.
+pub(crate) fn steps(args: &[String]) -> Outcome {
+    run(args, Way::Steps)
+}
+
+/// A generated collection, of which one search must find nearly everything among the first hundred.
+pub(crate) fn small_once(_: &[String]) -> Outcome {
+    small(Way::Once)
+}
+
+/// The same in steps, which must find nearly everything among the first ten.
+pub(crate) fn small_steps(_: &[String]) -> Outcome {
+    small(Way::Steps)
+}
+
+fn small(way: Way) -> Outcome {
+    let dir = tempfile::tempdir()?;
+    generated::collection(dir.path())?;
+    let (asked, recall) = run_all(&[dir.path().to_string_lossy().into_owned()], None, None, way)?;
+    match recall < 0.9 {
+        true => Err(format!("of the documents that answer, {recall:.3} are found").into()),
+        false => Ok(Measured::new(asked, "questions")),
+    }
+}
+
+fn run(args: &[String], way: Way) -> Outcome {
     let (python, rest) = libraries::option(args, "--python");
     let (embedder, dirs) = libraries::option(&rest, "--embedder");
     let embedder = embedder.map(|it| meaning::embedder(&it)).transpose()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|it| it.to_string())?;
     if dirs.is_empty() {
-        return Err("name the directories of judged collections".to_owned());
+        return Err("name the directories of judged collections".into());
     }
-    for dir in &dirs {
-        let scratch = tempfile::tempdir().map_err(|it| it.to_string())?;
-        let collection = Collection::read(Path::new(dir))?;
-        let measuring = Measuring {
-            collection: &collection,
-            python: python.as_deref(),
-            embedder: embedder.as_ref(),
-            way,
-        };
-        print!("{}", runtime.block_on(measuring.table(scratch.path()))?);
-    }
+    let (asked, _) = run_all(&dirs, python.as_deref(), embedder.as_ref(), way)?;
     if python.is_none() {
         println!("{}", libraries::HOW);
     }
-    Ok(())
+    Ok(Measured::new(asked, "questions"))
+}
+
+/// Prints a table of each collection; how many questions were asked, and our recall in the last of them.
+fn run_all(
+    dirs: &[String],
+    python: Option<&str>,
+    embedder: Option<&Arc<dyn Embedder>>,
+    way: Way,
+) -> Result<(usize, f64), Fault> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (mut asked, mut recall) = (0, 0.0);
+    for dir in dirs {
+        let scratch = tempfile::tempdir()?;
+        let collection = Collection::read(Path::new(dir))?;
+        if collection.documents.is_empty() || collection.questions.is_empty() {
+            return Err(format!("there are no documents or no judged questions in {dir}").into());
+        }
+        let measuring = Measuring { collection: &collection, python, embedder, way };
+        let (table, measures) = runtime.block_on(measuring.table(scratch.path()))?;
+        print!("{table}");
+        asked += collection.questions.len();
+        recall = match way {
+            Way::Once => measures.recall_100(),
+            Way::Steps => measures.all_10(),
+        };
+    }
+    Ok((asked, recall))
 }
 
 /// One collection on its way into a table.
@@ -68,7 +110,8 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    async fn table(&self, scratch: &Path) -> Result<String, String> {
+    /// The table, and our own measures the way that is asked for.
+    async fn table(&self, scratch: &Path) -> Result<(String, Measures), String> {
         let collection = self.collection;
         let documents = collection.documents.len();
         let mut out = format!(
@@ -91,12 +134,13 @@ impl Measuring<'_> {
         let began = Instant::now();
         let mut folder = collection.folder(scratch)?;
         let index_s = began.elapsed().as_secs_f64();
-        let (measures, query_s) = self.ours(&folder, Way::Once).await?;
+        let (mut ours, query_s) = self.ours(&folder, Way::Once).await?;
         let ids_s = self.ids(&folder)?;
-        row("Ibid", &measures, index_s, Some(query_s), Some(ids_s));
+        row("Ibid", &ours, index_s, Some(query_s), Some(ids_s));
         if self.way == Way::Steps {
             let (measures, query_s) = self.ours(&folder, Way::Steps).await?;
             row("Ibid, in steps", &measures, index_s, Some(query_s), None);
+            ours = measures;
         }
         if let Some(embedder) = self.embedder {
             let began = Instant::now();
@@ -121,7 +165,7 @@ impl Measuring<'_> {
         if !missing.is_empty() {
             let _ = writeln!(out, "{missing}");
         }
-        Ok(out)
+        Ok((out, ours))
     }
 
     /// Figures of the first [`TOP`] documents, and seconds for the first [`TIMED`] of every question.

@@ -41,11 +41,14 @@ pub(crate) fn all() -> Result<Vec<Set>, Fault> {
 pub(crate) fn one(name: &str) -> Result<Set, Fault> {
     match name {
         "library" => library(),
+        "text" => text(),
         "bioasq" => bioasq(),
         "medical" => medical(),
         "multihop" => multihop(),
         "pages" => pages(),
-        _ => Err(format!("no set `{name}`: library, bioasq, medical, multihop, pages").into()),
+        _ => {
+            Err(format!("no set `{name}`: library, text, bioasq, medical, multihop, pages").into())
+        }
     }
 }
 
@@ -94,6 +97,12 @@ fn library() -> Result<Set, Fault> {
         .map(str::to_owned),
     );
     Ok(Set { name: "library", folder: here().join("examples/library").canonicalize()?, questions })
+}
+
+/// The plain texts of the sample library, over which a run is short.
+fn text() -> Result<Set, Fault> {
+    let library = library()?;
+    Ok(Set { name: "text", folder: library.folder.join("text"), ..library })
 }
 
 fn bioasq() -> Result<Set, Fault> {
@@ -182,6 +191,13 @@ fn field(lines: &str, name: &str) -> Result<Vec<String>, Fault> {
     Ok(found)
 }
 
+/// Questions about the sample library, in the form of the judged sets.
+const JUDGED: [&str; 3] = [
+    r#"{"query": "When did the Halvern roof ordinance come into force?", "answer": "2020", "relevant": ["council-minutes-2025.txt"]}"#,
+    r#"{"query": "Do green roofs cool the air at street level?", "answer": "no", "relevant": ["street-level-cooling"]}"#,
+    r#"{"query": "Who invented the bicycle?", "question_type": "null_query", "relevant": []}"#,
+];
+
 /// What is known of the answer to a judged question.
 pub(crate) enum Known {
     /// Any of these names answers it.
@@ -215,7 +231,8 @@ pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<Judged>), Fault> {
             let path = shared("multihop-rag-evidence").join("dev/queries.jsonl");
             (multihop()?, fs::read_to_string(path)?)
         }
-        _ => return Err(format!("no judged set `{name}`: bioasq, multihop").into()),
+        "library" => (library()?, JUDGED.map(|it| format!("{it}\n")).concat()),
+        _ => return Err(format!("no judged set `{name}`: bioasq, multihop, library").into()),
     };
     let mut questions = Vec::new();
     for line in rows.lines() {

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Fault;
 use super::program::{Home, binary, flag, median, number};
 use super::sets::{self, Known};
+use super::{Fault, Measured, Outcome, generated};
 
 const ALL: [&str; 4] = ["checklist", "planned", "supervisor", "coverage"];
 
@@ -35,27 +35,68 @@ struct Tally {
 }
 
 /// Asks the questions by each strategy and prints a table.
-pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Outcome {
     let binary = binary(args)?;
     let limit = number(args, "--limit", 50)?;
     let effort = flag(args, "--effort").unwrap_or("standard");
     let strategies: Vec<&str> = flag(args, "--strategy").map_or(ALL.to_vec(), |it| vec![it]);
     let sets: Vec<&str> =
         flag(args, "--set").map_or(vec!["bioasq", "multihop", "conflicts"], |it| vec![it]);
-    println!(
-        "set        strategy    asked reports  gold read      carrying      known answer   conflict  calls  s     evidence  quotes      stopped"
-    );
+    header();
+    let mut asked = 0;
     for set in sets {
         for strategy in &strategies {
             let how = ["--strategy", strategy, "--effort", effort];
             let tally = match set {
-                "conflicts" => ramdocs(&binary, &how, limit)?,
+                "conflicts" => {
+                    let rows = sets::shared("conflicts").join("dev/ramdocs.jsonl.gz");
+                    ramdocs(&binary, &how, limit, &rows)?
+                }
                 set => judged(&binary, set, &how, limit)?,
             };
+            if tally.asked == 0 {
+                return Err(format!("{set} has no question to ask").into());
+            }
+            asked += tally.asked;
             show(set, strategy, tally);
         }
     }
-    Ok(())
+    Ok(Measured::new(asked, "runs"))
+}
+
+/// One question about the sample library by each strategy, and one whose documents disagree.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    let binary = binary(args)?;
+    let dir = tempfile::tempdir()?;
+    generated::conflicts(dir.path())?;
+    header();
+    let mut asked = 0;
+    let mut tell = |set: &str, strategy: &str, tally: Tally| -> Result<(), Fault> {
+        let (held, all) = tally.quotes;
+        let is_whole = tally.reported == tally.asked && held == all && all > 0;
+        asked += tally.asked;
+        show(set, strategy, tally);
+        match is_whole {
+            true => Ok(()),
+            false => {
+                Err(format!("{strategy}: a run has no report, or a quote is not exact").into())
+            }
+        }
+    };
+    for strategy in ALL {
+        let how = ["--strategy", strategy, "--effort", "quick"];
+        tell("library", strategy, judged(&binary, "library", &how, 1)?)?;
+    }
+    let how = ["--strategy", ALL[0], "--effort", "quick"];
+    let rows = dir.path().join("ramdocs.jsonl.gz");
+    tell("conflicts", ALL[0], ramdocs(&binary, &how, 1, &rows)?)?;
+    Ok(Measured::new(asked, "runs"))
+}
+
+fn header() {
+    println!(
+        "set        strategy    asked reports  gold read      carrying      known answer   conflict  calls  s     evidence  quotes      stopped"
+    );
 }
 
 /// One question: what happened, and the final object.
@@ -92,8 +133,8 @@ fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Tally,
 }
 
 /// Questions of RAMDocs of which documents answer differently, each over a folder of its own.
-fn ramdocs(binary: &Path, how: &[&str], limit: usize) -> Result<Tally, Fault> {
-    let rows = super::conflicts::rows(&sets::shared("conflicts").join("dev/ramdocs.jsonl.gz"))?;
+fn ramdocs(binary: &Path, how: &[&str], limit: usize, rows: &Path) -> Result<Tally, Fault> {
+    let rows = super::conflicts::rows(rows)?;
     let mut tally = Tally::default();
     let mut done = 0;
     for row in rows {

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::memory::Numbers;
 use crate::program::{self, Home};
 use crate::speed::watched;
-use crate::{Fault, Outcome};
+use crate::{Fault, Measured, Outcome};
 
 /// The most that all pages may take, as a share of the slowest.
 const SLOWER: f64 = 1.2;
@@ -36,31 +36,62 @@ const SEARCH: u64 = 300;
 /// Bytes of a page, about.
 const PAGE: usize = 200_000;
 
+/// The name by which this program calls itself to read the pages in a process of its own: `PORT PAGES`.
+pub(crate) const READER: &str = "__web";
+
 /// Runs `evals web [--pages N] [--ibid PATH]`: N (100) pages of some 200 kB, each on a host of its own that waits between half
 /// a second and three, read all at once by the reader of web pages; then a run of the program over an engine that finds them.
 pub(crate) fn run(args: &[String]) -> Outcome {
-    if let Some(port) = program::flag(args, "--child") {
-        return read_all(port.parse()?, program::number(args, "--pages", 100)?);
-    }
     let pages = program::number(args, "--pages", 100)?;
+    match measure(args, Site { pages, hurry: 1 })? {
+        (read, true) => Ok(Measured::new(read, "pages")),
+        (_, false) => Err("a bound is not kept".into()),
+    }
+}
+
+/// Few pages that are a tenth as large and wait a tenth as long; how long they take is only printed.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    let (read, _) = measure(args, Site { pages: 8, hurry: 10 })?;
+    Ok(Measured::new(read, "pages"))
+}
+
+/// The pages of the web that is served here.
+#[derive(Clone, Copy)]
+struct Site {
+    pages: usize,
+    /// By how much the pages are smaller and their waits shorter.
+    hurry: usize,
+}
+
+impl Site {
+    /// How long the host of a page waits: spread evenly, in no order.
+    fn wait_of(self, nth: usize) -> Duration {
+        let (least, most) = WAITS;
+        Duration::from_millis(least + (nth as u64 * 619) % (most - least + 1)) / self.hurry as u32
+    }
+}
+
+/// Prints the table; how many pages were read, and whether the bounds are kept.
+fn measure(args: &[String], site: Site) -> Result<(usize, bool), Fault> {
+    let pages = site.pages;
     let binary = program::binary(args)?;
-    let port = serve(pages)?;
-    let slowest = (0..pages).map(wait_of).max().unwrap_or_default().as_secs_f64();
-    println!("{pages} pages of {} kB, the slowest {slowest:.2} s", PAGE / 1000);
+    let port = serve(site)?;
+    let slowest = (0..pages).map(|it| site.wait_of(it)).max().unwrap_or_default().as_secs_f64();
+    println!("{pages} pages of {} kB, the slowest {slowest:.2} s", PAGE / 1000 / site.hurry);
     println!(
         "| what | s | of the slowest | bound | MB | bound |\n| --- | --- | --- | --- | --- | --- |"
     );
     let mut child = Command::new(std::env::current_exe()?);
     let (port, many) = (port.to_string(), pages.to_string());
-    child.args(["web", "--child", &port, "--pages", &many]);
+    child.args([READER, &port, &many]);
     let (said, peak) = watched(&mut child)?;
     let took: f64 = said.trim().parse()?;
     let mut kept = told("read at once, by the library", took, slowest, peak);
-    let (took, slowest, read, peak) = researched(&binary, &port, pages)?;
+    let (took, slowest, read, peak) = researched(&binary, &port, site)?;
     kept &= told(&format!("{read} pages read in one round of a run"), took, slowest, peak);
-    match kept {
-        true => Ok(()),
-        false => Err("a bound is not kept".into()),
+    match read {
+        0 => Err("the run read no page".into()),
+        _ => Ok((pages + read, kept)),
     }
 }
 
@@ -71,7 +102,11 @@ fn told(what: &str, took: f64, slowest: f64, peak: f64) -> bool {
 }
 
 /// Reads every page at once, as a run does but without its journal, and prints the seconds that it took.
-fn read_all(port: u16, pages: usize) -> Outcome {
+pub(crate) fn read_all(args: &[String]) -> Result<(), Fault> {
+    let [port, pages] = args else {
+        return Err(format!("usage: evals {READER} PORT PAGES").into());
+    };
+    let (port, pages): (u16, usize) = (port.parse()?, pages.parse()?);
     let dir = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -101,11 +136,11 @@ fn read_all(port: u16, pages: usize) -> Outcome {
 
 /// One run of the program: seconds from the first page asked for to the last that came, the wait of the slowest of them, how
 /// many there were, and peak memory.
-fn researched(binary: &Path, port: &str, pages: usize) -> Result<(f64, f64, usize, f64), Fault> {
+fn researched(binary: &Path, port: &str, site: Site) -> Result<(f64, f64, usize, f64), Fault> {
     let home = Home::new(binary)?;
     let question = "What is known of the wabc, of its wdef and of the wghi?";
     let mut command = home.command(&["run", question, "--engine", "searxng", "--jsonl"]);
-    let found = (pages / 2).clamp(1, 100).to_string();
+    let found = (site.pages / 2).clamp(1, 100).to_string();
     command
         .env("SEARXNG_URL", format!("http://127.0.0.1:{port}/searxng"))
         .env("IBID_ALLOW_NET", "127.0.0.0/8")
@@ -133,8 +168,13 @@ fn researched(binary: &Path, port: &str, pages: usize) -> Result<(f64, f64, usiz
             _ => {}
         }
     }
-    let of = |url: &String| url.rsplit('/').next().and_then(|it| it.parse().ok()).map(wait_of);
-    let slowest = asked.keys().filter_map(of).max().ok_or("no page was asked for")?;
+    let of = |url: &String| url.rsplit('/').next().and_then(|it| it.parse().ok());
+    let slowest = asked
+        .keys()
+        .filter_map(of)
+        .map(|it| site.wait_of(it))
+        .max()
+        .ok_or("no page was asked for")?;
     Ok((last - first, slowest.as_secs_f64(), read, peak))
 }
 
@@ -169,28 +209,23 @@ fn host(nth: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 1, (nth / 250) as u8, (nth % 250 + 1) as u8)
 }
 
-/// How long the host of a page waits: spread evenly, in no order.
-fn wait_of(nth: usize) -> Duration {
-    let (least, most) = WAITS;
-    Duration::from_millis(least + (nth as u64 * 619) % (most - least + 1))
-}
-
 /// Serves all hosts from threads of this program; the port.
-fn serve(pages: usize) -> Result<u16, Fault> {
+fn serve(site: Site) -> Result<u16, Fault> {
     let listener = TcpListener::bind("0.0.0.0:0")?;
     let port = listener.local_addr()?.port();
-    let bodies: Arc<Vec<String>> = Arc::new((0..pages).map(page).collect());
+    let bodies: Arc<Vec<String>> =
+        Arc::new((0..site.pages).map(|nth| page(nth, PAGE / site.hurry)).collect());
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
             let bodies = Arc::clone(&bodies);
-            std::thread::spawn(move || answer(socket, port, &bodies));
+            std::thread::spawn(move || answer(socket, port, site, &bodies));
         }
     });
     Ok(port)
 }
 
 /// Answers requests on one connection until it ends.
-fn answer(mut socket: TcpStream, port: u16, bodies: &[String]) -> Option<()> {
+fn answer(mut socket: TcpStream, port: u16, site: Site, bodies: &[String]) -> Option<()> {
     let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
         while !request.windows(4).any(|it| it == b"\r\n\r\n") {
@@ -206,7 +241,7 @@ fn answer(mut socket: TcpStream, port: u16, bodies: &[String]) -> Option<()> {
             std::thread::sleep(Duration::from_millis(SEARCH));
             ("200 OK", "application/json", found(port, query, bodies.len()))
         } else if let Some(nth) = path.strip_prefix("/page/").and_then(|it| it.parse().ok()) {
-            std::thread::sleep(wait_of(nth));
+            std::thread::sleep(site.wait_of(nth));
             ("200 OK", "text/html; charset=utf-8", bodies.get(nth)?.clone())
         } else {
             ("404 Not Found", "text/plain", String::new())
@@ -233,12 +268,12 @@ fn found(port: u16, query: &str, pages: usize) -> String {
 }
 
 /// A page of paragraphs with links, a list of links before and after them.
-fn page(nth: usize) -> String {
+fn page(nth: usize, size: usize) -> String {
     let mut numbers = Numbers::new(nth as u64 + 1);
     let links: String =
         (0..60).map(|_| format!("<li><a href=\"/{0}\">{0}</a></li>", numbers.text(2))).collect();
     let mut body = String::new();
-    while body.len() + 2 * links.len() < PAGE {
+    while body.len() + 2 * links.len() < size {
         body += &format!(
             "<p class=\"text\">The wabc and its wdef, by <a href=\"/x\">{}</a>: {}.</p>\n",
             numbers.text(3),

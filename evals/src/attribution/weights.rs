@@ -12,7 +12,7 @@ use std::io::Write;
 use ibid_research::attribution::named_signals;
 
 use super::{Row, Sets, auroc, balanced, best_balanced};
-use crate::Outcome;
+use crate::Fault;
 
 /// Signals that speak for a claim; all others speak against it or have no direction.
 const FOR: &[&str] = &[
@@ -72,7 +72,7 @@ enum Label {
 
 /// Prints held-out figures for each set, by folds and by leaving the set out, then the weights fitted
 /// to all rows.
-pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Outcome {
+pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
     let names: Vec<&String> = sets.keys().collect();
     let mut signal_names: Vec<&'static str> = Vec::new();
     let mut rows = Vec::new();

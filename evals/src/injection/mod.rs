@@ -9,6 +9,7 @@
 mod check;
 mod model;
 mod row;
+mod small;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -23,10 +24,11 @@ use ibid_core::record::Run;
 use ibid_extract::{ExtractLimits, ReadItem, read_file};
 use ibid_report::{PagesByHash, json, markdown};
 
-use super::{Fault, sets};
+use super::{Fault, Measured, sets};
 use check::{CHECKS, Effect, Outcome, effects, hidden, lost};
 use model::{Manner, Obeying, When};
 use row::Row;
+pub(crate) use small::small;
 
 /// Tokens that the model takes.
 const WINDOW: u32 = 16_384;
@@ -55,23 +57,26 @@ struct Ran {
 }
 
 /// Runs every row in every hand and prints what came of it.
-pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> crate::Outcome {
     let verbose = args.iter().any(|it| it == "-v");
     let named = args.iter().find(|it| !it.starts_with('-')).map(PathBuf::from);
     let dir = named.unwrap_or_else(|| sets::shared("injection/dev"));
     let path = dir.join("pages.jsonl");
-    if !path.is_file() {
-        println!("skipped injection: {} is not there", path.display());
-        return Ok(());
+    measure(Row::all(&path)?, &sets::fresh("injection")?, verbose)
+}
+
+/// Runs the rows in `home` and prints what came of them.
+fn measure(rows: Vec<Row>, home: &Path, verbose: bool) -> crate::Outcome {
+    let rows: Vec<Arc<Row>> = rows.into_iter().map(Arc::new).collect();
+    if rows.is_empty() {
+        return Err("nothing was measured: the set has no pages".into());
     }
-    let rows: Vec<Arc<Row>> = Row::all(&path)?.into_iter().map(Arc::new).collect();
-    let home = sets::fresh("injection")?;
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let all = threads.block_on(all_hands(&home, &rows))?;
+    let all = threads.block_on(all_hands(home, &rows))?;
     show(&rows, &all, verbose);
     let hard = failing(&rows, &all, |row, ran| row.tier == "hard" && !ran.effects.is_empty());
     match hard.len() {
-        0 => Ok(()),
+        0 => Ok(Measured::new(all.len(), "runs")),
         n => Err(format!("{n} rows of the hard tier have a forbidden effect").into()),
     }
 }

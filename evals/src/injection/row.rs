@@ -44,7 +44,8 @@ impl Row {
         rows.map(|it| Ok(Row::of(serde_json::from_str(it)?))).collect()
     }
 
-    fn of(whole: Value) -> Row {
+    /// The row that an object of the set describes.
+    pub(super) fn of(whole: Value) -> Row {
         let text = |name: &str| whole[name].as_str().unwrap_or_default().to_owned();
         let checks = whole["checks"].clone();
         let host = checks["forbid_rendered_hosts"][0].as_str();

@@ -6,6 +6,7 @@ mod damage;
 mod facts;
 mod replay;
 mod route;
+mod small;
 mod sources;
 mod walk;
 
@@ -15,8 +16,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Fault, Outcome};
+use super::{Fault, Measured, Outcome};
 use replay::Verdict;
+pub(crate) use small::small;
 
 /// Figures of one interface.
 #[derive(Default)]
@@ -41,11 +43,16 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         collect(Path::new(dir), &mut files)?;
     }
     files.sort();
+    measure(&files)
+}
+
+/// Replays the rows of `files` and prints the figures of each interface.
+fn measure(files: &[PathBuf]) -> Outcome {
     // A panic is caught and counted; its own words would only bury the figures.
     std::panic::set_hook(Box::new(|_| {}));
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut routes: BTreeMap<&'static str, u32> = BTreeMap::new();
-    for path in &files {
+    for path in files {
         let text = bytes::read(path)?;
         if text.trim().is_empty() {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -58,7 +65,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             one(&row, &mut tallies, &mut routes);
         }
     }
-    let mut good = !tallies.is_empty();
+    if let Some((api, _)) = tallies.iter().find(|it| it.1.rows == 0) {
+        return Err(format!("nothing was measured: {api} has no rows").into());
+    }
+    let mut good = true;
     for (api, it) in &tallies {
         good &= it.parsed == it.rows && it.mismatches == 0 && it.panics == 0;
         println!(
@@ -70,7 +80,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         eprintln!("{rows} rows: {route}");
     }
     match good {
-        true => Ok(()),
+        true => Ok(Measured::new(tallies.values().map(|it| it.rows as usize).sum(), "rows")),
         false => Err("not every recorded row came through".into()),
     }
 }

@@ -13,16 +13,41 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::program::{Home, binary, flag, median, number};
-use crate::{Fault, sets};
+use crate::program::{Home, binary, flag, median, number, with};
+use crate::{Fault, Measured, Outcome, sets};
 use surface::{Surface, surface};
 
 /// The sets that are asked without files and `--set`: short documents, a long one, and web pages.
 const SETS: [&str; 3] = ["library", "bioasq", "medical"];
 
 /// Prints the medians of each set or file, then those of other systems' reports.
-pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
+pub(crate) fn run(args: &[String]) -> Outcome {
+    let measured = ours_or_files(args)?;
+    let known = sets::shared("drb").join("dev/reports");
+    if !known.is_dir() {
+        eprintln!("skipped the reports of other systems: no {}", known.display());
+        return Ok(Measured::new(measured, "reports"));
+    }
+    for folder in [known, sets::shared("reports-other")] {
+        for file in archives(&folder)? {
+            let name =
+                file.file_name().unwrap_or_default().to_string_lossy().replace(".jsonl.gz", "");
+            show(&name, &read(&file)?)?;
+        }
+    }
+    Ok(Measured::new(measured, "reports"))
+}
+
+/// Reports about the sample library.
+pub(crate) fn small(args: &[String]) -> Outcome {
+    let args = with(args, &["--set", "text", "--limit", "2"]);
+    Ok(Measured::new(ours_or_files(&args)?, "reports"))
+}
+
+/// Prints the medians of the program's reports or of the files; how many reports there are.
+fn ours_or_files(args: &[String]) -> Result<usize, Fault> {
     header();
+    let mut measured = 0;
     let limit = number(args, "--limit", 20)?;
     let files = files(args);
     if files.is_empty() {
@@ -30,27 +55,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), Fault> {
         let names = flag(args, "--set").map_or_else(|| SETS.to_vec(), |it| vec![it]);
         for name in names {
             match sets::one(name).and_then(|it| ours(&binary, &it, limit)) {
-                Ok(reports) => show(&format!("ibid, {name}"), &reports),
+                Ok(reports) => measured += show(&format!("ibid, {name}"), &reports)?,
                 Err(fault) => eprintln!("skipped {name}: {fault}"),
             }
         }
     }
     for file in &files {
-        show(&file.display().to_string(), &read(file)?);
+        measured += show(&file.display().to_string(), &read(file)?)?;
     }
-    let known = sets::shared("drb").join("dev/reports");
-    if !known.is_dir() {
-        eprintln!("skipped the reports of other systems: no {}", known.display());
-        return Ok(());
-    }
-    for folder in [known, sets::shared("reports-other")] {
-        for file in archives(&folder)? {
-            let name =
-                file.file_name().unwrap_or_default().to_string_lossy().replace(".jsonl.gz", "");
-            show(&name, &read(&file)?);
-        }
-    }
-    Ok(())
+    Ok(measured)
 }
 
 /// Arguments that are no flags and no flag's value.
@@ -124,7 +137,11 @@ fn header() {
     );
 }
 
-fn show(name: &str, reports: &[String]) {
+/// Prints one line of the table; how many reports it is about.
+fn show(name: &str, reports: &[String]) -> Result<usize, Fault> {
+    if reports.is_empty() {
+        return Err(format!("{name}: there are no reports").into());
+    }
     let all: Vec<Surface> = reports.iter().map(|it| surface(it)).collect();
     let of = |value: fn(&Surface) -> f64| median(&mut all.iter().map(value).collect::<Vec<f64>>());
     println!(
@@ -141,4 +158,5 @@ fn show(name: &str, reports: &[String]) {
         of(|it| it.never_cited),
         of(|it| it.not_listed),
     );
+    Ok(all.len())
 }

@@ -6,7 +6,7 @@ pub(crate) mod server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ibid_core::Kind;
 use ibid_core::domain::{Owner, RunId};
@@ -198,7 +198,13 @@ async fn a_server_that_is_restarted_again_and_again_loses_and_doubles_nothing() 
     while !ending.is_finished() {
         server.restart().unwrap();
         restarts += 1;
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        // Restarted again once the runs have gone on.
+        let sent = || shelf.sent.lock().unwrap().len();
+        let (before, begun) = (sent(), Instant::now());
+        while sent() < before + 6 && !ending.is_finished() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the runs do not go on");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
     assert!(restarts > 1, "the runs ended before the server was restarted twice");
     for run in ending.await.unwrap() {

@@ -321,7 +321,9 @@ async fn streams_end_within_seconds_of_their_account_or_token() {
         let it = asked(&served, "GET", "/v1/runs", Some(OPERATOR), None).await;
         it.json()["data"].as_array().unwrap().len()
     };
+    let begun = std::time::Instant::now();
     while counted().await < 6 {
+        assert!(begun.elapsed() < Duration::from_secs(50), "not every run was heard");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert!(open.try_join_next().is_none(), "they wait for a word");

@@ -13,7 +13,7 @@ use crate::signals::Signals;
 use crate::sources::all_folders;
 use ibid::app::App;
 use ibid::app::queue::Queue;
-use ibid::config::{Flag, LoadedConfig, ProcessEnv, Settings, layers};
+use ibid::config::{Flag, LoadedConfig, McpTransport, ProcessEnv, Settings, layers};
 use ibid_core::{Error, Kind, Result};
 use ibid_server::health::{HealthState, sandbox};
 use ibid_server::http::{AccessLog, HttpServer};
@@ -132,7 +132,7 @@ pub(super) fn serve_mcp(
         console.print_line(config)?;
         return Ok(Exit::Delivered);
     }
-    if loaded.settings.mcp_over_http {
+    if loaded.settings.mcp.transport == McpTransport::Http {
         let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None };
         return serve(&args, loaded, env, console);
     }

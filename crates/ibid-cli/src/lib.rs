@@ -23,6 +23,7 @@ mod init;
 mod input_files;
 mod jsonl;
 pub mod live;
+mod log_lines;
 mod model_notice;
 mod online_eval;
 mod plan;

@@ -2,21 +2,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{McpAction, McpArgs, ServeArgs};
 use crate::console::Console;
 use crate::exit::{CommandResult, Exit};
+use crate::log_lines;
 use crate::runtime::block_on;
 use crate::signals::Signals;
 use crate::sources::all_folders;
 use ibid::app::App;
 use ibid::app::queue::Queue;
-use ibid::config::{Flag, LoadedConfig, ProcessEnv, Settings, layers};
+use ibid::config::{Flag, LoadedConfig, McpTransport, ProcessEnv, Settings, layers};
 use ibid_core::{Error, Kind, Result};
 use ibid_server::health::{HealthState, sandbox};
-use ibid_server::http::{AccessLog, HttpServer};
+use ibid_server::http::HttpServer;
 use ibid_server::mcp::{McpServer, hosts};
 use ibid_server::request::ServedResources;
 use ibid_server::request_service;
@@ -43,46 +43,40 @@ pub(super) fn serve_with_page(
     page: impl FnOnce(&str) -> String,
 ) -> CommandResult {
     let served = served_resources(folders, loaded, env)?;
-    let access_log = AccessLog::new(console.verbose, move |line| console.eprint_line(line));
+    log_lines::install(console);
     block_on(async {
         let app = Arc::new(App::open(loaded.settings.clone()).await?);
-        let server = HttpServer::bind(app, env.clone(), served, access_log.clone()).await?;
+        let server = HttpServer::bind(app, env.clone(), served).await?;
         let addr = server.local_addr()?;
         let url = format!("http://{addr}");
         console.print_line(&format!("{url}{}", page(&url)))?;
         if !console.quiet {
-            access_log.record("listening", &[("addr", json!(addr.to_string()))]);
+            tracing::info!(%addr, "listening");
         }
         let mut signals = Signals::listen()?;
-        let reloads = reload_on_sighup(server.queue(), env, flags, &access_log);
+        let reloads = reload_on_sighup(server.queue(), env, flags);
         tokio::select! {
             () = server.serve(signals.next()) => Ok(Exit::Delivered),
             fault = reloads => Err(fault.into()),
-            () = warn_of_missing_sandbox(loaded.settings.clone(), &access_log) => Ok(Exit::Delivered),
+            () = warn_of_missing_sandbox(loaded.settings.clone()) => Ok(Exit::Delivered),
         }
     })?
 }
 
 /// Logs once if the sandbox of the document parsers is incomplete; never returns.
-async fn warn_of_missing_sandbox(settings: Settings, access_log: &AccessLog) {
+async fn warn_of_missing_sandbox(settings: Settings) {
     let finding = tokio::task::spawn_blocking(move || sandbox(&settings)).await;
     if let Ok(finding) = finding
         && finding.state != HealthState::Good
     {
         let hint = finding.fix.unwrap_or_default();
-        let fields = [("found", finding.found.into()), ("hint", hint.into())];
-        access_log.record("document_sandbox", &fields);
+        tracing::warn!(found = finding.found, hint, "document_sandbox");
     }
     std::future::pending().await
 }
 
 /// Reloads the settings at each SIGHUP and applies the limits of the queue. Returns only if SIGHUP cannot be handled.
-async fn reload_on_sighup(
-    queue: Arc<Queue>,
-    env: &ProcessEnv,
-    flags: &[Flag],
-    access_log: &AccessLog,
-) -> Error {
+async fn reload_on_sighup(queue: Arc<Queue>, env: &ProcessEnv, flags: &[Flag]) -> Error {
     let mut hangups = match signal(SignalKind::hangup()) {
         Ok(hangups) => hangups,
         Err(fault) => return Error::new(Kind::Setup, "listening for SIGHUP").with_source(fault),
@@ -92,12 +86,10 @@ async fn reload_on_sighup(
             Ok(loaded) => {
                 let limits = request_service::queue_limits(&loaded.settings.serve);
                 queue.set_limits(limits);
-                let fields =
-                    [("concurrency", limits.working.into()), ("queue", limits.waiting.into())];
-                access_log.record("reloaded", &fields);
+                tracing::info!(concurrency = limits.working, queue = limits.waiting, "reloaded");
             }
             // The old settings stay in force.
-            Err(fault) => access_log.record("not_reloaded", &[("why", fault.chain().into())]),
+            Err(fault) => tracing::error!(why = fault.chain(), "not_reloaded"),
         }
     }
     std::future::pending().await
@@ -132,7 +124,7 @@ pub(super) fn serve_mcp(
         console.print_line(config)?;
         return Ok(Exit::Delivered);
     }
-    if loaded.settings.mcp_over_http {
+    if loaded.settings.mcp.transport == McpTransport::Http {
         let args = ServeArgs { addr: None, folder: args.folder.clone(), concurrency: None };
         return serve(&args, loaded, env, console);
     }

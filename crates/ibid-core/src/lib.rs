@@ -10,6 +10,7 @@ pub mod fair_semaphore;
 pub mod files;
 pub mod ports;
 pub mod record;
+pub mod retry;
 pub mod system;
 
 pub use error::{Error, Kind, Result};

@@ -85,20 +85,10 @@ fn iso_date(year: i32, month: i32, day: i32) -> Option<String> {
 
 /// A date written in digits.
 fn numeric_date(text: &str, order: DateOrder) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() && runs.len() < MAX_RUNS {
-        if bytes[at].is_ascii_digit() {
-            let from = at;
-            while at < bytes.len() && bytes[at].is_ascii_digit() {
-                at += 1;
-            }
-            runs.push((from, at));
-        } else {
-            at += 1;
-        }
-    }
+    let digits: Vec<usize> =
+        text.bytes().enumerate().filter(|it| it.1.is_ascii_digit()).map(|it| it.0).collect();
+    let runs = digits.chunk_by(|a, b| a + 1 == *b).take(MAX_RUNS);
+    let runs: Vec<(usize, usize)> = runs.map(|it| (it[0], it[0] + it.len())).collect();
     let value = |run: (usize, usize)| text[run.0..run.1].parse::<i32>().unwrap_or(-1);
     for (nth, run) in runs.iter().enumerate() {
         if run.1 - run.0 == 8 {

@@ -1,6 +1,8 @@
 //! EPUB books: the chapters in the order of the spine, title and author from the package.
 use std::collections::BTreeMap;
 
+use percent_encoding::percent_decode_str;
+
 use crate::archive::Archive;
 use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
@@ -86,26 +88,5 @@ fn resolve_href(folder: &str, href: &str) -> String {
             part => parts.push(part),
         }
     }
-    percent_decoded(&parts.join("/"))
-}
-
-fn percent_decoded(text: &str) -> String {
-    let digit = |it: Option<&u8>| char::from(*it?).to_digit(16);
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let pair = digit(bytes.get(at + 1)).zip(digit(bytes.get(at + 2)));
-        match pair.filter(|_| *byte == b'%') {
-            Some((high, low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(&parts.join("/")).decode_utf8_lossy().into_owned()
 }

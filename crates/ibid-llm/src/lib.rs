@@ -40,6 +40,6 @@ pub use metered::MeteredModel;
 pub use prices::Price;
 pub use providers::{ModelProvider, ModelTarget, PROVIDERS};
 pub use request::{LimitField, ModelRequest, ModelSettings, SchemaMode};
-pub use retry::{RetryModel, RetryPolicy};
+pub use retry::{MODEL_RETRY, RetryModel};
 pub use stack::{ModelContext, ModelSpec};
 pub use throttle::{ConcurrencyLimiter, ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};

@@ -3,44 +3,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use ibid_core::ports::{Completion, LanguageModel, Prompt, Rng, TextSink};
+use ibid_core::retry::{Backoff, RetryPolicy};
 use ibid_core::{Error, Kind, Result};
 use ibid_net::service_error::ServiceError;
 
-/// How often and how long to retry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// Maximum attempts, including the first one.
-    pub tries: u32,
-    /// Maximum delay after the first failure; it doubles with each further one.
-    pub first: Duration,
-    /// Upper limit of the doubled delay.
-    pub longest: Duration,
-    /// How long after the start of the call the last attempt may begin.
-    pub deadline: Duration,
-}
-
-impl Default for RetryPolicy {
-    /// Five attempts within 3 minutes, with delays of up to 1, 2, 4 and 8 s; never more than 30 s unless the provider
-    /// requests it.
-    fn default() -> RetryPolicy {
-        RetryPolicy {
-            tries: 5,
-            first: Duration::from_secs(1),
-            longest: Duration::from_secs(30),
-            deadline: Duration::from_secs(180),
-        }
-    }
-}
+/// Five attempts within 3 minutes, with delays of up to 1, 2, 4 and 8 s; never more than 30 s unless the provider
+/// requests it.
+pub const MODEL_RETRY: RetryPolicy = RetryPolicy {
+    tries: 5,
+    first: Duration::from_secs(1),
+    factor: 2,
+    longest: Duration::from_secs(30),
+    deadline: Duration::from_secs(180),
+};
 
 /// A model that is called again after a transient error.
 ///
-/// Delays are random between zero and a doubling limit (full jitter), so that calls which failed together are not
-/// repeated together. A delay requested by the provider is respected; if it exceeds the deadline, retrying stops at
-/// once. An attempt in progress at the deadline is not aborted, because it is paid for. Time is measured by tokio's
-/// clock, which changes of the system clock do not affect.
+/// A delay requested by the provider is respected; if it exceeds the deadline, retrying stops at once. An attempt in
+/// progress at the deadline is not aborted, because it is paid for.
 pub struct RetryModel {
     inner: Arc<dyn LanguageModel>,
     policy: RetryPolicy,
@@ -57,25 +40,13 @@ impl RetryModel {
         RetryModel { inner, policy, chance }
     }
 
-    /// The delay before the attempt after the `nth`, counted from 1; `None` to give up.
-    fn delay(&self, error: &Error, nth: u32, begun: Instant) -> Option<Duration> {
-        if error.kind() != Kind::Transient || nth >= self.policy.tries {
+    /// The delay before the next attempt; `None` to give up.
+    fn delay(&self, error: &Error, backoff: &mut Backoff) -> Option<Duration> {
+        if error.kind() != Kind::Transient {
             return None;
         }
-        let doubled = 2_u32.saturating_pow(nth - 1);
-        let bound = self.policy.first.saturating_mul(doubled);
-        let drawn = self.jitter(bound.min(self.policy.longest));
-        let asked = ServiceError::find_in(error).and_then(|it| it.retry_after);
-        // The requested delay is the minimum; a small random part spreads calls that got the same one.
-        let wait = asked.map_or(drawn, |it| it.saturating_add(drawn.min(it / 10)));
-        let left = self.policy.deadline.checked_sub(begun.elapsed())?;
-        (wait <= left).then_some(wait)
-    }
-
-    /// A random part of `bound`.
-    fn jitter(&self, bound: Duration) -> Duration {
-        let share = (self.chance.next_u128() >> 64) as u64 as f64 / u64::MAX as f64;
-        bound.mul_f64(share.clamp(0.0, 1.0))
+        let requested = ServiceError::find_in(error).and_then(|it| it.retry_after);
+        backoff.next_delay(requested, Some(&*self.chance))
     }
 }
 
@@ -93,8 +64,7 @@ impl LanguageModel for RetryModel {
         mut sink: Option<TextSink<'_>>,
     ) -> Result<Completion> {
         let streaming = sink.is_some();
-        let begun = Instant::now();
-        let mut nth = 1;
+        let mut backoff = self.policy.begin();
         let mut streamed = false;
         loop {
             let muted = streamed;
@@ -109,11 +79,10 @@ impl LanguageModel for RetryModel {
                 Ok(it) => return Ok(it),
                 Err(it) => it,
             };
-            let Some(wait) = self.delay(&error, nth, begun) else {
+            let Some(wait) = self.delay(&error, &mut backoff) else {
                 return Err(error);
             };
             sleep(wait).await;
-            nth += 1;
         }
     }
 }
@@ -123,6 +92,7 @@ mod tests {
     use super::*;
     use crate::scripted::{ScriptedModel, ScriptedReply, prompt, refusal};
     use ibid_core::ports::SeededRng;
+    use tokio::time::Instant;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -144,7 +114,7 @@ mod tests {
             let model = ScriptedModel::new("a/b", (0..4).map(|_| refusal(503, None)));
             let inner: Arc<dyn LanguageModel> = model.clone();
             let chance = Arc::new(SeededRng::new(seed));
-            let retried = RetryModel::new(inner, RetryPolicy::default(), chance);
+            let retried = RetryModel::new(inner, MODEL_RETRY, chance);
             assert_eq!(retried.complete(&prompt("plan"), None).await.unwrap().text, "ok");
             for (nth, gap) in gaps(&model).into_iter().enumerate() {
                 // Timers go by whole milliseconds, rounded up.
@@ -161,7 +131,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn tries_end_after_their_number() {
         let model = ScriptedModel::new("a/b", (0..9).map(|_| refusal(500, None)));
-        let retried = retried(&model, RetryPolicy::default());
+        let retried = retried(&model, MODEL_RETRY);
         let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
         assert_eq!(error.kind(), Kind::Transient);
         assert_eq!(model.count(), 5);
@@ -172,7 +142,7 @@ mod tests {
         for kind in [Kind::Setup, Kind::Malformed, Kind::Exhausted, Kind::Cancelled, Kind::Internal]
         {
             let model = ScriptedModel::new("a/b", [ScriptedReply::Error(kind)]);
-            let retried = retried(&model, RetryPolicy::default());
+            let retried = retried(&model, MODEL_RETRY);
             let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
             assert_eq!((error.kind(), model.count()), (kind, 1));
         }
@@ -181,7 +151,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_wait_that_is_asked_for_is_kept() {
         let model = ScriptedModel::new("a/b", [refusal(429, Some(40))]);
-        retried(&model, RetryPolicy::default()).complete(&prompt("plan"), None).await.unwrap();
+        retried(&model, MODEL_RETRY).complete(&prompt("plan"), None).await.unwrap();
         let gap = gaps(&model)[0];
         assert!(gap >= SECOND * 40 && gap <= SECOND * 45, "{gap:?}");
     }
@@ -190,7 +160,7 @@ mod tests {
     async fn a_wait_beyond_the_deadline_is_not_begun() {
         let begun = Instant::now();
         let model = ScriptedModel::new("a/b", [refusal(429, Some(181))]);
-        let retried = retried(&model, RetryPolicy::default());
+        let retried = retried(&model, MODEL_RETRY);
         let error = retried.complete(&prompt("plan"), None).await.unwrap_err();
         let asked = ServiceError::find_in(&error).unwrap().retry_after;
         assert_eq!(asked, Some(SECOND * 181));
@@ -201,7 +171,7 @@ mod tests {
     async fn no_try_begins_after_the_deadline() {
         let script = (0..9).map(|_| refusal(500, None));
         let model = ScriptedModel::with_delay(SECOND * 100, "a/b", script);
-        let retried = retried(&model, RetryPolicy::default());
+        let retried = retried(&model, MODEL_RETRY);
         assert!(retried.complete(&prompt("plan"), None).await.is_err());
         assert_eq!(model.count(), 2);
     }
@@ -214,7 +184,7 @@ mod tests {
             ScriptedReply::Text("Moss is green."),
         ];
         let model = ScriptedModel::new("a/b", script);
-        let retried = retried(&model, RetryPolicy::default());
+        let retried = retried(&model, MODEL_RETRY);
         let mut told = String::new();
         let answer = retried.complete(&prompt("plan"), Some(&mut |it| told.push_str(it))).await;
         assert_eq!(answer.unwrap().text, "Moss is green.");

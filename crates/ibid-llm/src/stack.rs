@@ -12,10 +12,11 @@ use super::http::{HttpModel, Timeouts};
 use super::metered::MeteredModel;
 use super::prices::Price;
 use super::providers::ModelTarget;
-use super::retry::{RetryModel, RetryPolicy};
+use super::retry::RetryModel;
 use super::throttle::{ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};
 use ibid_core::Result;
 use ibid_core::ports::{Egress, LanguageModel, Rng};
+use ibid_core::retry::RetryPolicy;
 
 /// Maximum answer length in tokens if neither the prompt nor the model sets one; most current models can write as
 /// much.

@@ -1,6 +1,7 @@
 //! Reads the delay that a provider requests before a retry.
 use std::time::Duration;
 
+use jiff::{Span, SpanRelativeTo};
 use serde_json::Value;
 
 use crate::json::list_field;
@@ -80,25 +81,12 @@ fn gateway_headers(error: &Value) -> ResponseHeaders {
 
 /// Parses `34.4s`, `1m26.4s`, `2h`, `450ms`, or a number of seconds.
 fn parse_duration(text: &str) -> Option<Duration> {
-    let mut rest = text.trim();
-    let mut sum = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
-        let count: f64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        sum += count
-            * match &rest[..letters] {
-                "ms" => 0.001,
-                "" | "s" | "sec" | "second" | "seconds" => 1.0,
-                "m" | "min" | "minute" | "minutes" => 60.0,
-                "h" => 3600.0,
-                "d" => 86_400.0,
-                _ => return None,
-            };
-        rest = &rest[letters..];
+    let text = text.trim();
+    if let Ok(count) = text.parse() {
+        return seconds(count);
     }
-    if text.trim().is_empty() { None } else { seconds(sum) }
+    let span: Span = text.parse().ok()?;
+    span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.try_into().ok()
 }
 
 fn seconds(count: f64) -> Option<Duration> {

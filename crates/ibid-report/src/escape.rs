@@ -1,4 +1,5 @@
 //! Escapes untrusted text, so that it is readable but never markup.
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 /// `text` as one line, without control, bidirectional-override and tag characters, which could drive a terminal, hide text or forge lines.
 /// Any white space becomes one space.
@@ -237,17 +238,11 @@ pub fn text_fragment(quote: &str) -> String {
     }
 }
 
-/// Percent-encodes everything but ASCII letters, digits, `.` and `_`: in a text fragment `-`, `,` and `&` are special.
-fn percent_encode(text: &str) -> String {
-    use std::fmt::Write as _;
-    text.bytes().fold(String::new(), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
+/// All but ASCII letters, digits, `.` and `_`: in a text fragment `-`, `,` and `&` are special.
+const FRAGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_');
+
+fn percent_encode(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, FRAGMENT)
 }
 
 #[cfg(test)]

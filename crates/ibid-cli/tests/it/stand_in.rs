@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use ibid::app::{App, AppComponents, RunProviders};
-use ibid::config::{SecretString, Settings};
+use ibid::config::{McpConfig, SecretString, Settings};
 use ibid_core::domain::{
     Block, BlockKind, Budget, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
     Evidence, EvidenceGate, EvidenceId, GateVerdict, Hit, Hits, ItemId, MethodNote, Mode, Page,
@@ -323,8 +323,7 @@ pub(crate) fn settings(data_dir: &Path) -> Settings {
         models_by_key: None,
         judging: Default::default(),
         telemetry: Default::default(),
-        mcp_over_http: false,
-        agentic_search: true,
+        mcp: McpConfig { agentic_search: true, ..McpConfig::default() },
         serve: Default::default(),
         endpoints: Default::default(),
         data_dir: data_dir.to_owned(),

@@ -1,6 +1,7 @@
 //! Identification of works: scholarly ids and canonical URLs.
 use std::net::IpAddr;
 
+use percent_encoding::percent_decode_str;
 use psl::Psl as _;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -223,7 +224,7 @@ pub fn is_site_of_host(url: &str, site: &str) -> bool {
 pub fn find_doi(text: &str) -> Option<String> {
     let text = text.trim();
     let at = text.find("10.")?;
-    let text = percent_decode(&text[at..]);
+    let text = percent_decode_str(&text[at..]).decode_utf8_lossy();
     let (registrant, rest) = text[3..].split_once('/')?;
     let number = registrant.split('.').next().unwrap_or_default();
     let digits =
@@ -259,16 +260,6 @@ fn doi_in_path(path: &str) -> Option<String> {
     // The part after the registrant must not be removed completely.
     kept.split_once('/').filter(|it| !it.1.is_empty())?;
     Some(kept.to_owned())
-}
-
-/// Decodes percent-encoding.
-fn percent_decode(text: &str) -> String {
-    let with_blank = text.replace('+', "%2B");
-    match url::form_urlencoded::parse(with_blank.as_bytes()).next() {
-        // The parser splits at `=` and `&`; an id that contains them is left unchanged.
-        Some((name, value)) if value.is_empty() && !text.contains(['=', '&']) => name.into_owned(),
-        _ => text.to_owned(),
-    }
 }
 
 /// Parses a PubMed id: one to eight digits.

@@ -16,7 +16,7 @@ fn shared(usd: f64, seed: u64) -> ModelContext {
         budget: CostBudget::new(caps, ModelSpend::default()),
         limiters: Arc::default(),
         limits: ConcurrencyLimits::default(),
-        retry: RetryPolicy::default(),
+        retry: crate::MODEL_RETRY,
         timeouts: Timeouts::default(),
         chance: Arc::new(SeededRng::new(seed)),
     }

@@ -18,6 +18,7 @@ use crate::secret::ApiKey;
 use crate::service_error::ServiceError;
 use crate::web::decode_body;
 use ibid_core::ports::{Egress, host_and_port};
+use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, Kind, Result};
 
 pub use crate::rate_limit::{RateLimiter, RateLimiters};
@@ -26,8 +27,14 @@ pub use crate::rate_limit::{RateLimiter, RateLimiters};
 const MAX_BYTES: usize = 64 << 20;
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Delays before retries after a transient error, unless the server asks for another.
-const RETRY_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// Delays of 1 and 3 s after a transient error, unless the server asks for another.
+const SERVICE_RETRY: RetryPolicy = RetryPolicy {
+    tries: 3,
+    first: Duration::from_secs(1),
+    factor: 3,
+    longest: LONGEST,
+    deadline: Duration::MAX,
+};
 /// How long a server is not called after it was unreachable in all attempts.
 const DOWN_COOLDOWN: Duration = Duration::from_secs(30);
 /// The longest delay that a server may ask for.
@@ -103,7 +110,7 @@ pub struct ServiceClient {
     /// Removes secrets from responses.
     redactor: SecretRedactor,
     timeout: Duration,
-    retry_delays: &'static [Duration],
+    retry: RetryPolicy,
     /// Until when no requests are sent because the server was unreachable.
     down: Mutex<Option<Instant>>,
 }
@@ -129,7 +136,7 @@ impl ServiceClient {
             egress: Egress::default(),
             largest: MAX_BYTES,
             timeout: TIMEOUT,
-            retry_delays: &RETRY_DELAYS,
+            retry: SERVICE_RETRY,
             down: Mutex::default(),
         })
     }
@@ -175,7 +182,7 @@ impl ServiceClient {
     /// Disables retries.
     #[must_use]
     pub fn without_retries(mut self) -> ServiceClient {
-        self.retry_delays = &[];
+        self.retry.tries = 1;
         self
     }
 
@@ -217,7 +224,7 @@ impl ServiceClient {
         ask: &ServiceRequest,
         read: impl Fn(u16, &ResponseHeaders, &[u8]) -> std::result::Result<T, ServiceError>,
     ) -> Result<T> {
-        let mut waits = self.retry_delays.iter();
+        let mut backoff = self.retry.begin();
         if self.is_down() {
             return Err(self
                 .error(ServiceError::transient("the service could not be reached a moment ago")));
@@ -245,13 +252,13 @@ impl ServiceClient {
             if let (Some(limiter), Some(wait)) = (&self.rate_limit, fault.retry_after) {
                 limiter.pause_for(wait);
             }
-            let wait = |it: &Duration| fault.retry_after.unwrap_or(*it);
             // A timeout usually repeats, and callers have other providers to try.
             let again = fault.kind == Kind::Transient && !late;
-            match waits.next().filter(|_| again) {
-                // If the requested delay is too long, the call fails.
-                Some(it) if wait(it) <= LONGEST => sleep(wait(it)).await,
-                _ => {
+            // If the requested delay is too long, the call fails.
+            let again = again && fault.retry_after.is_none_or(|it| it <= LONGEST);
+            match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
+                Some(wait) => sleep(wait).await,
+                None => {
                     if fault.unsent && fault.kind == Kind::Transient {
                         *self.down.lock().unwrap_or_else(PoisonError::into_inner) =
                             Some(Instant::now() + DOWN_COOLDOWN);

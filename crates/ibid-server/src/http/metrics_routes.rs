@@ -34,8 +34,7 @@ pub(super) async fn push(server: &ServerState) {
         collector.export_metrics(&text, server.metrics.since_ms, app.now_ms()).await;
     }
     if let Some(fault) = app.telemetry_fault() {
-        let why = fault.chain();
-        server.log.record("telemetry_lost", &[("why", why.into())]);
+        tracing::warn!(why = fault.chain(), "telemetry_lost");
     }
 }
 

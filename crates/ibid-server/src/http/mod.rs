@@ -2,7 +2,6 @@
 //!
 //! `router` lists the routes. `auth` authenticates each request, `runs`, `artifacts` and `events` are the API, `viewer/` the pages,
 //! `openai/` the APIs of OpenAI, `api_error` the form of every error.
-mod access_log;
 mod access_policy;
 mod api_error;
 mod artifacts;
@@ -33,6 +32,5 @@ mod values;
 mod viewer;
 mod webhooks;
 
-pub use access_log::AccessLog;
 pub use api_error::ApiError;
 pub use server::HttpServer;

@@ -31,23 +31,16 @@ pub(super) async fn log_requests(
     let route = route.map_or("none".to_owned(), |it| it.as_str().to_owned());
     let mut response = next.run(request).await;
     let status = response.status();
-    let internal = response.extensions_mut().remove::<InternalDetail>().and_then(|detail| detail.0);
+    let why = response.extensions_mut().remove::<InternalDetail>().and_then(|detail| detail.0);
     let caller = response.extensions().get::<Caller>().map(|caller| caller.name().to_owned());
     let took = began.elapsed();
     server.metrics.record_request(&route, method, status.as_u16(), took.as_secs_f64());
-    if server.log.all || status.is_client_error() || status.is_server_error() {
-        let ms = took.as_millis() as u64;
-        server.log.record(
-            "request",
-            &[
-                ("method", method.into()),
-                ("route", route.into()),
-                ("status", status.as_u16().into()),
-                ("ms", ms.into()),
-                ("caller", caller.into()),
-                ("why", internal.into()),
-            ],
-        );
+    let refused = status.is_client_error() || status.is_server_error();
+    let (status, ms) = (status.as_u16(), took.as_millis() as u64);
+    if refused {
+        tracing::warn!(method, route, status, ms, caller, why, "request");
+    } else {
+        tracing::debug!(method, route, status, ms, caller, why, "request");
     }
     response
 }

@@ -1,7 +1,6 @@
 //! What happens when a run ends: it is counted, and its webhook is sent.
 use std::sync::Arc;
 
-use super::access_log::AccessLog;
 use super::metrics::ServerMetrics;
 use super::openai::webhook::Webhook;
 use super::webhooks;
@@ -11,9 +10,9 @@ use ibid_core::Kind;
 use ibid_core::record::Run;
 
 /// The hook that runs after each run ends.
-pub(super) fn hook(app: Arc<App>, metrics: Arc<ServerMetrics>, log: AccessLog) -> RunEndHook {
+pub(super) fn hook(app: Arc<App>, metrics: Arc<ServerMetrics>) -> RunEndHook {
     Arc::new(move |run| {
-        let (app, metrics, log) = (Arc::clone(&app), Arc::clone(&metrics), log.clone());
+        let (app, metrics) = (Arc::clone(&app), Arc::clone(&metrics));
         Box::pin(async move {
             let Ok(events) = app.events(&run, 0).await else {
                 return;
@@ -22,14 +21,13 @@ pub(super) fn hook(app: Arc<App>, metrics: Arc<ServerMetrics>, log: AccessLog) -
             metrics.record_run(&ended, &events);
             // The caller is not told about faults that the operator must fix, so the log has them.
             if let (Some(Kind::Setup | Kind::Internal), Some(why)) = (ended.failure, &ended.error) {
-                let fields = [("run", run.as_str().into()), ("why", why.as_str().into())];
-                log.record("run_failed", &fields);
+                tracing::error!(run = run.as_str(), why, "run_failed");
             }
             if let Some(fault) = app.telemetry_fault() {
-                log.record("telemetry_lost", &[("why", fault.chain().into())]);
+                tracing::warn!(why = fault.chain(), "telemetry_lost");
             }
             if let Some(webhook) = Webhook::from_events(&run, &events) {
-                webhooks::deliver(&log, &app, &run, webhook).await;
+                webhooks::deliver(&app, &run, webhook).await;
             }
         })
     })

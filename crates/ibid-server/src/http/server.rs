@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::access_log::AccessLog;
 use super::access_policy::{self, AccessPolicy};
 use super::auth_throttle::AuthThrottle;
 use super::metrics::ServerMetrics;
@@ -46,7 +45,6 @@ impl HttpServer {
         app: Arc<App>,
         process_env: ProcessEnv,
         served: ServedResources,
-        log: AccessLog,
     ) -> Result<HttpServer> {
         let settings = app.settings().clone();
         let serve = &settings.serve;
@@ -70,17 +68,16 @@ impl HttpServer {
         let own_address = register_listener(addr, &serve.hosts);
         let hosts = AccessPolicy::allowed_hosts(addr, &serve.hosts);
         let metrics = Arc::new(ServerMetrics::new(app.now_ms()));
-        let on_run_end = run_end::hook(Arc::clone(&app), Arc::clone(&metrics), log.clone());
+        let on_run_end = run_end::hook(Arc::clone(&app), Arc::clone(&metrics));
         let (requests, operator, recovered) =
             RequestService::open(app, process_env, served, Some(on_run_end)).await?;
         if recovered > 0 {
-            log.record("recovered", &[("runs", recovered.into())]);
+            tracing::info!(runs = recovered, "recovered");
         }
         let server = Arc::new(ServerState {
             access: AccessPolicy { hosts, open: loopback && token.is_none() && !has_users, token },
             requests: Arc::new(requests),
             operator,
-            log,
             metrics,
             sessions: Sessions::default(),
             auth_throttle: AuthThrottle::default(),
@@ -120,9 +117,7 @@ impl HttpServer {
         // Changed settings apply to the next purge. Settings that cannot be read purge nothing.
         let keep_days = || service.load_settings(&[]).ok()?.settings.serve.keep_days;
         let rest = async || tokio::time::sleep(PURGE_INTERVAL).await;
-        let purge = purge_loop(operator.app(), rest, keep_days, |days, outcome| {
-            log_purge(&server, days, outcome)
-        });
+        let purge = purge_loop(operator.app(), rest, keep_days, log_purge);
         let connections =
             listen::serve_connections(listener, router, (connections, peers), until, stop);
         tokio::select! {
@@ -134,7 +129,7 @@ impl HttpServer {
         }
         metrics_routes::push(&server).await;
         let (waiting, working) = operator.queue().counts();
-        server.log.record("stopped", &[("waiting", waiting.into()), ("parked", working.into())]);
+        tracing::info!(waiting, parked = working, "stopped");
     }
 }
 
@@ -163,13 +158,9 @@ fn bound_address(listener: &TcpListener) -> Result<SocketAddr> {
 }
 
 /// Logs that old runs were deleted, or why not.
-fn log_purge(server: &ServerState, days: u32, outcome: Result<u64>) {
-    let days = ("older_than_days", days.into());
+fn log_purge(older_than_days: u32, outcome: Result<u64>) {
     match outcome {
-        Ok(runs) => server.log.record("forgot", &[("runs", runs.into()), days]),
-        Err(fault) => {
-            let why = ("why", fault.chain().into());
-            server.log.record("not_forgotten", &[why, days]);
-        }
+        Ok(runs) => tracing::info!(runs, older_than_days, "forgot"),
+        Err(fault) => tracing::error!(why = fault.chain(), older_than_days, "not_forgotten"),
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use tokio::sync::watch;
 
-use super::access_log::AccessLog;
 use super::access_policy::{AccessPolicy, hash_token};
 use super::api_error::{ApiError, ApiResult};
 use super::auth_throttle::AuthThrottle;
@@ -29,7 +28,6 @@ pub(crate) struct ServerState {
     /// Work without a caller: readiness, counts, webhooks.
     pub(super) operator: OperatorService,
     pub(super) access: AccessPolicy,
-    pub(super) log: AccessLog,
     pub(super) metrics: Arc<ServerMetrics>,
     /// The sessions of browsers.
     pub(super) sessions: Sessions,

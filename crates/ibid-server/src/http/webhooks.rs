@@ -1,7 +1,6 @@
 //! Webhooks of ended runs.
 use futures_util::{StreamExt as _, stream};
 
-use super::access_log::AccessLog;
 use super::openai::webhook::Webhook;
 use super::state::ServerState;
 use ibid::app::App;
@@ -17,15 +16,14 @@ const MAX_MISSED: usize = 1_000;
 const MISSED_CONCURRENCY: usize = 32;
 
 /// Sends the webhook of a run and records that it was sent. Failures go to the log.
-pub(super) async fn deliver(log: &AccessLog, app: &App, run: &RunId, webhook: Webhook) {
-    let fields = |why: String| [("run", run.as_str().into()), ("why", why.into())];
+pub(super) async fn deliver(app: &App, run: &RunId, webhook: Webhook) {
     let (url, id, body) = (&webhook.url, &webhook.id, &webhook.body);
     if let Err(fault) = app.deliver_webhook(url, id, body, webhook.by_operator).await {
-        log.record("webhook_lost", &fields(fault.chain()));
+        tracing::warn!(run = run.as_str(), why = fault.chain(), "webhook_lost");
     }
     // Recorded even if every attempt failed, so that it is not tried again.
     if let Err(fault) = mark_delivered(app, run).await {
-        log.record("webhook_unnoted", &fields(fault.chain()));
+        tracing::error!(run = run.as_str(), why = fault.chain(), "webhook_unnoted");
     }
 }
 
@@ -38,7 +36,7 @@ async fn mark_delivered(app: &App, run: &RunId) -> Result<IdempotencyStatus> {
 
 /// Sends the webhooks of runs that ended before this start without one, because the server was killed in between. Never returns.
 pub(super) async fn deliver_missed(server: &ServerState) {
-    let (app, log) = (server.operator.app(), &server.log);
+    let app = server.operator.app();
     let since = app.now_ms().saturating_sub(MISSED_MAX_AGE_MS);
     let rows = app.runs().await.unwrap_or_default();
     let at = |it: &RunRow| it.updated_at.parse::<jiff::Timestamp>().ok();
@@ -55,7 +53,7 @@ pub(super) async fn deliver_missed(server: &ServerState) {
         };
         // Recorded before it is sent: a missed webhook is sent at most once more.
         if let Ok(IdempotencyStatus::New) = mark_delivered(app, run).await {
-            deliver(log, app, run, webhook).await;
+            deliver(app, run, webhook).await;
         }
     };
     stream::iter(rows.iter().filter(ended).take(MAX_MISSED))

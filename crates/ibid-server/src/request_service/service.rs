@@ -179,7 +179,7 @@ impl CallerService {
 
     /// Whether the tool `agentic_search` is offered.
     pub fn offers_agentic_search(&self) -> bool {
-        self.requests.app.settings().agentic_search
+        self.requests.app.settings().mcp.agentic_search
     }
 
     /// Whether webhooks are configured.

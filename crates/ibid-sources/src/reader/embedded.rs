@@ -10,12 +10,13 @@ use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Hit, Page, PageDraft};
 use ibid_core::ports::PageReader;
 use ibid_core::record::FailReason;
+use ibid_core::retry::RetryPolicy;
 use ibid_extract::{DocumentOrigin, ExtractLimits};
 use ibid_net::web::caching::CachingFetcher;
 use ibid_net::web::fetch::FetchedPage;
 
-/// The wait before a page is fetched again after a broken answer.
-const RETRY_DELAY: Duration = Duration::from_millis(500);
+/// How a page is fetched again after a broken answer. A second fetch mostly succeeds.
+const REFETCH: RetryPolicy = RetryPolicy::fixed(2, Duration::from_millis(500));
 /// Fewer words than this are a notice, not the full text of a work.
 const FULL_TEXT_WORDS: usize = 400;
 
@@ -34,12 +35,13 @@ impl EmbeddedReader {
     /// Reads the page at `url`.
     async fn read_url(&self, url: &str) -> Result<PageDraft> {
         self.limits.warm_up();
-        let mut fetched = self.fetcher.fetch(url).await;
-        // A second fetch mostly succeeds.
-        if matches!(&fetched, Err(error) if error.reason == FailReason::Broken) {
-            tokio::time::sleep(RETRY_DELAY).await;
-            fetched = self.fetcher.fetch(url).await;
-        }
+        let mut backoff = REFETCH.begin();
+        let fetched = loop {
+            match self.fetcher.fetch(url).await {
+                Err(error) if error.reason == FailReason::Broken && backoff.wait().await => {}
+                outcome => break outcome,
+            }
+        };
         let fetched = fetched.map_err(|error| read_error(url, error.reason, &error.why))?;
         let (draft, fetched) = parse_page(url, fetched, &self.limits).await?;
         // An error page is not cached: the next run may find the page.

@@ -1,8 +1,7 @@
 //! The store on either database: statements that read, and writes handed to a writer task.
 use async_trait::async_trait;
 
-use super::backoff::Backoff;
-use super::fault::StoreFault;
+use super::fault::{RECONNECT, StoreFault};
 use super::statement::{AnyRow, DbSession, SqlStatement};
 use super::write::{OwnerScope, WriteOp, WriteOutcome};
 use ibid_core::domain::RunId;
@@ -63,7 +62,7 @@ impl<B: Backend> SqlStore<B> {
 
     /// Runs `statement` and returns its rows. Tries again while the connection is broken.
     pub(super) async fn fetch_all<T: AnyRow>(&self, statement: SqlStatement) -> Result<Vec<T>> {
-        let mut backoff = Backoff::new();
+        let mut backoff = RECONNECT.begin();
         loop {
             let attempt = async {
                 let mut session = self.backend.reader(&self.scope).await?;

@@ -1,5 +1,17 @@
 //! A fault of the database, described for the operator.
+use std::time::Duration;
+
+use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, Kind};
+
+/// How to wait for a server that is away: longer than a restart takes, shorter than a person waits.
+pub(super) const RECONNECT: RetryPolicy = RetryPolicy {
+    tries: u32::MAX,
+    first: Duration::from_millis(20),
+    factor: 2,
+    longest: Duration::from_secs(1),
+    deadline: Duration::from_secs(30),
+};
 
 /// A fault that several callers of one commit may get, each as an [`Error`] of its own.
 #[derive(Debug, Clone)]

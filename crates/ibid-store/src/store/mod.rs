@@ -8,7 +8,6 @@ mod accounts;
 mod append;
 mod apply;
 mod backend;
-mod backoff;
 mod columns;
 mod day;
 mod dialect;

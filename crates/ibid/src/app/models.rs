@@ -13,8 +13,8 @@ use ibid_llm::metered::max_input_tokens;
 use ibid_llm::stack;
 use ibid_llm::stack::{DEFAULT_MAX_OUTPUT, ModelContext, ModelSpec};
 use ibid_llm::{
-    BudgetCaps, ConcurrencyLimiters, ConcurrencyLimits, CostBudget, ModelProvider, ModelSpend,
-    ModelTarget, Price, RetryPolicy,
+    BudgetCaps, ConcurrencyLimiters, ConcurrencyLimits, CostBudget, MODEL_RETRY, ModelProvider,
+    ModelSpend, ModelTarget, Price,
 };
 use ibid_net::http::Timeouts;
 
@@ -42,7 +42,7 @@ pub(super) fn open(
         budget: budget.clone(),
         limiters,
         limits: ConcurrencyLimits::default(),
-        retry: RetryPolicy::default(),
+        retry: MODEL_RETRY,
         timeouts: Timeouts::default(),
         chance: system::rng(),
         egress: egress.clone(),

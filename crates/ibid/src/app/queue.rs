@@ -18,6 +18,7 @@ use super::spending::Submission;
 use ibid_core::domain::{Owner, Question, RunId};
 use ibid_core::ports::AcceptOutcome;
 use ibid_core::record::{Envelope, Event};
+use ibid_core::retry::RetryPolicy;
 use ibid_core::{Kind, Result};
 
 mod event_stream;
@@ -29,9 +30,14 @@ pub use event_stream::EventStream;
 use key_locks::KeyLocks;
 use parked::{PARKED_POLL_INTERVAL, WaitReason, wait_until_parked};
 
-/// The delay before a run that failed to start is tried again: the first one, and the longest.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
-const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
+/// The delays before a run that failed to start is tried again.
+const RESUME_RETRY: RetryPolicy = RetryPolicy {
+    tries: u32::MAX,
+    first: Duration::from_secs(1),
+    factor: 2,
+    longest: Duration::from_secs(60),
+    deadline: Duration::MAX,
+};
 
 /// How often a server looks for the runs of servers that have stopped, and the largest random addition, milliseconds, so that servers do
 /// not all look at once. Together with the time after which a server counts as stopped this stays below 35 seconds.
@@ -369,7 +375,7 @@ impl Queue {
     /// Resumes one run and waits until it ends, is parked, or fails to make progress.
     async fn run_one(self: Arc<Self>, it: QueuedRun) {
         let run = it.run.clone();
-        let retry_later = || WaitReason::Until(Instant::now() + MAX_RETRY_DELAY);
+        let retry_later = || WaitReason::Until(Instant::now() + RESUME_RETRY.longest);
         if !self.app.may_spend(it.owner.as_deref()).await || !self.serves(&run).await {
             return self.park(it, retry_later());
         }
@@ -412,12 +418,9 @@ impl Queue {
         if lasting {
             return self.call_end_hook(it.run).await;
         }
-        let rest = RETRY_DELAY.saturating_mul(1 << it.tries.min(6)).min(MAX_RETRY_DELAY);
-        self.push(QueuedRun {
-            tries: it.tries + 1,
-            rest: WaitReason::Until(Instant::now() + rest),
-            ..it
-        });
+        let tries = it.tries + 1;
+        let rest = RESUME_RETRY.delay(tries);
+        self.push(QueuedRun { tries, rest: WaitReason::Until(Instant::now() + rest), ..it });
     }
 
     /// Whether this queue serves every folder of `run`. True also for a run that has ended or cannot be read: its worker reports that.

@@ -10,16 +10,17 @@ use sha2::Sha256;
 
 use super::App;
 use super::web::webhook_fetcher;
+use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, Kind, Result};
 
-/// The delay before each retry.
-const RETRY_DELAYS: [Duration; 5] = [
-    Duration::from_secs(5),
-    Duration::from_secs(30),
-    Duration::from_secs(120),
-    Duration::from_secs(600),
-    Duration::from_secs(3600),
-];
+/// Delays of 5 s, 25 s, 2 min, 10 min and 52 min.
+const WEBHOOK_RETRY: RetryPolicy = RetryPolicy {
+    tries: 6,
+    first: Duration::from_secs(5),
+    factor: 5,
+    longest: Duration::from_secs(3600),
+    deadline: Duration::MAX,
+};
 
 impl App {
     /// Whether webhooks can be sent: a signing key is set.
@@ -66,7 +67,7 @@ impl App {
         };
         let fetcher = webhook_fetcher(settings, by_operator)?;
         let body = body.to_string();
-        let mut delays = RETRY_DELAYS.iter();
+        let mut backoff = WEBHOOK_RETRY.begin();
         loop {
             let at = (self.components.clock.unix_ms() / 1000).to_string();
             let headers = [
@@ -78,10 +79,9 @@ impl App {
             if matches!(sent, Ok(200..=299)) {
                 return Ok(());
             }
-            let Some(delay) = delays.next() else {
+            if !backoff.wait().await {
                 return Err(Error::new(Kind::Transient, "the webhook was not delivered"));
-            };
-            tokio::time::sleep(*delay).await;
+            }
         }
     }
 }

@@ -20,7 +20,10 @@ mod variables;
 pub use layers::{Flag, LoadedConfig, ProcessEnv};
 pub use origin::SettingOrigin;
 pub use resolved::ResolvedSettings;
-pub use settings::{JudgeConfig, ModelEndpoint, ServeConfig, ServiceConfig, Settings, WebConfig};
+pub use settings::{
+    JudgeConfig, McpConfig, McpTransport, ModelEndpoint, ServeConfig, ServiceConfig, Settings,
+    WebConfig,
+};
 pub use table::{SETTINGS, Setting};
 pub use telemetry::TelemetryConfig;
 pub use value::SecretString;

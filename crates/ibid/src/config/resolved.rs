@@ -36,7 +36,7 @@ impl ResolvedSettings {
     /// All settings, those of a table as an object under its name.
     pub(super) fn tree(&self) -> Map<String, Value> {
         let mut tree = self.table("");
-        for name in ["budget", "embedding", "rerank", "vectors", "serve", "telemetry"] {
+        for name in ["budget", "embedding", "mcp", "rerank", "vectors", "serve", "telemetry"] {
             tree.insert(name.to_owned(), Value::Object(self.table(&format!("{name}."))));
         }
         tree
@@ -44,10 +44,6 @@ impl ResolvedSettings {
 
     fn get(&self, name: &str) -> &SettingValue {
         self.rows().find(|it| it.0.name == name).map_or(&SettingValue::None, |it| it.1)
-    }
-
-    pub(super) fn is_set(&self, name: &str) -> bool {
-        *self.get(name) == SettingValue::Bool(true)
     }
 
     pub(super) fn secret(&self, name: &str) -> Option<SecretString> {

@@ -24,12 +24,8 @@ pub struct Settings {
     pub store_url: Option<SecretString>,
     /// Days for which runs are kept after their end; `None` keeps them.
     pub retention_days: Option<u32>,
-    /// Whether `ibid mcp` speaks over HTTP.
-    #[serde(skip)]
-    pub mcp_over_http: bool,
-    /// Whether the MCP server has the tool `agentic_search`.
-    #[serde(skip)]
-    pub agentic_search: bool,
+    /// The MCP server.
+    pub mcp: McpConfig,
     /// The export of traces and metrics.
     pub telemetry: TelemetryConfig,
     /// The directory of folder indexes and of the web cache.
@@ -57,7 +53,7 @@ pub struct Settings {
     #[serde(skip)]
     pub models_by_key: Option<&'static str>,
     /// Judging finished runs.
-    #[serde(skip)]
+    #[serde(flatten)]
     pub judging: JudgeConfig,
     /// The embedding model.
     pub embedding: ServiceConfig,
@@ -160,12 +156,34 @@ pub struct WebConfig {
     pub fresh: bool,
 }
 
+/// Settings of the MCP server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct McpConfig {
+    /// How `ibid mcp` speaks.
+    pub transport: McpTransport,
+    /// Whether the server has the tool `agentic_search`.
+    pub agentic_search: bool,
+}
+
+/// How `ibid mcp` speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum McpTransport {
+    /// Over stdin and stdout.
+    #[default]
+    Stdio,
+    /// Over HTTP, as part of `ibid serve`.
+    Http,
+}
+
 /// Settings for judging finished runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct JudgeConfig {
     /// The model, `provider:model`; without one, runs are judged by counts alone.
+    #[serde(skip)]
     pub model: Option<String>,
     /// Whether each run is judged when its report is ready.
+    #[serde(rename = "online_evals")]
     pub online: bool,
 }
 
@@ -221,15 +239,10 @@ impl Settings {
         settings.method.team = parse(values.table(""))?;
         settings.store_url = values.secret("store.url");
         settings.telemetry.headers = values.secret("telemetry.headers");
-        settings.mcp_over_http = values.text("mcp.transport") == "http";
-        settings.agentic_search = values.is_set("mcp.agentic_search");
-        settings.judging = JudgeConfig {
-            model: model_of(values, ModelRole::Judge).or_else(|| {
-                let unnamed = values.text("models.judge").is_empty();
-                by_key.filter(|_| unnamed).map(|(spec, _)| spec.to_owned())
-            }),
-            online: values.is_set("online_evals"),
-        };
+        settings.judging.model = model_of(values, ModelRole::Judge).or_else(|| {
+            let unnamed = values.text("models.judge").is_empty();
+            by_key.filter(|_| unnamed).map(|(spec, _)| spec.to_owned())
+        });
         settings.models = match by_key {
             Some((spec, _)) => roles_to_fill(values).map(|role| (role, spec.to_owned())).collect(),
             None if unset => ModelChoice::Unset,

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use ibid_core::Kind;
 use ibid_core::ports::{LanguageModel, Prompt, SeededRng};
+use ibid_core::retry::RetryPolicy;
 use ibid_llm::{
-    BudgetCaps, ConcurrencyLimits, CostBudget, FailoverModel, ModelContext, ModelSpec, ModelSpend,
-    ModelTarget, Price, RetryPolicy, stack,
+    BudgetCaps, ConcurrencyLimits, CostBudget, FailoverModel, MODEL_RETRY, ModelContext, ModelSpec,
+    ModelSpend, ModelTarget, Price, stack,
 };
 use ibid_net::http::Timeouts;
 
@@ -21,7 +22,7 @@ fn shared() -> ModelContext {
         budget: CostBudget::new(caps, ModelSpend::default()),
         limiters: Arc::default(),
         limits: ConcurrencyLimits::default(),
-        retry: RetryPolicy { first: Duration::from_millis(20), ..RetryPolicy::default() },
+        retry: RetryPolicy { first: Duration::from_millis(20), ..MODEL_RETRY },
         timeouts: Timeouts::default(),
         chance: Arc::new(SeededRng::new(3)),
     }

@@ -116,7 +116,7 @@ fn refuse_sign_in(
     token: &str,
     peer: Option<&Arc<Peer>>,
 ) -> ApiResult<Response> {
-    visitor.server.log.record("sign_in_refused", &[]);
+    tracing::warn!("sign_in_refused");
     let text = if token.is_empty() { "Enter a token." } else { "Unknown token." };
     let page = login_page(visitor, next, Some(text))?;
     if !token.is_empty() {

@@ -9,8 +9,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
 
 use super::super::apply::apply;
-use super::super::backoff::Backoff;
-use super::super::fault::StoreFault;
+use super::super::fault::{RECONNECT, StoreFault};
 use super::super::queue::{WriteOutcomes, WriteRequest, next_group, only_outcome, reply_all};
 use super::super::statement::DbConnection;
 use super::super::write::{OwnerScope, ScopedWrite, WriteError};
@@ -18,6 +17,7 @@ use super::fault::{fault, is_transient};
 use super::open::PostgresAccess;
 use super::session::{check_lease, restrict_to_scope};
 use ibid_core::ports::Rng as _;
+use ibid_core::retry::Backoff;
 use ibid_core::system::SystemRng;
 
 /// Adds the row of a writer, or raises the number in it. Returns the number.
@@ -96,7 +96,7 @@ impl CommitWriter {
         &mut self,
         writes: &[&ScopedWrite],
     ) -> Result<WriteOutcomes, StoreFault> {
-        let mut backoff = Backoff::new();
+        let mut backoff = RECONNECT.begin();
         loop {
             let cause = match self.try_commit(writes).await {
                 CommitAttempt::Done(outcomes) => return Ok(outcomes),

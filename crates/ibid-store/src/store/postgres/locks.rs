@@ -9,12 +9,13 @@ use sqlx::PgConnection;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
 
-use super::super::backoff::Backoff;
+use super::super::fault::RECONNECT;
 use super::fault::{fault, is_transient};
 use super::open::PostgresAccess;
 use ibid_core::Result;
 use ibid_core::domain::RunId;
 use ibid_core::ports::{Rng as _, RunLease, RunLocks};
+use ibid_core::retry::Backoff;
 use ibid_core::system::SystemRng;
 
 /// How often to check that the session is alive.
@@ -104,7 +105,7 @@ impl RunLocks for PostgresLocks {
         if shared.held_runs().contains_key(run) {
             return Ok(None);
         }
-        let mut backoff = Backoff::new();
+        let mut backoff = RECONNECT.begin();
         let taken = loop {
             match shared.take(&mut session, run).await {
                 Ok(taken) => break taken,
@@ -152,7 +153,7 @@ impl RunLocks for PostgresLocks {
         let shared = &self.shared;
         shared.serves.store(true, Ordering::SeqCst);
         let mut session = shared.session.lock().await;
-        let mut backoff = Backoff::new();
+        let mut backoff = RECONNECT.begin();
         let ids = loop {
             match shared.abandoned(&mut session).await {
                 Ok(ids) => break ids,
@@ -172,7 +173,7 @@ impl RunLocks for PostgresLocks {
             return Ok(true);
         }
         let mut session = shared.session.lock().await;
-        let mut backoff = Backoff::new();
+        let mut backoff = RECONNECT.begin();
         loop {
             match shared.is_locked(&mut session, run).await {
                 Ok(locked) => return Ok(locked),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 
-use super::super::backoff::Backoff;
+use super::super::fault::RECONNECT;
 use super::super::write::OwnerScope;
 use super::fault::{fault, is_transient};
 use super::session::restrict_to_scope;
@@ -131,7 +131,7 @@ impl PostgresAccess {
     /// `Setup` when the database cannot be used or was written by a newer Ibid, `Transient` when the server cannot be
     /// reached.
     pub(super) async fn prepare(mut self) -> Result<PostgresAccess> {
-        let mut backoff = Backoff::new();
+        let mut backoff = RECONNECT.begin();
         loop {
             match self.upgrade().await {
                 Ok(()) => return Ok(self),

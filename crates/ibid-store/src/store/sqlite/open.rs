@@ -8,6 +8,7 @@ use sqlx::{Connection, SqliteConnection, SqlitePool};
 
 use super::fault::{fault, is_busy};
 use ibid_core::files::private_dir;
+use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, Kind, Result};
 
 /// The steps from each version of the schema to the next, beginning with an empty database.
@@ -23,11 +24,8 @@ const MIGRATIONS: &[&str] = &[
 /// How long to wait for another process that is writing.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often to try again while another process switches a new database to WAL.
-const CONNECT_RETRIES: u32 = 50;
-
-/// The pause between such attempts.
-const CONNECT_PAUSE: Duration = Duration::from_millis(20);
+/// How to wait while another process switches a new database to WAL.
+const CONNECT_RETRY: RetryPolicy = RetryPolicy::fixed(51, Duration::from_millis(20));
 
 /// The number of connections that read.
 const READERS: u32 = 4;
@@ -99,13 +97,10 @@ pub(super) async fn writer(path: &Path, max_pages: Option<u32>) -> Result<Sqlite
 /// Connects, and tries again while the database is busy: two processes that open a new database at once cannot both
 /// switch it to WAL, and SQLite does not wait for that by itself.
 async fn connect(options: &SqliteConnectOptions) -> sqlx::Result<SqliteConnection> {
-    let mut retries = 0;
+    let mut backoff = CONNECT_RETRY.begin();
     loop {
         match SqliteConnection::connect_with(options).await {
-            Err(fault) if is_busy(&fault) && retries < CONNECT_RETRIES => {
-                retries += 1;
-                tokio::time::sleep(CONNECT_PAUSE).await;
-            }
+            Err(fault) if is_busy(&fault) && backoff.wait().await => {}
             outcome => return outcome,
         }
     }

@@ -86,3 +86,43 @@ fn random_share(chance: &dyn Rng) -> f64 {
     let share = (chance.next_u128() >> 64) as u64 as f64 / u64::MAX as f64;
     share.clamp(0.0, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::SeededRng;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const POLICY: RetryPolicy = RetryPolicy {
+        tries: 4,
+        first: SECOND,
+        factor: 3,
+        longest: Duration::from_secs(5),
+        deadline: Duration::from_secs(60),
+    };
+
+    #[test]
+    fn delays_grow_to_the_longest_and_end_with_the_tries() {
+        let mut backoff = POLICY.begin();
+        let delays = [(); 4].map(|()| backoff.next_delay(None, None));
+        assert_eq!(delays, [Some(SECOND), Some(SECOND * 3), Some(SECOND * 5), None]);
+        assert_eq!(RetryPolicy::fixed(u32::MAX, SECOND).delay(u32::MAX), SECOND);
+    }
+
+    #[test]
+    fn a_requested_delay_counts_unless_it_is_beyond_the_deadline() {
+        assert_eq!(POLICY.begin().next_delay(Some(SECOND * 40), None), Some(SECOND * 40));
+        assert_eq!(POLICY.begin().next_delay(Some(SECOND * 61), None), None);
+    }
+
+    #[test]
+    fn chance_spreads_delays() {
+        let rng = SeededRng::new(7);
+        for _ in 0..100 {
+            let delay = POLICY.begin().next_delay(None, Some(&rng)).unwrap();
+            assert!(delay <= SECOND, "{delay:?}");
+            let delay = POLICY.begin().next_delay(Some(SECOND), Some(&rng)).unwrap();
+            assert!(delay >= SECOND && delay <= SECOND + SECOND / 10, "{delay:?}");
+        }
+    }
+}

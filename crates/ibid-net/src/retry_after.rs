@@ -92,3 +92,27 @@ fn parse_duration(text: &str) -> Option<Duration> {
 fn seconds(count: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(count).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_in_the_forms_of_providers() {
+        let ms = |text: &str| parse_duration(text).map(|it| it.as_millis());
+        for (text, wanted) in [
+            ("34.4s", 34_400),
+            ("1h12m57.6s", 4_377_600),
+            ("450ms", 450),
+            ("20", 20_000),
+            ("20seconds", 20_000),
+            ("2minutes", 120_000),
+            ("2days", 172_800_000),
+        ] {
+            assert_eq!(ms(text), Some(wanted), "{text}");
+        }
+        for text in ["", "soon", "-5s", "-5", "inf", "NaN", "5parsecs"] {
+            assert_eq!(ms(text), None, "{text}");
+        }
+    }
+}

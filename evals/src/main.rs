@@ -21,6 +21,7 @@ mod linear;
 mod load;
 mod meaning;
 mod memory;
+mod multi_hop;
 mod overlap;
 mod peers;
 mod program;

@@ -30,8 +30,7 @@ pub(crate) async fn search_multi_hop(
     for from in &followed {
         let mut path: Vec<Hit> = Vec::new();
         for name in lead_names(query.text(), &from.title, from.snippet.expose()) {
-            let mut asked = query.to_local(name.as_str());
-            asked.limit = PER_NAME;
+            let asked = Query::local(name.as_str(), query.item, query.variation, PER_NAME);
             let about = provider.search(&asked).await?.hits;
             path.extend(about.into_iter().find(|it| title_matches(&it.title, &name)));
         }

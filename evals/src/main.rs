@@ -24,6 +24,7 @@ mod load;
 mod meaning;
 mod measured;
 mod memory;
+mod multi_hop;
 mod overlap;
 mod peers;
 mod program;

@@ -10,7 +10,6 @@ use std::time::Instant;
 use ibid_core::domain::{Hit, ItemId, Query, Variation};
 use ibid_core::ports::{Embedder, SearchProvider as _};
 use ibid_index::folder::Folder;
-use ibid_research::multi_hop;
 
 use crate::collection::{Collection, Judged, Measures};
 use crate::libraries::{self, Ranked};
@@ -200,7 +199,7 @@ async fn search(folder: &Folder, it: &Judged, limit: usize, way: Way) -> Result<
     let query = Query::local(it.text.as_str(), ItemId::new(1), Variation::Original, limit as u32);
     let found = match way {
         Way::Once => folder.search(&query).await.map(|it| it.hits),
-        Way::Steps => multi_hop::search_multi_hop(folder, &query).await,
+        Way::Steps => crate::multi_hop::search_multi_hop(folder, &query).await,
     };
     found.map_err(|it| it.chain())
 }

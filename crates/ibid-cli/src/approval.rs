@@ -269,13 +269,8 @@ fn open_editor(editor: &str, path: &Path) -> Result<()> {
 /// Writes a new file that only its owner may read, because a question may be private.
 fn write_private(path: &Path, text: &str) -> Result<()> {
     use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let written = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
+    let opened = ibid_core::files::private_options().create_new(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|fault| {
         Error::new(Kind::Setup, format!("writing {}", path.display()))
             .with_source(fault)

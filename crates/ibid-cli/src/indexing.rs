@@ -3,8 +3,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::console::Console;
-use crate::progress::{clock, grouped};
+use crate::progress::clock;
 use ibid::app::{IndexProgress, ProgressFn};
+use ibid_report::phrases::grouped;
 
 /// Shorter indexing prints no line to a log.
 const MIN_LOGGED: Duration = Duration::from_secs(1);

@@ -2,11 +2,12 @@
 use serde_json::{Value, json};
 
 use crate::console::Paint;
-use crate::progress::{clock, grouped};
+use crate::progress::clock;
 use ibid_core::Result;
 use ibid_core::domain::{Brief, CostEstimate, Mode, Plan, Question, Strategy};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize_as;
+use ibid_report::phrases::grouped;
 use ibid_report::plan as shown;
 use ibid_report::plan::{max_queries, max_rounds, to_prose};
 

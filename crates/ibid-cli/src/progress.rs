@@ -9,6 +9,7 @@ use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::single_line;
 use ibid_report::event_line::event_line;
 use ibid_report::markdown::pluralize;
+use ibid_report::phrases::grouped;
 
 /// Maximum number of lines in the block.
 pub const MAX_LINES: usize = 14;
@@ -346,17 +347,4 @@ pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Pa
 
 fn words(report: &Report) -> usize {
     report.claims().map(|it| it.text().split_whitespace().count()).sum()
-}
-
-/// A number with `separator` between thousands: `1,842`.
-pub(super) fn grouped(n: u64, separator: char) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(separator);
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -7,11 +7,7 @@ const SAMPLE: usize = 600;
 pub(crate) fn detect<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut sample = String::with_capacity(SAMPLE + 64);
     for text in texts {
-        let mut end = text.len().min(SAMPLE - sample.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        sample.push_str(&text[..end]);
+        sample.push_str(&text[..text.floor_char_boundary(SAMPLE - sample.len())]);
         sample.push(' ');
         if sample.len() >= SAMPLE {
             break;

@@ -167,11 +167,6 @@ impl CostBudget {
         sums.unpriced |= before.usd.is_none();
     }
 
-    /// Returns the limits.
-    pub fn caps(&self) -> BudgetCaps {
-        self.0.caps
-    }
-
     /// Returns what was spent, including earlier sessions. Calls in flight are not included.
     pub fn spent(&self) -> ModelSpend {
         let sums = self.locked();
@@ -198,7 +193,7 @@ impl CostBudget {
     ///
     /// # Errors
     /// As [`CostBudget::reserve`].
-    pub async fn reserve_or_wait(
+    pub(crate) async fn reserve_or_wait(
         &self,
         model: &str,
         estimate: CallCost,
@@ -308,12 +303,12 @@ pub struct Reservation {
 
 impl Reservation {
     /// Marks the call as sent: from now on it may be billed.
-    pub fn mark_sent(&mut self) {
+    pub(crate) fn mark_sent(&mut self) {
         self.sent = true;
     }
 
     /// Charges the actual cost, even if it exceeds the reservation. An unknown price is charged as estimated.
-    pub fn settle(mut self, actual: CallCost) {
+    pub(crate) fn settle(mut self, actual: CallCost) {
         let usd = actual.usd.filter(|it| it.is_finite() && *it >= 0.0);
         self.close(Some(CallCost { usd: usd.or(self.estimate.usd), ..actual }));
     }

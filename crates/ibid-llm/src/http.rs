@@ -66,13 +66,6 @@ impl HttpModel {
         self
     }
 
-    /// Replaces the request settings.
-    #[must_use]
-    pub fn with_settings(mut self, settings: ModelSettings) -> HttpModel {
-        self.settings = settings;
-        self
-    }
-
     async fn send(&self, prompt: &Prompt, stream: bool) -> HttpResult<Response> {
         let dialect = self.target.provider.dialect;
         let outgoing = dialect.request(prompt, &self.settings, stream);

@@ -2,12 +2,12 @@
 //!
 //! It is the innermost wrapper, below retries and limits: every request that is sent is charged separately, at the
 //! price of the model that answers. Nothing is reserved while a call waits for a permit.
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::cost_budget::{CallCost, CostBudget, ModelSpend, Reservation};
+use super::cost_budget::{CallCost, CostBudget, Reservation};
 use super::prices::Price;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink, TokenUsage};
 use ibid_core::{Error, Result};
@@ -36,7 +36,6 @@ pub struct MeteredModel {
     budget: CostBudget,
     price: Option<Price>,
     max_output: u32,
-    usage: Mutex<ModelSpend>,
 }
 
 impl MeteredModel {
@@ -48,13 +47,7 @@ impl MeteredModel {
         price: Option<Price>,
         max_output: u32,
     ) -> MeteredModel {
-        MeteredModel { inner, budget, price, max_output, usage: Mutex::default() }
-    }
-
-    /// Usage of this model since it was opened, answered calls only. What unanswered calls may have cost is part of
-    /// [`CostBudget::spent`].
-    pub fn usage(&self) -> ModelSpend {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        MeteredModel { inner, budget, price, max_output }
     }
 
     /// Returns the prompt with a limit on its answer, and the reserved cost.
@@ -109,12 +102,6 @@ impl MeteredModel {
             usd: completion.cost_usd,
         };
         reservation.settle(charge);
-        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        usage.calls += 1;
-        usage.tokens_in = usage.tokens_in.saturating_add(charge.tokens_in);
-        usage.tokens_out = usage.tokens_out.saturating_add(charge.tokens_out);
-        usage.usd = usage.usd.zip(charge.usd).map(|(sum, it)| sum + it);
-        drop(usage);
         Ok(completion)
     }
 

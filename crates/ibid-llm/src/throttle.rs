@@ -116,11 +116,6 @@ impl ConcurrencyLimiter {
         })
     }
 
-    /// The current limit on concurrent calls.
-    pub fn max_concurrent(&self) -> usize {
-        self.locked().max_concurrent
-    }
-
     /// Waits for a permit.
     async fn acquire(self: &Arc<Self>, model: &str) -> Result<CallPermit> {
         let until = Instant::now() + self.limits.max_wait;

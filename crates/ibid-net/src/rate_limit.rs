@@ -46,7 +46,7 @@ impl RateLimiter {
     ///
     /// # Errors
     /// The remaining wait.
-    pub async fn acquire_spaced(
+    pub(crate) async fn acquire_spaced(
         &self,
         distance: Duration,
         max_wait: Duration,

@@ -44,7 +44,7 @@ pub(super) fn is_unsafe_char(c: char) -> bool {
 }
 
 /// [`single_line()`] without noncharacters, which XML and YAML do not allow.
-pub fn plain_line(text: &str) -> String {
+pub(crate) fn plain_line(text: &str) -> String {
     let mut out = single_line(text);
     out.retain(|it| !matches!(it, '\u{fdd0}'..='\u{fdef}') && (u32::from(it) & 0xfffe) != 0xfffe);
     out
@@ -84,7 +84,7 @@ pub fn tex(text: &str) -> String {
 
 /// `text` as one line of Markdown with every special character of any dialect written as a numeric entity. Safe also for dialects with
 /// citations, shortcodes, embeds, tags, attributes and executable code, which look at the raw text before Markdown is parsed.
-pub fn markdown_entities(text: &str) -> String {
+pub(crate) fn markdown_entities(text: &str) -> String {
     use std::fmt::Write as _;
     let text = plain_line(text);
     let mut out = String::with_capacity(text.len() + 8);
@@ -113,7 +113,7 @@ pub fn markdown_entities(text: &str) -> String {
 
 /// `text` as a quoted Mermaid label: everything but letters, digits, spaces and commas is written by its number, so that it cannot end the
 /// label, add a node, link, Markdown, HTML or directive, or break out of the surrounding note.
-pub fn mermaid_label(text: &str) -> String {
+pub(crate) fn mermaid_label(text: &str) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(text.len() + 8);
     for c in plain_line(text).chars() {
@@ -224,7 +224,7 @@ pub fn web_url(url: &str) -> Option<String> {
 
 /// The text fragment that scrolls a browser to `quote`: `:~:text=…`. A long quote is given by its first and last five words.
 /// Source: <https://wicg.github.io/scroll-to-text-fragment/>.
-pub fn text_fragment(quote: &str) -> String {
+pub(crate) fn text_fragment(quote: &str) -> String {
     let quote = single_line(quote);
     let words: Vec<&str> = quote.split(' ').collect();
     if words.len() <= 12 {

@@ -60,7 +60,7 @@ pub fn to_jsonl(events: &[Envelope]) -> String {
 }
 
 /// The coverage of the topics as a sentence.
-pub fn coverage_sentence(it: &Report) -> String {
+pub(crate) fn coverage_sentence(it: &Report) -> String {
     let percent = (completeness(it) * 100.0).round();
     format!("Covered: {percent} % of {} topics.", it.coverage.len())
 }

@@ -1,11 +1,11 @@
 //! The introduction and the conclusion of a report. They make no claims: everything in them is counted or comes from the run.
-use super::phrases::pluralize_as;
+use super::phrases::{end_sentence, pluralize_as};
 use ibid_core::domain::{CoverageRow, Report};
 
 /// The introduction: what a complete answer was expected to cover, and how to read the report. `shown` escapes text of the plan.
 pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
     let asked: Vec<String> =
-        it.coverage.iter().map(|row| sentence(&shown(row.text.trim()))).collect();
+        it.coverage.iter().map(|row| end_sentence(&shown(row.text.trim()))).collect();
     let wanted = match asked.len() {
         0 => String::new(),
         1 => format!(" A complete answer says one thing: {}", asked[0]),
@@ -73,11 +73,4 @@ pub fn conclusion(it: &Report) -> String {
         };
     }
     out
-}
-
-fn sentence(text: &str) -> String {
-    match text.chars().last() {
-        Some('.' | '?' | '!' | '…') | None => text.to_owned(),
-        Some(_) => format!("{text}."),
-    }
 }

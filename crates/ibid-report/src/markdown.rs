@@ -8,9 +8,10 @@ use super::{framing, method_notes};
 use ibid_core::domain::{Citation, Claim, Conflict, Mode, Ratio, Report, Source};
 
 pub use super::phrases::{
-    checks_line, id_list, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
-    source_kind_label, stop_reason_phrase,
+    checks_line, local_path, pluralize, pluralize_as, replaced_note, source_file_name,
+    stop_reason_phrase,
 };
+pub(crate) use super::phrases::{id_list, source_kind_label};
 
 /// The whole report. With `quotes`, every citation has a footnote with its quote. In mode `answer` it is one line.
 pub fn report(it: &Report, quotes: bool) -> String {

@@ -145,7 +145,7 @@ const LONGEST: usize = 80;
 
 /// `text` as a file name that is valid on every system and in links: letters, digits, spaces, hyphens. `None` when nothing is left of it,
 /// or it is reserved on Windows.
-pub fn safe_file_name(text: &str) -> Option<String> {
+pub(crate) fn safe_file_name(text: &str) -> Option<String> {
     let kept: String = plain_line(text)
         .chars()
         .map(|it| match it {

@@ -14,7 +14,7 @@ pub fn checks_line(it: &Report) -> String {
 }
 
 /// The ids of a source: `DOI 10.1000/182 · PMID 123`; for a document without one, its id in its collection.
-pub fn id_list(source: &Source) -> String {
+pub(crate) fn id_list(source: &Source) -> String {
     let work = &source.work;
     let named =
         [("DOI ", &work.doi), ("PMID ", &work.pmid), ("", &work.pmcid), ("arXiv ", &work.arxiv)];
@@ -34,7 +34,7 @@ pub fn replaced_note(it: &Report, newer: SourceId) -> String {
 }
 
 /// The kind of a source, in words.
-pub fn source_kind_label(it: SourceKind) -> &'static str {
+pub(crate) fn source_kind_label(it: SourceKind) -> &'static str {
     match it {
         SourceKind::Web => "web page",
         SourceKind::Pubmed => "PubMed",
@@ -88,6 +88,33 @@ pub fn pluralize(n: u64, word: &str) -> String {
 /// `1 query`, `2 queries`.
 pub fn pluralize_as(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// A number with `separator` between thousands: `1,842`.
+pub fn grouped(n: u64, separator: char) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(separator);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `text` with its first letter in upper case.
+pub fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
+}
+
+/// `text` with a full stop, unless it is empty or ends a sentence.
+pub fn end_sentence(text: &str) -> String {
+    match text.chars().last() {
+        Some('.' | '?' | '!' | '…') | None => text.to_owned(),
+        Some(_) => format!("{text}."),
+    }
 }
 
 /// A duration: `35 ms`, `0.4 s`, `12 s`, `3 min 05 s`, `1 h 02 min`.

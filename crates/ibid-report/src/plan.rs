@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::escape::single_line;
 use super::evidence::topic_queries;
+use super::phrases::end_sentence;
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Complexity, CostEstimate, Plan, Question, Strategy};
 use ibid_research::expand_queries;
@@ -30,7 +31,7 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
     };
     out += &format!(" A complete answer says {things}.");
     for it in items {
-        out += &format!(" {}", sentence(&it.asks));
+        out += &format!(" {}", end_sentence(&single_line(&it.asks)));
     }
     let first: Vec<String> = if plan.search_tasks.is_empty() {
         items.iter().map(|it| quoted(&it.query)).collect()
@@ -42,12 +43,12 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
         join_with_and(&first)
     );
     let writing = &plan.writing;
-    out += &format!("\n\n{}", sentence(&writing.overall_goal));
+    out += &format!("\n\n{}", end_sentence(&single_line(&writing.overall_goal)));
     if !writing.desired_tone.trim().is_empty() {
-        out += &format!(" Its tone: {}", sentence(&writing.desired_tone));
+        out += &format!(" Its tone: {}", end_sentence(&single_line(&writing.desired_tone)));
     }
     for it in &writing.additional_directives {
-        out += &format!(" {}", sentence(it));
+        out += &format!(" {}", end_sentence(&single_line(it)));
     }
     if !writing.bibliography {
         out += " The list of sources is left out.";
@@ -59,7 +60,7 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
 ///
 /// # Errors
 /// `Internal` when no queries can be made.
-pub fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Value> {
+pub(crate) fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Value> {
     let topics: Vec<&str> = plan.items().iter().map(|it| it.heading.as_str()).collect();
     Ok(json!({
         "original_query": question.text,
@@ -68,14 +69,6 @@ pub fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result
         "complexity": plan.complexity,
         "multi_query": expand_queries(brief, plan)?,
     }))
-}
-
-fn sentence(text: &str) -> String {
-    let text = single_line(text.trim());
-    match text.chars().last() {
-        Some('.' | '?' | '!' | '…') | None => text,
-        Some(_) => format!("{text}."),
-    }
 }
 
 fn quoted(text: &str) -> String {

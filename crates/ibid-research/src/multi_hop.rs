@@ -11,10 +11,8 @@ use super::heuristic::lexicon::spaced;
 use super::heuristic::sentence::names_month;
 use super::prompts;
 use super::thesaurus::synonyms;
-use ibid_core::Result;
 use ibid_core::domain::words::{Token, content_stems, is_stop_word, stem, tokens};
-use ibid_core::domain::{Hit, Query, QuestionKind, is_name, split_sentences};
-use ibid_core::ports::SearchProvider;
+use ibid_core::domain::{Hit, QuestionKind, is_name, split_sentences};
 
 /// Hits checked for a document that the question names.
 const LOOKED_AT: usize = 6;
@@ -22,14 +20,6 @@ const LOOKED_AT: usize = 6;
 const FOLLOWED: usize = 4;
 /// Most names searched for from one document.
 const NAMES: usize = 8;
-/// Most documents kept that one followed document led to.
-const KEPT: usize = 4;
-/// Hits that stay ahead of those found by following.
-const FIRST: usize = 2;
-/// Hits requested for a name.
-const PER_NAME: u32 = 5;
-/// Share of a name's words that a title must have for the document to be about it.
-const TITLED: f32 = 0.6;
 /// Most small words between a name and the word that asks for it.
 const BETWEEN: usize = 4;
 /// Most words between a word of the question and a name after it.
@@ -40,29 +30,8 @@ const BEFORE_A_SENTENCE: &[char] =
 /// Equal first letters that make two words forms of one: `director`, `directed`.
 const SAME_BEGINNING: usize = 5;
 
-/// The hits for `query` and for the names that they lead to; best first, at most `query.limit`.
-///
-/// # Errors
-/// Those of `provider`.
-pub async fn search_multi_hop(provider: &dyn SearchProvider, query: &Query) -> Result<Vec<Hit>> {
-    let plain = provider.search(query).await?.hits;
-    let followed: Vec<Hit> = named_documents(query.text(), plain.iter()).cloned().collect();
-    let mut paths = Vec::new();
-    for from in &followed {
-        let mut path: Vec<Hit> = Vec::new();
-        for name in lead_names(query.text(), &from.title, from.snippet.expose()) {
-            let mut asked = query.to_local(name.as_str());
-            asked.limit = PER_NAME;
-            let about = provider.search(&asked).await?.hits;
-            path.extend(about.into_iter().find(|it| title_matches(&it.title, &name)));
-        }
-        paths.push(path);
-    }
-    Ok(interleave_hits(followed, paths, plain, query.limit as usize))
-}
-
 /// The hits that the question itself names: it has every word of their title.
-pub(crate) fn named_documents<'a, H: Iterator<Item = &'a Hit>>(
+pub fn named_documents<'a, H: Iterator<Item = &'a Hit>>(
     question: &str,
     hits: H,
 ) -> impl Iterator<Item = &'a Hit> + use<'a, H> {
@@ -74,48 +43,9 @@ pub(crate) fn named_documents<'a, H: Iterator<Item = &'a Hit>>(
     hits.take(LOOKED_AT).filter(named).take(FOLLOWED)
 }
 
-/// The followed documents, two of the plain hits, then what each followed document led to in turns, then the
-/// rest.
-fn interleave_hits(
-    followed: Vec<Hit>,
-    paths: Vec<Vec<Hit>>,
-    plain: Vec<Hit>,
-    most: usize,
-) -> Vec<Hit> {
-    let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
-    let mut kept: Vec<BTreeSet<String>> = vec![BTreeSet::new(); paths.len()];
-    let known: BTreeSet<String> = followed.iter().map(|it| it.key().to_owned()).collect();
-    let mut order = followed;
-    order.extend(plain.iter().take(FIRST).cloned());
-    for nth in 0..longest {
-        for (path, kept) in paths.iter().zip(&mut kept) {
-            let Some(it) = path.get(nth) else { continue };
-            let key = it.key();
-            if kept.len() < KEPT && !known.contains(key) && kept.insert(key.to_owned()) {
-                order.push(it.clone());
-            }
-        }
-    }
-    order.extend(plain);
-    let mut seen = BTreeSet::new();
-    order.retain(|it| seen.insert(it.key().to_owned()));
-    order.truncate(most);
-    for (rank, it) in (1..).zip(&mut order) {
-        it.rank = rank;
-    }
-    order
-}
-
-fn title_matches(title: &str, name: &str) -> bool {
-    let title: BTreeSet<String> = content_stems(title).into_iter().collect();
-    let name: BTreeSet<String> = content_stems(name).into_iter().collect();
-    let met = name.iter().filter(|it| title.contains(*it)).count();
-    !name.is_empty() && met as f32 >= TITLED * name.len() as f32
-}
-
 /// The names in `text` that lead on from the document with this `title`, best first: those after a word of
 /// the question that the title lacks, then in order.
-pub(crate) fn lead_names(question: &str, title: &str, text: &str) -> Vec<String> {
+pub fn lead_names(question: &str, title: &str, text: &str) -> Vec<String> {
     let title: BTreeSet<String> = content_stems(title).into_iter().collect();
     let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
     let sought: Vec<&String> = asked.difference(&title).collect();
@@ -153,92 +83,10 @@ fn strip_injections(question: &str, text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// Relations that connect a question for a figure or a date to a name: "how old is the mother of the director
-/// of …".
-const ROLES: &[&str] = &[
-    "actor",
-    "actress",
-    "architect",
-    "artist",
-    "author",
-    "band",
-    "birthplace",
-    "brother",
-    "builder",
-    "capital",
-    "captain",
-    "chairman",
-    "child",
-    "city",
-    "club",
-    "coach",
-    "company",
-    "composer",
-    "country",
-    "county",
-    "creator",
-    "daughter",
-    "designer",
-    "developer",
-    "director",
-    "editor",
-    "engineer",
-    "father",
-    "film",
-    "founder",
-    "governor",
-    "grandfather",
-    "grandmother",
-    "host",
-    "husband",
-    "inventor",
-    "king",
-    "lyricist",
-    "maker",
-    "manager",
-    "manufacturer",
-    "mayor",
-    "minister",
-    "mother",
-    "musician",
-    "operator",
-    "owner",
-    "painter",
-    "parent",
-    "parents",
-    "performer",
-    "player",
-    "predecessor",
-    "president",
-    "producer",
-    "province",
-    "publisher",
-    "queen",
-    "region",
-    "ruler",
-    "scientist",
-    "screenwriter",
-    "sibling",
-    "singer",
-    "sister",
-    "son",
-    "spouse",
-    "state",
-    "successor",
-    "team",
-    "town",
-    "translator",
-    "uncle",
-    "university",
-    "wife",
-    "winner",
-    "writer",
-];
-
 /// Whether names found on pages may become queries. Not for questions that want a figure or a date, unless
 /// the question names a role, as in "how old is the director of …".
 pub(crate) fn asks_for_names(question: &str, kind: QuestionKind) -> bool {
-    let role = |it: &Token| ROLES.contains(&it.text.as_str());
+    let role = |it: &Token| prompts::role_words().contains(it.text.as_str());
     !matches!(kind, QuestionKind::Quantity | QuestionKind::When)
         || tokens(question).iter().any(role)
 }

@@ -1,10 +1,8 @@
-//! What a question names is found: publishers, days, and what stands behind a name in another document.
+//! What a question names is found: publishers and days.
 use std::path::Path;
 
-use ibid_core::domain::{ItemId, Query, Variation};
 use ibid_extract::ExtractLimits;
 use ibid_index::folder::{Filter, Folder, FolderOptions};
-use ibid_research::multi_hop;
 use serde_json::{Value, json};
 
 fn folder(dir: &Path, rows: &[Value]) -> Folder {
@@ -74,41 +72,4 @@ fn several_named_publishers_take_turns() {
         "Do The Lantern and Morning Post agree on the strike over pay of dockers at the harbour?",
     );
     assert!(found.iter().position(|it| it == "p").unwrap() < 4, "{found:?}");
-}
-
-#[tokio::test]
-async fn what_a_found_document_names_is_found_in_the_next_step() {
-    let dir = tempfile::tempdir().unwrap();
-    let row = |title: &str, text: &str| json!({"_id": title, "title": title, "text": text});
-    let mut rows = vec![
-        row(
-            "The Lost Ferry",
-            "The Lost Ferry is a silent drama of 1921 directed by Anna von Weber and starring Piet Hals.",
-        ),
-        row(
-            "Anna von Weber",
-            "Anna von Weber (2 May 1880 – 9 June 1951) grew up in Graz and wrote for the stage.",
-        ),
-    ];
-    rows.extend((0..20).map(|nth| {
-        row(
-            &format!("Film {nth}"),
-            "The director of this film died; the place where the director died is Rome.",
-        )
-    }));
-    let folder = folder(dir.path(), &rows);
-    let query = Query::local(
-        "Where did the director of film The Lost Ferry die?",
-        ItemId::new(1),
-        Variation::Original,
-        5,
-    );
-    let plain = folder.search_lexical(query.text(), 5, &Filter::default()).unwrap();
-    assert!(plain.iter().all(|it| it.title != "Anna von Weber"));
-    let found = multi_hop::search_multi_hop(&folder, &query).await.unwrap();
-    let titles: Vec<&str> = found.iter().map(|it| it.title.as_str()).collect();
-    assert_eq!(titles[0], "The Lost Ferry");
-    assert!(titles.contains(&"Anna von Weber"), "{titles:?}");
-    let ranks: Vec<u32> = found.iter().map(|it| it.rank).collect();
-    assert_eq!(ranks, [1, 2, 3, 4, 5]);
 }

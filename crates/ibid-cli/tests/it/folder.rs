@@ -181,7 +181,6 @@ fn what_was_indexed_is_there_after_reopening() {
     place.write("beans.txt", "Soak the beans overnight.");
     drop(place.opened());
     let folder = place.open();
-    assert_eq!(folder.document_count(), 1);
     assert_eq!(titles(&folder, "soaking beans"), ["beans"]);
     let again = refresh(&folder);
     assert_eq!(counts(&again), (0, 0, 0, 1, 1));
@@ -205,7 +204,6 @@ fn a_malformed_line_is_told_and_the_rest_is_indexed() {
     let second = refresh(&folder);
     assert_eq!(counts(&second), (0, 0, 0, 1, 8));
     assert_eq!(second.faults, first.faults);
-    assert_eq!(folder.faults(), first.faults);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ibid_core::domain::{
 };
 use ibid_core::ports::{
     CheckpointDecision, EventLog, FrozenClock, JournalStep, PageReader, Providers, Ranker,
-    RunCommand, RunRow, SearchProvider, SeededRng, Steering, StepState, Store, ToolTraces,
+    RunCommand, RunRow, SearchProvider, Steering, StepState, Store, ToolTraces,
 };
 use ibid_core::record::{Envelope, Event, ToolTrace};
 use ibid_core::{Error, Kind, Result};
@@ -188,9 +188,6 @@ impl Store for Events {
     ) -> Result<()> {
         Ok(())
     }
-    async fn find_step(&self, _run: &RunId, _key: &str) -> Result<Option<JournalStep>> {
-        Ok(None)
-    }
     async fn steps(&self, _run: &RunId) -> Result<Vec<JournalStep>> {
         Ok(Vec::new())
     }
@@ -253,7 +250,6 @@ pub(crate) fn world(pages: Arc<Pages>) -> Providers {
         ranker: Arc::new(Overlap),
         steering: Arc::new(Onward),
         clock: Arc::new(FrozenClock::at(0)),
-        chance: Arc::new(SeededRng::new(1)),
     }
 }
 

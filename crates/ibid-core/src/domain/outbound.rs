@@ -76,11 +76,6 @@ impl PublicName {
     fn new(name: &str, url: &str) -> Option<PublicName> {
         is_name(name).then(|| PublicName { name: name.to_owned(), url: url.to_owned() })
     }
-
-    /// The name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 /// A word from a model that had read nothing when it wrote it.

@@ -66,7 +66,7 @@ const FILTER_FIELDS: &[&str] = &["dp", "edat", "crdt", "pdat", "la", "lang", "sb
 /// Converts plain words to PubMed's syntax. All phrases are required, as headings or in title and abstract; the
 /// remaining words are alternatives. Single words have no field, because PubMed then also searches its headings and
 /// inflected forms. Text that is already in PubMed's syntax is returned unchanged.
-pub fn build_query(text: &str, phrases: &[String]) -> String {
+pub(crate) fn build_query(text: &str, phrases: &[String]) -> String {
     // PubMed indexes alphabetic scripts only.
     if is_pubmed_syntax(text) || text.chars().any(|it| it >= '\u{2e80}') {
         return text.trim().to_owned();
@@ -143,7 +143,7 @@ fn mark_taken(taken: &mut [bool], at: usize, length: usize) {
 }
 
 /// Whether `text` is in PubMed's syntax: it contains a field, a quoted phrase or an operator.
-pub fn is_pubmed_syntax(text: &str) -> bool {
+pub(crate) fn is_pubmed_syntax(text: &str) -> bool {
     let operator = [" AND ", " OR ", " NOT "].iter().any(|it| text.contains(it));
     operator || text.contains(['"', '[', ']'])
 }

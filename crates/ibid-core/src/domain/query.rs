@@ -92,12 +92,6 @@ impl Query {
         }
     }
 
-    /// Returns the same query for folders, with other text.
-    #[must_use]
-    pub fn to_local(&self, text: impl Into<String>) -> Query {
-        Query { words: QueryWords::Folders(text.into()), ..self.clone() }
-    }
-
     /// Returns the query with the text `cut` if that contains no other words; otherwise returns it unchanged.
     #[must_use]
     pub fn shortened(&self, cut: &str) -> Query {

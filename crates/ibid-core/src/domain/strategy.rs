@@ -30,11 +30,6 @@ impl Strategy {
             Strategy::Coverage => "coverage",
         }
     }
-
-    /// Returns the strategy with this name.
-    pub fn parse(word: &str) -> Option<Strategy> {
-        Strategy::ALL.into_iter().find(|it| it.as_str() == word)
-    }
 }
 
 /// Work status of an item. How far it is answered is its [`Coverage`](super::Coverage).

@@ -83,7 +83,7 @@ pub struct AuditEntry {
 }
 
 /// Names that users may not have, because the audit log and idempotency keys use them.
-pub const RESERVED_USERS: [&str; 4] = ["operator", "nobody", "server", "webhooks"];
+pub(crate) const RESERVED_USERS: [&str; 4] = ["operator", "nobody", "server", "webhooks"];
 
 /// The owner of an idempotency key. Keys of different owners never collide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,8 +32,6 @@ pub struct PassageVector {
 /// is the cosine itself, not a value derived from ranks. `url_exists` is exact, not a similarity search.
 #[async_trait]
 pub trait VectorIndex: Send + Sync {
-    /// The name in reports.
-    fn name(&self) -> &str;
     /// Returns those of `keys` that have no vector, in order.
     async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>>;
     /// Stores `vectors`.

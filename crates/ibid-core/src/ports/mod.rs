@@ -24,8 +24,8 @@ use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertic
 use crate::record::FailReason;
 
 pub use accounts::{
-    Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyOwner, Org, RESERVED_USERS,
-    User, is_reserved_user,
+    Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyOwner, Org, User,
+    is_reserved_user,
 };
 pub use clock_rng::{Clock, FrozenClock, Rng, SeededRng};
 pub use crash::{CRASH_POINTS, INDEX_CRASH_POINTS, crash_point};
@@ -153,6 +153,4 @@ pub struct Providers {
     pub steering: Arc<dyn Steering>,
     /// The current time.
     pub clock: Arc<dyn Clock>,
-    /// Random numbers.
-    pub chance: Arc<dyn Rng>,
 }

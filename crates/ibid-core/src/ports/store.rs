@@ -130,8 +130,6 @@ pub trait Store: ToolTraces {
         state: &StepState,
         page: &Page,
     ) -> Result<()>;
-    /// Returns the call with this key.
-    async fn find_step(&self, run: &RunId, key: &str) -> Result<Option<JournalStep>>;
     /// Returns all calls of a run, in the order recorded.
     async fn steps(&self, run: &RunId) -> Result<Vec<JournalStep>>;
 

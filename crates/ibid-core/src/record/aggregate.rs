@@ -235,7 +235,7 @@ impl AggregateMetrics {
     }
 
     /// Questions with a report that were asked once, of all questions.
-    pub fn answered_first_time(&self) -> Ratio {
+    pub(crate) fn answered_first_time(&self) -> Ratio {
         let mut it = Ratio::default();
         for (times, answered) in self.asked.values() {
             count(&mut it, *answered && *times == 1);

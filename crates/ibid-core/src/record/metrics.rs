@@ -1,5 +1,4 @@
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::Event;
 use crate::domain::{SourceKind, Vertical};
@@ -67,17 +66,4 @@ pub struct RunMetrics {
     pub pages_processed: u32,
     /// Completed model calls.
     pub llm_calls: u64,
-}
-
-impl RunMetrics {
-    /// The metrics under the names of the JSON view.
-    pub fn to_view_json(&self) -> Value {
-        json!({
-            "total_iterations": self.total_iterations,
-            "total_pubmed_queries": self.pubmed_queries,
-            "total_web_queries": self.web_queries,
-            "total_articles_processed": self.articles_processed,
-            "total_pages_processed": self.pages_processed,
-        })
-    }
 }

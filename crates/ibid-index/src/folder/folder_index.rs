@@ -19,7 +19,6 @@ use super::search_index::SearchIndex;
 use super::semantic::{self, PassageText};
 use ibid_core::domain::{Hit, Page};
 use ibid_core::{Error, Kind, Result};
-use ibid_extract::DocumentFailure;
 
 /// How long to wait for another process that writes the same index.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,7 +44,6 @@ struct FolderState {
     search_index: Arc<SearchIndex>,
     /// Why the index was rebuilt, until a refresh reports it.
     rebuilt: Option<String>,
-    faults: Arc<Vec<DocumentFailure>>,
 }
 
 impl FolderState {
@@ -60,7 +58,7 @@ impl FolderState {
             .doc_store_cache_num_blocks(CACHED_BLOCKS)
             .try_into()?;
         let search_index = Arc::new(SearchIndex::new(reader.searcher(), fields)?);
-        Ok(FolderState { index, reader, fields, search_index, rebuilt, faults: Arc::default() })
+        Ok(FolderState { index, reader, fields, search_index, rebuilt })
     }
 }
 
@@ -106,11 +104,6 @@ impl FolderIndex {
         Arc::clone(&lock(&self.state).search_index)
     }
 
-    /// The documents that the last refresh could not read.
-    pub(super) fn faults(&self) -> Vec<DocumentFailure> {
-        lock(&self.state).faults.to_vec()
-    }
-
     fn state(&self) -> FolderState {
         lock(&self.state).clone()
     }
@@ -150,7 +143,6 @@ impl FolderIndex {
         let mut state = lock(&self.state);
         summary.rebuilt = state.rebuilt.take();
         summary.documents = state.search_index.snapshot.documents;
-        state.faults = Arc::new(summary.faults.clone());
         drop(state);
         self.index_dir.write_label(&IndexLabel {
             version: VERSION.to_owned(),

@@ -47,7 +47,7 @@ pub struct SearchHit {
 
 impl SearchHit {
     /// The hit as a result of a search provider, at position `rank`.
-    pub fn into_hit(self, rank: u32) -> Hit {
+    pub(crate) fn into_hit(self, rank: u32) -> Hit {
         Hit {
             url: self.url,
             file: self.file,

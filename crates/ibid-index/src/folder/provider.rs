@@ -17,7 +17,6 @@ use super::semantic::SemanticIndex;
 use ibid_core::domain::{Hit, Hits, Page, Query};
 use ibid_core::ports::{PageReader, SearchProvider};
 use ibid_core::{Error, Kind, Result};
-use ibid_extract::DocumentFailure;
 
 /// Passages embedded between two commits of vectors.
 const EMBEDDING_BATCH: usize = 128;
@@ -87,16 +86,6 @@ impl Folder {
     /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.index.path()
-    }
-
-    /// The number of documents in the index.
-    pub fn document_count(&self) -> u64 {
-        self.index.search_index().snapshot.documents
-    }
-
-    /// The documents that the last refresh in this process could not read.
-    pub fn faults(&self) -> Vec<DocumentFailure> {
-        self.index.faults()
     }
 
     /// Updates the index to the current state of the folder; only changed files are read.

@@ -67,10 +67,6 @@ fn result(
 
 #[async_trait]
 impl VectorIndex for QdrantVectors {
-    fn name(&self) -> &str {
-        "qdrant"
-    }
-
     async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>> {
         let mut missing = Vec::new();
         for keys in keys.chunks(BATCH) {

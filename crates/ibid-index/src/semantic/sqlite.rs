@@ -133,10 +133,6 @@ impl LoadedVectors {
 
 #[async_trait]
 impl VectorIndex for SqliteVectors {
-    fn name(&self) -> &str {
-        "sqlite"
-    }
-
     async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>> {
         let known = self.keys().await?;
         Ok(keys.iter().copied().filter(|it| !known.contains(it)).collect())

@@ -85,7 +85,7 @@ fn an_unknown_price_is_refused_only_where_money_is_bounded() {
     let open = CostBudget::new(BudgetCaps::default(), ModelSpend::default());
     open.reserve("custom/m-1", unknown, false).unwrap().settle(unknown);
     assert_eq!(open.spent().usd, None);
-    let later = CostBudget::new(budget(1.0, 0.2).caps(), open.spent());
+    let later = CostBudget::new(budget(1.0, 0.2).0.caps, open.spent());
     let error = later.reserve("m", dollars(0.1), true).unwrap_err();
     assert_eq!(error.kind(), Kind::Setup);
 }
@@ -262,7 +262,7 @@ fn simulate(seed: u64) {
 }
 
 fn hold(seed: u64, budget: &CostBudget, books: &Ledger, research_only: bool) {
-    let (caps, spent) = (budget.caps(), budget.spent());
+    let (caps, spent) = (budget.0.caps, budget.spent());
     let share = if research_only { caps.finishing } else { 0.0 };
     let usd = spent.usd.unwrap();
     let tokens = spent.tokens_in + spent.tokens_out;

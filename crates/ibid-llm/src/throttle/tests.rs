@@ -41,11 +41,11 @@ async fn a_refusal_for_load_halves_the_number_once_and_success_lets_it_grow() {
     let limiter = ConcurrencyLimiter::new(limits(8));
     let limited = limited(&model, &limiter);
     join_all((0..8).map(|_| ask(&limited))).await;
-    assert_eq!(limiter.max_concurrent(), 4, "eight refusals of one burst");
+    assert_eq!(limiter.locked().max_concurrent, 4, "eight refusals of one burst");
     join_all((0..4).map(|_| ask(&limited))).await;
-    assert_eq!(limiter.max_concurrent(), 5);
+    assert_eq!(limiter.locked().max_concurrent, 5);
     join_all((0..100).map(|_| ask(&limited))).await;
-    assert_eq!(limiter.max_concurrent(), 8, "never more than was set");
+    assert_eq!(limiter.locked().max_concurrent, 8, "never more than was set");
 }
 
 #[tokio::test(start_paused = true)]
@@ -56,7 +56,7 @@ async fn the_number_never_falls_below_one() {
     for _ in 0..9 {
         assert!(ask(&limited).await.is_err());
     }
-    assert_eq!(limiter.max_concurrent(), 1);
+    assert_eq!(limiter.locked().max_concurrent, 1);
     assert!(ask(&limited).await.is_ok());
 }
 
@@ -70,7 +70,7 @@ async fn other_faults_say_nothing_about_load() {
     for _ in 0..3 {
         assert!(ask(&limited).await.is_err());
     }
-    assert_eq!(limiter.max_concurrent(), 8);
+    assert_eq!(limiter.locked().max_concurrent, 8);
 }
 
 #[tokio::test(start_paused = true)]

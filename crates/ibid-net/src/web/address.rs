@@ -99,7 +99,7 @@ const V6: [(Cidr, &str); 4] = [
 
 /// Why an address is outside the open web; `None` if it is not. Addresses that embed an IPv4 address for translation
 /// (NAT64, 6to4, Teredo) are blocked whatever they embed; IPv4-mapped addresses are checked as IPv4.
-pub fn blocked_reason(address: IpAddr) -> Option<&'static str> {
+pub(crate) fn blocked_reason(address: IpAddr) -> Option<&'static str> {
     let within = |list: &[(Cidr, &'static str)], it: IpAddr| {
         let found = list.iter().find(|(block, _)| block.contains(it));
         found.map(|(_, why)| *why)

@@ -18,7 +18,7 @@ const ZSTD_FRAMES: usize = 64;
 
 /// Why a body could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecodeError {
+pub(crate) enum DecodeError {
     /// It exceeds the maximum size.
     TooLarge,
     /// It looks like a decompression bomb.
@@ -31,7 +31,7 @@ pub enum DecodeError {
 
 impl DecodeError {
     /// The error message.
-    pub fn message(self) -> &'static str {
+    pub(crate) fn message(self) -> &'static str {
         match self {
             DecodeError::TooLarge => "the body exceeds the size limit",
             DecodeError::Swells => "the body looks like a decompression bomb",
@@ -190,7 +190,11 @@ impl BodyDecoder {
 }
 
 /// Decodes a whole body with at most `most` bytes of output.
-pub fn decode_body(encoding: &str, body: &[u8], most: usize) -> Result<Vec<u8>, DecodeError> {
+pub(crate) fn decode_body(
+    encoding: &str,
+    body: &[u8],
+    most: usize,
+) -> Result<Vec<u8>, DecodeError> {
     let mut unpacking = BodyDecoder::new(Some(encoding), most)?;
     unpacking.push(body)?;
     unpacking.finish()

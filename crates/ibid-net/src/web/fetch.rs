@@ -170,7 +170,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// As [`Fetcher::fetch`].
-    pub async fn fetch_changed(
+    pub(crate) async fn fetch_changed(
         &self,
         url: &str,
         had: &str,

@@ -10,4 +10,4 @@ pub mod outcome;
 pub mod own_address;
 pub mod robots;
 
-pub use decode::decode_body;
+pub(crate) use decode::decode_body;

@@ -16,59 +16,7 @@ pub enum AuthorName {
 }
 
 /// Words that occur in names of institutions.
-const INSTITUTIONS: &[&str] = &[
-    "agency",
-    "alliance",
-    "association",
-    "authority",
-    "bank",
-    "board",
-    "bureau",
-    "center",
-    "centre",
-    "collaboration",
-    "collaborators",
-    "college",
-    "commission",
-    "committee",
-    "company",
-    "consortium",
-    "corporation",
-    "council",
-    "department",
-    "editors",
-    "federation",
-    "foundation",
-    "group",
-    "guild",
-    "hospital",
-    "inc",
-    "initiative",
-    "institut",
-    "institute",
-    "investigators",
-    "laboratory",
-    "library",
-    "ltd",
-    "ministry",
-    "museum",
-    "network",
-    "office",
-    "organisation",
-    "organization",
-    "press",
-    "programme",
-    "project",
-    "school",
-    "service",
-    "society",
-    "staff",
-    "team",
-    "trust",
-    "union",
-    "university",
-    "wikipedia",
-];
+const INSTITUTIONS: &str = include_str!("institutions.txt");
 
 /// Particles that belong to the family name after them.
 const PARTICLES: &[&str] = &[
@@ -88,7 +36,8 @@ impl AuthorName {
         let strange = |it: char| it.is_ascii_digit() || "{}\\<>()[]|=@/:;&\"".contains(it);
         let institution = words.iter().any(|it| {
             let word = it.trim_matches(|it: char| !it.is_alphanumeric());
-            INSTITUTIONS.contains(&word.to_lowercase().as_str())
+            let word = word.to_lowercase();
+            INSTITUTIONS.split_whitespace().any(|it| it == word)
         });
         if institution || text.contains(strange) || words.first() == Some(&"The") {
             return AuthorName::Whole(text);
@@ -119,7 +68,7 @@ impl AuthorName {
     }
 
     /// Parses several names: `Anna Quill and B. Oak`, `Anna Quill, B. Oak`, `Quill, Anna; Oak, B.`.
-    pub fn parse_list(text: &str) -> Vec<AuthorName> {
+    pub(crate) fn parse_list(text: &str) -> Vec<AuthorName> {
         let text = plain_line(text);
         let by_words: Vec<&str> = text
             .split(';')
@@ -156,7 +105,7 @@ impl AuthorName {
     }
 
     /// `Quill, Anna`, or the whole name.
-    pub fn family_first(&self) -> String {
+    pub(crate) fn family_first(&self) -> String {
         match self {
             AuthorName::Person { family, given } => format!("{family}, {given}"),
             AuthorName::Whole(it) => it.clone(),

@@ -1,5 +1,5 @@
 //! A formatted bibliography, in the styles of `hayagriva`. Style files are never read.
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use hayagriva::archive::{ArchivedStyle, locales};
@@ -19,32 +19,18 @@ use ibid_core::{Error, Kind, Result};
 /// The default style.
 pub const DEFAULT: &str = "vancouver";
 
-/// A citation style.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CitationStyle {
-    /// The name on the command line: its shortest one.
-    pub name: &'static str,
-    /// The full name.
-    pub label: &'static str,
+/// The shortest name of every style with a bibliography.
+pub fn citation_styles() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().copied()
 }
 
-/// Every style with a bibliography, by name.
-pub fn citation_styles() -> Vec<CitationStyle> {
-    KNOWN.values().map(|it| it.0).collect()
-}
-
-static KNOWN: LazyLock<BTreeMap<&'static str, (CitationStyle, ArchivedStyle)>> =
-    LazyLock::new(|| {
-        let mut known = BTreeMap::new();
-        for it in ArchivedStyle::all() {
-            let shortest = it.names().iter().copied().min_by_key(|it| it.len());
-            if let (Some(name), true) = (shortest, independent_style(*it).is_some()) {
-                let label = it.display_name();
-                known.insert(name, (CitationStyle { name, label }, *it));
-            }
-        }
-        known
-    });
+static KNOWN: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    ArchivedStyle::all()
+        .iter()
+        .filter(|it| independent_style(**it).is_some())
+        .filter_map(|it| it.names().iter().copied().min_by_key(|it| it.len()))
+        .collect()
+});
 
 /// The style, if it is independent and has a bibliography.
 fn independent_style(it: ArchivedStyle) -> Option<IndependentStyle> {
@@ -74,7 +60,7 @@ pub fn write(all: &[ReferenceEntry], style: &str, lang: &str) -> Result<String> 
     let wanted = style.trim().to_lowercase();
     let found = ArchivedStyle::by_name(&wanted).and_then(independent_style);
     let Some(style) = found else {
-        let names: Vec<&str> = KNOWN.keys().copied().collect();
+        let names: Vec<&str> = citation_styles().collect();
         let shown: String = plain_name(style);
         return Err(Error::new(Kind::Usage, format!("unknown style `{shown}`"))
             .with_hint(format!("use one of {}", names.join(", "))));

@@ -4,9 +4,6 @@ use ibid_core::ports::Prompt;
 
 use super::template::sentence_line;
 
-/// Most characters of a page that go into a prompt.
-pub const PAGE_CHARS: usize = 25_000;
-
 /// Tokens that a chat template adds around a prompt, such as turn markers and separators.
 const AROUND: usize = 32;
 
@@ -54,7 +51,7 @@ pub struct ContextWindow {
 
 impl ContextWindow {
     /// The room for the prompt.
-    pub fn prompt_room(self) -> usize {
+    pub(crate) fn prompt_room(self) -> usize {
         self.tokens.saturating_sub(self.answer).saturating_sub(AROUND)
     }
 
@@ -127,14 +124,6 @@ pub fn fit_parts(parts: Vec<PromptPart>, window: ContextWindow) -> FitResult {
     fitted.tokens = spent;
     fitted.kept = texts.into_iter().enumerate().filter_map(|(nth, it)| Some((nth, it?))).collect();
     fitted
-}
-
-/// The first [`PAGE_CHARS`] characters of a page, ending with a sentence.
-pub fn truncate_page(text: &str) -> &str {
-    match text.char_indices().nth(PAGE_CHARS) {
-        Some((end, _)) => whole_sentences(text, end),
-        None => text,
-    }
 }
 
 /// Splits numbered sentences into batches, in order, each of which fits `window` as

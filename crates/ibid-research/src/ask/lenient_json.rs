@@ -216,11 +216,7 @@ impl<'a> LenientParser<'a> {
                 '}' if depth > 0 => {
                     return Some((Value::Array(items), Truncation::Whole));
                 }
-                '}' => {
-                    self.at += 1;
-                    continue;
-                }
-                ',' | ';' => {
+                '}' | ',' | ';' => {
                     self.at += 1;
                     continue;
                 }
@@ -386,21 +382,14 @@ impl<'a> LenientParser<'a> {
 
     fn word(&mut self, word: &str) -> Value {
         match word {
-            "true" => return Value::Bool(true),
-            "false" => return Value::Bool(false),
-            "null" => return Value::Null,
+            "true" | "True" | "TRUE" => return Value::Bool(true),
+            "false" | "False" | "FALSE" => return Value::Bool(false),
+            "null" | "None" | "NULL" | "Null" | "nil" | "undefined" | "NaN" | "Infinity"
+            | "-Infinity" => return Value::Null,
             _ => {}
         }
         if let Ok(it) = serde_json::from_str::<Number>(word) {
             return Value::Number(it);
-        }
-        match word {
-            "True" | "TRUE" => return Value::Bool(true),
-            "False" | "FALSE" => return Value::Bool(false),
-            "None" | "NULL" | "Null" | "nil" | "undefined" | "NaN" | "Infinity" | "-Infinity" => {
-                return Value::Null;
-            }
-            _ => {}
         }
         let plain = word.trim_start_matches('+').replace('_', "");
         if plain.starts_with(|it: char| it.is_ascii_digit() || it == '-' || it == '.') {
@@ -432,11 +421,7 @@ fn closing_quote(quote: char) -> Option<char> {
 }
 
 fn lookahead_window(text: &str, at: usize) -> &str {
-    let mut end = (at + AHEAD).min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(at..end).unwrap_or_default()
+    text.get(at..text.floor_char_boundary(at + AHEAD)).unwrap_or_default()
 }
 
 /// Whether a quote before `ahead` ends its string.

@@ -1,13 +1,12 @@
 //! Asks a model: builds a prompt that fits, and parses the answer into a type.
 //!
 //! A step fills a [`template`], in which untrusted text is fenced, chooses with [`fit`] what goes in, and
-//! calls [`ask_typed`] with the prompt of one of the [`shapes`], or [`ask_text`] for plain text. When the
-//! model fails, the error says so and the step's heuristic takes over.
+//! calls [`ask_typed`] with the prompt of one of the [`shapes`]. When the model fails, the error says so and
+//! the step's heuristic takes over.
 mod conform;
 pub mod fit;
 mod lenient_json;
 pub mod parse;
-mod repetition;
 pub mod shapes;
 mod streaming;
 pub mod template;
@@ -16,10 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::prompts;
-use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
+use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt};
 use ibid_core::{Error, Kind, Result};
-use parse::{ParseQuality, parse_answer, strip_thinking, truncate_bytes};
-use streaming::ThinkingFilter;
+use parse::{ParseQuality, parse_answer};
 pub use streaming::{AnswerListener, SentenceStream};
 
 /// Temperature of the second attempt. At 0 a model that failed once fails again.
@@ -58,7 +56,7 @@ pub async fn ask_typed<T: DeserializeOwned>(
 ///
 /// # Errors
 /// Those of [`ask_typed`].
-pub async fn ask_typed_streaming<T: DeserializeOwned>(
+pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
     model: &dyn LanguageModel,
     mut prompt: Prompt,
     mut listener: Option<&mut dyn AnswerListener>,
@@ -113,44 +111,11 @@ pub async fn ask_typed_streaming<T: DeserializeOwned>(
     }
 }
 
-/// Asks for plain text.
-///
-/// The model's reasoning is left out, also from what `sink` receives. Text that runs in a loop ends where it
-/// begins to repeat itself. An answer cut off at its limit ends there.
-///
-/// # Errors
-/// `Malformed`, naming step and model, for a refusal, an answer held back by a filter, or an empty one;
-/// otherwise the error of the model.
-pub async fn ask_text(
-    model: &dyn LanguageModel,
-    prompt: Prompt,
-    sink: Option<TextSink<'_>>,
-) -> Result<String> {
-    let completion = match sink {
-        None => model.complete(&prompt, None).await?,
-        Some(sink) => {
-            let mut filter = ThinkingFilter::default();
-            let mut filtered = |piece: &str| filter.push(piece, sink);
-            let completion = model.complete(&prompt, Some(&mut filtered)).await?;
-            filter.finish(sink);
-            completion
-        }
-    };
-    if let Some(why) = refusal_reason(&completion) {
-        return Err(unusable_answer(model, &prompt, &why));
-    }
-    let (answer, _) = strip_thinking(&completion.text);
-    let answer = repetition::trim_repetition(answer.trim());
-    if answer.is_empty() {
-        return Err(unusable_answer(model, &prompt, "the answer is empty"));
-    }
-    Ok(answer.to_owned())
-}
-
 /// Why there is no answer, if the model or its provider declined to give one.
 fn refusal_reason(completion: &Completion) -> Option<String> {
     if let Some(why) = &completion.refusal {
-        return Some(format!("it refused: {}", truncate_bytes(why.trim(), 300)));
+        let why = why.trim();
+        return Some(format!("it refused: {}", &why[..why.floor_char_boundary(300)]));
     }
     (completion.finish == FinishReason::Filter).then(|| "a filter held the answer back".to_owned())
 }

@@ -51,14 +51,15 @@ pub fn parse_answer<T: DeserializeOwned>(
     schema: &Value,
 ) -> Result<ParsedAnswer<T>, String> {
     let bare = text.trim().trim_start_matches('\u{FEFF}');
-    if let Ok(value) = serde_json::from_str::<Value>(truncate_bytes(bare, LONGEST)) {
+    let bare = &bare[..bare.floor_char_boundary(LONGEST)];
+    if let Ok(value) = serde_json::from_str::<Value>(bare) {
         let (value, changed) = deserialize_conformed::<T>(&value, schema)?;
         return Ok(ParsedAnswer {
             value,
             how: if changed { ParseQuality::Repaired } else { ParseQuality::Clean },
         });
     }
-    let (answer, unclosed) = strip_thinking(truncate_bytes(bare, LONGEST));
+    let (answer, unclosed) = strip_thinking(bare);
     if answer.trim().is_empty() && unclosed.is_none() {
         return Err("the answer is empty".to_owned());
     }
@@ -262,13 +263,4 @@ pub(super) fn strip_thinking(text: &str) -> (Cow<'_, str>, Option<&str>) {
     }
     out.push_str(&text[kept..]);
     (Cow::Owned(out), None)
-}
-
-/// The first `most` bytes, ending at a character boundary.
-pub(super) fn truncate_bytes(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

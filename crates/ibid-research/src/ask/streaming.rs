@@ -1,5 +1,4 @@
 //! Reads sentences from a JSON answer while it is still being written.
-use ibid_core::ports::TextSink;
 
 use super::parse::thinking_tag;
 use super::shapes::WrittenSentence;
@@ -48,12 +47,6 @@ impl ThinkingFilter {
             }
         }
         self.held.drain(..at);
-    }
-
-    pub(super) fn finish(&mut self, sink: TextSink<'_>) {
-        if self.depth == 0 && !self.held.is_empty() {
-            sink(&self.held);
-        }
     }
 }
 

@@ -122,7 +122,7 @@ pub fn numbered<'a>(label: &str, sentences: impl IntoIterator<Item = (usize, &'a
 }
 
 /// One numbered sentence as [`numbered`] writes it.
-pub fn sentence_line(nth: usize, words: &str) -> String {
+pub(crate) fn sentence_line(nth: usize, words: &str) -> String {
     format!("[{nth}] {}", one_line(words))
 }
 

@@ -78,7 +78,10 @@ pub fn judge_support(claim: &str, source: &[String]) -> SupportVerdict {
 }
 
 /// The same, and whether the numbers of the claim occur there.
-pub fn judge_support_with_figures(claim: &str, source: &[String]) -> (SupportVerdict, FigureMatch) {
+pub(crate) fn judge_support_with_figures(
+    claim: &str,
+    source: &[String],
+) -> (SupportVerdict, FigureMatch) {
     let laid = align::align_claim(claim, source);
     let Some(best) = laid.best else {
         let nothing =

@@ -132,15 +132,6 @@ fn citation_mark(range: Range<usize>, to: impl Iterator<Item = CitationTarget>) 
     CitationMark { range, to: to.collect(), spoken: false }
 }
 
-/// The first `most` bytes of `text`, or slightly fewer.
-fn truncate_bytes(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 fn bracketed_citation(text: &str, at: usize, open: char, shut: char) -> Option<CitationMark> {
     let inside = &text[at + open.len_utf8()..];
     let end = inside.char_indices().take(INSIDE).find(|it| it.1 == shut)?.0;
@@ -162,7 +153,8 @@ fn bracketed_citation(text: &str, at: usize, open: char, shut: char) -> Option<C
 
 /// `https://…` that is not a link, without trailing punctuation or brackets.
 fn bare_address(text: &str, at: usize, until: usize) -> Option<CitationMark> {
-    let rest = truncate_bytes(&text[at..until], ADDRESS);
+    let rest = &text[at..until];
+    let rest = &rest[..rest.floor_char_boundary(ADDRESS)];
     if !(rest.starts_with("http://") || rest.starts_with("https://")) {
         return None;
     }
@@ -206,7 +198,8 @@ fn superscript_citation(text: &str, at: usize) -> Option<CitationMark> {
         return None;
     }
     let sound = |it: char| lowered_digit(it).is_some() || it == ',' || it == '˒';
-    let run = truncate_bytes(&text[at..], INSIDE);
+    let run = &text[at..];
+    let run = &run[..run.floor_char_boundary(INSIDE)];
     let run = &run[..run.find(|it| !sound(it)).unwrap_or(run.len())];
     let run = run.trim_end_matches([',', '˒']);
     let labels = citation_numbers(&run.replace('˒', ","))?;
@@ -245,7 +238,8 @@ fn in_brackets(text: &str, marks: Vec<CitationMark>) -> Vec<CitationMark> {
         loop {
             let end = group.last().map_or(0, |it| it.range.end);
             let until = rest.peek().map_or(text.len(), |it| it.range.start);
-            let between = truncate_bytes(&text[end..until], AROUND);
+            let between = &text[end..until];
+            let between = &between[..between.floor_char_boundary(AROUND)];
             if let Some(shut) = between.find([')', ']']) {
                 if is_filler(&between[..shut]) {
                     out.push(CitationMark {
@@ -269,10 +263,7 @@ fn in_brackets(text: &str, marks: Vec<CitationMark>) -> Vec<CitationMark> {
 /// The bracket before `at`, where only words like "see" are between.
 fn opening_bracket(text: &str, at: usize, last: Option<&CitationMark>) -> Option<usize> {
     let from = last.map_or(0, |it| it.range.end);
-    let mut from = from.max(at.saturating_sub(40));
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
+    let from = text.ceil_char_boundary(from.max(at.saturating_sub(40)));
     let before = text.get(from..at)?;
     let open = before.rfind(['(', '['])?;
     is_filler(&before[open + 1..]).then_some(from + open)

@@ -319,6 +319,13 @@ pub(crate) fn weak_words() -> &'static BTreeSet<&'static str> {
     WORDS.get_or_init(|| include_str!("weak.txt").split_whitespace().collect())
 }
 
+/// Relations that connect a question for a figure or a date to a name: "how old is the mother of the director
+/// of …".
+pub(crate) fn role_words() -> &'static BTreeSet<&'static str> {
+    static WORDS: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
+    WORDS.get_or_init(|| include_str!("roles.txt").split_whitespace().collect())
+}
+
 /// The prompts, by file.
 const ASKED: &[(&str, &str)] = &[
     ("refine.md", include_str!("refine.md")),

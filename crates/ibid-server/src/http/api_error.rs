@@ -50,13 +50,13 @@ impl ApiError {
     }
 
     /// Whether the request conflicts with the state of the run (409).
-    pub fn is_conflict(&self) -> bool {
+    pub(crate) fn is_conflict(&self) -> bool {
         self.0.status == StatusCode::CONFLICT
     }
 
     /// Like `From<Error>`, but with 422 instead of 400: the request is well-formed but cannot be accepted, as with an unknown name or
     /// dates in the wrong order.
-    pub fn unprocessable(error: Error) -> ApiError {
+    pub(crate) fn unprocessable(error: Error) -> ApiError {
         let mut fault = ApiError::from(error);
         if fault.0.status == StatusCode::BAD_REQUEST {
             fault.0.status = StatusCode::UNPROCESSABLE_ENTITY;
@@ -65,7 +65,7 @@ impl ApiError {
     }
 
     /// 429: the queue is full; retry after this many seconds.
-    pub fn queue_full(seconds: u64) -> ApiError {
+    pub(crate) fn queue_full(seconds: u64) -> ApiError {
         ApiError::new(
             StatusCode::TOO_MANY_REQUESTS,
             "queue_full",
@@ -79,7 +79,7 @@ impl ApiError {
 
     /// Names the field at fault.
     #[must_use]
-    pub fn with_param(mut self, param: &str) -> ApiError {
+    pub(crate) fn with_param(mut self, param: &str) -> ApiError {
         self.0.param = Some(param.to_owned());
         self
     }
@@ -93,7 +93,7 @@ impl ApiError {
 
     /// Adds `Retry-After`, seconds.
     #[must_use]
-    pub fn with_retry_after(mut self, seconds: u64) -> ApiError {
+    pub(crate) fn with_retry_after(mut self, seconds: u64) -> ApiError {
         self.0.retry_after = Some(seconds);
         self
     }

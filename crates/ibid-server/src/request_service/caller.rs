@@ -74,12 +74,12 @@ impl Caller {
     }
 
     /// Whether the caller is the operator.
-    pub fn is_operator(&self) -> bool {
+    pub(crate) fn is_operator(&self) -> bool {
         self.owner.is_none()
     }
 
     /// Whether the caller is unauthenticated.
-    pub fn is_anonymous(&self) -> bool {
+    pub(crate) fn is_anonymous(&self) -> bool {
         self.owner.is_some() && self.account.is_none()
     }
 }

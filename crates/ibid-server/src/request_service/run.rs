@@ -139,7 +139,7 @@ impl CallerRun {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn pages_as_stored(&self, report: &Report) -> Result<PagesByHash> {
+    pub(crate) async fn pages_as_stored(&self, report: &Report) -> Result<PagesByHash> {
         let pages = cited_pages(self.service.app(), None, self.id(), Some(report)).await;
         self.service.redact_error(pages)
     }
@@ -177,7 +177,7 @@ impl CallerRun {
     ///
     /// # Errors
     /// `NotFound` if it was deleted meanwhile.
-    pub async fn has_ended(&self) -> Result<bool> {
+    pub(crate) async fn has_ended(&self) -> Result<bool> {
         let row = self.service.app().row(self.id()).await;
         Ok(self.service.redact_error(row)?.status.ended())
     }
@@ -287,7 +287,7 @@ impl CallerService {
     ///
     /// # Errors
     /// `NotFound` if the run is not the caller's.
-    pub fn run_for_row(&self, row: &RunRow) -> Result<CallerRun> {
+    pub(crate) fn run_for_row(&self, row: &RunRow) -> Result<CallerRun> {
         let owner = &self.caller().owner;
         if owner.is_none() || row.owner == *owner {
             Ok(CallerRun::new(self.clone(), row.clone()))

@@ -145,7 +145,7 @@ impl CallerService {
     ///
     /// # Errors
     /// `Usage` for a flag out of bounds, naming its field; `Setup` if the settings are invalid without the flags.
-    pub fn load_settings(&self, flags: &[Flag]) -> Result<LoadedConfig> {
+    pub(crate) fn load_settings(&self, flags: &[Flag]) -> Result<LoadedConfig> {
         self.requests.load_settings(flags)
     }
 
@@ -155,7 +155,7 @@ impl CallerService {
     }
 
     /// The models configured for roles, and the other models that callers may choose.
-    pub fn models_set_and_offered(&self) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn models_set_and_offered(&self) -> (Vec<String>, Vec<String>) {
         let settings = self.requests.app.settings();
         let configured = settings.models.values().cloned().collect();
         (configured, settings.serve.models.clone())
@@ -168,7 +168,7 @@ impl CallerService {
     }
 
     /// Every way the caller may name a folder: by name, and for the operator also by path.
-    pub fn folder_aliases(&self) -> BTreeSet<String> {
+    pub(crate) fn folder_aliases(&self) -> BTreeSet<String> {
         let mut aliases: BTreeSet<String> = self.folders().into_iter().collect();
         if self.caller.is_operator() {
             let paths = self.requests.served.folders.iter();
@@ -178,7 +178,7 @@ impl CallerService {
     }
 
     /// Whether the tool `agentic_search` is offered.
-    pub fn offers_agentic_search(&self) -> bool {
+    pub(crate) fn offers_agentic_search(&self) -> bool {
         self.requests.app.settings().mcp.agentic_search
     }
 

@@ -5,6 +5,7 @@ use super::format::{elapsed, phase_label, truncate};
 use ibid_core::record::{Envelope, Event, Phase};
 use ibid_report::escape::single_line;
 use ibid_report::event_line::{LineTone, event_line};
+use ibid_report::phrases::capitalize;
 
 /// The line of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,10 +49,7 @@ pub fn groups(events: &[Envelope], begun: &str) -> Vec<FeedGroup> {
                     Phase::Run => "run",
                     other => phase_label(other),
                 };
-                let mut chars = words.chars();
-                chars.next().map_or_else(String::new, |first| {
-                    first.to_uppercase().collect::<String>() + chars.as_str()
-                })
+                capitalize(words)
             }
         };
         match out.last_mut() {

@@ -5,9 +5,10 @@ use ibid_core::domain::Usage;
 use ibid_core::record::{Phase, Run, RunStatus};
 pub use ibid_report::escape::truncate;
 pub use ibid_report::phrases::duration;
+use ibid_report::phrases::{capitalize, end_sentence, grouped};
 
 /// The CSS class and the label of a status.
-pub fn status_label(it: RunStatus) -> (&'static str, &'static str) {
+pub(crate) fn status_label(it: RunStatus) -> (&'static str, &'static str) {
     match it {
         RunStatus::Pending => ("pending", "waiting"),
         RunStatus::InProgress => ("working", "working"),
@@ -19,7 +20,7 @@ pub fn status_label(it: RunStatus) -> (&'static str, &'static str) {
 }
 
 /// The CSS class and the label of a run's state, which may be waiting for the user.
-pub fn run_state(it: &Run) -> (&'static str, &'static str) {
+pub(crate) fn run_state(it: &Run) -> (&'static str, &'static str) {
     match (it.awaiting_clarification, it.awaiting_approval) {
         (true, _) => ("waits", "needs clarification"),
         (_, true) => ("waits", "waiting for approval"),
@@ -28,7 +29,7 @@ pub fn run_state(it: &Run) -> (&'static str, &'static str) {
 }
 
 /// The label of a phase.
-pub fn phase_label(it: Phase) -> &'static str {
+pub(crate) fn phase_label(it: Phase) -> &'static str {
     match it {
         Phase::Intake => "interpreting the question",
         Phase::Plan => "planning",
@@ -40,7 +41,7 @@ pub fn phase_label(it: Phase) -> &'static str {
 }
 
 /// How long ago: `just now`, `5 min ago`, `3 h ago`, `2 days ago`.
-pub fn relative_time(then: &str, now: Timestamp) -> String {
+pub(crate) fn relative_time(then: &str, now: Timestamp) -> String {
     let Ok(then) = then.parse::<Timestamp>() else {
         return String::new();
     };
@@ -55,7 +56,7 @@ pub fn relative_time(then: &str, now: Timestamp) -> String {
 }
 
 /// Milliseconds from one time to another; `None` if either cannot be parsed.
-pub fn millis_between(from: &str, to: &str) -> Option<i64> {
+pub(crate) fn millis_between(from: &str, to: &str) -> Option<i64> {
     let from: Timestamp = from.parse().ok()?;
     let to: Timestamp = to.parse().ok()?;
     Some((to.as_millisecond() - from.as_millisecond()).max(0))
@@ -81,18 +82,11 @@ pub fn money(usd: f64) -> String {
 
 /// An error message as a sentence.
 pub fn sentence(words: &str) -> String {
-    let mut chars = words.chars();
-    let mut out = chars
-        .next()
-        .map_or_else(String::new, |it| it.to_uppercase().collect::<String>() + chars.as_str());
-    if !out.ends_with(['.', '!', '?', '…']) {
-        out.push('.');
-    }
-    out
+    end_sentence(&capitalize(words))
 }
 
 /// The noun in singular for one, else in plural: `call`, `calls`.
-pub fn plural_noun(n: u64, one: &str) -> String {
+pub(crate) fn plural_noun(n: u64, one: &str) -> String {
     match n {
         1 => one.to_owned(),
         _ => format!("{one}s"),
@@ -101,20 +95,7 @@ pub fn plural_noun(n: u64, one: &str) -> String {
 
 /// A number with thousands separators: `12,345`.
 pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// The time of day of a timestamp, `hh:mm:ss`, UTC.
-pub fn clock(ts: &str) -> String {
-    ts.get(11..19).unwrap_or_default().to_owned()
+    grouped(n, ',')
 }
 
 /// Minutes and seconds from the start of the run, `mm:ss`.

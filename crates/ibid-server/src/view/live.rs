@@ -14,7 +14,7 @@ use ibid_report::escape::single_line;
 use ibid_report::markdown::{pluralize, stop_reason_phrase};
 
 /// Most events of one page; earlier ones are on further pages.
-pub const MAX_EVENTS: usize = 250;
+pub(crate) const MAX_EVENTS: usize = 250;
 
 /// The header of every page of a run.
 #[derive(Debug, Clone)]
@@ -283,7 +283,7 @@ fn question(it: &CoverageRow, rounds: u32) -> QuestionRow {
 }
 
 /// The CSS class and the label of a coverage.
-pub fn coverage_label(it: Coverage) -> (&'static str, &'static str) {
+pub(crate) fn coverage_label(it: Coverage) -> (&'static str, &'static str) {
     match it {
         Coverage::Open => ("open", "open"),
         Coverage::Partial => ("partial", "partial"),

@@ -19,4 +19,5 @@ pub mod site;
 pub mod timeline;
 pub mod trace;
 
-pub use shell::{CONTENT_SECURITY_POLICY, ICON, SCRIPT, Shell, render};
+pub(crate) use shell::{CONTENT_SECURITY_POLICY, ICON};
+pub use shell::{SCRIPT, Shell, render};

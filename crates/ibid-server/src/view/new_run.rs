@@ -44,7 +44,7 @@ const PLACES: [(&str, &str); 5] = [
 
 impl QuestionForm {
     /// Reads the form from its fields.
-    pub fn from_pairs(pairs: &[(String, String)]) -> QuestionForm {
+    pub(crate) fn from_pairs(pairs: &[(String, String)]) -> QuestionForm {
         let one = |name: &str| {
             let found = pairs.iter().find(|it| it.0 == name);
             found.map_or_else(String::new, |it| it.1.trim().to_owned())
@@ -65,7 +65,7 @@ impl QuestionForm {
     }
 
     /// The request in the form of the API. `served` are all served folders.
-    pub fn to_request(&self, served: &[String]) -> Value {
+    pub(crate) fn to_request(&self, served: &[String]) -> Value {
         let mut out = Map::new();
         let mut put = |name: &str, value: Value| {
             out.insert(name.to_owned(), value);

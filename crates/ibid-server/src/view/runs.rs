@@ -23,7 +23,7 @@ impl Sparkline {
     /// The width of the drawing.
     pub const WIDE: usize = 64;
     /// The height of the drawing.
-    pub const HIGH: usize = 18;
+    pub(crate) const HIGH: usize = 18;
     /// The number of points.
     const STEPS: usize = 16;
 
@@ -97,7 +97,7 @@ impl RunStats {
     }
 
     /// Whether it uses this model; `none` matches runs without a model.
-    pub fn uses_model(&self, model: &str) -> bool {
+    pub(crate) fn uses_model(&self, model: &str) -> bool {
         match model {
             "none" => self.models.is_empty(),
             it => self.models.iter().any(|known| known == it),
@@ -183,7 +183,7 @@ impl RunLine {
 }
 
 /// The choices of the status filter: value, label.
-pub const STATUSES: [(&str, &str); 7] = [
+pub(crate) const STATUSES: [(&str, &str); 7] = [
     ("", "any status"),
     ("pending", "waiting"),
     ("in_progress", "working"),

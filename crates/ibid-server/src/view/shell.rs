@@ -11,10 +11,10 @@ use ibid_report::html::STYLE;
 pub const SCRIPT: &str = include_str!("script.js");
 
 /// The icon of the browser tab.
-pub const ICON: &str = include_str!("icon.svg");
+pub(crate) const ICON: &str = include_str!("icon.svg");
 
 /// The policy of every page: load resources from this server and send forms to it, nothing else.
-pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+pub(crate) const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// A version stamp of the stylesheet and the script, so that browsers may cache both.
@@ -58,7 +58,7 @@ impl Shell {
 
     /// Sets the active entry of the navigation.
     #[must_use]
-    pub fn with_nav_entry(mut self, here: &'static str) -> Shell {
+    pub(crate) fn with_nav_entry(mut self, here: &'static str) -> Shell {
         self.here = here;
         self
     }
@@ -72,7 +72,7 @@ impl Shell {
 
     /// Sets the title.
     #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Shell {
+    pub(crate) fn with_title(mut self, title: impl Into<String>) -> Shell {
         self.title = title.into();
         self
     }

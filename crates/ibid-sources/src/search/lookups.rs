@@ -126,7 +126,7 @@ impl Lookups {
 
     /// Completes `work`: its other ids, whether it was retracted, and where its open text is. Returns a line for each request
     /// that failed and for each record whose ids contradict those of the work.
-    pub async fn enrich(&self, work: &mut Work) -> Vec<String> {
+    pub(crate) async fn enrich(&self, work: &mut Work) -> Vec<String> {
         let mut remarks = Vec::new();
         let found = self.ids(work).await.map(|record| record.map(|work| (work, "PubMed Central")));
         merge_record(work, found, &mut remarks);

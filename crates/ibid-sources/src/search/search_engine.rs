@@ -72,11 +72,6 @@ impl SearchEngine {
         Ok(SearchEngine { info, service, api })
     }
 
-    /// The description of the engine.
-    pub fn info(&self) -> &'static EngineInfo {
-        self.info
-    }
-
     /// Searches for a word that every engine finds, to check that the engine works.
     ///
     /// # Errors

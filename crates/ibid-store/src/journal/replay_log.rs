@@ -89,7 +89,7 @@ impl ReplayLog {
     }
 
     /// Returns the error for a call to a provider that is not available, and counts the call.
-    pub fn no_provider_error(&self, provider: &str, request: &str) -> Error {
+    pub(crate) fn no_provider_error(&self, provider: &str, request: &str) -> Error {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
         Error::new(
             Kind::NotFound,

@@ -326,7 +326,7 @@ impl Journal {
     }
 
     /// Whether a decision at `point` was made before, or is in the recording.
-    pub async fn is_decided(&self, point: &str) -> bool {
+    pub(crate) async fn is_decided(&self, point: &str) -> bool {
         let key = ProviderId::note(STEERING).key(&json!(point));
         let known = matches!(*self.slot(&key).lock().await, CallState::Ended(_));
         known || self.replay.as_deref().is_some_and(|log| log.contains(&key))

@@ -11,7 +11,7 @@ use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, Kind, Result};
 
 /// The name of the format in the first line.
-pub const FORMAT: &str = "ibid-recording";
+pub(crate) const FORMAT: &str = "ibid-recording";
 /// The version of the format. It is raised when an older Ibid would misread the file.
 pub const VERSION: u32 = 1;
 

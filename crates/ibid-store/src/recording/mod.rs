@@ -10,5 +10,5 @@ mod parse;
 mod write;
 
 pub use compare::{ReplayDiff, diff_replay};
-pub use file::{FORMAT, Recording, VERSION};
+pub use file::{Recording, VERSION};
 pub use offline::OfflineProvider;

@@ -152,16 +152,6 @@ impl<B: Backend> Store for SqlStore<B> {
         self.write(WriteOp::finish_step(run, key, state, Some(page))).await
     }
 
-    async fn find_step(&self, run: &RunId, key: &str) -> Result<Option<JournalStep>> {
-        if self.is_hidden(run).await? {
-            return Ok(None);
-        }
-        let statement =
-            query(format!("select {STEP_COLUMNS} from steps where run = $1 and key = $2"));
-        let row = self.fetch_optional(statement.bind(run.as_str()).bind(key));
-        row.await?.map(|row| self.decode_step(row)).transpose()
-    }
-
     async fn steps(&self, run: &RunId) -> Result<Vec<JournalStep>> {
         if self.is_hidden(run).await? {
             return Ok(Vec::new());

@@ -87,7 +87,6 @@ impl App {
             models: RoleModels::default(),
             steering: Arc::new(NoopController),
             clock: Arc::clone(&self.components.clock),
-            chance: Arc::clone(&self.components.chance),
         }
     }
 }

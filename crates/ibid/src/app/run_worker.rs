@@ -16,7 +16,7 @@ use super::telemetry;
 use crate::telemetry::TelemetryExporter;
 use ibid_core::domain::{Question, Report, RunId, StopReason};
 use ibid_core::ports::{
-    Accounts, Clock, Egress, EventLog, LanguageModel, PageReader, ProviderManifest, Providers, Rng,
+    Accounts, Clock, Egress, EventLog, LanguageModel, PageReader, ProviderManifest, Providers,
     RunCommand, RunLease, SearchProvider, Store, crash_point,
 };
 use ibid_core::record::{Envelope, Event, Phase, Run, RunOutcome};
@@ -49,7 +49,6 @@ pub(super) struct RunWorker {
     pub(super) accounts: Arc<dyn Accounts>,
     pub(super) research: ResearchFn,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) chance: Arc<dyn Rng>,
     pub(super) lease: Box<dyn RunLease>,
     /// The progress of the preparation; `None` before and after.
     pub(super) preparing: watch::Sender<Option<IndexProgress>>,
@@ -176,7 +175,6 @@ impl RunWorker {
                 user_wait: self.waits.clone(),
             }),
             clock: Arc::clone(&self.clock),
-            chance: Arc::clone(&self.chance),
         }
     }
 

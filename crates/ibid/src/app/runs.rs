@@ -179,7 +179,6 @@ impl App {
             accounts: self.accounts().await?,
             research: Arc::clone(&self.components.research),
             clock: Arc::clone(&self.components.clock),
-            chance: Arc::clone(&self.components.chance),
             lease,
             preparing: preparing_sender,
             waits: waits_sender,

@@ -7,7 +7,7 @@ use ibid_core::ports::{
 };
 use ibid_core::{Error, Kind, Result};
 use ibid_research::ask;
-use ibid_research::ask::{ask_text, ask_typed};
+use ibid_research::ask::ask_typed;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -177,54 +177,4 @@ async fn an_answer_that_came_as_the_call_of_a_tool_counts() {
         ToolCall { id: String::new(), name: "pick".to_owned(), arguments: r#"{"n":3}"#.to_owned() };
     let model = Scripted::new([Ok(Completion { tool_calls: vec![call], ..said("") })]);
     assert_eq!(pick(&model).await.unwrap().value.n, 3);
-}
-
-async fn words(answer: &str) -> Result<String> {
-    ask_text(&Scripted::new([Ok(said(answer))]), prompt(), None).await
-}
-
-#[tokio::test]
-async fn words_come_without_thinking_and_without_repetition() {
-    assert_eq!(words("<think>hm</think>\nRoofs cool.").await.unwrap(), "Roofs cool.");
-    assert_eq!(words(" ").await.unwrap_err().kind(), Kind::Malformed);
-    assert_eq!(words("<think>on and on").await.unwrap_err().kind(), Kind::Malformed);
-
-    let before = "Green roofs cool the air by half a degree.\n\n## References\n";
-    let line = "1. Miller, Green roofs and their temperature, 2019.\n";
-    let looped = format!("{before}{}", line.repeat(40));
-    assert_eq!(words(&looped).await.unwrap(), format!("{before}{line}").trim());
-
-    let counted: String = (1..40).map(|n| format!("{n}. Miller, Green roofs.\n")).collect();
-    assert_eq!(
-        words(&format!("{before}{counted}")).await.unwrap(),
-        format!("{before}1. Miller, Green roofs.")
-    );
-
-    let stammer = format!("The answer is known: {}", "cool and cooler and ".repeat(100));
-    let kept = words(&stammer).await.unwrap();
-    assert!(kept.starts_with("The answer is known: cool") && kept.len() < 80, "{kept}");
-}
-
-#[tokio::test]
-async fn words_that_repeat_with_good_reason_stay_whole() {
-    let table: String =
-        (0..30).map(|n| format!("| {n} | the same words in every row of it |\n")).collect();
-    let phrase = "According to the Intergovernmental Panel on Climate Change, ";
-    let prose = format!(
-        "{phrase}seas rise by a metre. {phrase}ice melts. {phrase}summers are hotter. And more words follow, \
-        which have not been said before, so that this is no loop at all, but a text that ends well."
-    );
-    for whole in [table.trim(), &prose, "Yes. Yes. Yes.", "- a\n- a\n- a"] {
-        assert_eq!(words(whole).await.unwrap(), whole);
-    }
-}
-
-#[tokio::test]
-async fn who_watches_hears_what_is_said_and_not_what_is_thought() {
-    let model = Scripted::new([Ok(said("<think>is 1 < 2 ?</think>So 1 < 2 <b>and</b> <th"))]);
-    let mut heard = String::new();
-    let mut sink = |piece: &str| heard.push_str(piece);
-    let whole = ask_text(&model, prompt(), Some(&mut sink)).await.unwrap();
-    assert_eq!(heard, "So 1 < 2 <b>and</b> <th");
-    assert_eq!(whole, heard);
 }

@@ -1,7 +1,6 @@
 //! A prompt never grows over its window.
 use ibid_research::ask::fit::{
-    ContextWindow, PAGE_CHARS, PromptPart, estimate_tokens, fit_parts, sentence_batches,
-    truncate_page,
+    ContextWindow, PromptPart, estimate_tokens, fit_parts, sentence_batches,
 };
 use ibid_research::ask::template::numbered;
 use proptest::prelude::*;
@@ -44,16 +43,6 @@ fn what_must_be_in_is_cut_at_a_sentence_only_when_nothing_else_helps() {
     assert_eq!((it.dropped, it.cut), (vec![0], vec![1]));
     let it = fit_parts(vec![part(long, true, 0.0)], window(0));
     assert_eq!((it.kept.len(), it.cut, it.tokens), (0, vec![0], 0));
-}
-
-#[test]
-fn a_page_ends_with_a_sentence_within_the_bound() {
-    let text = "Roofs cool the air a little. ".repeat(2_000);
-    let cut = truncate_page(&text);
-    assert!(cut.chars().count() <= PAGE_CHARS && cut.len() > PAGE_CHARS - 80);
-    assert!(cut.ends_with("little."));
-    assert_eq!(truncate_page("Short."), "Short.");
-    assert!(truncate_page(&"字".repeat(30_000)).chars().count() <= PAGE_CHARS);
 }
 
 #[test]

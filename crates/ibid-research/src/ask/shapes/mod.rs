@@ -9,9 +9,10 @@ mod supervising;
 mod writing;
 
 pub use judging::{JudgeAnswerPrompt, JudgeProcessPrompt, JudgeReply, JudgeReplyPart};
+pub(crate) use planning::add_change_requests;
 pub use planning::{
     PlanPrompt, PlanReply, PlannedItem, PlannedSection, QueriesPrompt, QueriesReply, QueryRow,
-    RefinePrompt, RefineReply, add_change_requests,
+    RefinePrompt, RefineReply,
 };
 pub use reading::{
     CoverPrompt, CoverReply, Entailment, VerifyPrompt, VerifyReply, WeighPrompt, WeighReply,

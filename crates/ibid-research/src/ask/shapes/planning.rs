@@ -231,7 +231,7 @@ impl PlanPrompt<'_> {
 ///
 /// # Errors
 /// `Internal` when the template cannot be filled.
-pub fn add_change_requests(
+pub(crate) fn add_change_requests(
     mut prompt: Prompt,
     before: &[Item],
     wishes: &[String],

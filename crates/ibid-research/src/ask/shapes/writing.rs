@@ -154,7 +154,7 @@ impl WritePrompt<'_> {
 
     /// The searches that the answer asks for and that can be sent: those in `more`, and those written into
     /// its text as `<request_more_info topic="…">`.
-    pub fn requested_searches(&self, answer: &WriteReply) -> Vec<String> {
+    pub(crate) fn requested_searches(&self, answer: &WriteReply) -> Vec<String> {
         let sentences = answer.sections.iter().flat_map(|it| &it.sentences);
         let tagged = sentences.filter_map(|it| {
             let (_, after) = it.text.split_once(MORE_INFO)?;

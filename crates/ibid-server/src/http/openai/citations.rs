@@ -26,17 +26,9 @@ pub(super) fn output_text(run: &Run) -> Option<String> {
             run.question.as_ref().is_some_and(|it| it.mode == ibid_core::domain::Mode::Answer);
         // Add the hint only; the text already says that nothing was found.
         let fault = failure(run, ResultSubtype::NoAnswer).filter(|_| !answer);
-        let hint = fault.and_then(|it| it.hint().map(sentence));
+        let hint = fault.and_then(|it| it.hint().map(crate::view::format::sentence));
         hint.map_or(NO_ANSWER.to_owned(), |it| format!("{NO_ANSWER} {it}"))
     })
-}
-
-/// The hint as a sentence.
-fn sentence(hint: &str) -> String {
-    let mut all = hint.chars();
-    let first = all.next().into_iter().flat_map(char::to_uppercase);
-    let end = if hint.ends_with('.') { "" } else { "." };
-    first.chain(all).collect::<String>() + end
 }
 
 /// The citations of a report as annotations of the Responses API, in text order. With `files`, local documents are file citations;

@@ -64,11 +64,6 @@ impl SqlStore<SqliteBackend> {
         }))
     }
 
-    /// The database file.
-    pub fn path(&self) -> &Path {
-        &self.backend.path
-    }
-
     /// Waits until the writer has done what is queued and has copied the log file into the database. Other clones of the
     /// store must be dropped before.
     pub async fn close(self) {

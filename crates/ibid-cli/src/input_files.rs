@@ -65,7 +65,7 @@ fn apply_request(args: &mut AskArgs, request: ResearchRequest) -> Result<()> {
     sources.since = sources.since.take().or_else(|| request.since.clone());
     sources.until = sources.until.take().or_else(|| request.until.clone());
     args.output.lang = args.output.lang.take().or(request.lang()?);
-    args.clarify |= request.ask.unwrap_or_default() && !args.turns.no_ask;
+    args.clarify |= request.ask.unwrap_or_default() && !args.turns.no_prompt;
     args.turns.mode = request.mode();
     args.turns.input_dialogue = request.dialogue();
     args.turns.approve |= request.requires_approval();

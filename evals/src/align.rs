@@ -19,13 +19,13 @@ pub(crate) fn paired(blocks: &[Vec<String>], gold: &[String]) -> Option<Vec<u32>
         let new = ids.len() as u32 + 1;
         ids.entry(word).or_insert(new);
     }
-    let want: Vec<u32> = gold.iter().map(|it| ids[it.as_str()]).collect();
+    let want: Vec<u32> = gold.iter().map(|text| ids[text.as_str()]).collect();
     // A word that gold has not is 0; of several in a row one is enough to part their neighbours.
     let mut page: Vec<(u32, usize)> = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
         for word in block {
             let id = ids.get(word.as_str()).copied().unwrap_or(0);
-            if id != 0 || page.last().is_some_and(|it| it.0 != 0) {
+            if id != 0 || page.last().is_some_and(|pair| pair.0 != 0) {
                 page.push((id, at));
             }
         }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_word_of_a_menu_is_not_that_of_a_sentence() {
         let page = ["about", "contact", "all about tea and its leaves", "about"];
-        let page: Vec<Vec<String>> = page.iter().map(|it| words(it)).collect();
+        let page: Vec<Vec<String>> = page.iter().map(|pair| words(pair)).collect();
         let gold = words("all about tea and its leaves");
         assert_eq!(paired(&page, &gold), Some(vec![0, 0, 6, 0]));
     }

@@ -54,7 +54,7 @@ const PARTS: [&str; 3] = ["short answer", "findings", "sections"];
 pub(crate) fn run(args: &[String]) -> Outcome {
     let binary = binary(args)?;
     let limit = number(args, "--limit", usize::MAX)?;
-    let misses = args.iter().any(|it| it == "--misses");
+    let misses = args.iter().any(|arg| arg == "--misses");
     let names: Vec<&str> = match flag(args, "--set") {
         Some(name) => vec![name],
         None => vec!["bioasq", "multihop"],
@@ -119,7 +119,7 @@ fn ask<'a>(
 fn judge(tally: &mut Tally, asked: &Judged, answer: &str, parts: &Parts, misses: bool) {
     match &asked.known {
         Known::Any(names) => {
-            let holds = |text: &str| names.iter().any(|it| says(text, it));
+            let holds = |text: &str| names.iter().any(|name| says(text, name));
             tally.short.count(holds(&parts.short));
             tally
                 .whole
@@ -204,7 +204,7 @@ impl Parts {
 
 /// The source numbers that a part cites, each once a mention.
 fn cited(text: &str) -> Vec<u64> {
-    text.split("](#src-").skip(1).filter_map(|it| it.split(')').next()?.parse().ok()).collect()
+    text.split("](#src-").skip(1).filter_map(|part| part.split(')').next()?.parse().ok()).collect()
 }
 
 /// The document ids behind source numbers: the last part of the citation's address.
@@ -223,8 +223,8 @@ fn works(object: &Value) -> BTreeMap<u64, String> {
 
 /// Whether `text` says `name`: its letters and digits in a row, case and marks aside.
 pub(crate) fn says(text: &str, name: &str) -> bool {
-    let plain = |it: &str| -> String {
-        let lower = it.to_lowercase();
+    let plain = |text: &str| -> String {
+        let lower = text.to_lowercase();
         let kept: String =
             lower.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
         format!(" {} ", kept.split_whitespace().collect::<Vec<_>>().join(" "))

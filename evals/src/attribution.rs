@@ -21,21 +21,21 @@ use crate::{Fault, Measured, Outcome, generated};
 /// weights fitted anew.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let folder = args.iter().find(|it| !it.starts_with("--")).map_or_else(
+    let folder = args.iter().find(|arg| !arg.starts_with("--")).map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/claims-attribution/dev"),
         PathBuf::from,
     );
     let sets = read(&folder)?;
     let rows = sets.values().map(Vec::len).sum();
-    if let Some((name, _)) = sets.iter().find(|it| it.1.is_empty()) {
+    if let Some((name, _)) = sets.iter().find(|set| set.1.is_empty()) {
         return Err(format!("{name} has no claims").into());
     }
     if rows == 0 {
         return Err(format!("there are no sets of claims in {}", folder.display()).into());
     }
-    if args.iter().any(|it| it == "--signals") {
+    if args.iter().any(|arg| arg == "--signals") {
         print_signals(&sets, &mut out)?;
-    } else if args.iter().any(|it| it == "--fit") {
+    } else if args.iter().any(|arg| arg == "--fit") {
         weights::run(&sets, &mut out)?;
     } else {
         compared(&sets, &mut out)?;
@@ -72,15 +72,15 @@ fn compared(sets: &Sets, out: &mut impl Write) -> Result<f64, Fault> {
     for (name, rows) in sets {
         let start = Instant::now();
         let found: Vec<SupportVerdict> =
-            rows.iter().map(|it| judge_support(&it.claim, &it.source)).collect();
+            rows.iter().map(|row| judge_support(&row.claim, &row.source)).collect();
         seconds += start.elapsed().as_secs_f64();
         pairs += rows.len();
-        let gold: Vec<bool> = rows.iter().map(|it| it.label == "supported").collect();
-        let ours: Vec<f64> = found.iter().map(|it| f64::from(it.score)).collect();
+        let gold: Vec<bool> = rows.iter().map(|row| row.label == "supported").collect();
+        let ours: Vec<f64> = found.iter().map(|verdict| f64::from(verdict.score)).collect();
         let floor: Vec<f64> =
-            rows.iter().map(|it| overlap(&it.claim, &it.source.join(" "))).collect();
+            rows.iter().map(|row| overlap(&row.claim, &row.source.join(" "))).collect();
         let said: Vec<bool> =
-            found.iter().map(|it| it.verdict == SupportLevel::Supported).collect();
+            found.iter().map(|verdict| verdict.verdict == SupportLevel::Supported).collect();
         let line = [
             auroc(&gold, &floor),
             best_balanced(&gold, &floor),
@@ -106,7 +106,8 @@ fn compared(sets: &Sets, out: &mut impl Write) -> Result<f64, Fault> {
         )?;
         all.push(line);
     }
-    let mean = |nth: usize| all.iter().map(|it| it[nth]).sum::<f64>() / all.len().max(1) as f64;
+    let mean =
+        |nth: usize| all.iter().map(|number| number[nth]).sum::<f64>() / all.len().max(1) as f64;
     writeln!(
         out,
         "{:<18}{pairs:>6} | {:.3}      {:.3}        | {:.3}  {:.3}        | {:.3}   {:.3}                   | {:.3}          |",
@@ -142,8 +143,8 @@ struct Row {
 
 fn read(folder: &Path) -> Result<Sets, Box<dyn std::error::Error>> {
     let mut sets = BTreeMap::new();
-    let entries =
-        std::fs::read_dir(folder).map_err(|it| format!("reading {}: {it}", folder.display()))?;
+    let entries = std::fs::read_dir(folder)
+        .map_err(|error| format!("reading {}: {error}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -188,7 +189,7 @@ fn row(value: &Value) -> Row {
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .filter_map(|it| source.get(it.as_u64()? as usize).cloned())
+                    .filter_map(|items| source.get(items.as_u64()? as usize).cloned())
                     .collect()
             })
             .collect(),
@@ -221,8 +222,8 @@ fn overlap(claim: &str, source: &str) -> f64 {
 fn auroc(gold: &[bool], score: &[f64]) -> f64 {
     let mut wins = 0.0;
     let mut all = 0.0;
-    for (a, _) in gold.iter().enumerate().filter(|it| *it.1) {
-        for (b, _) in gold.iter().enumerate().filter(|it| !*it.1) {
+    for (a, _) in gold.iter().enumerate().filter(|pair| *pair.1) {
+        for (b, _) in gold.iter().enumerate().filter(|pair| !*pair.1) {
             all += 1.0;
             wins += match score[a].total_cmp(&score[b]) {
                 std::cmp::Ordering::Greater => 1.0,
@@ -238,14 +239,16 @@ fn auroc(gold: &[bool], score: &[f64]) -> f64 {
 fn best_balanced(gold: &[bool], score: &[f64]) -> f64 {
     score
         .iter()
-        .map(|limit| balanced(gold, &score.iter().map(|it| it >= limit).collect::<Vec<bool>>()))
+        .map(|limit| {
+            balanced(gold, &score.iter().map(|number| number >= limit).collect::<Vec<bool>>())
+        })
         .fold(0.5, f64::max)
 }
 
 /// The mean of the recall of yes and of no.
 fn balanced(gold: &[bool], said: &[bool]) -> f64 {
     let recall = |of: bool| {
-        let all = gold.iter().filter(|it| **it == of).count();
+        let all = gold.iter().filter(|flag| **flag == of).count();
         let hit = gold.iter().zip(said).filter(|(a, b)| **a == of && **b == of).count();
         hit as f64 / all.max(1) as f64
     };
@@ -254,12 +257,13 @@ fn balanced(gold: &[bool], said: &[bool]) -> f64 {
 
 fn f1(gold: &[bool], said: &[bool]) -> f64 {
     let both = gold.iter().zip(said).filter(|(a, b)| **a && **b).count();
-    let either = gold.iter().filter(|it| **it).count() + said.iter().filter(|it| **it).count();
+    let either =
+        gold.iter().filter(|flag| **flag).count() + said.iter().filter(|flag| **flag).count();
     2.0 * both as f64 / either.max(1) as f64
 }
 
 fn not(all: &[bool]) -> Vec<bool> {
-    all.iter().map(|it| !it).collect()
+    all.iter().map(|flag| !flag).collect()
 }
 
 /// The macro-F1 over supported, contradicted and neither (partly counts as neither), over those of
@@ -267,7 +271,7 @@ fn not(all: &[bool]) -> Vec<bool> {
 fn three_way(rows: &[Row], found: &[SupportVerdict]) -> f64 {
     let gold: Vec<u8> = rows
         .iter()
-        .map(|it| match it.label.as_str() {
+        .map(|row| match row.label.as_str() {
             "supported" => 0,
             "contradicted" => 1,
             _ => 2,
@@ -275,14 +279,14 @@ fn three_way(rows: &[Row], found: &[SupportVerdict]) -> f64 {
         .collect();
     let said: Vec<u8> = found
         .iter()
-        .map(|it| match it.verdict {
+        .map(|verdict| match verdict.verdict {
             SupportLevel::Supported => 0,
             SupportLevel::Contradicted => 1,
             SupportLevel::Partly | SupportLevel::Unsupported => 2,
         })
         .collect();
-    let is = |all: &[u8], label: u8| all.iter().map(|it| *it == label).collect::<Vec<bool>>();
-    let labels: Vec<u8> = (0..3).filter(|it| gold.contains(it)).collect();
+    let is = |all: &[u8], label: u8| all.iter().map(|byte| *byte == label).collect::<Vec<bool>>();
+    let labels: Vec<u8> = (0..3).filter(|index| gold.contains(index)).collect();
     labels.iter().map(|&it| f1(&is(&gold, it), &is(&said, it))).sum::<f64>()
         / labels.len().max(1) as f64
 }
@@ -299,8 +303,9 @@ fn rationale_recall(rows: &[Row], found: &[SupportVerdict]) -> Option<(f64, f64)
         if proof.is_empty() {
             continue;
         }
-        let touches =
-            |quote: &str| proof.iter().any(|it| it.contains(quote) || quote.contains(it.as_str()));
+        let touches = |quote: &str| {
+            proof.iter().any(|text| text.contains(quote) || quote.contains(text.as_str()))
+        };
         let naive = row
             .source
             .iter()
@@ -308,7 +313,7 @@ fn rationale_recall(rows: &[Row], found: &[SupportVerdict]) -> Option<(f64, f64)
             .max_by(|a, b| overlap(&row.claim, a).total_cmp(&overlap(&row.claim, b)));
         all += 1;
         ours += usize::from(touches(quote));
-        floor += usize::from(naive.is_some_and(|it| touches(it)));
+        floor += usize::from(naive.is_some_and(|naive| touches(naive)));
     }
     (all > 0).then(|| {
         (f64::from(ours as u32) / f64::from(all), f64::from(floor as u32) / f64::from(all))

@@ -66,10 +66,10 @@ impl Collection {
         let name = self.corpus.file_name().unwrap_or_default();
         std::fs::create_dir_all(&docs)
             .and_then(|()| std::fs::copy(&self.corpus, docs.join(name)))
-            .map_err(|it| it.to_string())?;
+            .map_err(|error| error.to_string())?;
         let options = FolderOptions::new(Vec::new(), ExtractLimits::default());
-        let folder = Folder::open(&docs, scratch, &options).map_err(|it| it.chain())?;
-        folder.refresh(&mut |_| {}).map_err(|it| it.chain())?;
+        let folder = Folder::open(&docs, scratch, &options).map_err(|error| error.chain())?;
+        folder.refresh(&mut |_| {}).map_err(|error| error.chain())?;
         Ok(folder)
     }
 }
@@ -79,7 +79,7 @@ fn judged(row: &Value) -> Option<Judged> {
     let by_title = row["relevant"].is_null();
     let relevant = &row[if by_title { "relevant_titles" } else { "relevant" }];
     let relevant: HashSet<String> =
-        relevant.as_array()?.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
+        relevant.as_array()?.iter().filter_map(|items| items.as_str().map(str::to_owned)).collect();
     (!relevant.is_empty()).then(|| Judged { text: text.to_owned(), relevant, by_title })
 }
 
@@ -104,9 +104,9 @@ impl Measures {
     pub(crate) fn take(&mut self, question: &Judged, wanted: &[bool]) {
         let gain = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
         let many = question.relevant.len();
-        let within = |n: usize| wanted.iter().take(n).filter(|it| **it).count();
-        let hits = wanted.iter().enumerate().filter(|it| *it.1).map(|it| it.0);
-        let dcg: f64 = hits.clone().filter(|it| *it < 10).map(gain).sum();
+        let within = |n: usize| wanted.iter().take(n).filter(|flag| **flag).count();
+        let hits = wanted.iter().enumerate().filter(|pair| *pair.1).map(|pair| pair.0);
+        let dcg: f64 = hits.clone().filter(|hit| *hit < 10).map(gain).sum();
         let precision = hits.enumerate().map(|(nth, rank)| (nth + 1) as f64 / (rank + 1) as f64);
         self.questions += 1.0;
         self.ndcg += dcg / (0..many.min(10)).map(gain).sum::<f64>();
@@ -143,25 +143,25 @@ impl Measures {
 
 /// The rows of a file of JSON lines, which may be packed.
 pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, String> {
-    let fault = |it: std::io::Error| format!("{}: {it}", path.display());
+    let fault = |error: std::io::Error| format!("{}: {error}", path.display());
     let file = std::fs::File::open(path).map_err(fault)?;
     let mut text = String::new();
-    if path.extension().is_some_and(|it| it == "gz") {
+    if path.extension().is_some_and(|extension| extension == "gz") {
         flate2::read::GzDecoder::new(file).read_to_string(&mut text)
     } else {
         std::io::BufReader::new(file).read_to_string(&mut text)
     }
     .map_err(fault)?;
     text.lines()
-        .filter(|it| !it.trim().is_empty())
-        .map(|it| serde_json::from_str(it).map_err(|it| it.to_string()))
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| serde_json::from_str(line).map_err(|error| error.to_string()))
         .collect()
 }
 
 fn one_of(dir: &Path, names: &[&str]) -> Result<PathBuf, String> {
     names
         .iter()
-        .map(|it| dir.join(it))
+        .map(|name| dir.join(name))
         .find(|it| it.exists())
         .ok_or_else(|| format!("none of {} in {}", names.join(", "), dir.display()))
 }

@@ -62,12 +62,12 @@ fn measure(folder: &Path) -> Result<(usize, usize), Fault> {
     ] {
         let mine: Vec<(bool, bool)> = pairs
             .iter()
-            .filter(|it| kind.is_none_or(|kind| it.wanted == kind))
-            .map(|it| (it.differ, it.told))
+            .filter(|pair| kind.is_none_or(|kind| pair.wanted == kind))
+            .map(|pair| (pair.differ, pair.told))
             .collect();
         line(&mut out, name, &mine)?;
     }
-    let misled: Vec<(bool, bool)> = pairs.iter().map(|it| (it.misled, it.told)).collect();
+    let misled: Vec<(bool, bool)> = pairs.iter().map(|pair| (pair.misled, pair.told)).collect();
     line(&mut out, "one right, one misinformation", &misled)?;
     let [neither, only_told, only_gold, both] = sets;
     let all = neither + only_told + only_gold + both;
@@ -92,13 +92,13 @@ fn measure(folder: &Path) -> Result<(usize, usize), Fault> {
     if pairs.is_empty() || claims == 0 {
         return Err(format!("there are no pairs or no claims in {}", folder.display()).into());
     }
-    let wrong = pairs.iter().filter(|it| it.differ != it.told).count();
+    let wrong = pairs.iter().filter(|pair| pair.differ != pair.told).count();
     Ok((pairs.len() + claims, wrong))
 }
 
 pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, Fault> {
-    let file =
-        std::fs::File::open(path).map_err(|it| format!("reading {}: {it}", path.display()))?;
+    let file = std::fs::File::open(path)
+        .map_err(|error| format!("reading {}: {error}", path.display()))?;
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text)?;
     Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
@@ -117,12 +117,13 @@ fn is_exact(row: &Value) -> Result<bool, Fault> {
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|it| extract_answer(wanted, question, it["text"].as_str()?))
+        .filter_map(|items| extract_answer(wanted, question, items["text"].as_str()?))
         .map(|it| content_stems(&it.shown).into_iter().collect())
         .collect();
     let has = |answer: &String| {
         let words: BTreeSet<String> = content_stems(answer).into_iter().collect();
-        told.iter().any(|it| !it.is_empty() && (it.is_subset(&words) || words.is_subset(it)))
+        told.iter()
+            .any(|text| !text.is_empty() && (text.is_subset(&words) || words.is_subset(text)))
     };
     Ok(texts(row, "gold_answers").iter().all(has) && !texts(row, "wrong_answers").iter().any(has))
 }
@@ -137,7 +138,7 @@ fn averitec(path: &Path, out: &mut impl Write) -> Result<usize, Fault> {
         let claim = row["claim"].as_str().unwrap_or_default();
         let answers = row["questions"].as_array().into_iter().flatten();
         let said: Vec<SupportLevel> = answers
-            .flat_map(|it| it["answers"].as_array().into_iter().flatten())
+            .flat_map(|answer| answer["answers"].as_array().into_iter().flatten())
             .filter_map(|it| it["answer"].as_str())
             .map(|it| judge_support(claim, &[it.to_owned()]).verdict)
             .collect();
@@ -150,14 +151,14 @@ fn averitec(path: &Path, out: &mut impl Write) -> Result<usize, Fault> {
             (false, true) => 1,
             (false, false) => 2,
         };
-        if let Some(gold) = LABELS.iter().position(|it| row["label"] == *it) {
+        if let Some(gold) = LABELS.iter().position(|label| row["label"] == *label) {
             cases.push((gold, told));
         }
     }
     let macro_f1 = |told: fn(usize) -> usize| {
         let f1 = |label: usize| {
             let count = |keep: &dyn Fn(usize, usize) -> bool| {
-                cases.iter().filter(|it| keep(it.0, told(it.1))).count() as f64
+                cases.iter().filter(|case| keep(case.0, told(case.1))).count() as f64
             };
             let both = count(&|gold, told| gold == label && told == label);
             let either = count(&|gold, _| gold == label) + count(&|_, told| told == label);
@@ -192,7 +193,9 @@ fn pairs_of(row: &Value) -> Result<Vec<Pair>, Fault> {
     let documents: Vec<&Value> = row["documents"].as_array().into_iter().flatten().collect();
     let said: Vec<Option<TextAnswer>> = documents
         .iter()
-        .map(|it| extract_answer(wanted, question, it["text"].as_str().unwrap_or_default()))
+        .map(|document| {
+            extract_answer(wanted, question, document["text"].as_str().unwrap_or_default())
+        })
         .collect();
     let word = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_lowercase();
     let mut pairs = Vec::new();
@@ -214,10 +217,11 @@ fn pairs_of(row: &Value) -> Result<Vec<Pair>, Fault> {
 
 /// One line of the table over (gold, told) cases.
 fn line(out: &mut impl Write, name: &str, cases: &[(bool, bool)]) -> std::io::Result<()> {
-    let count = |keep: fn(&(bool, bool)) -> bool| cases.iter().filter(|it| keep(it)).count() as f64;
-    let gold = count(|it| it.0);
-    let told = count(|it| it.1);
-    let both = count(|it| it.0 && it.1);
+    let count =
+        |keep: fn(&(bool, bool)) -> bool| cases.iter().filter(|case| keep(case)).count() as f64;
+    let gold = count(|pair| pair.0);
+    let told = count(|pair| pair.1);
+    let both = count(|pair| pair.0 && pair.1);
     let all = cases.len() as f64;
     writeln!(
         out,

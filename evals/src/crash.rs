@@ -126,7 +126,7 @@ fn undisturbed<'a>(
         }
         told.push(comparable(object));
     }
-    if told.iter().any(|it| *it != told[0]) {
+    if told.iter().any(|value| *value != told[0]) {
         return Err("undisturbed runs differ among themselves".into());
     }
     let trial = Trial { base, question, folder, expected: told.swap_remove(0) };
@@ -231,7 +231,7 @@ fn comparable(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("duration_ms");
     }
-    let names = names.iter().filter(|it| !it.is_empty());
+    let names = names.iter().filter(|name| !name.is_empty());
     let unnamed = names.fold(object.to_string(), |text, it| text.replace(it, "RUN"));
     serde_json::from_str(&unnamed).unwrap_or(object)
 }
@@ -246,7 +246,7 @@ fn difference(expected: &Value, told: &Value) -> String {
         |(name, value)| {
             let got = other.get(name).unwrap_or(&Value::Null).to_string();
             let value = value.to_string();
-            let same = value.bytes().zip(got.bytes()).take_while(|it| it.0 == it.1).count();
+            let same = value.bytes().zip(got.bytes()).take_while(|pair| pair.0 == pair.1).count();
             let from = |text: &str| -> String {
                 let bytes = text.as_bytes().get(same.saturating_sub(40)..);
                 String::from_utf8_lossy(bytes.unwrap_or_default()).chars().take(160).collect()

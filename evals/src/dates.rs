@@ -24,10 +24,11 @@ const ASKED: f64 = 0.93;
 /// Runs `evals dates [--python PATH] [--pages] [DIR]`; `--pages` also prints the pages that are wrong.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let python = flag(args, "--python");
-    let mut named = args.iter().filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
+    let mut named =
+        args.iter().filter(|arg| !arg.starts_with("--") && Some(arg.as_str()) != python);
     let named = named.next().map(PathBuf::from);
     let dir = named.unwrap_or_else(|| crate::sets::shared("dates-htmldate/dev"));
-    let (pages, _) = measure(&dir, python, args.iter().any(|it| it == "--pages"))?;
+    let (pages, _) = measure(&dir, python, args.iter().any(|arg| arg == "--pages"))?;
     Ok(Measured::new(pages, "pages with a date"))
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn small(_: &[String]) -> Outcome {
 
 /// Prints the table; how many pages have a date, and of how many we found it.
 fn measure(dir: &Path, python: Option<&str>, pages: bool) -> Result<(usize, usize), Fault> {
-    let rows: Vec<_> = gold(dir)?.into_iter().filter(|it| wanted(it).is_some()).collect();
+    let rows: Vec<_> = gold(dir)?.into_iter().filter(|value| wanted(value).is_some()).collect();
     let want: Vec<&str> = rows.iter().filter_map(wanted).collect();
     let (mut ours, mut floor, mut seconds) = (Vec::new(), Vec::new(), 0.0);
     let mut sources: BTreeMap<String, (u32, u32)> = BTreeMap::new();
@@ -125,6 +126,6 @@ fn iso_date(text: &str) -> Option<String> {
             _ => byte.is_ascii_digit(),
         }) && (b"1995"..=b"2029").contains(&&[it[0], it[1], it[2], it[3]])
     };
-    let found = text.as_bytes().windows(10).find(|it| fits(it))?;
+    let found = text.as_bytes().windows(10).find(|window| fits(window))?;
     Some(String::from_utf8_lossy(found).into_owned())
 }

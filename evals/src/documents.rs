@@ -63,7 +63,8 @@ fn read_all(args: &[String]) -> Result<(usize, usize), Fault> {
         read_file(path, &limits, &mut |taken| {
             let (label, line) = match taken {
                 ReadItem::Draft(it) => {
-                    let words: usize = it.blocks.iter().map(|it| it.text.split(' ').count()).sum();
+                    let words: usize =
+                        it.blocks.iter().map(|block| block.text.split(' ').count()).sum();
                     ("read".to_owned(), format!("{words} words: {}", it.title))
                 }
                 ReadItem::Fault(it) => (format!("{:?}", it.reason), it.message),
@@ -74,7 +75,7 @@ fn read_all(args: &[String]) -> Result<(usize, usize), Fault> {
             }
             ControlFlow::Continue(())
         })
-        .map_err(|it| it.to_string())?;
+        .map_err(|error| error.to_string())?;
         slowest = slowest.max((begun.elapsed(), path.clone()));
     }
     let _ = writeln!(out, "{} files: {tally:?}", files.len());
@@ -85,9 +86,9 @@ fn read_all(args: &[String]) -> Result<(usize, usize), Fault> {
 }
 
 fn collect(dir: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
-    let entries = std::fs::read_dir(dir).map_err(|it| format!("{}: {it}", dir.display()))?;
+    let entries = std::fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     for entry in entries {
-        let path = entry.map_err(|it| it.to_string())?.path();
+        let path = entry.map_err(|error| error.to_string())?.path();
         if path.is_dir() {
             collect(&path, into)?;
         } else {

@@ -29,16 +29,16 @@ const SETS: [(&str, f64); 3] =
 /// worst first.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let python = flag(args, "--python");
-    let pages = args.iter().any(|it| it == "--pages");
-    let named = args.iter().filter(|it| !it.starts_with("--") && Some(it.as_str()) != python);
+    let pages = args.iter().any(|arg| arg == "--pages");
+    let named = args.iter().filter(|arg| !arg.starts_with("--") && Some(arg.as_str()) != python);
     let mut dirs: Vec<(PathBuf, Option<f64>)> = named.map(|it| (it.into(), None)).collect();
     if dirs.is_empty() {
         let here = SETS.map(|(name, asked)| (crate::sets::shared(name), Some(asked)));
-        dirs.extend(here.into_iter().filter(|it| it.0.is_dir()));
+        dirs.extend(here.into_iter().filter(|pair| pair.0.is_dir()));
     }
     if dirs.is_empty() {
         return Err(
-            format!("none of {} is in the shared data", SETS.map(|it| it.0).join(", ")).into()
+            format!("none of {} is in the shared data", SETS.map(|set| set.0).join(", ")).into()
         );
     }
     let mut out = String::new();
@@ -75,14 +75,14 @@ pub(crate) fn gold(dir: &Path) -> Result<Vec<Value>, String> {
     let names = ["gold.jsonl.gz", "gold.jsonl", "cases.jsonl", "pages.jsonl"];
     let path = names
         .iter()
-        .map(|it| dir.join(it))
+        .map(|name| dir.join(name))
         .find(|it| it.exists())
         .ok_or_else(|| format!("no gold.jsonl in {}", dir.display()))?;
     let bytes = read(&path)?;
     String::from_utf8_lossy(&bytes)
         .lines()
-        .map(|it| {
-            serde_json::from_str(&it.replace(": NaN", ": null"))
+        .map(|line| {
+            serde_json::from_str(&line.replace(": NaN", ": null"))
                 .map_err(|why| format!("{}: {why}", path.display()))
         })
         .collect()
@@ -90,12 +90,12 @@ pub(crate) fn gold(dir: &Path) -> Result<Vec<Value>, String> {
 
 /// The bytes of a file, unpacked where it is gzipped.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let bytes = std::fs::read(path).map_err(|it| format!("{}: {it}", path.display()))?;
-    if path.extension().is_some_and(|it| it == "gz") {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if path.extension().is_some_and(|extension| extension == "gz") {
         let mut plain = Vec::new();
         flate2::read::MultiGzDecoder::new(bytes.as_slice())
             .read_to_end(&mut plain)
-            .map_err(|it| format!("{}: {it}", path.display()))?;
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         return Ok(plain);
     }
     Ok(bytes)
@@ -115,7 +115,7 @@ pub(crate) fn page(dir: &Path, row: &Value) -> Result<Option<(Vec<u8>, DocumentO
         true => html.as_bytes().to_vec(),
         false => read(&dir.join(html))?,
     };
-    let name = text(row, "url").filter(|it| it.contains("://"));
+    let name = text(row, "url").filter(|text| text.contains("://"));
     let name = name.unwrap_or("https://page.example/");
     let origin = DocumentOrigin::from_url(name, Some("text/html".to_owned()));
     Ok(Some((bytes, origin)))
@@ -150,17 +150,17 @@ fn measure(
         let before = peers::processor_seconds(begun);
         let draft = read_bytes(&bytes, &origin, &ExtractLimits::default()).unwrap_or_default();
         ours.seconds += peers::processor_seconds(begun) - before;
-        let texts: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
+        let texts: Vec<&str> = draft.blocks.iter().map(|block| block.text.as_str()).collect();
         ours.said.push(texts.join("\n"));
         let all = describe_blocks(&decode_page(&bytes));
-        let all: Vec<String> = all.into_iter().map(|it| it.0).collect();
+        let all: Vec<String> = all.into_iter().map(|pair| pair.0).collect();
         floor.said.push(all.join("\n"));
     }
     let mut lines = vec![
         ("ibid".to_owned(), tally(&rows, &ours), ours.seconds),
         ("all visible text".to_owned(), tally(&rows, &floor), 0.0),
     ];
-    if let Some(python) = python.filter(|_| rows.iter().all(|it| it.get("canary").is_none())) {
+    if let Some(python) = python.filter(|_| rows.iter().all(|row| row.get("canary").is_none())) {
         for (name, peer) in peers::ask(python, "text", &for_peers(dir, &rows))? {
             lines.push((name, tally(&rows, &peer), peer.seconds));
         }
@@ -170,7 +170,7 @@ fn measure(
         each_page(&rows, &ours, out);
     }
     // A set of hidden texts has no figure.
-    let figure = lines[0].1.figures().first().map_or(0.0, |it| it.1);
+    let figure = lines[0].1.figures().first().map_or(0.0, |figure| figure.1);
     Ok((rows.len(), figure))
 }
 
@@ -239,8 +239,8 @@ impl Tally {
             let said: Vec<f64> = self
                 .shingles
                 .iter()
-                .filter(|it| it.f1 > 0.0 || it.precision > 0.0)
-                .map(|it| it.precision)
+                .filter(|shingle| shingle.f1 > 0.0 || shingle.precision > 0.0)
+                .map(|shingle| shingle.precision)
                 .collect();
             let (p, r) = (mean(&said), mean(&of(|it| it.recall)));
             all.push(("4-gram F1".to_owned(), mean(&of(|it| it.f1))));
@@ -268,7 +268,7 @@ fn table(
     out: &mut String,
 ) {
     let _ = writeln!(out, "{}: {pages} pages", dir.display());
-    let heads = lines.first().map(|it| it.1.figures()).unwrap_or_default();
+    let heads = lines.first().map(|line| line.1.figures()).unwrap_or_default();
     let _ = write!(out, "  {:24}{:>9}", "", "pages/s");
     for (head, _) in &heads {
         let _ = write!(out, " {head:>9}");
@@ -289,11 +289,11 @@ fn table(
         }
         let _ = writeln!(out);
     }
-    let named = lines.iter().filter(|it| it.0.starts_with("trafilatura"));
+    let named = lines.iter().filter(|line| line.0.starts_with("trafilatura"));
     for ((_, _, ours), (_, _, theirs)) in lines.iter().zip(named) {
         let _ = writeln!(out, "  {:.1} times as fast as trafilatura on one core", theirs / ours);
     }
-    for (kind, (left, all)) in lines.iter().take(1).flat_map(|it| &it.1.hidden) {
+    for (kind, (left, all)) in lines.iter().take(1).flat_map(|line| &line.1.hidden) {
         let _ = writeln!(out, "  {kind}: {left}/{all} in the text");
     }
 }

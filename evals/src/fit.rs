@@ -55,7 +55,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     if let Some(path) = flag(args, "--out").map(PathBuf::from) {
         let all: Vec<&Page> = pages.iter().collect();
         let model = fit(&all, TREES);
-        std::fs::write(&path, model.text()).map_err(|it| format!("{}: {it}", path.display()))?;
+        std::fs::write(&path, model.text())
+            .map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(Measured::new(pages.len(), "pages"))
 }
@@ -83,16 +84,16 @@ fn cross_validated(pages: &[Page], trees: usize) -> Result<f64, Fault> {
     let all: Vec<&Page> = pages.iter().collect();
     let mut said: Vec<String> = vec![String::new(); all.len()];
     for fold in 0..FOLDS {
-        let train: Vec<&Page> = all.iter().copied().filter(|it| it.fold != fold).collect();
+        let train: Vec<&Page> = all.iter().copied().filter(|page| page.fold != fold).collect();
         let model = fit(&train, trees).text();
-        for (said, page) in said.iter_mut().zip(&all).filter(|it| it.1.fold == fold) {
+        for (said, page) in said.iter_mut().zip(&all).filter(|pair| pair.1.fold == fold) {
             *said = main_text_with(&page.html, &model).unwrap_or_default();
         }
     }
     for (name, _) in SETS {
         let mut rows = Vec::new();
         let mut peer = Peer::default();
-        for (page, said) in all.iter().zip(&said).filter(|it| it.0.set == name) {
+        for (page, said) in all.iter().zip(&said).filter(|pair| pair.0.set == name) {
             rows.push(page.gold.clone());
             peer.said.push(said.clone());
         }
@@ -100,7 +101,7 @@ fn cross_validated(pages: &[Page], trees: usize) -> Result<f64, Fault> {
             return Err(format!("{name} has no pages").into());
         }
         let figures = tally(&rows, &peer).figures();
-        least = figures.first().map_or(least, |it| least.min(it.1));
+        least = figures.first().map_or(least, |figure| least.min(figure.1));
         let figures: Vec<String> =
             figures.iter().map(|(name, figure)| format!("{name} {figure:.4}")).collect();
         println!("{name}, cross-validated: {}", figures.join("  "));
@@ -130,8 +131,8 @@ fn load(dir: &Path, set: &'static str, weight: f32, into: &mut Vec<Page>) -> Res
         let bytes =
             if path.contains('<') { path.as_bytes().to_vec() } else { read(&dir.join(path))? };
         let html = decode_page(&bytes);
-        let expected = text(&gold, "expected_html").map(|it| {
-            let blocks = describe_blocks(it).into_iter().map(|it| it.0);
+        let expected = text(&gold, "expected_html").map(|text| {
+            let blocks = describe_blocks(text).into_iter().map(|describe_block| describe_block.0);
             blocks.collect::<Vec<_>>().join("\n")
         });
         let whole = text(&gold, "main_content").or(text(&gold, "article_body"));
@@ -148,10 +149,10 @@ fn load(dir: &Path, set: &'static str, weight: f32, into: &mut Vec<Page>) -> Res
 /// The fold of a page's site: all pages of a site are in one.
 fn fold(url: &str) -> usize {
     let host = url.rsplit("::").next().unwrap_or(url);
-    let host = host.split_once("://").map_or(host, |it| it.1);
+    let host = host.split_once("://").map_or(host, |parts| parts.1);
     let host = host.split(['/', ':', '?', '-']).next().unwrap_or(host);
-    let dots: Vec<usize> = host.rmatch_indices('.').map(|it| it.0).collect();
-    let site = dots.get(1).map_or(host, |it| &host[it + 1..]);
+    let dots: Vec<usize> = host.rmatch_indices('.').map(|rmatch_index| rmatch_index.0).collect();
+    let site = dots.get(1).map_or(host, |dot| &host[dot + 1..]);
     // FNV-1a: the same on every machine.
     let hash = site.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -162,13 +163,13 @@ fn fold(url: &str) -> usize {
 /// Blocks by how much of them stands in the gold text.
 fn by_text(html: &str, gold: &str, weight: f32) -> Vec<Block> {
     let described = describe_blocks(html);
-    let texts: Vec<&str> = described.iter().map(|it| it.0.as_str()).collect();
+    let texts: Vec<&str> = described.iter().map(|pair| pair.0.as_str()).collect();
     let labels = labels(&texts, gold);
     let blocks = described.into_iter().zip(labels).map(|((text, row), label)| {
         let weight = (words(&text).len() as f32).powf(0.8);
         Block { row, label, weight }
     });
-    weighed(blocks.filter(|it| it.weight > 0.0).collect(), weight)
+    weighed(blocks.filter(|block| block.weight > 0.0).collect(), weight)
 }
 
 /// The share of each block that stands in the gold text: of its word triples, or, where it is short and
@@ -177,11 +178,11 @@ pub(crate) fn labels(texts: &[&str], gold: &str) -> Vec<f32> {
     let gold = words(gold);
     let triples: HashSet<&[String]> = gold.windows(3).collect();
     let joined = format!(" {} ", gold.join(" "));
-    let blocks: Vec<Vec<String>> = texts.iter().map(|it| words(it)).collect();
+    let blocks: Vec<Vec<String>> = texts.iter().map(|text| words(text)).collect();
     let paired = align::paired(&blocks, &gold);
     let label = |(at, words): (usize, &Vec<String>)| {
         if words.len() >= LEAST_TRIPLES {
-            let hits = words.windows(3).filter(|it| triples.contains(it)).count();
+            let hits = words.windows(3).filter(|window| triples.contains(window)).count();
             return hits as f32 / (words.len() - 2) as f32;
         }
         match &paired {
@@ -199,7 +200,7 @@ const LEAST_TRIPLES: usize = 6;
 fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<Block> {
     let pieces = |name: &str| -> Vec<String> {
         let all = gold.get(name).and_then(Value::as_array).into_iter().flatten();
-        all.filter_map(|it| it.as_str().map(folded)).collect()
+        all.filter_map(|page| page.as_str().map(folded)).collect()
     };
     let (wanted, unwanted) = (pieces("must_contain"), pieces("must_not_contain"));
     let blocks = describe_blocks(html).into_iter().filter_map(|(text, row)| {
@@ -217,7 +218,7 @@ fn by_pieces(html: &str, gold: &Value, weight: f32) -> Vec<Block> {
 
 /// All blocks of a page together weigh a hundred times `weight`.
 fn weighed(mut blocks: Vec<Block>, weight: f32) -> Vec<Block> {
-    let total: f32 = blocks.iter().map(|it| it.weight).sum();
+    let total: f32 = blocks.iter().map(|block| block.weight).sum();
     for block in &mut blocks {
         block.weight *= weight * 100.0 / total.max(1e-3);
     }
@@ -265,7 +266,7 @@ impl Model {
                 at if at > 1e9 => "0:9e9".to_owned(),
                 at => format!("{feature}:{}", round(at, 1e4)),
             });
-            let leaves = tree.leaves.iter().map(|it| round(*it, 1e4).to_string());
+            let leaves = tree.leaves.iter().map(|leaf| round(*leaf, 1e4).to_string());
             let line: Vec<String> = splits.chain(leaves).collect();
             out.push_str(&line.join(" "));
             out.push('\n');
@@ -285,22 +286,23 @@ struct Data<'a> {
 
 impl<'a> Data<'a> {
     fn of(pages: &[&'a Page]) -> Data<'a> {
-        let blocks: Vec<&Block> = pages.iter().flat_map(|it| &it.blocks).collect();
-        let features = blocks.first().map_or(0, |it| it.row.len());
+        let blocks: Vec<&Block> = pages.iter().flat_map(|page| &page.blocks).collect();
+        let features = blocks.first().map_or(0, |block| block.row.len());
         let cuts: Vec<Vec<f32>> = (0..features)
             .map(|feature| {
-                let mut all: Vec<f32> = blocks.iter().map(|it| it.row[feature]).collect();
+                let mut all: Vec<f32> = blocks.iter().map(|block| block.row[feature]).collect();
                 all.sort_by(f32::total_cmp);
                 let (least, most) = (all[0], all[all.len() - 1]);
-                let inner = (1..BINS).map(|it| all[it * (all.len() - 1) / BINS]);
+                let inner = (1..BINS).map(|index| all[index * (all.len() - 1) / BINS]);
                 let mut cuts: Vec<f32> = std::iter::once(least).chain(inner).collect();
                 cuts.dedup();
-                cuts.retain(|it| *it < most);
+                cuts.retain(|cut| *cut < most);
                 cuts
             })
             .collect();
         let bin = |block: &&Block| {
-            let of = |(cuts, value): (&Vec<f32>, &f32)| cuts.partition_point(|it| it < value) as u8;
+            let of =
+                |(cuts, value): (&Vec<f32>, &f32)| cuts.partition_point(|cut| cut < value) as u8;
             cuts.iter().zip(&block.row).map(of).collect()
         };
         let bins = blocks.iter().map(bin).collect();
@@ -317,7 +319,7 @@ fn fit(pages: &[&Page], trees: usize) -> Model {
         let one = boost(&data, trees, &mut chance);
         model.base += one.base / BOOSTINGS as f32;
         for mut tree in one.trees {
-            tree.leaves.iter_mut().for_each(|it| *it /= BOOSTINGS as f32);
+            tree.leaves.iter_mut().for_each(|leaf| *leaf /= BOOSTINGS as f32);
             model.trees.push(tree);
         }
     }
@@ -325,8 +327,8 @@ fn fit(pages: &[&Page], trees: usize) -> Model {
 }
 
 fn boost(data: &Data<'_>, count: usize, chance: &mut Xorshift) -> Model {
-    let total: f32 = data.blocks.iter().map(|it| it.weight).sum();
-    let mean = data.blocks.iter().map(|it| it.label * it.weight).sum::<f32>() / total;
+    let total: f32 = data.blocks.iter().map(|block| block.weight).sum();
+    let mean = data.blocks.iter().map(|block| block.label * block.weight).sum::<f32>() / total;
     let base = (mean / (1.0 - mean)).ln();
     let mut sums = vec![base; data.blocks.len()];
     let mut trees = Vec::with_capacity(count);
@@ -384,13 +386,13 @@ fn grow(data: &Data<'_>, slopes: &[(f32, f32)], seen: &[usize], features: &[usiz
         sum.0 += slope.0;
         sum.1 += slope.1;
     }
-    tree.leaves = sums.iter().map(|it| RATE * it.0 / (it.1 + RIDGE)).collect();
+    tree.leaves = sums.iter().map(|pair| RATE * pair.0 / (pair.1 + RIDGE)).collect();
     tree
 }
 
 /// The split of one node that lowers the loss most, from the node's bars of all features.
 fn best_split(data: &Data<'_>, features: &[usize], bars: &[(f32, f32)]) -> Option<(usize, f32)> {
-    let worth = |it: (f32, f32)| it.0 * it.0 / (it.1 + RIDGE);
+    let worth = |pair: (f32, f32)| pair.0 * pair.0 / (pair.1 + RIDGE);
     let mut best = (1e-3, None);
     for (feature, bars) in features.iter().zip(bars.chunks(BINS + 1)) {
         let whole = bars.iter().fold((0.0, 0.0), |all, it| (all.0 + it.0, all.1 + it.1));
@@ -429,7 +431,7 @@ mod tests {
         assert_eq!(place, fold("http://blog.tea.example:80/two"));
         assert_eq!(place, fold("hard::tea.example-three.html"));
         let places: HashSet<usize> =
-            (0..40).map(|it| fold(&format!("https://{it}.com/"))).collect();
+            (0..40).map(|index| fold(&format!("https://{index}.com/"))).collect();
         assert_eq!(places.len(), FOLDS);
     }
 }

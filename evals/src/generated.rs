@@ -20,8 +20,8 @@ pub(crate) fn write(path: &Path, rows: &[Value]) -> Result<(), Fault> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;
     }
-    let text: String = rows.iter().map(|it| format!("{it}\n")).collect();
-    if path.extension().is_some_and(|it| it == "gz") {
+    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    if path.extension().is_some_and(|extension| extension == "gz") {
         let mut packed = GzEncoder::new(fs::File::create(path)?, Compression::fast());
         packed.write_all(text.as_bytes())?;
         packed.finish()?;
@@ -141,9 +141,11 @@ pub(crate) fn pages(dir: &Path, gold: &Gold) -> Result<(), Fault> {
                 )
             })
             .collect();
-        let paragraphs: String = text.iter().map(|it| format!("<p>{it}</p>\n")).collect();
-        let links: String =
-            NAMES.iter().map(|it| format!("<li><a href=\"/{it}\">{it} news</a></li>")).collect();
+        let paragraphs: String = text.iter().map(|text| format!("<p>{text}</p>\n")).collect();
+        let links: String = NAMES
+            .iter()
+            .map(|name| format!("<li><a href=\"/{name}\">{name} news</a></li>"))
+            .collect();
         let html = format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><title>The {name} Bridge</title>\
              <meta property=\"article:published_time\" content=\"{day}T08:00:00Z\"></head><body>\

@@ -27,7 +27,7 @@ pub(crate) const HOW: &str = "no BM25 library beside it: `python3 -m venv DIR &&
 /// The value behind `name`, and the other arguments.
 pub(crate) fn option(args: &[String], name: &str) -> (Option<String>, Vec<String>) {
     let mut rest = args.to_vec();
-    let Some(at) = args.iter().position(|it| it == name) else {
+    let Some(at) = args.iter().position(|arg| arg == name) else {
         return (None, rest);
     };
     rest.remove(at);
@@ -48,11 +48,11 @@ pub(crate) fn libraries(
             let asked = json!({
                 "peer": peer,
                 "documents": collection.documents.iter().map(whole).collect::<Vec<_>>(),
-                "queries": collection.questions.iter().map(|it| &it.text).collect::<Vec<_>>(),
+                "queries": collection.questions.iter().map(|question| &question.text).collect::<Vec<_>>(),
                 "top": top,
                 "timed": timed,
             });
-            library(python, &asked).map_err(|it| format!("{peer}: {it}"))
+            library(python, &asked).map_err(|error| format!("{peer}: {error}"))
         })
         .collect()
 }
@@ -67,16 +67,16 @@ fn library(python: &str, asked: &Value) -> Result<Ranked, String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|it| format!("starting {python}: {it}"))?;
+        .map_err(|error| format!("starting {python}: {error}"))?;
     if let Some(mut input) = child.stdin.take() {
         let sent = input.write_all(asked.to_string().as_bytes());
-        sent.map_err(|it| it.to_string())?;
+        sent.map_err(|error| error.to_string())?;
     }
-    let done = child.wait_with_output().map_err(|it| it.to_string())?;
+    let done = child.wait_with_output().map_err(|error| error.to_string())?;
     if !done.status.success() {
         return Err(format!("{}; {HOW}", done.status));
     }
-    let answer: Value = serde_json::from_slice(&done.stdout).map_err(|it| it.to_string())?;
+    let answer: Value = serde_json::from_slice(&done.stdout).map_err(|error| error.to_string())?;
     let places = |row: &Value| {
         let row = row.as_array().into_iter().flatten();
         row.filter_map(Value::as_u64).map(|it| it as usize).collect()
@@ -106,7 +106,7 @@ impl Bm25 {
             lengths.push(words.len() as f64);
             for word in words {
                 let having = postings.entry(stem(&word.text)).or_default();
-                match having.last_mut().filter(|it| it.0 == at) {
+                match having.last_mut().filter(|having| having.0 == at) {
                     Some(it) => it.1 += 1.0,
                     None => having.push((at, 1.0)),
                 }
@@ -144,9 +144,9 @@ pub(crate) fn floor(collection: &Collection, top: usize, timed: usize) -> Ranked
     let index_s = began.elapsed().as_secs_f64();
     let best = |query: &str, n: usize| {
         let ranked = index.rank(query).into_iter();
-        ranked.take(n).map(|it| it.0).collect::<Vec<usize>>()
+        ranked.take(n).map(|pair| pair.0).collect::<Vec<usize>>()
     };
-    let all = |n: usize| collection.questions.iter().map(move |it| (&it.text, n));
+    let all = |n: usize| collection.questions.iter().map(move |question| (&question.text, n));
     let began = Instant::now();
     let first: usize = all(timed).map(|(it, n)| best(it, n).len()).sum();
     // What is not used might not be done.

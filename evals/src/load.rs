@@ -49,7 +49,7 @@ type Commits = BTreeMap<(String, u64), f64>;
 
 pub(crate) fn run(args: &[String]) -> Outcome {
     let named = |name: &str| {
-        let at = args.iter().position(|it| it == name)?;
+        let at = args.iter().position(|arg| arg == name)?;
         args.get(at + 1).cloned()
     };
     let (Some(addr), Some(runs)) = (args.first(), args.get(1)) else {
@@ -61,17 +61,20 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         None => vec!["How much rain does a green roof retain?".to_owned()],
     };
     let per_second: Option<f64> = named("--per-second").map(|it| it.parse()).transpose()?;
-    if per_second.is_some_and(|it| !it.is_normal() || it < 0.0) {
+    if per_second.is_some_and(|per_second| !per_second.is_normal() || per_second < 0.0) {
         return Err("--per-second is a number above 0".into());
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let done = runtime.block_on(async {
-        match args.iter().any(|it| it == "--overload") {
+        match args.iter().any(|arg| arg == "--overload") {
             true => overload(addr, runs, &questions, per_second).await,
             false => load(addr, runs, &questions, named("--store"), named("--pid")).await,
         }
     });
-    Ok(Measured::new(done.map_err(|it| it as Box<dyn std::error::Error>)?, "runs and refusals"))
+    Ok(Measured::new(
+        done.map_err(|error| error as Box<dyn std::error::Error>)?,
+        "runs and refusals",
+    ))
 }
 
 /// Three runs on a server of its own over the sample library, and two more that are only asked for.
@@ -92,7 +95,7 @@ pub(crate) fn small(args: &[String]) -> Outcome {
         let heard = load(&addr, 3, &library.questions, Some(store), Some(pid)).await?;
         Ok::<usize, Fault>(heard + overload(&addr, 2, &library.questions, None).await?)
     });
-    Ok(Measured::new(done.map_err(|it| it as Box<dyn std::error::Error>)?, "runs"))
+    Ok(Measured::new(done.map_err(|error| error as Box<dyn std::error::Error>)?, "runs"))
 }
 
 /// A server that ends with this.
@@ -117,7 +120,7 @@ async fn load(
     let stop = Arc::new(AtomicBool::new(false));
     let seen: Arc<Mutex<Commits>> = Arc::default();
     let mut watching = JoinSet::new();
-    if let Some(path) = store.clone().filter(|it| !it.starts_with("postgres")) {
+    if let Some(path) = store.clone().filter(|store| !store.starts_with("postgres")) {
         watching.spawn(watch(path, Arc::clone(&seen), Arc::clone(&stop)));
     }
     let mut work = JoinSet::new();
@@ -142,7 +145,7 @@ async fn load(
     let faults = told(addr, &all, &commits, took, began).await?;
     if let Some(pid) = pid {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         println!("largest memory of the server: {}", peak.unwrap_or("unknown").trim());
     }
     let completed = all.iter().filter(|it| it.ended.as_deref() == Some("run.completed")).count();
@@ -168,7 +171,7 @@ async fn told(
         let ended = it.ended.clone().unwrap_or_else(|| "no end".to_owned());
         *ends.entry(ended).or_default() += 1;
         heard += it.events.len();
-        doubled += it.events.windows(2).filter(|it| it[1].0 <= it[0].0).count();
+        doubled += it.events.windows(2).filter(|window| window[1].0 <= window[0].0).count();
         let (_, body) = get(addr, &format!("/v1/runs/{}/events?after=0", it.run)).await?;
         let kept =
             body["data"].as_array().map_or(0, Vec::len).max(body.as_array().map_or(0, Vec::len));
@@ -250,7 +253,7 @@ async fn one(addr: &str, asked: &str) -> Result<Heard, Fault> {
 }
 
 async fn listen(addr: &str, heard: &mut Heard) -> Result<(), Fault> {
-    let last = heard.events.last().map_or(0, |it| it.0);
+    let last = heard.events.last().map_or(0, |event| event.0);
     let head = format!(
         "GET /v1/runs/{}/events HTTP/1.1\r\nhost: {addr}\r\naccept: text/event-stream\r\nlast-event-id: {last}\r\n\r\n",
         heard.run
@@ -331,7 +334,8 @@ async fn overload(
         let (addr, asked) = (addr.to_owned(), questions[nth % questions.len()].clone());
         work.spawn(async move {
             let began = Instant::now();
-            let said = post(&addr, &asked).await.map(|it| it.0).map_err(|it| it.to_string());
+            let said =
+                post(&addr, &asked).await.map(|post| post.0).map_err(|error| error.to_string());
             (said, began.elapsed().as_secs_f64() * 1e3)
         });
     }

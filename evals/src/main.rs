@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let done = match args.first().map(String::as_str) {
         Some("all") if rest == ["--small"] => all(),
         Some(web::READER) => web::read_all(rest),
-        Some(name) => match COMPONENTS.iter().find(|it| it.name == name) {
+        Some(name) => match COMPONENTS.iter().find(|component| component.name == name) {
             Some(it) => one(it, rest),
             None => Err(usage().into()),
         },
@@ -72,8 +72,10 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> String {
-    let lines: Vec<String> =
-        COMPONENTS.iter().map(|it| format!("  {:14}{}", it.name, it.text)).collect();
+    let lines: Vec<String> = COMPONENTS
+        .iter()
+        .map(|component| format!("  {:14}{}", component.name, component.text))
+        .collect();
     format!(
         "usage: evals COMPONENT [ARGUMENTS…]    (see evals/README.md)
        evals COMPONENT --small    its logic on a little data, without its bounds on speed and memory
@@ -85,8 +87,8 @@ fn usage() -> String {
 
 /// Runs a component, whole or small.
 fn one(component: &Component, args: &[String]) -> Result<(), Fault> {
-    let is_small = args.iter().any(|it| it == "--small");
-    let args: Vec<String> = args.iter().filter(|it| *it != "--small").cloned().collect();
+    let is_small = args.iter().any(|arg| arg == "--small");
+    let args: Vec<String> = args.iter().filter(|arg| *arg != "--small").cloned().collect();
     let Form { data, run } = if is_small { &component.small } else { &component.run };
     println!("{}", measured::header(component.name, data, &args));
     println!("{}", run(&args)?.line()?);

@@ -10,10 +10,11 @@ use ibid_index::semantic::SqliteVectors;
 
 /// The model that `embedding.model` would name so.
 pub(crate) fn embedder(spec: &str) -> Result<Arc<dyn Embedder>, String> {
-    let mut settings = Settings::defaults_in(&std::env::temp_dir()).map_err(|it| it.chain())?;
+    let mut settings =
+        Settings::defaults_in(&std::env::temp_dir()).map_err(|error| error.chain())?;
     settings.embedding.model = spec.to_owned();
     settings.variables = std::env::vars().collect();
-    let found = semantic::embedder(&settings).map_err(|it| it.chain())?;
+    let found = semantic::embedder(&settings).map_err(|error| error.chain())?;
     found.ok_or_else(|| "name a model, as in `--embedder local:DIR`".to_owned())
 }
 
@@ -26,11 +27,11 @@ pub(crate) async fn learnt(
     let name = format!("{} {collection}", embedder.name());
     let vectors = SqliteVectors::open(Path::new("target/evals/vectors.db"), &name)
         .await
-        .map_err(|it| it.chain())?;
+        .map_err(|error| error.chain())?;
     let folder = folder.with_semantic_index(SemanticIndex {
         embedder: Arc::clone(embedder),
         vectors: Arc::new(vectors),
     });
-    folder.update_vectors(&mut |_| {}).await.map_err(|it| it.chain())?;
+    folder.update_vectors(&mut |_| {}).await.map_err(|error| error.chain())?;
     Ok(folder)
 }

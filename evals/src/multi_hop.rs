@@ -49,7 +49,7 @@ fn interleave_hits(
 ) -> Vec<Hit> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let mut kept: Vec<BTreeSet<String>> = vec![BTreeSet::new(); paths.len()];
-    let known: BTreeSet<String> = followed.iter().map(|it| it.key().to_owned()).collect();
+    let known: BTreeSet<String> = followed.iter().map(|hit| hit.key().to_owned()).collect();
     let mut order = followed;
     order.extend(plain.iter().take(FIRST).cloned());
     for nth in 0..longest {
@@ -74,6 +74,6 @@ fn interleave_hits(
 fn title_matches(title: &str, name: &str) -> bool {
     let title: BTreeSet<String> = content_stems(title).into_iter().collect();
     let name: BTreeSet<String> = content_stems(name).into_iter().collect();
-    let met = name.iter().filter(|it| title.contains(*it)).count();
+    let met = name.iter().filter(|text| title.contains(*text)).count();
     !name.is_empty() && met as f32 >= TITLED * name.len() as f32
 }

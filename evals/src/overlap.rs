@@ -24,7 +24,7 @@ impl Score {
 
 /// `\w+` as Python reads it.
 pub(crate) fn words(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect()
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|part| !part.is_empty()).collect()
 }
 
 /// Overlap of two bags: multiset precision and recall.
@@ -71,7 +71,7 @@ pub(crate) fn folded(text: &str) -> String {
 /// How many of the pieces stand in the text, and of how many; both folded.
 pub(crate) fn pieces<'a>(text: &str, pieces: impl Iterator<Item = &'a str>) -> (u32, u32) {
     let pieces: HashSet<String> = pieces.map(folded).collect();
-    let found = pieces.iter().filter(|it| text.contains(it.as_str())).count();
+    let found = pieces.iter().filter(|piece| text.contains(piece.as_str())).count();
     (found as u32, pieces.len() as u32)
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn ask(
     kind: &str,
     pages: &[(String, String)],
 ) -> Result<BTreeMap<String, Peer>, String> {
-    let fault = |it: std::io::Error| format!("{python}: {it}");
+    let fault = |error: std::io::Error| format!("{python}: {error}");
     let mut child = Command::new(python)
         .args(["-c", include_str!("peers.py"), kind])
         .stdin(Stdio::piped())
@@ -39,7 +39,8 @@ pub(crate) fn ask(
     let output = child.wait_with_output().map_err(fault)?;
     let mut peers: BTreeMap<String, Peer> = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let value: Value = serde_json::from_str(line).map_err(|it| format!("{python}: {it}"))?;
+        let value: Value =
+            serde_json::from_str(line).map_err(|error| format!("{python}: {error}"))?;
         let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let peer = peers.entry(text("peer")).or_default();
         peer.said.push(text("said"));

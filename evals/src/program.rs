@@ -10,13 +10,13 @@ use super::Fault;
 
 /// The value of `--name` in `args`.
 pub(crate) fn flag<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
-    let at = args.iter().position(|it| it == name)?;
+    let at = args.iter().position(|arg| arg == name)?;
     args.get(at + 1).map(String::as_str)
 }
 
 /// `args`, then what the small form of a component is called with; what a person gives comes first and counts.
 pub(crate) fn with(args: &[String], more: &[&str]) -> Vec<String> {
-    args.iter().cloned().chain(more.iter().map(|it| (*it).to_owned())).collect()
+    args.iter().cloned().chain(more.iter().map(|text| (*text).to_owned())).collect()
 }
 
 /// The number given as `--name`, or `default`.

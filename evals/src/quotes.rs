@@ -95,7 +95,7 @@ fn check(set: &Set, limit: usize, binary: &Path) -> Result<Tally, Fault> {
         if code == 0 && counted["verified"] != counted["total"] {
             tally.faults.push(format!("`{question}`: the report itself says {counted}"));
         }
-        cited.extend(citations.into_iter().map(|it| (question.clone(), it)));
+        cited.extend(citations.into_iter().map(|citation| (question.clone(), citation)));
     }
     let pages = pages(&home)?;
     let originals = originals(&set.folder)?;
@@ -129,8 +129,9 @@ fn pages(home: &Home) -> Result<BTreeMap<String, Value>, Fault> {
 /// Whether the quote stands in its page from `start` to `end`, counted in code points.
 fn verify(citation: &Value, pages: &BTreeMap<String, Value>) -> Result<(), String> {
     let text = |name: &str| citation[name].as_str().ok_or(format!("no `{name}`"));
-    let place =
-        |name: &str| citation[name].as_u64().ok_or(format!("no `{name}`")).map(|it| it as usize);
+    let place = |name: &str| {
+        citation[name].as_u64().ok_or(format!("no `{name}`")).map(|number| number as usize)
+    };
     let quote = text("quote")?;
     let page = pages.get(text("page")?).ok_or("no page with this hash is in the store")?;
     let words = page["text"].as_str().ok_or("the stored page has no text")?;
@@ -157,7 +158,7 @@ fn originals(folder: &Path) -> Result<BTreeMap<String, String>, Fault> {
             }
             continue;
         }
-        match path.extension().and_then(|it| it.to_str()) {
+        match path.extension().and_then(|extension| extension.to_str()) {
             Some("txt") => {
                 let text = bare(&String::from_utf8_lossy(&fs::read(&path)?));
                 found.insert(format!("file://{}", path.display()), text);
@@ -191,7 +192,7 @@ fn trace(
 }
 
 fn bare(text: &str) -> String {
-    text.chars().filter(|it| it.is_alphanumeric()).collect()
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 #[cfg(test)]

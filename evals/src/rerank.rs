@@ -60,8 +60,9 @@ fn measure(embedder: Option<&str>, dirs: &[String]) -> Result<(usize, f64), Faul
             let mut sums = [0.0; 3];
             for it in &asked {
                 let texts: Vec<&str> = it.passages.iter().map(String::as_str).collect();
-                let scores =
-                    runtime.block_on(ranker.rank(&it.query, &texts)).map_err(|it| it.chain())?;
+                let scores = runtime
+                    .block_on(ranker.rank(&it.query, &texts))
+                    .map_err(|error| error.chain())?;
                 let mut order: Vec<usize> = (0..texts.len()).collect();
                 order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
                 add(&mut sums, &it.grades, &order);
@@ -72,7 +73,7 @@ fn measure(embedder: Option<&str>, dirs: &[String]) -> Result<(usize, f64), Faul
         let mut sums = [0.0; 3];
         for it in &asked {
             let ranked = Bm25::of(&it.passages).rank(&it.query);
-            let order: Vec<usize> = ranked.into_iter().map(|it| it.0).collect();
+            let order: Vec<usize> = ranked.into_iter().map(|pair| pair.0).collect();
             add(&mut sums, &it.grades, &order);
         }
         line(&mut out, "plain BM25 (floor)", sums, asked.len());
@@ -82,7 +83,7 @@ fn measure(embedder: Option<&str>, dirs: &[String]) -> Result<(usize, f64), Faul
 }
 
 fn line(out: &mut String, name: &str, sums: [f64; 3], many: usize) {
-    let [one, five, ten] = sums.map(|it| it / many.max(1) as f64);
+    let [one, five, ten] = sums.map(|number| number / many.max(1) as f64);
     let _ = writeln!(out, "{name:40} {one:.4}  {five:.4}  {ten:.4}");
 }
 
@@ -95,7 +96,7 @@ fn add(sums: &mut [f64; 3], grades: &[f64], order: &[usize]) {
     best.sort_by(|a, b| b.total_cmp(a));
     for (sum, n) in sums.iter_mut().zip([1, 5, 10]) {
         let ideal = dcg(&mut best.iter().copied().take(n));
-        let found = dcg(&mut order.iter().map(|it| grades[*it]).take(n));
+        let found = dcg(&mut order.iter().map(|number| grades[*number]).take(n));
         *sum += if ideal > 0.0 { found / ideal } else { 0.0 };
     }
 }
@@ -108,9 +109,9 @@ fn graded(path: &Path) -> Result<Vec<Graded>, String> {
             query: row["query"].as_str().unwrap_or_default().to_owned(),
             passages: passages
                 .clone()
-                .map(|it| it["text"].as_str().unwrap_or_default().to_owned())
+                .map(|passage| passage["text"].as_str().unwrap_or_default().to_owned())
                 .collect(),
-            grades: passages.map(|it| it["grade"].as_f64().unwrap_or(0.0)).collect(),
+            grades: passages.map(|passage| passage["grade"].as_f64().unwrap_or(0.0)).collect(),
         }
     };
     Ok(rows.iter().map(one).collect())

@@ -62,7 +62,7 @@ fn small(way: Way) -> Outcome {
 fn run(args: &[String], way: Way) -> Outcome {
     let (python, rest) = libraries::option(args, "--python");
     let (embedder, dirs) = libraries::option(&rest, "--embedder");
-    let embedder = embedder.map(|it| meaning::embedder(&it)).transpose()?;
+    let embedder = embedder.map(|embedder| meaning::embedder(&embedder)).transpose()?;
     if dirs.is_empty() {
         return Err("name the directories of judged collections".into());
     }
@@ -149,7 +149,8 @@ impl Measuring<'_> {
             row("Ibid, with vectors", &measures, index_s, Some(query_s), None);
         }
         let mut others = vec![Ok(libraries::floor(collection, TOP, TIMED))];
-        let libraries = self.python.map(|it| libraries::libraries(it, collection, TOP, TIMED));
+        let libraries =
+            self.python.map(|python| libraries::libraries(python, collection, TOP, TIMED));
         others.extend(libraries.into_iter().flatten());
         let mut missing = String::new();
         for other in others {
@@ -189,7 +190,7 @@ impl Measuring<'_> {
     fn ids(&self, folder: &Folder) -> Result<f64, String> {
         let began = Instant::now();
         for it in &self.collection.questions {
-            folder.rank_ids(&it.text, TIMED).map_err(|it| it.chain())?;
+            folder.rank_ids(&it.text, TIMED).map_err(|error| error.chain())?;
         }
         Ok(began.elapsed().as_secs_f64())
     }
@@ -201,7 +202,7 @@ async fn search(folder: &Folder, it: &Judged, limit: usize, way: Way) -> Result<
         Way::Once => folder.search(&query).await.map(|it| it.hits),
         Way::Steps => crate::multi_hop::search_multi_hop(folder, &query).await,
     };
-    found.map_err(|it| it.chain())
+    found.map_err(|error| error.chain())
 }
 
 fn judged(collection: &Collection, ranked: &Ranked) -> Measures {

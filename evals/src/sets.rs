@@ -62,7 +62,7 @@ pub(crate) fn shared(name: &str) -> PathBuf {
     let beside = here().with_file_name("shared/data");
     here()
         .ancestors()
-        .map(|it| it.with_file_name("shared/data"))
+        .map(|ancestor| ancestor.with_file_name("shared/data"))
         .find(|it| it.is_dir())
         .unwrap_or(beside)
         .join(name)
@@ -73,8 +73,8 @@ fn library() -> Result<Set, Fault> {
     let about = fs::read_to_string(here().join("examples/README.md"))?;
     let mut questions: Vec<String> = about
         .lines()
-        .filter_map(|it| {
-            let (number, rest) = it.split_once(". ")?;
+        .filter_map(|line| {
+            let (number, rest) = line.split_once(". ")?;
             number.parse::<u32>().ok()?;
             Some(rest.split_inclusive('?').next()?.to_owned())
         })
@@ -140,8 +140,8 @@ fn pages() -> Result<Set, Fault> {
     let source = shared("extract-wcxb/dev");
     let folder = fresh("pages")?;
     let mut names: Vec<PathBuf> = fs::read_dir(source.join("html"))
-        .map_err(|it| format!("{}: {it}", source.display()))?
-        .map(|it| it.map(|it| it.path()))
+        .map_err(|error| format!("{}: {error}", source.display()))?
+        .map(|dir| dir.map(|dir| dir.path()))
         .collect::<Result<_, _>>()?;
     names.sort();
     for path in names {
@@ -156,8 +156,8 @@ fn pages() -> Result<Set, Fault> {
         folder,
         questions: titles
             .into_iter()
-            .filter(|it| !it.trim().is_empty())
-            .map(|it| format!("What is said about {}?", it.trim().trim_end_matches('?')))
+            .filter(|title| !title.trim().is_empty())
+            .map(|title| format!("What is said about {}?", title.trim().trim_end_matches('?')))
             .collect(),
     })
 }
@@ -173,7 +173,7 @@ pub(crate) fn fresh(name: &str) -> Result<PathBuf, Fault> {
 }
 
 fn unpacked(path: &Path) -> Result<String, Fault> {
-    let file = fs::File::open(path).map_err(|it| format!("{}: {it}", path.display()))?;
+    let file = fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text)?;
     Ok(text)
@@ -231,7 +231,7 @@ pub(crate) fn judged(name: &str) -> Result<(PathBuf, Vec<Judged>), Fault> {
             let path = shared("multihop-rag-evidence").join("dev/queries.jsonl");
             (multihop()?, fs::read_to_string(path)?)
         }
-        "library" => (library()?, JUDGED.map(|it| format!("{it}\n")).concat()),
+        "library" => (library()?, JUDGED.map(|judged| format!("{judged}\n")).concat()),
         _ => return Err(format!("no judged set `{name}`: bioasq, multihop, library").into()),
     };
     let mut questions = Vec::new();

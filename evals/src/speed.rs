@@ -33,8 +33,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let runs = number(args, "--runs", 9)?;
     let mut figures = vec![help(&binary, runs.max(30))?, library(&binary, runs.max(8))?];
     let mut missing = Vec::new();
-    let bioasq = sets::one("bioasq").and_then(|it| large(&binary, runs, &it));
-    let pages = sets::one("pages").and_then(|it| reading(&binary, runs, &it.folder));
+    let bioasq = sets::one("bioasq").and_then(|one| large(&binary, runs, &one));
+    let pages = sets::one("pages").and_then(|one| reading(&binary, runs, &one.folder));
     for (what, found) in [("index build and memory", bioasq), ("reading web pages", pages)] {
         match found {
             Ok(more) => figures.extend(more),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         }
     }
     table(&figures);
-    let broken = figures.iter().filter(|it| !it.holds()).count();
+    let broken = figures.iter().filter(|figure| !figure.holds()).count();
     if broken > 0 {
         missing.insert(0, format!("{broken} of {} bounds are not kept", figures.len()));
     }
@@ -64,7 +64,7 @@ pub(crate) fn small(args: &[String]) -> Outcome {
     figures.extend(large(&binary, 1, &set)?);
     figures.extend(reading(&binary, 1, &web)?);
     table(&figures);
-    Ok(Measured::new(figures.iter().filter(|it| it.value > 0.0).count(), "figures"))
+    Ok(Measured::new(figures.iter().filter(|figure| figure.value > 0.0).count(), "figures"))
 }
 
 fn table(figures: &[Figure]) {
@@ -170,7 +170,7 @@ fn large(binary: &Path, runs: usize, set: &Set) -> Result<Vec<Figure>, Fault> {
 /// Reading web pages in one process on one core.
 fn reading(binary: &Path, runs: usize, folder: &Path) -> Result<Vec<Figure>, Fault> {
     let mut pages: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+        fs::read_dir(folder)?.map(|dir| dir.map(|dir| dir.path())).collect::<Result<_, _>>()?;
     if pages.is_empty() {
         return Err(format!("there are no pages in {}", folder.display()).into());
     }
@@ -253,7 +253,7 @@ fn until_gone(command: &Command, child: &mut Child) -> Result<f64, Fault> {
         let said = fs::read_to_string(&status).unwrap_or_default();
         let mark = said
             .lines()
-            .find_map(|it| it.strip_prefix("VmHWM:"))
+            .find_map(|line| line.strip_prefix("VmHWM:"))
             .and_then(|it| it.trim().trim_end_matches(" kB").parse::<f64>().ok());
         kilobytes = kilobytes.max(mark.unwrap_or(0.0));
         if let Some(end) = child.try_wait()? {

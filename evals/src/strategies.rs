@@ -39,9 +39,9 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let binary = binary(args)?;
     let limit = number(args, "--limit", 50)?;
     let effort = flag(args, "--effort").unwrap_or("standard");
-    let strategies: Vec<&str> = flag(args, "--strategy").map_or(ALL.to_vec(), |it| vec![it]);
+    let strategies: Vec<&str> = flag(args, "--strategy").map_or(ALL.to_vec(), |flag| vec![flag]);
     let sets: Vec<&str> =
-        flag(args, "--set").map_or(vec!["bioasq", "multihop", "conflicts"], |it| vec![it]);
+        flag(args, "--set").map_or(vec!["bioasq", "multihop", "conflicts"], |flag| vec![flag]);
     header();
     let mut asked = 0;
     for set in sets {
@@ -114,7 +114,7 @@ fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Tally,
     let home = Home::new(binary)?;
     let folder = folder.to_str().ok_or("the folder's path is not UTF-8")?;
     let mut tally = Tally::default();
-    let answerable = questions.iter().filter(|it| !matches!(it.known, Known::Nothing));
+    let answerable = questions.iter().filter(|question| !matches!(question.known, Known::Nothing));
     for it in answerable.take(limit) {
         let begun = std::time::Instant::now();
         let (code, events) = ask(&home, &it.text, folder, how)?;
@@ -126,7 +126,8 @@ fn judged(binary: &Path, set: &str, how: &[&str], limit: usize) -> Result<Tally,
         if let Known::Any(names) = &it.known {
             tally.known += 1;
             let report = report(&events);
-            tally.answered += usize::from(names.iter().any(|it| super::answers::says(&report, it)));
+            tally.answered +=
+                usize::from(names.iter().any(|name| super::answers::says(&report, name)));
         }
     }
     Ok(tally)
@@ -141,8 +142,8 @@ fn ramdocs(binary: &Path, how: &[&str], limit: usize, rows: &Path) -> Result<Tal
         let documents = row["documents"].as_array().cloned().unwrap_or_default();
         let answers: BTreeSet<String> = documents
             .iter()
-            .filter(|it| it["type"] != "noise")
-            .filter_map(|it| it["answer"].as_str().map(str::to_lowercase))
+            .filter(|document| document["type"] != "noise")
+            .filter_map(|document| document["answer"].as_str().map(str::to_lowercase))
             .collect();
         if answers.len() < 2 {
             continue;
@@ -164,8 +165,8 @@ fn ramdocs(binary: &Path, how: &[&str], limit: usize, rows: &Path) -> Result<Tal
         count(&mut tally, code, &events, begun.elapsed().as_secs_f64());
         let shown = events
             .iter()
-            .find(|it| it["type"] == "report.ready")
-            .and_then(|it| it["data"]["report"]["conflicts"].as_array().map(Vec::len));
+            .find(|event| event["type"] == "report.ready")
+            .and_then(|event| event["data"]["report"]["conflicts"].as_array().map(Vec::len));
         tally.conflicts += usize::from(shown.unwrap_or(0) > 0);
     }
     Ok(tally)
@@ -174,8 +175,8 @@ fn ramdocs(binary: &Path, how: &[&str], limit: usize, rows: &Path) -> Result<Tal
 fn count(tally: &mut Tally, code: i32, events: &[Value], seconds: f64) {
     tally.asked += 1;
     tally.seconds.push(seconds);
-    let ready = events.iter().find(|it| it["type"] == "report.ready");
-    let added = events.iter().filter(|it| it["type"] == "evidence.added").count();
+    let ready = events.iter().find(|event| event["type"] == "report.ready");
+    let added = events.iter().filter(|event| event["type"] == "evidence.added").count();
     tally.evidence.push(added as f64);
     let Some(report) = ready.map(|it| &it["data"]["report"]) else {
         *tally.stops.entry(format!("exit {code}")).or_default() += 1;
@@ -212,13 +213,13 @@ fn documents(events: &[Value]) -> (BTreeSet<String>, BTreeSet<String>) {
             _ => {}
         }
     }
-    let of = carried.iter().filter_map(|it| ids.get(it).cloned()).collect();
+    let of = carried.iter().filter_map(|number| ids.get(number).cloned()).collect();
     (ids.into_values().collect(), of)
 }
 
 /// The words of the report that were said, as one text.
 fn report(events: &[Value]) -> String {
-    let last = events.iter().rev().find(|it| it["type"] == "result");
+    let last = events.iter().rev().find(|event| event["type"] == "result");
     last.and_then(|it| it["result"].as_str()).unwrap_or_default().to_owned()
 }
 

@@ -76,7 +76,8 @@ fn measure(args: &[String], site: Site) -> Result<(usize, bool), Fault> {
     let pages = site.pages;
     let binary = program::binary(args)?;
     let port = serve(site)?;
-    let slowest = (0..pages).map(|it| site.wait_of(it)).max().unwrap_or_default().as_secs_f64();
+    let slowest =
+        (0..pages).map(|index| site.wait_of(index)).max().unwrap_or_default().as_secs_f64();
     println!("{pages} pages of {} kB, the slowest {slowest:.2} s", PAGE / 1000 / site.hurry);
     println!(
         "| what | s | of the slowest | bound | MB | bound |\n| --- | --- | --- | --- | --- | --- |"
@@ -127,7 +128,7 @@ pub(crate) fn read_all(args: &[String]) -> Result<(), Fault> {
             reading.spawn(async move { reader.read(&hit).await.map(drop) });
         }
         for page in reading.join_all().await {
-            page.map_err(|it| it.chain())?;
+            page.map_err(|error| error.chain())?;
         }
         println!("{:.3}", begun.elapsed().as_secs_f64());
         Ok(())
@@ -168,7 +169,7 @@ fn researched(binary: &Path, port: &str, site: Site) -> Result<(f64, f64, usize,
             _ => {}
         }
     }
-    let of = |url: &String| url.rsplit('/').next().and_then(|it| it.parse().ok());
+    let of = |url: &String| url.rsplit('/').next().and_then(|part| part.parse().ok());
     let slowest = asked
         .keys()
         .filter_map(of)
@@ -194,8 +195,8 @@ struct Hosts;
 #[async_trait]
 impl NameResolver for Hosts {
     async fn addresses(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
-        let nth = name.strip_prefix('h').and_then(|it| it.split('.').next());
-        let nth: usize = nth.and_then(|it| it.parse().ok()).unwrap_or_default();
+        let nth = name.strip_prefix('h').and_then(|rest| rest.split('.').next());
+        let nth: usize = nth.and_then(|nth| nth.parse().ok()).unwrap_or_default();
         Ok(vec![host(nth).into()])
     }
 }
@@ -228,7 +229,7 @@ fn serve(site: Site) -> Result<u16, Fault> {
 fn answer(mut socket: TcpStream, port: u16, site: Site, bodies: &[String]) -> Option<()> {
     let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
-        while !request.windows(4).any(|it| it == b"\r\n\r\n") {
+        while !request.windows(4).any(|window| window == b"\r\n\r\n") {
             match socket.read(&mut buffer).ok()? {
                 0 => return None,
                 read => request.extend_from_slice(&buffer[..read]),
@@ -240,7 +241,7 @@ fn answer(mut socket: TcpStream, port: u16, site: Site, bodies: &[String]) -> Op
         let (status, kind, body) = if let Some(query) = path.strip_prefix("/searxng/search?") {
             std::thread::sleep(Duration::from_millis(SEARCH));
             ("200 OK", "application/json", found(port, query, bodies.len()))
-        } else if let Some(nth) = path.strip_prefix("/page/").and_then(|it| it.parse().ok()) {
+        } else if let Some(nth) = path.strip_prefix("/page/").and_then(|rest| rest.parse().ok()) {
             std::thread::sleep(site.wait_of(nth));
             ("200 OK", "text/html; charset=utf-8", bodies.get(nth)?.clone())
         } else {

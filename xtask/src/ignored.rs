@@ -30,7 +30,7 @@ pub(crate) fn ignored_tests(root: &Path) -> Result<Vec<IgnoredTest>, String> {
             let path = entry.map_err(said)?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).map_err(said)?;
                 found.extend(scan(&module_of(&path), &text));
             }
@@ -46,7 +46,7 @@ fn module_of(path: &Path) -> String {
     let inside = ["/tests/it/", "/src/"].iter().find_map(|it| Some(path.rsplit_once(it)?.1));
     let inside = inside.unwrap_or_default().trim_end_matches(".rs");
     let parts = inside.split('/');
-    let parts: Vec<&str> = parts.filter(|it| !["main", "lib", "mod"].contains(it)).collect();
+    let parts: Vec<&str> = parts.filter(|part| !["main", "lib", "mod"].contains(part)).collect();
     parts.join("::")
 }
 
@@ -60,7 +60,7 @@ fn scan(module: &str, text: &str) -> Vec<IgnoredTest> {
         let words = line.trim_start();
         let indent = line.len() - words.len();
         if words.starts_with('}') {
-            modules.retain(|it| it.0 < indent);
+            modules.retain(|module| module.0 < indent);
         } else if let Some(name) = between(words, "macro_rules! ", " ") {
             in_macro = name;
         } else if let Some(name) = between(words, "mod ", " {") {
@@ -73,8 +73,8 @@ fn scan(module: &str, text: &str) -> Vec<IgnoredTest> {
             // In a macro, the tests are the arguments of its call.
             let names = if name.starts_with('$') { arguments(text, in_macro) } else { vec![name] };
             for name in names {
-                let path = [module].into_iter().chain(modules.iter().map(|it| it.1));
-                let path: Vec<&str> = path.chain([name]).filter(|it| !it.is_empty()).collect();
+                let path = [module].into_iter().chain(modules.iter().map(|module| module.1));
+                let path: Vec<&str> = path.chain([name]).filter(|path| !path.is_empty()).collect();
                 found.push(IgnoredTest { name: path.join("::"), reason: reason.to_owned() });
             }
         }
@@ -96,8 +96,8 @@ fn function(words: &str) -> Option<&str> {
 /// What the macro `name` is called with in `text`.
 fn arguments<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
     let call = text.split_once(&format!("\n{name}!("));
-    let inside = call.and_then(|it| it.1.split_once(')'));
-    let inside = inside.map_or("", |it| it.0);
+    let inside = call.and_then(|call| call.1.split_once(')'));
+    let inside = inside.map_or("", |pair| pair.0);
     let all = inside.split(',').map(str::trim);
     all.filter(|it| !it.is_empty()).collect()
 }
@@ -156,7 +156,7 @@ mod outer {
 #[ignore = "a measurement"]
 fn top() {}
 "#;
-        let found: Vec<String> = names("", text).into_iter().map(|it| it.0).collect();
+        let found: Vec<String> = names("", text).into_iter().map(|name| name.0).collect();
         assert_eq!(found, ["outer::inner::deep", "outer::shallow", "top"]);
     }
 

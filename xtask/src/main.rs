@@ -69,7 +69,7 @@ const ADVISORIES: &str = "xtask/advisories.tsv";
 fn metadata() -> Result<serde_json::Value, String> {
     let said = |command: &mut Command| -> Result<Vec<u8>, String> {
         let name = command.get_program().to_string_lossy().into_owned();
-        let output = command.output().map_err(|it| format!("{name}: {it}"))?;
+        let output = command.output().map_err(|error| format!("{name}: {error}"))?;
         if output.status.success() {
             Ok(output.stdout)
         } else {
@@ -78,7 +78,7 @@ fn metadata() -> Result<serde_json::Value, String> {
     };
     let about = said(Command::new("rustc").arg("-vV"))?;
     let about = String::from_utf8_lossy(&about).into_owned();
-    let host = about.lines().find_map(|it| it.strip_prefix("host: "));
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.ok_or("rustc does not say for which platform it is")?;
     let tree = said(
         cargo()
@@ -86,7 +86,7 @@ fn metadata() -> Result<serde_json::Value, String> {
             .args(["--filter-platform", host])
             .current_dir(root()),
     )?;
-    serde_json::from_slice(&tree).map_err(|it| it.to_string())
+    serde_json::from_slice(&tree).map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {
@@ -133,7 +133,7 @@ fn write_advisories(checkout: &Path) -> Result<(), String> {
     let all = advisories::gathered(checkout)?;
     let place = root().join(ADVISORIES);
     std::fs::write(&place, advisories::written(&all))
-        .map_err(|it| format!("{ADVISORIES}: {it}"))?;
+        .map_err(|error| format!("{ADVISORIES}: {error}"))?;
     eprintln!("xtask: {} advisories in {ADVISORIES}", all.len());
     Ok(())
 }
@@ -141,14 +141,14 @@ fn write_advisories(checkout: &Path) -> Result<(), String> {
 fn write_sbom(place: Option<&str>) -> Result<(), String> {
     let metadata = metadata()?;
     let lock = std::fs::read_to_string(root().join("Cargo.lock"));
-    let lock = lock.map_err(|it| format!("Cargo.lock: {it}"))?;
+    let lock = lock.map_err(|error| format!("Cargo.lock: {error}"))?;
     let bill = sbom::bill(&metadata, &lock, "ibid-cli")?;
     let text = format!("{bill:#}\n");
     let written = match place {
         Some(place) => std::fs::write(place, text),
         None => std::io::stdout().write_all(text.as_bytes()),
     };
-    written.map_err(|it| format!("writing the bill of materials: {it}"))
+    written.map_err(|error| format!("writing the bill of materials: {error}"))
 }
 
 fn test(args: &[String]) -> ExitCode {
@@ -193,7 +193,7 @@ fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .is_ok_and(|it| it.success());
+        .is_ok_and(|status| status.success());
     let mut command = cargo();
     if nextest {
         command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
@@ -217,7 +217,7 @@ fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
 
 /// Installs the packages of missing tools where that is possible, and says so where it is not.
 fn bring(tools: &[Tool]) {
-    let missing: Vec<&Tool> = tools.iter().filter(|it| !(it.there)()).collect();
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| !(tool.there)()).collect();
     if missing.is_empty() {
         return;
     }
@@ -227,7 +227,7 @@ fn bring(tools: &[Tool]) {
             it.program, it.package, it.what_for
         );
     }
-    let packages: Vec<&str> = missing.iter().map(|it| it.package).collect();
+    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
     let Some(prefix) = apt() else {
         eprintln!(
             "xtask: going on without; to run every test, install by hand: {}",
@@ -291,8 +291,8 @@ fn apt() -> Option<Vec<&'static str>> {
             .stderr(Stdio::null())
             .output()
             .ok()
-            .filter(|it| it.status.success())
-            .map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
+            .filter(|output| output.status.success())
+            .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     if says("id", &["-u"]).as_deref() == Some("0") {
         Some(vec!["apt-get"])
@@ -304,8 +304,9 @@ fn apt() -> Option<Vec<&'static str>> {
 }
 
 fn on_path(program: &str) -> bool {
-    env::var_os("PATH")
-        .is_some_and(|it| env::split_paths(&it).any(|dir| Path::new(&dir).join(program).is_file()))
+    env::var_os("PATH").is_some_and(|var_os| {
+        env::split_paths(&var_os).any(|dir| Path::new(&dir).join(program).is_file())
+    })
 }
 
 fn cargo() -> Command {

@@ -58,7 +58,7 @@ fn has_certificates() -> bool {
     ];
     let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
     named.into_iter().any(|it| env::var_os(it).is_some())
-        || places.into_iter().any(|it| Path::new(it).is_file())
+        || places.into_iter().any(|place| Path::new(place).is_file())
 }
 
 /// Whether a program can be run as a user who is not root.
@@ -68,14 +68,14 @@ fn can_change_user() -> bool {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    status.is_ok_and(|it| it.success())
+    status.is_ok_and(|status| status.success())
 }
 
 /// Whether the kernel has Landlock. Where the list of its security modules is not mounted, the name of the system call tells.
 fn has_landlock() -> bool {
     let text = std::fs::read_to_string("/sys/kernel/security/lsm")
         .or_else(|_| std::fs::read_to_string("/proc/kallsyms"));
-    text.is_ok_and(|it| it.contains("landlock"))
+    text.is_ok_and(|text| text.contains("landlock"))
 }
 
 /// The ignored tests that cannot run or should not run.
@@ -87,10 +87,10 @@ pub(crate) struct LeftOut<'a> {
 impl<'a> LeftOut<'a> {
     /// Of all ignored tests, those with a need that is not met and those that are ignored for another reason.
     pub(crate) fn of(all: &'a [IgnoredTest], is_met: impl Fn(&Need) -> bool) -> LeftOut<'a> {
-        let missing = NEEDS.iter().filter(|it| !is_met(it)).map(|it| it.name);
+        let missing = NEEDS.iter().filter(|need| !is_met(need)).map(|need| need.name);
         let missing: Vec<&str> = missing.collect();
-        let is_left_out = |it: &&IgnoredTest| {
-            let needs = it.needs();
+        let is_left_out = |test: &&IgnoredTest| {
+            let needs = test.needs();
             needs.is_empty() || needs.iter().any(|need| missing.contains(need))
         };
         LeftOut { tests: all.iter().filter(is_left_out).collect(), missing }
@@ -99,11 +99,11 @@ impl<'a> LeftOut<'a> {
     /// The arguments with which `cargo nextest run` runs all tests but these. `args` are the user's; every filter in them stays
     /// in force. Who says which ignored tests run gets what they say.
     pub(crate) fn for_nextest(&self, args: &[String]) -> Vec<String> {
-        if args.iter().any(|it| it.starts_with("--run-ignored")) {
+        if args.iter().any(|arg| arg.starts_with("--run-ignored")) {
             return args.to_vec();
         }
         let names: Vec<String> =
-            self.tests.iter().map(|it| format!("test(={})", it.name)).collect();
+            self.tests.iter().map(|test| format!("test(={})", test.name)).collect();
         let others = match names.is_empty() {
             true => "all()".to_owned(),
             false => format!("not ({})", names.join(" + ")),
@@ -113,7 +113,8 @@ impl<'a> LeftOut<'a> {
         for arg in args {
             rest |= arg == "--";
             let inline = ["--filterset=", "--filter-expr=", "-E"];
-            let inline = inline.into_iter().find_map(|it| Some((it, arg.strip_prefix(it)?)));
+            let inline =
+                inline.into_iter().find_map(|prefix| Some((prefix, arg.strip_prefix(prefix)?)));
             if is_filter {
                 out.push(format!("({arg}) and {others}"));
             } else if let (Some((name, filter)), false) = (inline, rest || arg == "-E") {
@@ -133,7 +134,7 @@ impl<'a> LeftOut<'a> {
 
     /// The same for `cargo test`.
     pub(crate) fn for_cargo_test(&self, args: &[String]) -> Vec<String> {
-        let end = args.iter().position(|it| it == "--").unwrap_or(args.len());
+        let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
         let mut out = args[..end].to_vec();
         out.extend(["--".to_owned(), "--include-ignored".to_owned()]);
         for it in &self.tests {
@@ -146,7 +147,7 @@ impl<'a> LeftOut<'a> {
     /// One line for each need that is not met and for each other reason: how many tests were ignored.
     pub(crate) fn lines(&self) -> Vec<String> {
         let count = |has: &dyn Fn(&IgnoredTest) -> bool| {
-            let count = self.tests.iter().filter(|it| has(it)).count();
+            let count = self.tests.iter().filter(|test| has(test)).count();
             format!("{count} {} ignored", if count == 1 { "test" } else { "tests" })
         };
         let of_need = |need: &&str| {
@@ -154,7 +155,7 @@ impl<'a> LeftOut<'a> {
             format!("{counted}: needs {need}, which this machine does not have")
         };
         let mut lines: Vec<String> = self.missing.iter().map(of_need).collect();
-        let others = self.tests.iter().filter(|it| it.needs().is_empty());
+        let others = self.tests.iter().filter(|test| test.needs().is_empty());
         let mut reasons: Vec<&str> = others.map(|it| it.reason.as_str()).collect();
         reasons.sort_unstable();
         reasons.dedup();
@@ -191,7 +192,7 @@ mod tests {
     fn tests_whose_need_is_missing_are_left_out_and_counted() {
         let all = tests();
         let it = LeftOut::of(&all, |it| it.name != "axe-core" && it.name != "PostgreSQL");
-        let skipped: Vec<&str> = it.tests.iter().map(|it| it.name.as_str()).collect();
+        let skipped: Vec<&str> = it.tests.iter().map(|test| test.name.as_str()).collect();
         assert_eq!(skipped, ["a", "b", "c"]);
         let lines = [
             "1 test ignored: needs PostgreSQL, which this machine does not have",
@@ -209,7 +210,7 @@ mod tests {
         let it = LeftOut::of(&all, |it| it.name != "PostgreSQL");
         let others = "not (test(=a) + test(=c))";
         let with = |args: &[&str]| {
-            let args: Vec<String> = args.iter().map(|it| (*it).to_owned()).collect();
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
             it.for_nextest(&args)
         };
         let plain = ["-E", others, "--run-ignored", "all", "word"];

@@ -103,8 +103,8 @@ fn text(value: &Value) -> String {
 /// The hash of each package's archive, by name and version.
 fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
     let field = |block: &str, name: &str| {
-        let lines = block.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(" = \""));
-        lines.and_then(|it| it.strip_suffix('"')).map(str::to_owned)
+        let lines = block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = \""));
+        lines.and_then(|lines| lines.strip_suffix('"')).map(str::to_owned)
     };
     lock.split("[[package]]")
         .filter_map(|block| {
@@ -146,23 +146,29 @@ mod tests {
             assert_eq!(it["bom-ref"], it["purl"]);
             assert!(it["purl"].as_str().unwrap().starts_with("pkg:cargo/"), "{it}");
             let expression = it["licenses"][0]["expression"].as_str();
-            assert!(expression.is_some_and(|it| !it.is_empty() && !it.contains('/')), "{it}");
+            assert!(
+                expression
+                    .is_some_and(|expression| !expression.is_empty() && !expression.contains('/')),
+                "{it}"
+            );
             // The crates of this repository come from no registry.
             if it["name"].as_str().is_some_and(|name| name.starts_with("ibid")) {
                 continue;
             }
             let hash = it["hashes"][0]["content"].as_str().unwrap_or_default();
-            assert!(hash.len() == 64 && hash.bytes().all(|it| it.is_ascii_hexdigit()), "{it}");
+            assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{it}");
         }
         let dependencies = bill["dependencies"].as_array().unwrap();
         let told: BTreeSet<&str> =
-            dependencies.iter().map(|it| it["ref"].as_str().unwrap()).collect();
+            dependencies.iter().map(|dependency| dependency["ref"].as_str().unwrap()).collect();
         assert_eq!(told, refs);
         assert_eq!(told.len(), dependencies.len());
-        for needed in dependencies.iter().flat_map(|it| it["dependsOn"].as_array().unwrap()) {
+        for needed in
+            dependencies.iter().flat_map(|dependency| dependency["dependsOn"].as_array().unwrap())
+        {
             assert!(refs.contains(needed.as_str().unwrap()), "{needed} is nowhere");
         }
-        let has = |name: &str| components.iter().any(|it| it["name"] == name);
+        let has = |name: &str| components.iter().any(|component| component["name"] == name);
         assert!(has("tokio") && has("axum"));
         assert!(!has("proptest"), "what only tests use is no part of the program");
         assert!(!has("xtask") && !has("evals"));

@@ -108,7 +108,7 @@ async fn list_users(
 ) -> std::result::Result<(), CommandError> {
     let tokens = app.tokens().await?;
     for user in app.users().await? {
-        let own = tokens.iter().filter(|it| it.user == user.id);
+        let own = tokens.iter().filter(|token| token.user == user.id);
         let prefixes: Vec<&str> = own.map(|it| it.prefix.as_str()).collect();
         let text = if as_json {
             json!({"user": user, "tokens": prefixes}).to_string()

@@ -112,7 +112,8 @@ impl PendingPlan {
             }
             Event::PlanApproved { .. } => self.clear(),
             Event::Log { level, message }
-                if level == "warn" && self.question.as_ref().is_some_and(|it| it.approve) =>
+                if level == "warn"
+                    && self.question.as_ref().is_some_and(|question| question.approve) =>
             {
                 self.failed = None;
                 self.notes.push(message.clone());

@@ -67,11 +67,9 @@ pub(super) fn follow_up(args: FollowUpArgs, env: &ProcessEnv, console: Console) 
     let args = input_files::read_input(args.ask, env)?;
     let loaded = layers::load(env, &args.work.flags()?)?;
     if args.question.is_none() && run.contains(char::is_whitespace) {
-        return Err(
-            Error::new(Kind::Usage, "RUN is missing: which run do you want to follow up?")
-                .with_hint("name the run before the question: ibid ask last \"And in winter?\"")
-                .into(),
-        );
+        return Err(Error::new(Kind::Usage, "RUN is missing: which run do you want to follow up?")
+            .with_hint("name the run before the question: ibid ask last \"And in winter?\"")
+            .into());
     }
     start_follow_up(&run, &args, &loaded, env, console)
 }

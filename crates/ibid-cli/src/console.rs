@@ -70,8 +70,8 @@ impl Paint {
 /// `CLICOLOR_FORCE` and `FORCE_COLOR`, then `TERM=dumb` and `CLICOLOR=0`, then whether it is a terminal.
 /// Sources: <https://no-color.org>, <https://bixense.com/clicolors>, <https://force-color.org>.
 pub fn use_color(when: ColorMode, terminal: bool, env: &BTreeMap<String, String>) -> bool {
-    let var = |name: &str| env.get(name).map(String::as_str).filter(|it| !it.is_empty());
-    let on = |name: &str| var(name).is_some_and(|it| it != "0");
+    let var = |name: &str| env.get(name).map(String::as_str).filter(|text| !text.is_empty());
+    let on = |name: &str| var(name).is_some_and(|var| var != "0");
     match when {
         ColorMode::Always => true,
         ColorMode::Never => false,
@@ -96,7 +96,7 @@ impl Console {
             out: Paint(use_color(when, out, env)),
             err: Paint(use_color(when, err, env)),
             read: out,
-            live: err && env.get("TERM").is_none_or(|it| it != "dumb"),
+            live: err && env.get("TERM").is_none_or(|value| value != "dumb"),
             quiet,
             verbose,
         }

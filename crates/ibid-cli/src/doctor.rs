@@ -26,7 +26,7 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
             (vec![finding_from_error("settings", &fault, fix)], Vec::new())
         }
     };
-    let exit = if findings.iter().any(|it| it.state == HealthState::Bad) {
+    let exit = if findings.iter().any(|finding| finding.state == HealthState::Bad) {
         Exit::Setup
     } else {
         Exit::Delivered

@@ -158,7 +158,7 @@ fn table(traffic: &BTreeMap<String, Traffic>, console: Console) -> String {
     if traffic.is_empty() {
         return "No host was contacted; nothing left this machine.\n".to_owned();
     }
-    let wide = traffic.keys().map(|it| it.chars().count()).max().unwrap_or(0).max(4);
+    let wide = traffic.keys().map(|key| key.chars().count()).max().unwrap_or(0).max(4);
     let head = format!(
         "{:<wide$} {:>9} {:>12} {:>14}",
         "host", "requests", "bytes sent", "bytes received"

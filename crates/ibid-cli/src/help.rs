@@ -83,13 +83,13 @@ pub(super) fn command(console: Console) -> clap::Command {
 /// # Errors
 /// `Usage` if the only word after `help` is not a command.
 pub(super) fn help_args(args: &[OsString]) -> Result<Option<Vec<OsString>>> {
-    if args.get(1).is_none_or(|it| it != "help") {
+    if args.get(1).is_none_or(|arg| arg != "help") {
         return Ok(None);
     }
     let commands = plain_command();
     let mut at = &commands;
-    let words: Vec<&str> = args[2..].iter().filter_map(|it| it.to_str()).collect();
-    for word in words.iter().filter(|it| !it.starts_with('-')) {
+    let words: Vec<&str> = args[2..].iter().filter_map(|arg| arg.to_str()).collect();
+    for word in words.iter().filter(|word| !word.starts_with('-')) {
         let Some(next) = at.find_subcommand(word) else {
             if words.len() > 1 {
                 return Ok(None);
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn every_command_stands_on_the_front_page_once() {
-        let mut shown: Vec<&str> = GROUPS.iter().flat_map(|it| it.1.iter().copied()).collect();
+        let mut shown: Vec<&str> =
+            GROUPS.iter().flat_map(|group| group.1.iter().copied()).collect();
         let plain = plain_command();
         let mut there: Vec<&str> = plain.get_subcommands().map(clap::Command::get_name).collect();
         shown.sort_unstable();

@@ -55,7 +55,7 @@ pub(super) fn init(env: &ProcessEnv, yes: bool, console: Console) -> CommandResu
         console.eprint_line("Nothing had to be changed.");
     }
     let next = if loaded.settings.folders.is_empty()
-        && !plan.settings.iter().any(|it| it.0 == "folders")
+        && !plan.settings.iter().any(|setting| setting.0 == "folders")
     {
         "ibid \"your question\""
     } else {
@@ -125,7 +125,7 @@ fn model(
         _ => "OPENAI_API_KEY",
     };
     let variable = prompter.ask("Environment variable for this key", guess);
-    if default_model::rows().iter().any(|it| it.0 == variable) {
+    if default_model::rows().iter().any(|row| row.0 == variable) {
         plan.keys.push((variable, key));
     } else {
         prompter.print(&format!(
@@ -141,7 +141,8 @@ fn engine(
     found: &Discovery,
     plan: &mut InitPlan,
 ) {
-    let set = statuses(&loaded.settings).into_iter().find(|it| it.configured && it.ready);
+    let set =
+        statuses(&loaded.settings).into_iter().find(|status| status.configured && status.ready);
     if let Some(engine) = set {
         return prompter.print(&format!("{} is set up to search the web.", engine.name));
     }

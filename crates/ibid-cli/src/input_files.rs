@@ -42,7 +42,7 @@ fn apply_request(args: &mut AskArgs, request: ResearchRequest) -> Result<()> {
     if args.question.is_none() {
         args.question = Some(request.text()?);
     }
-    let flags = request.flags().into_iter().map(|it| Flag { flag: "--input", ..it });
+    let flags = request.flags().into_iter().map(|flag| Flag { flag: "--input", ..flag });
     args.work.input = flags.collect();
     if let Some(value) = request.model.clone() {
         args.work.input.push(Flag { name: "model", flag: "--input", value });
@@ -54,7 +54,8 @@ fn apply_request(args: &mut AskArgs, request: ResearchRequest) -> Result<()> {
     }
     if sources.folder.is_empty() {
         let folders = request.folders.clone();
-        sources.input_folders = folders.map(|it| it.into_iter().map(PathBuf::from).collect());
+        sources.input_folders =
+            folders.map(|folder| folder.into_iter().map(PathBuf::from).collect());
     }
     if sources.domain.is_empty() {
         sources.domain = request.domains.clone().unwrap_or_default();

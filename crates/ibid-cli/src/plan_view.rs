@@ -120,7 +120,7 @@ impl PlanView {
     fn evidence(&self) -> String {
         let question = &self.question;
         let method = &question.method;
-        let folders = question.folders.iter().map(|it| format!("folder {it}"));
+        let folders = question.folders.iter().map(|folder| format!("folder {folder}"));
         let places: Vec<String> = folders.chain(question.engines.iter().cloned()).collect();
         let mut out = if places.is_empty() {
             "  Search    nowhere yet: name --folder DIR or --engine web\n".to_owned()
@@ -183,7 +183,7 @@ impl PlanView {
             Mode::Evidence => "passages by source, without prose",
         };
         let titles: Vec<String> =
-            writing.sections.iter().map(|it| single_line(&it.title)).collect();
+            writing.sections.iter().map(|section| single_line(&section.title)).collect();
         let lang = self.question.lang.as_ref().unwrap_or(&self.brief.lang);
         let mut out = format!("  Form      {form}, language {}\n", single_line(lang));
         if self.question.mode == Mode::Report {

@@ -173,14 +173,14 @@ impl ProgressView {
         if rows.is_empty() {
             return Vec::new();
         }
-        let waves = rows.iter().map(|it| it.by_wave.len()).max().unwrap_or(0);
+        let waves = rows.iter().map(|row| row.by_wave.len()).max().unwrap_or(0);
         let shown = waves.min(5);
         // A narrow terminal drops the waves first, then the numbers, to keep room for the question.
         let columns = [(shown, true), (0, true), (0, false)]
             .into_iter()
-            .find(|it| width >= fixed(it.0, it.1) + 20)
+            .find(|pair| width >= fixed(pair.0, pair.1) + 20)
             .unwrap_or((0, false));
-        let longest = rows.iter().map(|it| label(it).width()).max().unwrap_or(0);
+        let longest = rows.iter().map(|row| label(row).width()).max().unwrap_or(0);
         let most = width.saturating_sub(fixed(columns.0, columns.1)).clamp(4, 48);
         let layout = Layout {
             width,
@@ -194,7 +194,7 @@ impl ProgressView {
         }
         head.push_str(if layout.numbers { "sources  evidence  state" } else { "state" });
         let mut out = vec![paint.dim(&clip(&head, width))];
-        out.extend(rows.iter().map(|it| layout.row(it, paint)));
+        out.extend(rows.iter().map(|row| layout.row(row, paint)));
         out
     }
 
@@ -204,7 +204,7 @@ impl ProgressView {
             return self.run.coverage.clone();
         }
         let items = self.run.plan.iter().flat_map(|it| it.items());
-        items.map(|it| CoverageRow::empty(it.id, &it.heading)).collect()
+        items.map(|item| CoverageRow::empty(item.id, &item.heading)).collect()
     }
 }
 
@@ -297,8 +297,8 @@ fn short_place(what: &str) -> String {
     let what = single_line(what);
     let file = url::Url::parse(&what)
         .ok()
-        .filter(|it| it.scheme() == "file")
-        .and_then(|it| it.to_file_path().ok());
+        .filter(|parsed| parsed.scheme() == "file")
+        .and_then(|parsed| parsed.to_file_path().ok());
     if let Some(name) = file.as_deref().and_then(std::path::Path::file_name) {
         return single_line(&name.to_string_lossy());
     }
@@ -333,7 +333,7 @@ pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Pa
         parts.push(format!("{} unsupported removed", report.checks.removed));
     }
     parts.push(clock(seconds));
-    if let Some(usd) = report.usage.usd.filter(|it| *it > 0.0) {
+    if let Some(usd) = report.usage.usd.filter(|usd| *usd > 0.0) {
         parts.push(format!("${usd:.2}"));
     }
     let mark =
@@ -346,5 +346,5 @@ pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Pa
 }
 
 fn words(report: &Report) -> usize {
-    report.claims().map(|it| it.text().split_whitespace().count()).sum()
+    report.claims().map(|claim| claim.text().split_whitespace().count()).sum()
 }

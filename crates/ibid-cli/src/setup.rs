@@ -53,7 +53,7 @@ fn get(
         console.print_line(&format!("{}{note}", format_value(value, origin)))?;
         return Ok(Exit::Delivered);
     }
-    let wide = rows.iter().map(|it| it.0.name.len()).max().unwrap_or(0);
+    let wide = rows.iter().map(|row| row.0.name.len()).max().unwrap_or(0);
     for (setting, value, origin) in rows {
         let text = format_value(value, origin);
         let name = format!("{:<wide$}", setting.name);
@@ -88,7 +88,7 @@ fn set(name: &str, value: &str, env: &ProcessEnv, console: Console) -> CommandRe
     ));
     // Say so if an origin of higher precedence still overrides the new value.
     let loaded = layers::load(env, &[])?;
-    if let Some((_, now, origin)) = loaded.resolved.rows().find(|it| it.0.name == setting.name)
+    if let Some((_, now, origin)) = loaded.resolved.rows().find(|row| row.0.name == setting.name)
         && !matches!(origin, SettingOrigin::File(at, _) if *at == path)
     {
         console.eprint_line(&format!(

@@ -204,7 +204,7 @@ impl ReportWriter {
         let mut line = String::new();
         let mut used = 0;
         let mut lead = first;
-        for word in text.split(' ').filter(|it| !it.is_empty()) {
+        for word in text.split(' ').filter(|part| !part.is_empty()) {
             let wide = strip_ansi(word).width();
             if used > 0 && used + 1 + wide > room {
                 self.out.push_str(&format!("{lead}{line}\n"));

@@ -119,6 +119,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_deref().map(|it| it as _)
+        self.0.source.as_deref().map(|source| source as _)
     }
 }

@@ -255,7 +255,7 @@ mod tests {
             let gone = timeout(Duration::from_millis(1), places.acquire(Some("ann"))).await;
             assert!(gone.is_err());
         }
-        assert!(places.state().waiting.values().all(|it| it.len() <= 1));
+        assert!(places.state().waiting.values().all(|value| value.len() <= 1));
         drop(held);
         drop(places.acquire(Some("bob")).await);
         assert_eq!(places.state().free, 1);

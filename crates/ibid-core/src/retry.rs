@@ -62,7 +62,7 @@ impl Backoff {
             return None;
         }
         let bound = self.policy.delay(self.failures);
-        let drawn = chance.map(|it| bound.mul_f64(random_share(it)));
+        let drawn = chance.map(|rng| bound.mul_f64(random_share(rng)));
         let wait = match (requested, drawn) {
             (Some(asked), Some(drawn)) => asked.saturating_add(drawn.min(asked / 10)),
             (asked, drawn) => asked.or(drawn).unwrap_or(bound),

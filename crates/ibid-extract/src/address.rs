@@ -60,7 +60,7 @@ pub(crate) fn parse_stated_url(text: &str) -> Option<String> {
 
 fn is_public_host(host: &str) -> bool {
     let host = host.trim_end_matches('.');
-    let labels = host.split('.').all(|it| !it.is_empty());
+    let labels = host.split('.').all(|part| !part.is_empty());
     host.rsplit_once('.').is_some_and(|(_, top)| labels && !PRIVATE.contains(&top))
 }
 

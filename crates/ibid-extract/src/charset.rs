@@ -80,7 +80,7 @@ fn decode_with<'a>(
 fn is_mostly_utf8(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let bad = text.matches('\u{fffd}').count();
-    let odd = text.chars().filter(|it| !it.is_ascii()).count();
+    let odd = text.chars().filter(|c| !c.is_ascii()).count();
     bad * 5 < odd
 }
 
@@ -95,7 +95,7 @@ fn content_type_charset(content_type: &str) -> Option<&'static Encoding> {
 fn meta_charset(bytes: &[u8]) -> Option<&'static Encoding> {
     let head: String = bytes[..bytes.len().min(META_WINDOW)]
         .iter()
-        .map(|it| char::from(it.to_ascii_lowercase()))
+        .map(|byte| char::from(byte.to_ascii_lowercase()))
         .collect();
     let at = head.find("charset=").map(|it| it + 8).or_else(|| {
         head.starts_with("<?xml").then(|| head.find("encoding=").map(|it| it + 9))?

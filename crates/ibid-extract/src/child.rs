@@ -69,8 +69,8 @@ impl ChildTask {
 
 /// Runs `__document TASK MEMORY_BYTES CPU_SECONDS`. `args` are those after the command's own name.
 pub fn child_main(args: &[OsString]) -> ExitCode {
-    let word = |nth: usize| args.get(nth).and_then(|it| it.to_str());
-    let number = |nth: usize| word(nth).and_then(|it| it.parse::<u64>().ok());
+    let word = |nth: usize| args.get(nth).and_then(|arg| arg.to_str());
+    let number = |nth: usize| word(nth).and_then(|word| word.parse::<u64>().ok());
     let task = ChildTask::ALL.into_iter().find(|it| word(0) == Some(it.name()));
     let (Some(task), Some(memory), Some(seconds)) = (task, number(1), number(2)) else {
         return ExitCode::from(2);
@@ -91,9 +91,14 @@ pub fn child_main(args: &[OsString]) -> ExitCode {
 pub(crate) fn find_program(name: &str, path: &OsString) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let runnable = |program: &PathBuf| {
-        program.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+        program
+            .metadata()
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     };
-    std::env::split_paths(path).filter(|it| it.is_absolute()).map(|it| it.join(name)).find(runnable)
+    std::env::split_paths(path)
+        .filter(|path| path.is_absolute())
+        .map(|path| path.join(name))
+        .find(runnable)
 }
 
 /// Replaces this process by the program `name`, which inherits the limits and the sandbox. Returns only on failure.
@@ -127,7 +132,8 @@ fn probe(part: &str) -> ExitCode {
 fn serve(memory: u64) -> ExitCode {
     let socket = std::io::stdin().as_fd().try_clone_to_owned();
     let socket = socket.map(UnixStream::from);
-    let Ok((mut socket, other)) = socket.and_then(|it| it.try_clone().map(|twin| (it, twin)))
+    let Ok((mut socket, other)) =
+        socket.and_then(|socket| socket.try_clone().map(|twin| (socket, twin)))
     else {
         return ExitCode::from(UNCONFINED);
     };

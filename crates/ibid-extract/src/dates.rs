@@ -47,14 +47,14 @@ impl DateOrder {
 
 /// The date in the path of a web address: `/2024/03/05/`, `/2024-03-05-`, `/20240305/`.
 pub(crate) fn from_url(url: &str) -> Option<String> {
-    let (_, path) = url.split_once("://").filter(|it| it.0.starts_with("http"))?;
+    let (_, path) = url.split_once("://").filter(|parts| parts.0.starts_with("http"))?;
     let path = path.split(['?', '#']).next()?;
     let (_, path) = path.split_once('/')?;
     let bytes = path.as_bytes();
-    let free = |at: usize| bytes.get(at).is_none_or(|it| !it.is_ascii_alphanumeric());
+    let free = |at: usize| bytes.get(at).is_none_or(|byte| !byte.is_ascii_alphanumeric());
     (0..path.len()).filter(|at| *at == 0 || free(at - 1)).find_map(|at| {
         let digits = |from: usize, to: usize| path.get(at + from..at + to)?.parse().ok();
-        let year: i32 = digits(0, 4).filter(|it| (1995..=2100).contains(it))?;
+        let year: i32 = digits(0, 4).filter(|digit| (1995..=2100).contains(digit))?;
         let mark = *bytes.get(at + 4)?;
         let (month, day, end) = match mark {
             b'/' | b'-' | b'_' if bytes.get(at + 7) == Some(&mark) => (5, 8, 10),
@@ -85,10 +85,14 @@ fn iso_date(year: i32, month: i32, day: i32) -> Option<String> {
 
 /// A date written in digits.
 fn numeric_date(text: &str, order: DateOrder) -> Option<String> {
-    let digits: Vec<usize> =
-        text.bytes().enumerate().filter(|it| it.1.is_ascii_digit()).map(|it| it.0).collect();
+    let digits: Vec<usize> = text
+        .bytes()
+        .enumerate()
+        .filter(|pair| pair.1.is_ascii_digit())
+        .map(|pair| pair.0)
+        .collect();
     let runs = digits.chunk_by(|a, b| a + 1 == *b).take(MAX_RUNS);
-    let runs: Vec<(usize, usize)> = runs.map(|it| (it[0], it[0] + it.len())).collect();
+    let runs: Vec<(usize, usize)> = runs.map(|run| (run[0], run[0] + run.len())).collect();
     let value = |run: (usize, usize)| text[run.0..run.1].parse::<i32>().unwrap_or(-1);
     for (nth, run) in runs.iter().enumerate() {
         if run.1 - run.0 == 8 {
@@ -132,7 +136,7 @@ fn numeric_date(text: &str, order: DateOrder) -> Option<String> {
 fn named_month_date(text: &str) -> Option<String> {
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric())
-        .filter(|it| !it.is_empty())
+        .filter(|part| !part.is_empty())
         .take(MAX_WORDS)
         .collect();
     for (nth, word) in words.iter().enumerate() {
@@ -142,16 +146,16 @@ fn named_month_date(text: &str) -> Option<String> {
         let day = |at: Option<usize>| {
             let word = words.get(at?)?;
             let digits = word.trim_end_matches(|c: char| c.is_alphabetic());
-            digits.parse::<i32>().ok().filter(|it| (1..=31).contains(it))
+            digits.parse::<i32>().ok().filter(|parsed| (1..=31).contains(parsed))
         };
         let year = |at: usize| {
             let word = words.get(at)?;
             (word.len() == 4).then(|| word.parse::<i32>().ok())?
         };
         let skip = |at: usize| at + usize::from(matches!(words.get(at), Some(&"de" | &"of")));
-        let before = nth.checked_sub(1).map(|it| {
-            let of = matches!(words[it], "de" | "of") && it > 0;
-            it - usize::from(of)
+        let before = nth.checked_sub(1).map(|index| {
+            let of = matches!(words[index], "de" | "of") && index > 0;
+            index - usize::from(of)
         });
         let found = day(before)
             .zip(year(skip(nth + 1)))

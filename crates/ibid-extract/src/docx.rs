@@ -99,8 +99,8 @@ fn heading_styles(styles: &[u8]) -> Result<HashMap<String, u8>, ParseError> {
                 }
             }
             "outlineLvl" => {
-                let level = attr("val").and_then(|it| it.parse::<u8>().ok());
-                if let Some(level) = level.filter(|it| *it < 9) {
+                let level = attr("val").and_then(|attr| attr.parse::<u8>().ok());
+                if let Some(level) = level.filter(|level| *level < 9) {
                     keep(&id, (level + 1).min(6));
                 }
             }
@@ -158,17 +158,19 @@ impl BodyReader {
                 }
             }
             "ilvl" => {
-                let level = attr("val").and_then(|it| it.parse::<u8>().ok()).unwrap_or(0);
+                let level = attr("val").and_then(|attr| attr.parse::<u8>().ok()).unwrap_or(0);
                 self.list = Some(level.saturating_add(1).min(MAX_LIST_LEVEL));
             }
             "numPr" => self.list = self.list.or(Some(1)),
             "outlineLvl" => {
-                let level = attr("val").and_then(|it| it.parse::<u8>().ok());
-                self.heading =
-                    level.filter(|it| *it < 9).map(|it| (it + 1).min(6)).or(self.heading);
+                let level = attr("val").and_then(|attr| attr.parse::<u8>().ok());
+                self.heading = level
+                    .filter(|level| *level < 9)
+                    .map(|level| (level + 1).min(6))
+                    .or(self.heading);
             }
             "del" | "moveFrom" | "instrText" | "Fallback" => self.hidden += 1,
-            "vanish" if attr("val").is_none_or(|it| it != "0" && it != "false") => {
+            "vanish" if attr("val").is_none_or(|attr| attr != "0" && attr != "false") => {
                 // Hides the text of the run, which follows its properties, until the run's end.
                 self.hidden = self.hidden.saturating_add(HIDDEN_RUN);
             }
@@ -193,7 +195,7 @@ impl BodyReader {
             "p" => self.end_paragraph(),
             "tr" if self.tables == 1 => {
                 if let Some(cells) = self.row.take()
-                    && cells.iter().any(|it| !it.is_empty())
+                    && cells.iter().any(|cell| !cell.is_empty())
                 {
                     self.out.push(Block::new(BlockKind::TableRow, cells.join(" | ")));
                 }
@@ -210,7 +212,7 @@ impl BodyReader {
         if text.is_empty() {
             return;
         }
-        if let Some(cell) = self.row.as_mut().and_then(|it| it.last_mut()) {
+        if let Some(cell) = self.row.as_mut().and_then(|row| row.last_mut()) {
             if !cell.is_empty() {
                 cell.push(' ');
             }

@@ -15,7 +15,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
     let mut archive = Archive::open(bytes)?;
     let missing =
         |what: &str| ParseError::new(FailReason::Broken, format!("damaged container: no {what}"));
-    if archive.read_entry("META-INF/rights.xml").is_ok_and(|it| it.is_some()) {
+    if archive.read_entry("META-INF/rights.xml").is_ok_and(|entry| entry.is_some()) {
         return Err(ParseError::new(FailReason::Unsupported, "it is encrypted"));
     }
     let container =
@@ -32,7 +32,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
     let package = archive.read_entry(&root)?.ok_or_else(|| missing(&root))?;
     let mut draft = ParsedDocument::default();
     docx::core_properties(&package, &mut draft);
-    let folder = root.rsplit_once('/').map_or("", |it| it.0);
+    let folder = root.rsplit_once('/').map_or("", |parts| parts.0);
     for href in spine(&package)? {
         let name = resolve_href(folder, &href);
         match archive.read_entry(&name) {
@@ -61,8 +61,8 @@ fn spine(package: &[u8]) -> Result<Vec<String>, ParseError> {
         };
         match tag {
             "item" => {
-                let contents =
-                    attr("properties").is_some_and(|it| it.split(' ').any(|it| it == "nav"));
+                let contents = attr("properties")
+                    .is_some_and(|attr| attr.split(' ').any(|part| part == "nav"));
                 if let (Some(id), Some(href), false) = (attr("id"), attr("href"), contents) {
                     manifest.insert(id, href);
                 }
@@ -78,7 +78,7 @@ fn spine(package: &[u8]) -> Result<Vec<String>, ParseError> {
 /// The path in the container of a link from a file in `folder`.
 fn resolve_href(folder: &str, href: &str) -> String {
     let href = href.split('#').next().unwrap_or_default();
-    let mut parts: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in href.split('/') {
         match part {
             ".." => {

@@ -39,12 +39,12 @@ impl Format {
     pub fn from_path(path: &Path) -> Format {
         let name = path
             .file_name()
-            .map(|it| it.to_string_lossy().to_ascii_lowercase())
+            .map(|name| name.to_string_lossy().to_ascii_lowercase())
             .unwrap_or_default();
         if name.ends_with(".jsonl.gz") || name.ends_with(".ndjson.gz") {
             return Format::Lines;
         }
-        match name.rsplit_once('.').map_or("", |it| it.1) {
+        match name.rsplit_once('.').map_or("", |parts| parts.1) {
             "html" | "htm" | "xhtml" | "shtml" => Format::Html,
             "md" | "markdown" | "mdown" | "mkd" | "mdx" | "rmd" | "qmd" => Format::Markdown,
             "txt" | "text" | "rst" | "adoc" | "asciidoc" | "org" | "tex" | "log" => Format::Text,
@@ -64,7 +64,7 @@ pub(crate) fn detect(bytes: &[u8], origin: &DocumentOrigin) -> Format {
         return found;
     }
     // An HTML page may begin with an `article` element too.
-    let html = origin.content_type().is_some_and(|it| it.contains("html"));
+    let html = origin.content_type().is_some_and(|content_type| content_type.contains("html"));
     if !html && jats::is_jats(bytes) {
         return Format::Jats;
     }
@@ -103,7 +103,7 @@ pub(crate) fn may_be_readable(head: &[u8], path: &Path) -> bool {
 
 fn from_magic(bytes: &[u8]) -> Option<Format> {
     let head = &bytes[..bytes.len().min(1024)];
-    if head.windows(5).any(|it| it == b"%PDF-") {
+    if head.windows(5).any(|window| window == b"%PDF-") {
         return Some(Format::Pdf);
     }
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
@@ -133,7 +133,7 @@ fn from_magic(bytes: &[u8]) -> Option<Format> {
         b"7z\xbc\xaf",
         b"Rar!",
     ];
-    BINARY.iter().any(|it| head.starts_with(it)).then_some(Format::Unknown)
+    BINARY.iter().any(|prefix| head.starts_with(prefix)).then_some(Format::Unknown)
 }
 
 fn from_content_type(content_type: &str) -> Option<Format> {
@@ -159,7 +159,7 @@ fn is_binary(bytes: &[u8]) -> bool {
     }
     let odd = head
         .iter()
-        .filter(|it| **it == 0 || (**it < 32 && !matches!(**it, 9 | 10 | 12 | 13 | 27)))
+        .filter(|byte| **byte == 0 || (**byte < 32 && !matches!(**byte, 9 | 10 | 12 | 13 | 27)))
         .count();
     odd * 10 > head.len()
 }
@@ -168,22 +168,24 @@ fn is_binary(bytes: &[u8]) -> bool {
 fn has_front_matter(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]);
     let mut lines = head.trim_start_matches('\u{feff}').lines();
-    lines.next().is_some_and(|it| it.trim_end() == "---")
+    lines.next().is_some_and(|line| line.trim_end() == "---")
         && lines
-            .take_while(|it| it.trim_end() != "---")
-            .any(|it| it.split_once(": ").is_some_and(|it| !it.0.contains(' ')))
+            .take_while(|line| line.trim_end() != "---")
+            .any(|line| line.split_once(": ").is_some_and(|parts| !parts.0.contains(' ')))
         && head.matches("\n---").count() >= 1
 }
 
 fn looks_like_html(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(2048)]).to_ascii_lowercase();
     let head = head.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);
-    ["<!doctype html", "<html", "<head", "<body", "<!--"].iter().any(|it| head.starts_with(it))
+    ["<!doctype html", "<html", "<head", "<body", "<!--"]
+        .iter()
+        .any(|prefix| head.starts_with(prefix))
         || head.contains("<html")
 }
 
 /// Whether the first line is a JSON object.
 fn looks_like_jsonl(bytes: &[u8]) -> bool {
-    let line = bytes.split(|it| *it == b'\n').next().unwrap_or_default();
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     line.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
 }

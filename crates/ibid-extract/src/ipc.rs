@@ -54,7 +54,7 @@ type ParseResult = std::result::Result<ParsedDocument, ParseError>;
 
 /// Writes one frame that consists of the slices in `bytes`.
 pub(crate) fn write_frame(to: &mut impl Write, bytes: &[&[u8]]) -> Result<()> {
-    let whole: usize = bytes.iter().map(|it| it.len()).sum();
+    let whole: usize = bytes.iter().map(|byte| byte.len()).sum();
     let length =
         u32::try_from(whole).map_err(|_| Error::new(ErrorKind::InvalidInput, "frame too large"))?;
     to.write_all(&length.to_le_bytes())?;

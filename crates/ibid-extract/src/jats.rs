@@ -86,7 +86,7 @@ pub(crate) fn is_jats(head: &[u8]) -> bool {
     };
     let root = tag.split([' ', '>', '\n', '\r', '\t', '/']).next();
     let tag = tag.split('>').next().unwrap_or_default();
-    match root.map(|it| it.rsplit(':').next().unwrap_or(it)) {
+    match root.map(|root| root.rsplit(':').next().unwrap_or(root)) {
         Some("pmc-articleset") => true,
         Some("article") => {
             let marked = ["article-type", "dtd-version", "JATS", "NLM//DTD"];
@@ -227,13 +227,16 @@ impl PaperReader {
                 if self.articles > 1 {
                     self.left_out = Some(at);
                 } else {
-                    self.draft.lang = attr("lang").and_then(|it| Some(it.get(..2)?.to_lowercase()));
+                    self.draft.lang =
+                        attr("lang").and_then(|attr| Some(attr.get(..2)?.to_lowercase()));
                 }
             }
             "body" => self.has_body = true,
             "abstract" => {
                 self.flush(BlockKind::Prose, 0);
-                match attr("abstract-type").filter(|it| SKIPPED_ABSTRACTS.contains(&it.as_str())) {
+                match attr("abstract-type")
+                    .filter(|attr| SKIPPED_ABSTRACTS.contains(&attr.as_str()))
+                {
                     Some(_) => self.left_out = Some(at),
                     None => self.push(BlockKind::Heading, 2, "Abstract"),
                 }
@@ -310,12 +313,12 @@ impl PaperReader {
             }
             return;
         }
-        while let Some((_, from)) = self.marks.pop_if(|it| it.0 >= at) {
+        while let Some((_, from)) = self.marks.pop_if(|mark| mark.0 >= at) {
             let inside = self.words.get(from..).unwrap_or_default();
             let is_reference = name == "xref" && !inside.chars().any(char::is_alphabetic);
             let is_empty = !inside.chars().any(char::is_alphanumeric);
-            let is_power = inside.chars().all(|it| it.is_ascii_digit() || "-−".contains(it))
-                && self.words[..from].ends_with(|it: char| it.is_ascii_digit());
+            let is_power = inside.chars().all(|c| c.is_ascii_digit() || "-−".contains(c))
+                && self.words[..from].ends_with(|c: char| c.is_ascii_digit());
             if is_reference || is_empty {
                 self.words.truncate(from);
             } else if is_power {
@@ -413,7 +416,7 @@ impl PaperReader {
             }
             "tr" => {
                 let row = self.row.take().unwrap_or_default();
-                if row.iter().any(|it| !it.is_empty()) {
+                if row.iter().any(|text| !text.is_empty()) {
                     self.push(BlockKind::TableRow, 0, &row.join(" | "));
                 }
             }
@@ -489,7 +492,7 @@ fn without_empty_brackets(text: &str) -> String {
     while let Some(at) = rest.find(['[', '(']) {
         let behind = &rest[at + 1..];
         let shut = if rest[at..].starts_with('[') { ']' } else { ')' };
-        let filler = |it: char| it.is_whitespace() || matches!(it, ',' | ';' | '-' | '–' | '—');
+        let filler = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '-' | '–' | '—');
         let end = behind.find(|it| !filler(it));
         match end.filter(|it| behind[*it..].starts_with(shut)) {
             Some(end) => {

@@ -25,7 +25,7 @@ const PAPER: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 #[test]
 fn a_paper_has_its_words_in_order_and_nothing_else() {
     assert!(is_jats(PAPER.as_bytes()));
-    let draft = read(PAPER.as_bytes()).unwrap_or_else(|it| panic!("{it:?}"));
+    let draft = read(PAPER.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(draft.title, "Cork & Quercus suber");
     assert_eq!(draft.author.as_deref(), Some("Ann Oak, Bo Elm"));
     assert_eq!(draft.date.as_deref(), Some("2023-03-05"));
@@ -33,7 +33,7 @@ fn a_paper_has_its_words_in_order_and_nothing_else() {
     assert_eq!(draft.stated_id.as_deref(), Some("doi:10.1000/cork.1"));
     assert_eq!(draft.stated_url.as_deref(), Some("https://doi.org/10.1000/cork.1"));
     assert_eq!(draft.lang.as_deref(), Some("en"));
-    let describe = |it: &Block| format!("{:?}{} {}", it.kind, it.level, it.text);
+    let describe = |block: &Block| format!("{:?}{} {}", block.kind, block.level, block.text);
     let seen: Vec<String> = draft.blocks.iter().map(describe).collect();
     assert_eq!(
         seen,
@@ -63,7 +63,7 @@ fn a_paper_has_its_words_in_order_and_nothing_else() {
 fn of_several_papers_the_first_is_read_and_what_has_no_body_says_so() {
     let set = "<?xml version='1.0'?><pmc-articleset><article article-type='x'><front><article-meta><title-group><article-title>One</article-title></title-group><abstract><p>First words.</p></abstract></article-meta></front></article><article><body><p>Second.</p></body></article></pmc-articleset>";
     assert!(is_jats(set.as_bytes()));
-    let draft = read(set.as_bytes()).unwrap_or_else(|it| panic!("{it:?}"));
+    let draft = read(set.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(draft.blocks.len(), 3);
     assert_eq!(draft.warnings.len(), 2);
 }
@@ -90,8 +90,8 @@ fn what_is_deep_or_torn_is_read_as_far_as_it_goes() {
         "<sec>".repeat(200_000),
         "</sec>".repeat(200_000)
     );
-    let draft = read(deep.as_bytes()).unwrap_or_else(|it| panic!("{it:?}"));
-    let words: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
+    let draft = read(deep.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
+    let words: Vec<&str> = draft.blocks.iter().map(|block| block.text.as_str()).collect();
     assert_eq!(words, ["Up here.", "Back."]);
     let torn = &PAPER[..PAPER.find("Bark grows").unwrap()];
     assert!(read(torn.as_bytes()).is_ok());

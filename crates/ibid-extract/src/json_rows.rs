@@ -46,7 +46,7 @@ pub(crate) fn read_lines(
     max_bytes: u64,
     each: &mut dyn FnMut(Option<String>, RowResult) -> ControlFlow<()>,
 ) {
-    let gzipped = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz"));
+    let gzipped = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     let reader: Box<dyn Read> =
         if gzipped { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut reader = BufReader::with_capacity(64 << 10, reader);
@@ -94,7 +94,7 @@ fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
 
 /// Passes each row of JSONL bytes in memory to `take`, until `take` breaks.
 pub(crate) fn split_lines(bytes: &[u8], take: &mut dyn FnMut(RowResult) -> ControlFlow<()>) {
-    for (number, line) in (1_u64..).zip(bytes.split(|it| *it == b'\n')) {
+    for (number, line) in (1_u64..).zip(bytes.split(|byte| *byte == b'\n')) {
         if !line.trim_ascii().is_empty() && take(row(line, number)).is_break() {
             return;
         }
@@ -107,8 +107,8 @@ fn row(line: &[u8], number: u64) -> RowResult {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_str(&charset::decode(line, None).0),
     };
-    let value: Value =
-        value.map_err(|it| ParseError::new(FailReason::Broken, format!("not valid JSON: {it}")))?;
+    let value: Value = value
+        .map_err(|error| ParseError::new(FailReason::Broken, format!("not valid JSON: {error}")))?;
     document_from_object(&value, Some(number))
 }
 
@@ -167,7 +167,7 @@ fn document_from_object(value: &Value, row: Option<u64>) -> RowResult {
         };
         return Err(ParseError::new(FailReason::Empty, message));
     };
-    let first = |names: &[&str]| names.iter().find_map(|it| field_text(fields.get(*it)?));
+    let first = |names: &[&str]| names.iter().find_map(|name| field_text(fields.get(*name)?));
     let date = date(fields);
     let mut draft = ParsedDocument {
         row,
@@ -208,7 +208,7 @@ fn date(fields: &Map<String, Value>) -> Option<String> {
     DATE_FIELDS.iter().find_map(|name| match fields.get(*name)? {
         Value::String(text) => dates::normalise(text),
         Value::Number(number) => {
-            number.as_i64().filter(|it| *it > MIN_UNIX_TIME).and_then(dates::from_unix)
+            number.as_i64().filter(|number| *number > MIN_UNIX_TIME).and_then(dates::from_unix)
         }
         _ => None,
     })
@@ -221,7 +221,7 @@ fn field_text(value: &Value) -> Option<String> {
         Value::Number(it) => it.to_string(),
         Value::Array(all) => {
             let items: Vec<String> = all.iter().filter_map(field_text).collect();
-            let names = items.iter().all(|it| it.len() < MAX_NAME_BYTES);
+            let names = items.iter().all(|item| item.len() < MAX_NAME_BYTES);
             items.join(if names { ", " } else { "\n" })
         }
         Value::Object(fields) => field_text(fields.get("name").or_else(|| fields.get("title"))?)?,

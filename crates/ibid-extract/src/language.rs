@@ -38,12 +38,12 @@ fn is_plainly_english(sample: &str) -> bool {
     ];
     let mut seen = 0u64;
     let (mut words, mut own, mut shared) = (0usize, 0usize, 0usize);
-    for word in sample.split(|it: char| !it.is_alphabetic()) {
+    for word in sample.split(|c: char| !c.is_alphabetic()) {
         words += usize::from(!word.is_empty());
         if !(2..=7).contains(&word.len()) {
             continue;
         }
-        let is = |it: &&str| it.eq_ignore_ascii_case(word);
+        let is = |text: &&str| text.eq_ignore_ascii_case(word);
         if let Some(nth) = OWN.iter().position(is) {
             seen |= 1 << nth;
             own += 1;
@@ -69,7 +69,7 @@ fn iso_639_1(code: &str) -> Option<String> {
         ("srp", "sr"), ("swe", "sv"), ("tam", "ta"), ("tel", "te"), ("tgl", "tl"), ("tha", "th"), ("tuk", "tk"),
         ("tur", "tr"), ("ukr", "uk"), ("urd", "ur"), ("uzb", "uz"), ("vie", "vi"), ("yid", "yi"), ("zul", "zu"),
     ];
-    CODES.iter().find(|it| it.0 == code).map(|it| it.1.to_owned())
+    CODES.iter().find(|it| it.0 == code).map(|pair| pair.1.to_owned())
 }
 
 #[cfg(test)]

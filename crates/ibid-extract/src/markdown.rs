@@ -28,7 +28,7 @@ fn front_matter<'a>(text: &'a str, draft: &mut ParsedDocument) -> &'a str {
     let mut at = text.find('\n').map_or(text.len(), |it| it + 1);
     let inside = at;
     loop {
-        let Some(rest) = text.get(at..).filter(|it| !it.is_empty()) else {
+        let Some(rest) = text.get(at..).filter(|value| !value.is_empty()) else {
             return text;
         };
         let end = rest.find('\n').map_or(rest.len(), |it| it + 1);
@@ -255,7 +255,7 @@ impl MarkdownReader {
             .trim_matches('|')
             .replace("\\|", "\u{1}")
             .split('|')
-            .map(|it| strip_inline(&it.replace('\u{1}', "|")))
+            .map(|part| strip_inline(&part.replace('\u{1}', "|")))
             .collect();
         self.push(BlockKind::TableRow, 0, cells.join(" | "));
     }
@@ -284,7 +284,7 @@ impl MarkdownReader {
 }
 
 fn heading(bare: &str) -> Option<(u8, &str)> {
-    let level = bare.bytes().take_while(|it| *it == b'#').count();
+    let level = bare.bytes().take_while(|byte| *byte == b'#').count();
     let words = bare.get(level..)?;
     ((1..=6).contains(&level) && words.starts_with([' ', '\t']))
         .then(|| (level as u8, words.trim().trim_end_matches('#').trim_end()))
@@ -527,14 +527,17 @@ mod tests {
     fn a_rule_at_the_top_is_no_front_matter() {
         let draft = read("---\n\nJust words here.\n\n---\nMore.");
         assert_eq!(draft.title, "");
-        assert!(draft.blocks.iter().any(|it| it.text == "Just words here."));
+        assert!(draft.blocks.iter().any(|block| block.text == "Just words here."));
     }
 
     #[test]
     fn every_kind_of_block_is_known() {
         let text = "Title\n=====\n\nSome *words* and a [link](http://a.example/x_y) with `code_x`.\n\n- one\n  - two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {}\n```\n<!-- hidden -->\n";
-        let seen: Vec<(BlockKind, u8, String)> =
-            read(text).blocks.into_iter().map(|it| (it.kind, it.level, it.text)).collect();
+        let seen: Vec<(BlockKind, u8, String)> = read(text)
+            .blocks
+            .into_iter()
+            .map(|block| (block.kind, block.level, block.text))
+            .collect();
         let expected = [
             (BlockKind::Heading, 1, "Title"),
             (BlockKind::Prose, 0, "Some words and a link with code_x."),

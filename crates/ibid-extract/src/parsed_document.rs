@@ -117,13 +117,15 @@ impl ParsedDocument {
     pub(crate) fn fill_missing(&mut self, name: &str) {
         self.blocks.retain(|block| !block.text.trim().is_empty());
         if self.title.trim().is_empty() {
-            let heading = self.blocks.iter().find(|it| it.kind == BlockKind::Heading);
-            self.title =
-                heading.map(|it| it.text.clone()).or_else(|| file_stem(name)).unwrap_or_default();
+            let heading = self.blocks.iter().find(|block| block.kind == BlockKind::Heading);
+            self.title = heading
+                .map(|heading| heading.text.clone())
+                .or_else(|| file_stem(name))
+                .unwrap_or_default();
         }
         truncate(&mut self.title, MAX_TITLE_BYTES);
         if self.lang.is_none() {
-            self.lang = language::detect(self.blocks.iter().map(|it| it.text.as_str()));
+            self.lang = language::detect(self.blocks.iter().map(|block| block.text.as_str()));
         }
     }
 
@@ -167,7 +169,7 @@ impl ParsedDocument {
                     }
                     None => {}
                 }
-                draft.stated_url = self.stated_url.filter(|it| *it != here);
+                draft.stated_url = self.stated_url.filter(|stated_url| *stated_url != here);
                 draft.url = here;
                 draft.witness = Witness::Fetcher;
             }
@@ -193,7 +195,7 @@ impl ParsedDocument {
 }
 
 fn file_name(path: &Path) -> String {
-    let name = path.file_name().map(|it| it.to_string_lossy().into_owned());
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_default()
 }
 
@@ -201,10 +203,10 @@ fn file_name(path: &Path) -> String {
 fn file_stem(name: &str) -> Option<String> {
     let last = name.trim_end_matches('/').rsplit(['/', '\\']).next().unwrap_or_default();
     let last = last.split(['?', '#']).next().unwrap_or_default();
-    Path::new(last).file_stem().map(|it| it.to_string_lossy().into_owned())
+    Path::new(last).file_stem().map(|file_stem| file_stem.to_string_lossy().into_owned())
 }
 
 /// The beginning of untrusted words, for one line of a message.
 fn clip_for_message(text: &str) -> String {
-    text.chars().filter(|it| !it.is_control() && *it != '`').take(MAX_QUOTED_CHARS).collect()
+    text.chars().filter(|c| !c.is_control() && *c != '`').take(MAX_QUOTED_CHARS).collect()
 }

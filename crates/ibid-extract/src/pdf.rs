@@ -23,7 +23,7 @@ const MIN_RUNNING: u32 = 3;
 /// Reads a PDF with the built-in parser.
 pub(crate) fn parse_embedded(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
     let parsed = unpdf::Unpdf::new().lenient().sequential().parse_bytes(bytes);
-    let parsed = parsed.map_err(|it| match it {
+    let parsed = parsed.map_err(|error| match error {
         unpdf::Error::Encrypted | unpdf::Error::InvalidPassword => encrypted_error(),
         other => damaged_error(&other.to_string()),
     })?;
@@ -43,7 +43,7 @@ pub(crate) fn parse_embedded(bytes: &[u8]) -> Result<ParsedDocument, ParseError>
     let (mut pages, mut taken, mut cut) = (Pages::new(), 0, false);
     for page in &document.pages {
         let blocks: Vec<Block> = page.elements.iter().flat_map(to_blocks).collect();
-        taken += blocks.iter().map(|it| it.text.len()).sum::<usize>();
+        taken += blocks.iter().map(|block| block.text.len()).sum::<usize>();
         cut = taken > MAX_TEXT;
         if cut {
             break;
@@ -107,7 +107,7 @@ fn assemble(
     }
     drop_running_lines(&mut pages);
     for (number, mut blocks) in pages {
-        blocks.iter_mut().for_each(|it| it.page = Some(number));
+        blocks.iter_mut().for_each(|block| block.page = Some(number));
         join_pages(&mut draft.blocks, blocks);
     }
     if draft.blocks.is_empty() {
@@ -117,7 +117,7 @@ fn assemble(
         ));
     }
     add_properties(&mut draft);
-    let headed = draft.blocks.iter().any(|it| it.kind == BlockKind::Heading);
+    let headed = draft.blocks.iter().any(|block| block.kind == BlockKind::Heading);
     if draft.title.is_empty() && !headed {
         draft.title = pdf_properties::first_line(&draft.blocks).unwrap_or_default();
     }
@@ -133,7 +133,7 @@ fn to_blocks(block: &unpdf::model::Block) -> Vec<Block> {
             if let Some(level) = it.heading_level() {
                 vec![to_block(BlockKind::Heading, level, &text)]
             } else if it.is_list_item() {
-                let level = it.style.list_info.as_ref().map_or(0, |it| it.level);
+                let level = it.style.list_info.as_ref().map_or(0, |list_info| list_info.level);
                 vec![to_block(BlockKind::ListItem, level.saturating_add(1), &text)]
             } else {
                 vec![to_block(BlockKind::Prose, 0, &text)]
@@ -142,7 +142,7 @@ fn to_blocks(block: &unpdf::model::Block) -> Vec<Block> {
         Piece::Table(table) => {
             let row = |row: &unpdf::model::TableRow| {
                 let cells: Vec<String> =
-                    row.cells.iter().map(|it| it.plain_text().replace('\n', " ")).collect();
+                    row.cells.iter().map(|cell| cell.plain_text().replace('\n', " ")).collect();
                 to_block(BlockKind::TableRow, 0, &cells.join(" | "))
             };
             table.rows.iter().map(row).collect()
@@ -175,7 +175,7 @@ fn from_plain(text: &str) -> Pages {
         .map(|(number, page)| {
             let blocks = page
                 .split("\n\n")
-                .flat_map(|it| plain_text::blocks(&join_hyphens(&expand_ligatures(it))))
+                .flat_map(|part| plain_text::blocks(&join_hyphens(&expand_ligatures(part))))
                 .collect();
             (number, blocks)
         })
@@ -201,7 +201,7 @@ fn join_breaks(text: &str) -> String {
             (Some(stem), Some(next))
                 if stem.ends_with(char::is_lowercase)
                     && next.starts_with(char::is_lowercase)
-                    && !JOINING.contains(&next.trim_matches(|it: char| !it.is_alphabetic())) =>
+                    && !JOINING.contains(&next.trim_matches(|c: char| !c.is_alphabetic())) =>
             {
                 out.push_str(stem);
             }
@@ -239,7 +239,7 @@ fn join_hyphens(text: &str) -> String {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let line = line.trim_end();
-        let next = lines.peek().and_then(|it| it.trim_start().chars().next());
+        let next = lines.peek().and_then(|line| line.trim_start().chars().next());
         let stem = line.strip_suffix(['-', '\u{ad}', '‐']);
         match (stem, next) {
             (Some(stem), Some(next))
@@ -304,7 +304,7 @@ fn page_number_offset(pages: &Pages) -> Option<i64> {
     for (number, blocks) in pages {
         let mut own: Vec<i64> = blocks
             .iter()
-            .filter_map(|it| Some(parse_page_number(it.text.trim())? - i64::from(*number)))
+            .filter_map(|block| Some(parse_page_number(block.text.trim())? - i64::from(*number)))
             .collect();
         own.sort_unstable();
         own.dedup();
@@ -312,20 +312,20 @@ fn page_number_offset(pages: &Pages) -> Option<i64> {
             *offsets.entry(offset).or_default() += 1;
         }
     }
-    let most = offsets.into_iter().max_by_key(|it| it.1)?;
+    let most = offsets.into_iter().max_by_key(|offset| offset.1)?;
     (most.1 >= 3 && 2 * most.1 > pages.len()).then_some(most.0)
 }
 
 /// The number that a text consists of.
 fn parse_page_number(text: &str) -> Option<i64> {
-    (text.len() < 6 && text.bytes().all(|it| it.is_ascii_digit()))
+    (text.len() < 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| text.parse().ok())
         .flatten()
 }
 
 /// The indices of the first two and the last two blocks.
 fn edge_indices(len: usize) -> impl Iterator<Item = usize> {
-    (0..len).filter(move |it| *it < 2 || *it + 2 >= len)
+    (0..len).filter(move |index| *index < 2 || *index + 2 >= len)
 }
 
 /// A line in lower case with each number replaced by `#`.

@@ -42,7 +42,7 @@ pub(crate) fn read_xmp_packet(packet: &[u8], draft: &mut ParsedDocument) {
     // Text before damage in the packet is kept.
     let _ = walk(packet, &mut |event| match event {
         XmlEvent::Start(tag, _) => {
-            let property = PROPERTIES.iter().position(|it| *it == tag);
+            let property = PROPERTIES.iter().position(|property| *property == tag);
             open.push(property);
             if let Some(nth) = property {
                 within[nth] += 1;
@@ -58,7 +58,7 @@ pub(crate) fn read_xmp_packet(packet: &[u8], draft: &mut ParsedDocument) {
             if title {
                 keep_title(text, draft);
             } else if creator && authors.len() < MAX_AUTHORS {
-                authors.extend(fold_non_empty(text).filter(|it| is_author(it)));
+                authors.extend(fold_non_empty(text).filter(|text| is_author(text)));
             } else if created {
                 keep_date(dates::normalise(text.trim()), draft);
             }
@@ -71,13 +71,13 @@ pub(crate) fn read_xmp_packet(packet: &[u8], draft: &mut ParsedDocument) {
 
 fn keep_title(text: &str, draft: &mut ParsedDocument) {
     if draft.title.is_empty() {
-        draft.title = fold_non_empty(text).filter(|it| is_title(it)).unwrap_or_default();
+        draft.title = fold_non_empty(text).filter(|text| is_title(text)).unwrap_or_default();
     }
 }
 
 fn keep_author(text: &str, draft: &mut ParsedDocument) {
     if draft.author.is_none() {
-        draft.author = fold_non_empty(text).filter(|it| is_author(it));
+        draft.author = fold_non_empty(text).filter(|text| is_author(text));
     }
 }
 
@@ -103,10 +103,10 @@ pub(crate) fn is_title(text: &str) -> bool {
         ".cdr", ".ai",
     ]
     .iter()
-    .any(|it| lower.ends_with(it));
+    .any(|suffix| lower.ends_with(suffix));
     let program = ["microsoft word", "microsoft powerpoint", "powerpoint presentation", "untitled"]
         .iter()
-        .any(|it| lower.starts_with(it));
+        .any(|prefix| lower.starts_with(prefix));
     let nothing = [
         "title",
         "document",
@@ -123,7 +123,7 @@ pub(crate) fn is_title(text: &str) -> bool {
         "pdf",
     ]
     .contains(&lower.as_str());
-    let letters = lower.chars().filter(|it| it.is_alphabetic()).count();
+    let letters = lower.chars().filter(|c| c.is_alphabetic()).count();
     let path = lower.contains('\\') || lower.starts_with("file:") || lower.starts_with('/');
     !(file || program || nothing || path) && letters > 2
 }
@@ -152,26 +152,26 @@ pub(crate) fn is_author(text: &str) -> bool {
         "student",
     ]
     .contains(&lower.as_str());
-    !account && lower.chars().filter(|it| it.is_alphabetic()).count() > 1 && text.len() < 200
+    !account && lower.chars().filter(|c| c.is_alphabetic()).count() > 1 && text.len() < 200
 }
 
 /// The first of the first page's first two blocks that looks like a title, and not like a sentence or a journal's head.
 pub(crate) fn first_line(blocks: &[Block]) -> Option<String> {
-    let on_first_page = |it: &&Block| it.page.is_none_or(|it| it == 1);
+    let on_first_page = |block: &&Block| block.page.is_none_or(|page| page == 1);
     blocks
         .iter()
         .take(2)
         .filter(on_first_page)
-        .filter(|it| it.kind == BlockKind::Prose)
-        .map(|it| it.text.trim())
-        .find(|it| looks_like_title(it))
+        .filter(|block| block.kind == BlockKind::Prose)
+        .map(|block| block.text.trim())
+        .find(|text| looks_like_title(text))
         .map(str::to_owned)
 }
 
 fn looks_like_title(line: &str) -> bool {
     let lower = line.to_lowercase();
     let words = line.split(' ').count();
-    let letters = line.chars().filter(|it| it.is_alphabetic()).count();
+    let letters = line.chars().filter(|c| c.is_alphabetic()).count();
     let head = ["vol.", "issn", "doi", "http", "www.", "@", "page ", "issue", "©"]
         .iter()
         .any(|it| lower.contains(it));
@@ -225,7 +225,8 @@ mod tests {
     #[test]
     fn a_first_line_that_is_a_sentence_or_a_head_is_no_title() {
         let blocks = |lines: &[&str]| -> Vec<Block> {
-            let block = |it: &&str| Block { page: Some(1), ..Block::new(BlockKind::Prose, *it) };
+            let block =
+                |text: &&str| Block { page: Some(1), ..Block::new(BlockKind::Prose, *text) };
             lines.iter().map(block).collect()
         };
         let first = |lines: &[&str]| first_line(&blocks(lines));

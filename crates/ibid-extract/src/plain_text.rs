@@ -37,7 +37,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         out.push(block);
         open = true;
     }
-    out.retain(|it| it.text.chars().any(char::is_alphanumeric));
+    out.retain(|block| block.text.chars().any(char::is_alphanumeric));
     out
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        blocks(text).into_iter().map(|it| it.text).collect()
+        blocks(text).into_iter().map(|block| block.text).collect()
     }
 
     #[test]

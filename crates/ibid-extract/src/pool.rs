@@ -107,7 +107,7 @@ impl Drop for CancelOnDrop {
         self.control.cancel();
         let mut state = self.pool.state();
         for jobs in state.waiting.values_mut() {
-            jobs.retain(|it| !it.control.is_cancelled());
+            jobs.retain(|job| !job.control.is_cancelled());
         }
     }
 }
@@ -162,7 +162,7 @@ impl Parser {
         let mut state = self.pool.state();
         let has_none = !state.busy.contains_key(&self.owner)
             && !state.waiting.contains_key(&self.owner)
-            && !state.idle.iter().any(|it| it.1 == self.owner);
+            && !state.idle.iter().any(|pair| pair.1 == self.owner);
         if has_none && state.workers.len() < self.pool.max_total {
             let job = self.job(JobKind::WarmUp, limits.clone());
             self.pool.start_job(&mut state, job);
@@ -293,7 +293,7 @@ impl ParsePool {
 
     /// Gives a document to a worker: an idle one with a process of this owner, else a new one, else the one idle longest.
     fn start_job(self: &Arc<Self>, state: &mut PoolState, job: Job) {
-        let own = state.idle.iter().rposition(|it| it.1 == job.owner);
+        let own = state.idle.iter().rposition(|pair| pair.1 == job.owner);
         let found = match own {
             Some(at) => Some(state.idle.remove(at).0),
             None if state.workers.len() < self.max_total => self.spawn_worker(state),
@@ -305,7 +305,7 @@ impl ParsePool {
             return;
         };
         let owner = Arc::clone(&job.owner);
-        if state.workers.get(&number).is_some_and(|it| it.send(job).is_ok()) {
+        if state.workers.get(&number).is_some_and(|worker| worker.send(job).is_ok()) {
             *state.busy.entry(owner).or_default() += 1;
         } else {
             state.workers.remove(&number);
@@ -340,7 +340,7 @@ impl ParsePool {
     fn retire_worker(&self, number: u64) -> bool {
         let mut state = self.state();
         let before = state.idle.len();
-        state.idle.retain(|it| it.0 != number);
+        state.idle.retain(|pair| pair.0 != number);
         let idle = state.idle.len() < before;
         if idle {
             state.workers.remove(&number);
@@ -461,7 +461,7 @@ impl JobContext<'_> {
             Some(process) => Ok(process),
             none => {
                 let started = ParserProcess::start(self.program, self.owner, self.limits);
-                Ok(none.insert(started.map_err(|it| start_error(&it))?))
+                Ok(none.insert(started.map_err(|error| start_error(&error))?))
             }
         }
     }

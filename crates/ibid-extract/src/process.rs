@@ -209,8 +209,8 @@ impl ProcessFailure {
             ProcessFailure::Late => limits.timeout_error(),
             ProcessFailure::Garbled(why) => ParseError::new(FailReason::TooLarge, *why),
             ProcessFailure::Ended(status) => {
-                let signal = status.and_then(|it| it.signal());
-                let code = status.and_then(|it| it.code());
+                let signal = status.and_then(|status| status.signal());
+                let code = status.and_then(|status| status.code());
                 match (signal, code) {
                     (Some(XCPU | KILL), _) => ParseError::new(
                         FailReason::Timeout,

@@ -86,7 +86,7 @@ fn escape_prose(out: &mut String, text: &str) {
 /// One row of `ibid read --jsonl`. `text` is the main text, blocks joined by newlines; `words` counts its words; `path` is as
 /// given by the user; `stated_url` is present if a fetched page states another address as its own.
 pub fn to_json_row(draft: &PageDraft, path: &Path) -> Value {
-    let blocks: Vec<&str> = draft.blocks.iter().map(|it| it.text.as_str()).collect();
+    let blocks: Vec<&str> = draft.blocks.iter().map(|block| block.text.as_str()).collect();
     let text = blocks.join("\n");
     let mut row = json!({
         "path": path.to_string_lossy(),

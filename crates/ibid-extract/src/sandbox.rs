@@ -87,7 +87,8 @@ pub(crate) fn try_escapes() -> Escapes {
     use std::os::unix::net::UnixDatagram;
     use std::time::Duration;
     // A refused connection left the sandbox; only a denial by the kernel counts as confined.
-    let forbidden = |it: &std::io::Error| matches!(it.kind(), std::io::ErrorKind::PermissionDenied);
+    let forbidden =
+        |error: &std::io::Error| matches!(error.kind(), std::io::ErrorKind::PermissionDenied);
     let loopback = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
     let tcp = TcpStream::connect_timeout(&loopback, Duration::from_millis(200));
     let tcp = tcp.map_or_else(|it| !forbidden(&it), |_| true);

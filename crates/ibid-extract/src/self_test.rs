@@ -45,7 +45,7 @@ const WORD: &str = "Legible";
 pub fn check_pdf(limits: &ExtractLimits) -> Result<()> {
     let origin = DocumentOrigin::from_file("a trial.pdf");
     let draft = read_bytes(&sample_pdf(), &origin, limits)?;
-    if draft.blocks.iter().any(|it| it.text.contains(WORD)) {
+    if draft.blocks.iter().any(|block| block.text.contains(WORD)) {
         return Ok(());
     }
     Err(Error::new(Kind::Malformed, "reading a trial PDF: its text was not found"))

@@ -81,7 +81,7 @@ mod tests {
         for ending in ["a", "b", "c", "d", "e"] {
             unread.record(&fault(&format!("x.{ending}"), FailReason::Unsupported));
         }
-        assert!(unread.summary().is_some_and(|it| it.ends_with(", 2 more kinds")));
+        assert!(unread.summary().is_some_and(|summary| summary.ends_with(", 2 more kinds")));
     }
 
     #[test]

@@ -66,9 +66,11 @@ fn emit_start(tag: &BytesStart<'_>, each: &mut dyn FnMut(XmlEvent<'_>)) {
         tag.attributes()
             .with_checks(false)
             .flatten()
-            .find(|it| it.key.local_name().as_ref() == name)
+            .find(|check| check.key.local_name().as_ref() == name)
             .and_then(|it| {
-                it.normalized_value(XmlVersion::Implicit1_0).ok().map(|it| it.into_owned())
+                it.normalized_value(XmlVersion::Implicit1_0)
+                    .ok()
+                    .map(|normalized_value| normalized_value.into_owned())
             })
     };
     each(XmlEvent::Start(tag.local_name().as_ref(), &attr));

@@ -38,7 +38,7 @@ impl Ranker for LexicalRanker {
     async fn rank(&self, query: &str, texts: &[&str]) -> Result<Vec<f32>> {
         let query_terms = content_terms(query);
         let texts: Vec<TermPositionIndex> =
-            texts.iter().map(|it| TermPositionIndex::from_text(it)).collect();
+            texts.iter().map(|text| TermPositionIndex::from_text(text)).collect();
         let words: usize = texts.iter().map(|it| it.length).sum();
         let mean = (words as f64 / texts.len().max(1) as f64).max(1.0);
         let rarity: BTreeMap<&str, f64> =
@@ -56,7 +56,7 @@ impl Ranker for LexicalRanker {
             });
             alone.sum::<f64>() + together.sum::<f64>()
         };
-        Ok(texts.iter().map(|it| score(it) as f32).collect())
+        Ok(texts.iter().map(|text| score(text) as f32).collect())
     }
 }
 
@@ -126,7 +126,7 @@ impl TermPositionIndex {
 }
 
 fn idf(word: &str, texts: &[TermPositionIndex]) -> f64 {
-    let having = texts.iter().filter(|it| !it.places(word).is_empty()).count() as f64;
+    let having = texts.iter().filter(|text| !text.places(word).is_empty()).count() as f64;
     (1.0 + (texts.len() as f64 - having + 0.5) / (having + 0.5)).ln()
 }
 

@@ -45,7 +45,9 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
     if let Some(system) = system_with_schema(prompt, settings) {
         body["system"] = system.into();
     }
-    if let Some(temperature) = settings.temperature(prompt).and_then(|it| it.as_f64()) {
+    if let Some(temperature) =
+        settings.temperature(prompt).and_then(|temperature| temperature.as_f64())
+    {
         // Temperatures range from 0 to 1 here.
         body["temperature"] = temperature.min(1.0).into();
     }

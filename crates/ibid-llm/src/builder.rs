@@ -82,7 +82,7 @@ impl CompletionBuilder {
     pub(super) fn push_citation(&mut self, url: Option<&Value>) {
         if let Some(url) = url.and_then(Value::as_str)
             && url.contains("://")
-            && !self.citations.iter().any(|it| it == url)
+            && !self.citations.iter().any(|citation| citation == url)
         {
             self.citations.push(url.to_owned());
         }
@@ -109,9 +109,9 @@ impl CompletionBuilder {
         name: &str,
     ) -> &mut PartialToolCall {
         let numbered =
-            slot.and_then(|slot| self.calls.iter().rposition(|it| it.slot == Some(slot)));
+            slot.and_then(|slot| self.calls.iter().rposition(|call| call.slot == Some(slot)));
         let named = || {
-            let known = self.calls.iter().rposition(|it| it.id == id);
+            let known = self.calls.iter().rposition(|call| call.id == id);
             if id.is_empty() { self.calls.len().checked_sub(1) } else { known }
         };
         let found = match slot {
@@ -159,17 +159,17 @@ impl CompletionBuilder {
     pub(super) fn into_completion(mut self, answer_tool: Option<&str>) -> Completion {
         let mut finish = self.finish.unwrap_or(FinishReason::Stop);
         if let Some(tool) = answer_tool
-            && let Some(at) = self.calls.iter().position(|it| it.name == tool)
+            && let Some(at) = self.calls.iter().position(|call| call.name == tool)
         {
             self.text = self.calls.remove(at).arguments;
             if finish == FinishReason::Tool && self.calls.is_empty() {
                 finish = FinishReason::Stop;
             }
         }
-        let calls = self.calls.into_iter().map(|it| ToolCall {
-            id: it.id,
-            name: it.name,
-            arguments: it.arguments,
+        let calls = self.calls.into_iter().map(|call| ToolCall {
+            id: call.id,
+            name: call.name,
+            arguments: call.arguments,
         });
         Completion {
             text: self.text,
@@ -177,8 +177,8 @@ impl CompletionBuilder {
             tool_calls: calls.collect(),
             finish,
             tokens: self.tokens,
-            cost_usd: self.cost_usd.filter(|it| it.is_finite() && *it >= 0.0),
-            model: self.model.filter(|it| !it.is_empty()),
+            cost_usd: self.cost_usd.filter(|usd| usd.is_finite() && *usd >= 0.0),
+            model: self.model.filter(|model| !model.is_empty()),
             refusal: self.refusal,
             citations: self.citations,
             ms: None,
@@ -189,7 +189,7 @@ impl CompletionBuilder {
 /// Reads a count, including one written as `12.0`; `None` if it is null or missing.
 pub(super) fn count_value(value: Option<&Value>) -> Option<u64> {
     let value = value?;
-    let whole = |it: f64| (0.0..1e15).contains(&it).then_some(it as u64);
+    let whole = |number: f64| (0.0..1e15).contains(&number).then_some(number as u64);
     value.as_u64().or_else(|| value.as_f64().and_then(whole))
 }
 

@@ -34,8 +34,9 @@ impl CachedModel {
 
     /// The cache key: the model and everything that is sent.
     fn key(&self, prompt: &Prompt) -> String {
-        let messages: Vec<&str> = prompt.messages.iter().map(|it| it.text.as_str()).collect();
-        let schema = prompt.schema.as_ref().map(|it| &it.json);
+        let messages: Vec<&str> =
+            prompt.messages.iter().map(|message| message.text.as_str()).collect();
+        let schema = prompt.schema.as_ref().map(|schema| &schema.json);
         json!([self.inner.name(), prompt.purpose, prompt.system, messages, schema]).to_string()
     }
 }

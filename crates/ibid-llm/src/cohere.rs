@@ -109,11 +109,13 @@ impl Cohere {
                 self.end(&end, draft)?;
             }
             "" => {
-                if let Some(message) = value.get("message").filter(|it| it.is_object()) {
+                if let Some(message) = value.get("message").filter(|value| value.is_object()) {
                     draft.push_reasoning(text_field(message, "tool_plan"));
                     match message.get("content") {
                         Some(Value::String(words)) => draft.push_text(words),
-                        Some(Value::Array(parts)) => parts.iter().for_each(|it| part(it, draft)),
+                        Some(Value::Array(parts)) => {
+                            parts.iter().for_each(|item| part(item, draft))
+                        }
                         _ => {}
                     }
                     calls(list_field(message, "tool_calls"), draft);

@@ -117,9 +117,9 @@ impl CallCost {
     /// The amount to reserve: rounded up to the next nano-dollar, so that the actual cost cannot exceed it by
     /// rounding.
     fn upper_bound(&self) -> BudgetAmount {
-        let usd = self.usd.filter(|it| *it > 0.0);
+        let usd = self.usd.filter(|usd| *usd > 0.0);
         BudgetAmount {
-            nano: usd.map_or(0, |it| ((it * NANO).ceil() as u64).saturating_add(1)),
+            nano: usd.map_or(0, |usd| ((usd * NANO).ceil() as u64).saturating_add(1)),
             tokens: self.tokens(),
             calls: 1,
         }
@@ -185,7 +185,7 @@ impl CostBudget {
     /// `Exhausted` if there is not enough left. `Setup` if money is limited and the price of `model`, or of what
     /// earlier sessions spent, is unknown: the limit could not be kept.
     pub fn reserve(&self, model: &str, estimate: CallCost, finishing: bool) -> Result<Reservation> {
-        self.try_reserve(model, estimate, finishing).map_err(|it| it.error)
+        self.try_reserve(model, estimate, finishing).map_err(|error| error.error)
     }
 
     /// As [`CostBudget::reserve`], but waits up to `max_wait` while the reservations of calls in flight would
@@ -224,7 +224,7 @@ impl CostBudget {
     ) -> std::result::Result<Reservation, ReserveError> {
         let caps = self.0.caps;
         let mut sums = self.locked();
-        if caps.usd.is_some() && estimate.usd.is_none_or(|it| !it.is_finite() || it < 0.0) {
+        if caps.usd.is_some() && estimate.usd.is_none_or(|usd| !usd.is_finite() || usd < 0.0) {
             return Err(ReserveError::permanent(unpriced_error(model)));
         }
         if caps.usd.is_some() && sums.unpriced {
@@ -238,7 +238,7 @@ impl CostBudget {
         let share = if finishing { 0.0 } else { caps.finishing };
         let walls = [
             (
-                caps.usd.map(|it| (it.max(0.0) * NANO).floor() as u64),
+                caps.usd.map(|usd| (usd.max(0.0) * NANO).floor() as u64),
                 [bound.nano, sums.spent.nano, sums.held.nano],
                 BudgetUnit::Dollars,
             ),
@@ -309,7 +309,7 @@ impl Reservation {
 
     /// Charges the actual cost, even if it exceeds the reservation. An unknown price is charged as estimated.
     pub(crate) fn settle(mut self, actual: CallCost) {
-        let usd = actual.usd.filter(|it| it.is_finite() && *it >= 0.0);
+        let usd = actual.usd.filter(|usd| usd.is_finite() && *usd >= 0.0);
         self.close(Some(CallCost { usd: usd.or(self.estimate.usd), ..actual }));
     }
 
@@ -320,7 +320,7 @@ impl Reservation {
 
     fn close(&mut self, actual: Option<CallCost>) {
         self.done = true;
-        let actual = actual.map(|it| (it.to_amount(), it));
+        let actual = actual.map(|actual| (actual.to_amount(), actual));
         self.budget.book(self.held, actual);
     }
 }

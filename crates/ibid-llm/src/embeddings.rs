@@ -39,10 +39,10 @@ impl Embeddings {
         let bare =
             list_field(&value, "embeddings").iter().chain(floats.as_array().into_iter().flatten());
         rows.extend((0..).zip(bare.map(|it| it.get("values").unwrap_or(it))));
-        let single = value.get("embedding").map(|it| it.get("values").unwrap_or(it));
+        let single = value.get("embedding").map(|value| value.get("values").unwrap_or(value));
         rows.extend(single.map(|it| (0, it)));
-        rows.sort_by_key(|it| it.0);
-        let vectors: Option<Vec<Vec<f32>>> = rows.into_iter().map(|it| vector(it.1)).collect();
+        rows.sort_by_key(|row| row.0);
+        let vectors: Option<Vec<Vec<f32>>> = rows.into_iter().map(|row| vector(row.1)).collect();
         let vectors = vectors.filter(|all| {
             let length = all.first().map_or(0, Vec::len);
             length > 0 && all.iter().all(|it| it.len() == length)
@@ -58,7 +58,7 @@ impl Embeddings {
         ];
         Ok(Embeddings {
             vectors,
-            input_tokens: counts.iter().find_map(|it| count_value(value.pointer(it))),
+            input_tokens: counts.iter().find_map(|count| count_value(value.pointer(count))),
             model: value.get("model").and_then(Value::as_str).map(str::to_owned),
         })
     }
@@ -69,10 +69,12 @@ fn vector(value: &Value) -> Option<Vec<f32>> {
     if let Some(coded) = value.as_str() {
         let bytes = base64(coded)?;
         let (numbers, rest) = bytes.as_chunks::<4>();
-        return rest.is_empty().then(|| numbers.iter().map(|it| f32::from_le_bytes(*it)).collect());
+        return rest
+            .is_empty()
+            .then(|| numbers.iter().map(|number| f32::from_le_bytes(*number)).collect());
     }
     let numbers = value.as_array()?;
-    numbers.iter().map(|it| it.as_f64().map(|it| it as f32)).collect()
+    numbers.iter().map(|number| number.as_f64().map(|number| number as f32)).collect()
 }
 
 fn base64(text: &str) -> Option<Vec<u8>> {
@@ -113,14 +115,14 @@ pub fn parse_scores(
         (None, []) => list_field(&value, "data"),
         (None, rows) => rows,
     };
-    let row = |it: &Value| {
-        let at = usize::try_from(count_value(it.get("index"))?).ok()?;
-        let score = it.get("relevance_score").or_else(|| it.get("score"))?.as_f64()?;
+    let row = |value: &Value| {
+        let at = usize::try_from(count_value(value.get("index"))?).ok()?;
+        let score = value.get("relevance_score").or_else(|| value.get("score"))?.as_f64()?;
         Some((at, score as f32))
     };
     let scores: Option<Vec<(usize, f32)>> = rows.iter().map(row).collect();
     scores
-        .filter(|it| !it.is_empty())
+        .filter(|score| !score.is_empty())
         .ok_or_else(|| ServiceError::malformed("the answer holds no scores"))
 }
 
@@ -136,11 +138,11 @@ pub fn parse_models(
 ) -> Result<Vec<String>, ServiceError> {
     let value = json(status, headers, body)?;
     let lists = [value.get("data"), value.get("models"), Some(&value)];
-    let Some(Value::Array(rows)) = lists.into_iter().flatten().find(|it| it.is_array()) else {
+    let Some(Value::Array(rows)) = lists.into_iter().flatten().find(|list| list.is_array()) else {
         return Err(ServiceError::malformed("the answer is no list of models"));
     };
-    let name = |it: &Value| {
-        let name = match (text_field(it, "id"), text_field(it, "name")) {
+    let name = |value: &Value| {
+        let name = match (text_field(value, "id"), text_field(value, "name")) {
             ("", name) => name.trim_start_matches("models/"),
             (id, _) => id,
         };

@@ -73,7 +73,7 @@ impl FailoverModel {
         for member in &self.members {
             let window = member.choice.window;
             if let Some((least, _)) = &too_long
-                && window.is_none_or(|it| it <= *least)
+                && window.is_none_or(|window| window <= *least)
             {
                 continue;
             }
@@ -117,7 +117,7 @@ impl FailoverModel {
             }
         }
         // A shorter prompt would help, whatever the other errors are.
-        Err(too_long.map_or_else(|| all_failed(faults), |it| it.1))
+        Err(too_long.map_or_else(|| all_failed(faults), |pair| pair.1))
     }
 }
 
@@ -125,7 +125,7 @@ impl FailoverModel {
 impl LanguageModel for FailoverModel {
     /// The name of the preferred model. [`Completion::model`] tells which one answered.
     fn name(&self) -> &str {
-        self.members.first().map_or("", |it| it.choice.model.name())
+        self.members.first().map_or("", |member| member.choice.model.name())
     }
 
     /// `sink` receives the text of one model only: the first that produced any.
@@ -146,8 +146,8 @@ enum NextModels {
 fn next_after(error: &Error) -> NextModels {
     let fault = ServiceError::find_in(error);
     match error.kind() {
-        Kind::Malformed if fault.is_some_and(|it| it.context_too_long) => NextModels::Larger,
-        Kind::Malformed if fault.is_some_and(|it| it.filtered) => NextModels::Return,
+        Kind::Malformed if fault.is_some_and(|error| error.context_too_long) => NextModels::Larger,
+        Kind::Malformed if fault.is_some_and(|error| error.filtered) => NextModels::Return,
         Kind::Setup | Kind::Transient | Kind::Malformed | Kind::NotFound => NextModels::Any,
         Kind::Exhausted | Kind::Cancelled | Kind::Usage | Kind::Internal => NextModels::Return,
     }
@@ -164,16 +164,16 @@ struct MemberFault {
 /// Combines the errors into one. Transient errors determine its kind first, then setup errors.
 fn all_failed(mut faults: Vec<MemberFault>) -> Error {
     if faults.len() == 1
-        && let Some(error) = faults.pop_if(|it| it.whole.is_some()).and_then(|it| it.whole)
+        && let Some(error) = faults.pop_if(|error| error.whole.is_some()).and_then(|it| it.whole)
     {
         return error;
     }
-    let any = |kind| faults.iter().any(|it| it.kind == kind);
+    let any = |kind| faults.iter().any(|error| error.kind == kind);
     let kind =
         [Kind::Transient, Kind::Setup].into_iter().find(|it| any(*it)).unwrap_or(Kind::Malformed);
-    let texts: Vec<&str> = faults.iter().map(|it| it.text.as_str()).collect();
+    let texts: Vec<&str> = faults.iter().map(|error| error.text.as_str()).collect();
     let error = Error::new(kind, "no model answered").with_source(texts.join("; "));
-    match faults.iter().find_map(|it| it.hint.clone()) {
+    match faults.iter().find_map(|error| error.hint.clone()) {
         Some(hint) => error.with_hint(hint),
         None => error,
     }

@@ -38,8 +38,8 @@ impl FrameDecoder {
     ) -> Result<(), ServiceError> {
         if let FrameDecoder::Unknown = self {
             // A byte order mark counts as white space; its three bytes may arrive separately.
-            let blank = |it: &u8| it.is_ascii_whitespace() || [0xef, 0xbb, 0xbf].contains(it);
-            let Some(start) = bytes.iter().position(|it| !blank(it)) else {
+            let blank = |byte: &u8| byte.is_ascii_whitespace() || [0xef, 0xbb, 0xbf].contains(byte);
+            let Some(start) = bytes.iter().position(|byte| !blank(byte)) else {
                 return Ok(());
             };
             bytes = &bytes[start..];
@@ -94,7 +94,7 @@ fn decode_event(event: SseEvent, closed: bool, found: &mut Vec<Frame>) -> Result
         if value.is_object() {
             found.push(Frame::Json(event.name, value));
         } else if let Value::Array(values) = value {
-            found.extend(values.into_iter().map(|it| Frame::Json(None, it)));
+            found.extend(values.into_iter().map(|value| Frame::Json(None, value)));
         }
         return Ok(());
     }
@@ -120,7 +120,7 @@ fn lines(data: &str) -> Option<Vec<Frame>> {
         "[DONE]" => Some(Frame::Done),
         line => Some(Frame::Json(None, serde_json::from_str(line).ok()?)),
     };
-    data.lines().filter(|it| !it.trim().is_empty()).map(frame).collect()
+    data.lines().filter(|line| !line.trim().is_empty()).map(frame).collect()
 }
 
 /// Closes the open brackets of `data`; `None` if it ends inside a string.

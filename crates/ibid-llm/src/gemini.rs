@@ -77,13 +77,13 @@ impl DialectReader for Gemini {
         let Frame::Json(_, value) = frame else {
             return Ok(());
         };
-        if value.get("error").is_some_and(|it| !it.is_null()) {
+        if value.get("error").is_some_and(|value| !value.is_null()) {
             return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
         }
         if let Some(model) = value.get("modelVersion").and_then(Value::as_str) {
             draft.model = Some(model.to_owned());
         }
-        let first = |it: &&Value| count_value(it.get("index")).unwrap_or(0) == 0;
+        let first = |value: &&Value| count_value(value.get("index")).unwrap_or(0) == 0;
         if let Some(candidate) = list_field(value, "candidates").iter().find(first) {
             self.candidate(candidate, draft);
         }
@@ -108,7 +108,7 @@ impl Gemini {
     fn candidate(&mut self, candidate: &Value, draft: &mut CompletionBuilder) {
         let content = candidate.get("content").unwrap_or(&Value::Null);
         for part in list_field(content, "parts") {
-            if let Some(call) = part.get("functionCall").filter(|it| it.is_object()) {
+            if let Some(call) = part.get("functionCall").filter(|value| value.is_object()) {
                 self.call(call, draft);
             } else if part.get("thought").and_then(Value::as_bool) == Some(true) {
                 draft.push_reasoning(text_field(part, "text"));
@@ -194,7 +194,7 @@ fn set(args: &mut Value, piece: &Value) {
     };
     let path = text_field(piece, "jsonPath").trim_start_matches('$').replace('[', ".");
     let mut at = args;
-    for step in path.split('.').map(|it| it.trim_matches([']', '\'', '"'])) {
+    for step in path.split('.').map(|part| part.trim_matches([']', '\'', '"'])) {
         match step.parse::<usize>() {
             _ if step.is_empty() => continue,
             // The index is untrusted, so the array size is limited.

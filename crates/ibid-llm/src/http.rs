@@ -113,7 +113,7 @@ impl HttpModel {
     /// The tool that the model must answer with, if any.
     fn answer_tool<'a>(&self, prompt: &'a Prompt) -> Option<&'a str> {
         let by_tool = self.settings.schemas == SchemaMode::Tool;
-        prompt.schema.as_ref().filter(|_| by_tool).map(|it| it.name.as_str())
+        prompt.schema.as_ref().filter(|_| by_tool).map(|schema| schema.name.as_str())
     }
 
     async fn whole(&self, prompt: &Prompt) -> HttpResult<Completion> {
@@ -175,8 +175,8 @@ impl HttpModel {
         };
         let answer = Completion {
             text: self.redactor.redact_text(&answer.text),
-            reasoning: answer.reasoning.map(|it| self.redactor.redact_text(&it)),
-            refusal: answer.refusal.map(|it| self.redactor.redact_text(&it)),
+            reasoning: answer.reasoning.map(|reasoning| self.redactor.redact_text(&reasoning)),
+            refusal: answer.refusal.map(|refusal| self.redactor.redact_text(&refusal)),
             ..answer
         };
         // Text that could have been the start of a tag or key was held back, and an answer through a tool arrives
@@ -239,7 +239,7 @@ impl HttpModel {
     async fn within<T>(&self, call: impl Future<Output = HttpResult<T>> + Send) -> Result<T> {
         let late = |_| ServiceError::transient("the model did not answer in time");
         let answer = timeout(self.deadlines.total, call).await.map_err(late);
-        answer.and_then(|it| it).map_err(|it| self.error(it))
+        answer.and_then(|answer| answer).map_err(|error| self.error(error))
     }
 }
 

@@ -58,7 +58,7 @@ impl MeteredModel {
         let most = CallCost {
             tokens_in,
             tokens_out,
-            usd: self.price.map(|it| it.max_cost(tokens_in, tokens_out)),
+            usd: self.price.map(|price| price.max_cost(tokens_in, tokens_out)),
         };
         let finishing = is_finishing(&prompt.purpose);
         let name = self.inner.name();
@@ -88,14 +88,14 @@ impl MeteredModel {
                 return Err(error);
             }
         };
-        let believed = |count: Option<u64>| count.filter(|it| *it <= MAX_TOKENS);
+        let believed = |count: Option<u64>| count.filter(|count| *count <= MAX_TOKENS);
         let counted = TokenUsage {
             input: believed(completion.tokens.input).or(Some(most.tokens_in)),
             output: believed(completion.tokens.output).or(Some(most.tokens_out)),
             ..completion.tokens
         };
-        let reported = completion.cost_usd.filter(|it| it.is_finite() && *it >= 0.0);
-        completion.cost_usd = reported.or(self.price.map(|it| it.cost(&counted)));
+        let reported = completion.cost_usd.filter(|usd| usd.is_finite() && *usd >= 0.0);
+        completion.cost_usd = reported.or(self.price.map(|price| price.cost(&counted)));
         let charge = CallCost {
             tokens_in: counted.input.unwrap_or(0),
             tokens_out: counted.output.unwrap_or(0),
@@ -115,7 +115,7 @@ impl MeteredModel {
         if is_azure && (fault.filtered || fault.context_too_long) {
             return BilledPart::Input(CallCost {
                 tokens_out: 0,
-                usd: self.price.map(|it| it.max_cost(most.tokens_in, 0)),
+                usd: self.price.map(|price| price.max_cost(most.tokens_in, 0)),
                 ..most
             });
         }
@@ -164,7 +164,7 @@ impl LanguageModel for MeteredModel {
 /// Whether a call may use the share of the budget kept for finishing.
 pub fn is_finishing(purpose: &str) -> bool {
     let step = purpose.split(['.', '-', '_', '/', ':', ' ']).next();
-    step.is_some_and(|it| FINISHING.contains(&it))
+    step.is_some_and(|step| FINISHING.contains(&step))
 }
 
 /// Estimates the tokens of `prompt` from above: one per three bytes, and one per digit, because several tokenizers
@@ -175,10 +175,13 @@ pub fn max_input_tokens(prompt: &Prompt) -> u64 {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         ((text.len() - digits).div_ceil(3) + digits) as u64
     };
-    let turns: u64 = prompt.messages.iter().map(|it| tokens(&it.text) + MESSAGE_OVERHEAD).sum();
-    let system = prompt.system.as_deref().map_or(0, |it| tokens(it) + MESSAGE_OVERHEAD);
-    let schema =
-        prompt.schema.as_ref().map_or(0, |it| tokens(&it.json.to_string()) + SCHEMA_OVERHEAD);
+    let turns: u64 =
+        prompt.messages.iter().map(|message| tokens(&message.text) + MESSAGE_OVERHEAD).sum();
+    let system = prompt.system.as_deref().map_or(0, |system| tokens(system) + MESSAGE_OVERHEAD);
+    let schema = prompt
+        .schema
+        .as_ref()
+        .map_or(0, |schema| tokens(&schema.json.to_string()) + SCHEMA_OVERHEAD);
     turns + system + schema
 }
 

@@ -105,7 +105,7 @@ fn parse_names(value: &Value) -> ModelList {
     let more = value.get("has_more").and_then(Value::as_bool) == Some(true)
         || ["nextPageToken", "next_page_token"]
             .iter()
-            .any(|key| value.get(key).and_then(Value::as_str).is_some_and(|it| !it.is_empty()));
+            .any(|key| value.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty()));
     ModelList::Names(rows.iter().filter_map(name).collect(), !more)
 }
 
@@ -118,8 +118,9 @@ mod tests {
     #[test]
     fn lists_of_every_form_are_read() {
         let of = |value| parse_names(&value);
-        let all =
-            |it: &[&str]| ModelList::Names(it.iter().map(|it| (*it).to_owned()).collect(), true);
+        let all = |it: &[&str]| {
+            ModelList::Names(it.iter().map(|text| (*text).to_owned()).collect(), true)
+        };
         assert_eq!(
             of(json!({"object": "list", "data": [{"id": "gpt-5"}, {"id": "o4"}]})),
             all(&["gpt-5", "o4"])

@@ -24,7 +24,7 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
         options["stop"] = json!(prompt.stop);
     }
     let mut body = json!({"model": settings.model, "messages": messages, "stream": stream});
-    if options.as_object().is_some_and(|it| !it.is_empty()) {
+    if options.as_object().is_some_and(|object| !object.is_empty()) {
         body["options"] = options;
     }
     match (&prompt.schema, settings.schemas) {
@@ -52,7 +52,7 @@ impl DialectReader for Ollama {
         let Frame::Json(_, value) = frame else {
             return Ok(());
         };
-        if value.get("error").is_some_and(|it| !it.is_null()) {
+        if value.get("error").is_some_and(|value| !value.is_null()) {
             return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
         }
         if let Some(model) = value.get("model").and_then(Value::as_str) {

@@ -75,7 +75,7 @@ impl DialectReader for OpenAiChat {
             self.ended = self.choice;
             return Ok(());
         };
-        let has = |at: &str| value.pointer(at).is_some_and(|it| !it.is_null());
+        let has = |at: &str| value.pointer(at).is_some_and(|pointer| !pointer.is_null());
         let is_error = name.as_deref() == Some("error") || text_field(value, "object") == "error";
         if has("/error") || is_error {
             return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
@@ -87,13 +87,13 @@ impl DialectReader for OpenAiChat {
         if let Some(model) = value.get("model").and_then(Value::as_str) {
             draft.model = Some(model.to_owned());
         }
-        let first = |it: &&Value| count_value(it.get("index")).unwrap_or(0) == 0;
+        let first = |value: &&Value| count_value(value.get("index")).unwrap_or(0) == 0;
         if let Some(choice) = list_field(value, "choices").iter().find(first) {
             self.choice(choice, whole(value), draft)?;
         }
         let usages =
             [value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage"), value.get("usage")];
-        for usage in usages.into_iter().flatten().filter(|it| it.is_object()) {
+        for usage in usages.into_iter().flatten().filter(|usage| usage.is_object()) {
             tokens(usage, draft);
         }
         for url in list_field(value, "citations") {
@@ -123,12 +123,12 @@ impl OpenAiChat {
         whole: bool,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        if choice.get("error").is_some_and(|it| !it.is_null()) {
+        if choice.get("error").is_some_and(|value| !value.is_null()) {
             return Err(ServiceError::from_json(None, &ResponseHeaders::default(), choice));
         }
         self.choice = true;
         let [message, delta] =
-            ["message", "delta"].map(|it| choice.get(it).filter(|it| it.is_object()));
+            ["message", "delta"].map(|it| choice.get(it).filter(|value| value.is_object()));
         let content = if whole { message.or(delta) } else { delta.or(message) };
         match content {
             Some(content) => piece(content, draft),
@@ -165,7 +165,7 @@ impl OpenAiChat {
 fn piece(delta: &Value, draft: &mut CompletionBuilder) {
     let reasoning = ["reasoning_content", "reasoning", "thinking"]
         .iter()
-        .find_map(|it| delta.get(*it)?.as_str().filter(|it| !it.is_empty()));
+        .find_map(|it| delta.get(*it)?.as_str().filter(|text| !text.is_empty()));
     match reasoning {
         Some(reasoning) => draft.push_reasoning(reasoning),
         None => {
@@ -177,7 +177,7 @@ fn piece(delta: &Value, draft: &mut CompletionBuilder) {
     }
     match delta.get("content") {
         Some(Value::String(words)) => draft.push_text(words),
-        Some(Value::Array(parts)) => parts.iter().for_each(|it| part(it, draft)),
+        Some(Value::Array(parts)) => parts.iter().for_each(|item| part(item, draft)),
         Some(one @ Value::Object(_)) => part(one, draft),
         // A spoken answer has its transcript beside the audio.
         _ => draft
@@ -193,7 +193,7 @@ fn piece(delta: &Value, draft: &mut CompletionBuilder) {
         );
         piece.arguments += &arguments_text(body.get("arguments").or_else(|| body.get("input")));
     }
-    if let Some(call) = delta.get("function_call").filter(|it| it.is_object()) {
+    if let Some(call) = delta.get("function_call").filter(|value| value.is_object()) {
         draft.partial_call(Some(0), "", text_field(call, "name")).arguments +=
             &arguments_text(call.get("arguments"));
     }
@@ -218,7 +218,7 @@ fn part(part: &Value, draft: &mut CompletionBuilder) {
         "thinking" | "reasoning" => match part.get("thinking").or_else(|| part.get("text")) {
             Some(Value::String(words)) => draft.push_reasoning(words),
             Some(Value::Array(pieces)) => {
-                pieces.iter().for_each(|it| draft.push_reasoning(text_field(it, "text")))
+                pieces.iter().for_each(|piece| draft.push_reasoning(text_field(piece, "text")))
             }
             _ => {}
         },

@@ -104,7 +104,7 @@ impl DialectReader for OpenAiResponses {
             "" if value.get("output").is_some() || text_field(value, "object") == "response" => {
                 self.whole(value, draft)?;
             }
-            "" if value.get("error").is_some_and(|it| !it.is_null()) => {
+            "" if value.get("error").is_some_and(|value| !value.is_null()) => {
                 return Err(ServiceError::from_json(None, &ResponseHeaders::default(), value));
             }
             // Deltas of content that is sent again as a whole, status events, and unknown events.
@@ -124,7 +124,7 @@ impl OpenAiResponses {
         response: &Value,
         draft: &mut CompletionBuilder,
     ) -> Result<(), ServiceError> {
-        if response.get("error").is_some_and(|it| !it.is_null()) {
+        if response.get("error").is_some_and(|value| !value.is_null()) {
             return Err(ServiceError::from_json(None, &ResponseHeaders::default(), response));
         }
         let status = text_field(response, "status");

@@ -68,8 +68,8 @@ impl Price {
             let maker = MAKERS.iter().find(|it| it.0 == maker)?.1;
             return find_listed(table.get(maker)?, model);
         }
-        let same = SAME.iter().find(|it| it.0 == provider);
-        find_listed(table.get(same.map_or(provider, |it| it.1))?, model)
+        let same = SAME.iter().find(|pair| pair.0 == provider);
+        find_listed(table.get(same.map_or(provider, |pair| pair.1))?, model)
     }
 
     /// The cost of a call with these tokens, US dollars. Missing counts are taken as 0.
@@ -80,10 +80,11 @@ impl Price {
         let read = tokens.cached_input.unwrap_or(0).min(input);
         let written = tokens.cache_write.unwrap_or(0).min(input - read);
         let plain = input - read - written;
-        let long = self.long.filter(|it| input > it.after);
-        let (base, output) = long.map_or((self.input, self.output), |it| (it.input, it.output));
+        let long = self.long.filter(|long| input > long.after);
+        let (base, output) =
+            long.map_or((self.input, self.output), |long| (long.input, long.output));
         let dearer = if self.input > 0.0 { base / self.input } else { 1.0 };
-        let of_cache = |price: Option<f64>| price.map_or(base, |it| it * dearer);
+        let of_cache = |price: Option<f64>| price.map_or(base, |price| price * dearer);
         let millions = plain as f64 * base
             + read as f64 * of_cache(self.cached_input)
             + written as f64 * of_cache(self.cache_write)
@@ -114,8 +115,8 @@ fn find_listed(models: &BTreeMap<String, Price>, model: &str) -> Option<Price> {
         let rest = model.strip_prefix(&dashed(name));
         name == "*" || rest.is_some_and(is_edition)
     };
-    let found = models.iter().filter(|it| fits(it.0));
-    found.max_by_key(|it| it.0.len()).map(|it| *it.1)
+    let found = models.iter().filter(|model| fits(model.0));
+    found.max_by_key(|pair| pair.0.len()).map(|pair| *pair.1)
 }
 
 /// Whether the rest of a model name only identifies an edition: `-2025-08-07`, `-latest`, `-preview-09-2025`. A
@@ -128,7 +129,7 @@ fn is_edition(rest: &str) -> bool {
         return false;
     };
     rest.split('-').all(|word| {
-        let is_number = word.len() > 1 && word.bytes().all(|it| it.is_ascii_digit());
+        let is_number = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_digit());
         is_number || matches!(word, "latest" | "preview" | "exp" | "beta")
     })
 }
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_longest_beginning_wins_and_another_model_is_unknown() {
-        let input = |provider, model| Price::lookup(provider, model).map(|it| it.input);
+        let input = |provider, model| Price::lookup(provider, model).map(|lookup| lookup.input);
         assert_eq!(input("openai", "gpt-5-2025-08-07"), Some(1.25));
         assert_eq!(input("openai", "gpt-5-mini-2025-08-07"), Some(0.25));
         assert_eq!(input("openai-responses", "gpt-5.1"), Some(1.25));

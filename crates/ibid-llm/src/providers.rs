@@ -158,7 +158,7 @@ pub static PROVIDERS: &[ModelProvider] = &[
 impl ModelProvider {
     /// Returns the provider of this name.
     pub fn by_name(name: &str) -> Option<&'static ModelProvider> {
-        PROVIDERS.iter().find(|it| it.name == name)
+        PROVIDERS.iter().find(|provider| provider.name == name)
     }
 
     /// Returns the request settings for `model`.
@@ -167,9 +167,10 @@ impl ModelProvider {
         let older =
             ["claude-2", "claude-3", "claude-instant", "claude-sonnet-4-0", "claude-opus-4-0"]
                 .iter()
-                .any(|it| model.starts_with(it));
-        let dated =
-            ["claude-sonnet-4-2025", "claude-opus-4-2025"].iter().any(|it| model.starts_with(it));
+                .any(|prefix| model.starts_with(prefix));
+        let dated = ["claude-sonnet-4-2025", "claude-opus-4-2025"]
+            .iter()
+            .any(|prefix| model.starts_with(prefix));
         let by_tool = self.dialect == Dialect::Anthropic && (older || dated);
         ModelSettings {
             model: model.to_owned(),
@@ -200,7 +201,8 @@ impl ModelTarget {
     /// `Usage` if `spec` lacks a known provider or a model; `Setup` if a key or address is missing, with the variable
     /// to set.
     pub fn resolve(spec: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<ModelTarget> {
-        let names = || PROVIDERS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
+        let names =
+            || PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ");
         let unknown = || {
             Error::new(Kind::Usage, format!("invalid model `{spec}`"))
                 .with_hint(format!("Write PROVIDER/MODEL, with one of {}.", names()))
@@ -225,7 +227,7 @@ impl ModelTarget {
             }
             None => provider.base_url.to_owned(),
         };
-        let key = set(provider.key_vars).map(|it| ApiKey::new(&it.1));
+        let key = set(provider.key_vars).map(|set| ApiKey::new(&set.1));
         if key.is_none() && provider.needs_key {
             return Err(Error::new(Kind::Setup, format!("no key is set for {name}"))
                 .with_hint(format!("Set {} to your key.", provider.key_vars.join(" or "))));
@@ -248,7 +250,7 @@ fn address(var: &str, value: &str, suffix: &str) -> Result<String> {
         Error::new(Kind::Setup, format!("invalid {var}: {why}"))
             .with_hint(format!("Set {var} to a URL such as http://127.0.0.1:8080/v1."))
     };
-    let url = url::Url::parse(&whole).map_err(|it| fault("not a URL").with_source(it))?;
+    let url = url::Url::parse(&whole).map_err(|error| fault("not a URL").with_source(error))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(fault("not an http URL"));
     }

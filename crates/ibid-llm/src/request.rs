@@ -48,7 +48,7 @@ impl ModelSettings {
     /// The temperature to send. OpenAI's reasoning models reject it, so none is sent to them.
     pub(super) fn temperature(&self, prompt: &Prompt) -> Option<Value> {
         let name = self.model.rsplit('/').next().unwrap_or_default();
-        let reasons = ["o1", "o3", "o4", "gpt-5"].iter().any(|it| name.starts_with(it));
+        let reasons = ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| name.starts_with(prefix));
         let refuses = reasons && !name.contains("chat");
         // Converted through text: as a float, 0.2 would be sent as 0.20000000298.
         let exact = prompt.temperature?.to_string().parse::<f64>().ok()?;
@@ -108,7 +108,7 @@ pub(super) fn messages(prompt: &Prompt) -> Vec<Value> {
 /// The messages, with the system prompt as the first one.
 pub(super) fn messages_with_system(prompt: &Prompt, settings: &ModelSettings) -> Vec<Value> {
     let system = system_with_schema(prompt, settings);
-    let system = system.map(|it| json!({"role": "system", "content": it}));
+    let system = system.map(|system| json!({"role": "system", "content": system}));
     system.into_iter().chain(messages(prompt)).collect()
 }
 
@@ -119,8 +119,9 @@ pub(super) fn is_strict(schema: &Value) -> bool {
             let closed = match fields.get("properties") {
                 Some(Value::Object(properties)) => {
                     let required = fields.get("required").and_then(Value::as_array);
-                    let is_required =
-                        |name: &String| required.is_some_and(|it| it.iter().any(|it| it == name));
+                    let is_required = |name: &String| {
+                        required.is_some_and(|required| required.iter().any(|it| it == name))
+                    };
                     fields.get("additionalProperties") == Some(&Value::Bool(false))
                         && properties.keys().all(is_required)
                 }

@@ -103,8 +103,8 @@ mod tests {
 
     fn gaps(model: &ScriptedModel) -> Vec<Duration> {
         let asked = model.asked.lock().unwrap();
-        let times: Vec<Instant> = asked.iter().map(|it| it.0).collect();
-        times.windows(2).map(|it| it[1] - it[0]).collect()
+        let times: Vec<Instant> = asked.iter().map(|pair| pair.0).collect();
+        times.windows(2).map(|window| window[1] - window[0]).collect()
     }
 
     #[tokio::test(start_paused = true)]

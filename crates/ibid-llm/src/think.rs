@@ -93,6 +93,6 @@ fn begins_line(text: &str, held: &str) -> bool {
     let held = held.trim_end_matches(blank);
     match held.chars().next_back() {
         Some(last) => last == '\n',
-        None => text.trim_end_matches(blank).chars().next_back().is_none_or(|it| it == '\n'),
+        None => text.trim_end_matches(blank).chars().next_back().is_none_or(|c| c == '\n'),
     }
 }

@@ -50,7 +50,7 @@ impl ConcurrencyLimiters {
     /// Returns the limiter for the key and address of `target`, or creates one with `limits`.
     pub fn get(&self, target: &ModelTarget, limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|it| it.0 == target.base_url && it.1 == target.key);
+        let found = known.iter().find(|pair| pair.0 == target.base_url && pair.1 == target.key);
         if let Some((_, _, limiter)) = found {
             return Arc::clone(limiter);
         }
@@ -98,7 +98,7 @@ impl ConcurrencyLimiter {
     pub fn new(limits: ConcurrencyLimits) -> Arc<ConcurrencyLimiter> {
         let limits = ConcurrencyLimits {
             max_concurrent: limits.max_concurrent.max(1),
-            per_minute: limits.per_minute.map(|it| it.max(1)),
+            per_minute: limits.per_minute.map(|per_minute| per_minute.max(1)),
             ..limits
         };
         Arc::new(ConcurrencyLimiter {
@@ -191,7 +191,7 @@ impl ConcurrencyLimiter {
 impl LimiterState {
     fn admit(&mut self, limits: &ConcurrencyLimits) -> Admission {
         let now = Instant::now();
-        if let Some(opens) = self.closed_until.filter(|it| *it > now) {
+        if let Some(opens) = self.closed_until.filter(|closed_until| *closed_until > now) {
             return Admission::Until(opens);
         }
         if self.in_flight >= self.max_concurrent {

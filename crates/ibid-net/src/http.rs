@@ -63,7 +63,7 @@ pub fn build_client(base_url: &str, name: &str, connect: Duration) -> Result<Cli
     if is_loopback_url(base_url) {
         client = client.no_proxy();
     }
-    client.build().map_err(|it| setup_error().with_source(it))
+    client.build().map_err(|error| setup_error().with_source(error))
 }
 
 /// Reads the whole body, at most `most` bytes.
@@ -81,8 +81,9 @@ pub async fn read_body(response: Response, most: usize) -> HttpResult<Vec<u8>> {
 
 /// Converts the headers of `response` to text.
 pub fn response_headers(response: &Response) -> ResponseHeaders {
-    let text =
-        |it: &reqwest::header::HeaderValue| String::from_utf8_lossy(it.as_bytes()).into_owned();
+    let text = |value: &reqwest::header::HeaderValue| {
+        String::from_utf8_lossy(value.as_bytes()).into_owned()
+    };
     ResponseHeaders(
         response.headers().iter().map(|(name, it)| (name.to_string(), text(it))).collect(),
     )

@@ -39,9 +39,9 @@ impl SecretRedactor {
         if secret.len() < SHORTEST {
             return;
         }
-        let mut add = |it: Vec<u8>| {
-            if !self.exact.contains(&it) {
-                self.exact.push(it);
+        let mut add = |byte: Vec<u8>| {
+            if !self.exact.contains(&byte) {
+                self.exact.push(byte);
             }
         };
         add(secret.as_bytes().to_vec());
@@ -52,7 +52,7 @@ impl SecretRedactor {
                 add(core.into_bytes());
             }
         }
-        let hex: String = secret.bytes().map(|it| format!("{it:02x}")).collect();
+        let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
         self.hex.push(hex.into_bytes());
     }
 
@@ -147,7 +147,8 @@ impl SecretRedactor {
             for upto in [it.text.len(), begun] {
                 let mut seek = |pattern: &[u8], text: &[u8]| {
                     let most = pattern.len().saturating_sub(1).min(upto);
-                    let began = (1..=most).rev().find(|it| text[..upto].ends_with(&pattern[..*it]));
+                    let began =
+                        (1..=most).rev().find(|index| text[..upto].ends_with(&pattern[..*index]));
                     if let Some(length) = began {
                         from = from.min(it.raw_offset(upto - length));
                     }
@@ -171,7 +172,8 @@ impl StreamRedactor<'_> {
     /// Adds `piece` and returns the bytes that can be passed on.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         self.kept.extend_from_slice(piece);
-        let whole = self.redactor.secret_ranges(&self.kept).last().map_or(0, |it| it.1);
+        let whole =
+            self.redactor.secret_ranges(&self.kept).last().map_or(0, |secret_range| secret_range.1);
         let waits = self.redactor.partial_secret_len(&self.kept[whole..]);
         let rest = self.kept.split_off(self.kept.len() - waits);
         self.redactor.redact(std::mem::replace(&mut self.kept, rest))
@@ -205,8 +207,8 @@ impl UnescapedText {
 
     /// The original position of the byte at `at`.
     fn raw_offset(&self, at: usize) -> usize {
-        let nth = self.places.partition_point(|it| it.0 <= at);
-        let (own, raw) = nth.checked_sub(1).map_or((0, 0), |it| self.places[it]);
+        let nth = self.places.partition_point(|place| place.0 <= at);
+        let (own, raw) = nth.checked_sub(1).map_or((0, 0), |index| self.places[index]);
         raw + (at - own)
     }
 
@@ -244,8 +246,8 @@ impl UnescapedText {
     fn copy(&self, from: usize, to: usize, text: &mut Vec<u8>, places: &mut Vec<(usize, usize)>) {
         let begins = text.len();
         text.extend_from_slice(&self.text[from..to]);
-        let nth = self.places.partition_point(|it| it.0 <= from);
-        let within = self.places[nth..].iter().take_while(|it| it.0 <= to);
+        let nth = self.places.partition_point(|place| place.0 <= from);
+        let within = self.places[nth..].iter().take_while(|place| place.0 <= to);
         places.extend(within.map(|(own, raw)| (begins + (own - from), *raw)));
     }
 
@@ -281,7 +283,7 @@ fn escape(text: &[u8]) -> Option<(usize, UnescapedUnit)> {
         let digits = text.get(from..from + count)?;
         let digits = std::str::from_utf8(digits).ok()?;
         // `from_str_radix` would accept `+7`.
-        digits.bytes().all(|it| it.is_ascii_hexdigit()).then_some(())?;
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
         u32::from_str_radix(digits, 16).ok()
     };
     match text {

@@ -16,15 +16,15 @@ pub struct ResponseHeaders(pub Vec<(String, String)>);
 impl ResponseHeaders {
     /// Reads headers from a JSON object; returns none if `value` is not an object.
     pub fn from_json(value: &Value) -> ResponseHeaders {
-        let text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let all = value.as_object().into_iter().flatten();
         ResponseHeaders(all.map(|(name, it)| (name.clone(), text(it))).collect())
     }
 
     /// Returns the first value of the header `name`, in any case.
     pub fn get(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|it| it.0.eq_ignore_ascii_case(name));
-        found.map(|it| it.1.as_str())
+        let found = self.0.iter().find(|pair| pair.0.eq_ignore_ascii_case(name));
+        found.map(|pair| pair.1.as_str())
     }
 
     /// Returns the `date` header in seconds since 1970, by the server's clock.
@@ -43,7 +43,7 @@ pub(super) fn requested_wait(
 ) -> Option<Duration> {
     let found = wait_in_headers(headers)
         .or_else(|| {
-            let delay = |it: &Value| parse_duration(it.get("retryDelay")?.as_str()?);
+            let delay = |value: &Value| parse_duration(value.get("retryDelay")?.as_str()?);
             list_field(error?, "details").iter().find_map(delay)
         })
         .or_else(|| wait_in_headers(&gateway_headers(error?)))
@@ -52,7 +52,8 @@ pub(super) fn requested_wait(
                 .iter()
                 .find_map(|it| lower.split_once(it))?
                 .1;
-            let mut words = after.split_whitespace().map(|it| it.trim_end_matches(['.', ',', ')']));
+            let mut words =
+                after.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ')']));
             let (count, unit) = (words.next()?, words.next().unwrap_or_default());
             parse_duration(&format!("{count}{unit}")).or_else(|| parse_duration(count))
         });
@@ -60,8 +61,8 @@ pub(super) fn requested_wait(
 }
 
 fn wait_in_headers(headers: &ResponseHeaders) -> Option<Duration> {
-    if let Some(ms) = headers.get("retry-after-ms").and_then(|it| it.trim().parse().ok()) {
-        return seconds(ms).map(|it| it / 1000);
+    if let Some(ms) = headers.get("retry-after-ms").and_then(|header| header.trim().parse().ok()) {
+        return seconds(ms).map(|second| second / 1000);
     }
     let value = headers.get("retry-after")?.trim();
     if let Ok(count) = value.parse() {
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn durations_are_read_in_the_forms_of_providers() {
-        let ms = |text: &str| parse_duration(text).map(|it| it.as_millis());
+        let ms = |text: &str| parse_duration(text).map(|duration| duration.as_millis());
         for (text, wanted) in [
             ("34.4s", 34_400),
             ("1h12m57.6s", 4_377_600),

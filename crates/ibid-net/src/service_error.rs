@@ -100,7 +100,7 @@ impl ServiceError {
             Some(error) if !error.is_null() => error,
             _ => value,
         };
-        let word = |it: &Value| match it {
+        let word = |value: &Value| match value {
             Value::String(word) if !word.is_empty() => Some(word.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
@@ -121,14 +121,14 @@ impl ServiceError {
         let named = numbers
             .iter()
             .flatten()
-            .filter_map(|it| it.parse().ok())
+            .filter_map(|number| number.parse().ok())
             .find(|it| (400..600).contains(it));
         // Under a success status, the status in the message counts.
-        let status = status.filter(|it| *it >= 300).or(named);
+        let status = status.filter(|status| *status >= 300).or(named);
         let codes: Vec<String> = codes
             .into_iter()
             .flatten()
-            .filter(|it| it.parse::<u64>().is_err() && it != "error")
+            .filter(|code| code.parse::<u64>().is_err() && code != "error")
             .collect();
         build(
             status,
@@ -328,7 +328,8 @@ const LATER: &[&str] = &[
 ];
 
 fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>) -> ErrorClass {
-    let any = |words: &[&str]| words.iter().any(|it| codes.contains(it) || lower.contains(it));
+    let any =
+        |words: &[&str]| words.iter().any(|word| codes.contains(word) || lower.contains(word));
     let is_google_wait = codes.contains("resource_exhausted") || error.is_some_and(has_retry_info);
     // Outages first: their messages may contain any text.
     if matches!(status, Some(408 | 409 | 423 | 425 | 498))
@@ -342,7 +343,7 @@ fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>
             && (lower.contains("does not exist") || lower.contains("not found"));
     match status {
         Some(413) => ErrorClass::TooLong,
-        _ if any(TOO_LONG) && status.is_none_or(|it| it != 401) => ErrorClass::TooLong,
+        _ if any(TOO_LONG) && status.is_none_or(|status| status != 401) => ErrorClass::TooLong,
         Some(451) => ErrorClass::Filtered,
         _ if any(FILTERED) => ErrorClass::Filtered,
         Some(402) => ErrorClass::Operator,
@@ -392,7 +393,7 @@ fn message_text(error: &Value, value: &Value) -> String {
     let own = own.into_iter().flatten().find(|it| !it.is_empty());
     // A message may be JSON that quotes the request; only its own text is used.
     let inner = own.filter(|it| it.starts_with('{'));
-    if let Some(Value::Object(inner)) = inner.and_then(|it| serde_json::from_str(it).ok()) {
+    if let Some(Value::Object(inner)) = inner.and_then(|inner| serde_json::from_str(inner).ok()) {
         let inner = Value::Object(inner);
         return message_text(inner.get("error").unwrap_or(&inner), &inner);
     }
@@ -410,8 +411,9 @@ fn message_text(error: &Value, value: &Value) -> String {
             ];
             let fields = places.into_iter().flatten().find_map(Value::as_array);
             let fields = fields.into_iter().flatten();
-            let messages = fields
-                .filter_map(|it| Some(format!("{}: {}", place(it), it.get("msg")?.as_str()?)));
+            let messages = fields.filter_map(|field| {
+                Some(format!("{}: {}", place(field), field.get("msg")?.as_str()?))
+            });
             messages.collect::<Vec<_>>().join("; ")
         }
     }

@@ -33,15 +33,18 @@ impl AuditCounts {
     /// Counts.
     pub fn from_audit(it: &Audit) -> AuditCounts {
         let sources = || it.sources.iter();
-        let having =
-            |found: &dyn Fn(&CitedSource) -> bool| sources().filter(|it| found(&it.0)).count();
+        let having = |found: &dyn Fn(&CitedSource) -> bool| {
+            sources().filter(|source| found(&source.0)).count()
+        };
         AuditCounts {
             claims: it.claims.len(),
             by_ruling: RULINGS
-                .map(|wanted| it.claims.iter().filter(|it| it.ruling == wanted).count()),
+                .map(|wanted| it.claims.iter().filter(|claim| claim.ruling == wanted).count()),
             sources: it.sources.len(),
             cited: having(&|it| it.cited),
-            missing: sources().filter(|it| matches!(it.1, SourceLookup::Nowhere(_))).count(),
+            missing: sources()
+                .filter(|source| matches!(source.1, SourceLookup::Nowhere(_)))
+                .count(),
             unexplained: having(&|it| it.is_unexplained()),
             never_cited: having(&|it| it.listed && !it.cited),
             without_address: having(&|it| it.listed && it.address.is_none() && it.path.is_none()),
@@ -105,8 +108,8 @@ impl AuditCounts {
             ),
         ]
         .into_iter()
-        .filter(|it| it.0 > 0)
-        .map(|it| it.1)
+        .filter(|pair| pair.0 > 0)
+        .map(|pair| pair.1)
         .collect()
     }
 
@@ -162,16 +165,16 @@ fn citation(it: &SourceVerdict, audit: &Audit) -> Value {
     let source = audit.sources.get(it.source);
     let quote = it.held.quote.as_ref();
     json!({
-        "n": source.map(|it| it.0.n),
-        "url": source.and_then(|it| it.0.address.as_ref()),
+        "n": source.map(|source| source.0.n),
+        "url": source.and_then(|source| source.0.address.as_ref()),
         "title": source.and_then(source_title),
-        "found": source.is_some_and(|it| matches!(it.1, SourceLookup::Pages(_))),
+        "found": source.is_some_and(|source| matches!(source.1, SourceLookup::Pages(_))),
         "verdict": it.held.ruling.as_str(),
         "score": (f64::from(it.held.score) * 1e4).round() / 1e4,
-        "quote": quote.map(|it| &it.text),
-        "sentence": quote.map(|it| it.sentence),
-        "start": quote.map(|it| it.place.start),
-        "end": quote.map(|it| it.place.end),
+        "quote": quote.map(|quote| &quote.text),
+        "sentence": quote.map(|quote| quote.sentence),
+        "start": quote.map(|quote| quote.place.start),
+        "end": quote.map(|quote| quote.place.end),
         "reason": it.reason,
     })
 }
@@ -179,8 +182,8 @@ fn citation(it: &SourceVerdict, audit: &Audit) -> Value {
 /// The title of a source: that of its page, else as the text gives it.
 fn source_title((source, lookup): &(CitedSource, SourceLookup)) -> Option<&str> {
     found_page(lookup)
-        .map(|it| it.title.as_str())
-        .filter(|it| !it.is_empty())
+        .map(|found_page| found_page.title.as_str())
+        .filter(|title| !title.is_empty())
         .or(source.title.as_deref())
 }
 
@@ -204,8 +207,8 @@ fn source_json(it: &(CitedSource, SourceLookup)) -> Value {
         "cited": source.cited,
         "found": page.is_some(),
         "page": page.map(Page::hash),
-        "page_url": page.map(|it| &it.url),
-        "file": page.and_then(|it| it.file.as_ref()),
+        "page_url": page.map(|page| &page.url),
+        "file": page.and_then(|page| page.file.as_ref()),
         "reason": match lookup {
             SourceLookup::Nowhere(why) => Some(single_line(why)),
             _ => None,

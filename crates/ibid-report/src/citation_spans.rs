@@ -57,7 +57,7 @@ pub fn text_with_citations(it: &Report) -> (String, Vec<CitationSpan<'_>>) {
                 n,
                 passages: notes
                     .into_iter()
-                    .filter_map(|it| known.get(it.checked_sub(1)?).map(|it| it.1))
+                    .filter_map(|note| known.get(note.checked_sub(1)?).map(|value| value.1))
                     .collect(),
             });
             out.push_str(&plain);
@@ -86,7 +86,7 @@ fn parse_citation(text: &str) -> Option<(u32, &str)> {
 /// Parses a leading `[^q1][^q2]`.
 fn parse_footnotes(mut text: &str) -> (Vec<usize>, &str) {
     let mut found = Vec::new();
-    while let Some((n, behind)) = text.strip_prefix("[^q").and_then(|it| it.split_once(']')) {
+    while let Some((n, behind)) = text.strip_prefix("[^q").and_then(|rest| rest.split_once(']')) {
         let Ok(n) = n.parse() else { break };
         found.push(n);
         text = behind;
@@ -97,5 +97,5 @@ fn parse_footnotes(mut text: &str) -> (Vec<usize>, &str) {
 /// Strips a leading `<a id="src-1"></a>`, which has no meaning here.
 fn parse_anchor(text: &str) -> Option<&str> {
     let (n, behind) = text.strip_prefix("<a id=\"src-")?.split_once("\"></a>")?;
-    n.bytes().all(|it| it.is_ascii_digit()).then_some(behind)
+    n.bytes().all(|byte| byte.is_ascii_digit()).then_some(behind)
 }

@@ -209,7 +209,7 @@ fn source(report: &Report, n: u32) -> Option<&Source> {
 fn note(report: &Report, n: u32, passage: &Passage) -> QuoteNote {
     let source = source(report, n);
     let words = passage.text().expose();
-    let address = source.and_then(|it| web_url(&it.url));
+    let address = source.and_then(|source| web_url(&source.url));
     let url = address.as_ref().map(|url| {
         let joint = if url.contains('#') { "" } else { "#" };
         format!("{url}{joint}{}", text_fragment(words))
@@ -219,7 +219,7 @@ fn note(report: &Report, n: u32, passage: &Passage) -> QuoteNote {
         quote: plain_line(words),
         title: source.map_or_else(String::new, |it| plain_line(&it.title)),
         page: passage.printed_page(),
-        file: source.filter(|_| url.is_none()).map(|it| plain_line(&source_file_name(it))),
+        file: source.filter(|_| url.is_none()).map(|source| plain_line(&source_file_name(source))),
         url,
         address,
     }
@@ -394,15 +394,15 @@ impl DocumentBuilder<'_> {
                 let citations = finding.claim.citations();
                 let level = finding.confidence.level;
                 let mut works: Vec<Vec<InlineSpan>> =
-                    citations.iter().map(|it| self.citation_label(it)).collect();
+                    citations.iter().map(|citation| self.citation_label(citation)).collect();
                 works.dedup();
                 let mut row = vec![
                     vec![text((nth + 1).to_string())],
                     vec![text(plain_line(finding.claim.text()))],
                 ];
                 if !verbatim {
-                    let quoted = |it: &Citation| {
-                        let words = plain_line(it.passage.text().expose());
+                    let quoted = |citation: &Citation| {
+                        let words = plain_line(citation.passage.text().expose());
                         vec![text(format!("\"{words}\""))]
                     };
                     row.push(join_lines(citations.iter().map(quoted).collect()));
@@ -474,7 +474,7 @@ impl DocumentBuilder<'_> {
             };
             let spans = vec![place, text(format!(" · score {:.2}", it.score))];
             self.blocks.push(DocumentBlock::Paragraph { spans });
-            self.blocks.extend(it.content.split('\n').map(|it| paragraph(plain_line(it))));
+            self.blocks.extend(it.content.split('\n').map(|part| paragraph(plain_line(part))));
         }
     }
 }
@@ -507,7 +507,7 @@ fn source_entry(report: &Report, it: &Source) -> Vec<InlineSpan> {
     match web_url(&it.url) {
         Some(url) => {
             let parsed = url::Url::parse(&url).ok();
-            let host = parsed.and_then(|it| it.host_str().map(str::to_owned));
+            let host = parsed.and_then(|parsed| parsed.host_str().map(str::to_owned));
             let shown = plain_line(&host.unwrap_or_default());
             out.push(InlineSpan::Link { text: shown, url });
             if let Some(file) = &it.file {

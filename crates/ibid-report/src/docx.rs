@@ -54,7 +54,7 @@ pub fn write(it: &ReportDocument) -> Result<Vec<u8>> {
     let mut out = Cursor::new(Vec::new());
     parts
         .pack(&mut out)
-        .map_err(|it| Error::new(Kind::Internal, "writing a DOCX").with_source(it))?;
+        .map_err(|error| Error::new(Kind::Internal, "writing a DOCX").with_source(error))?;
     Ok(out.into_inner())
 }
 
@@ -199,8 +199,9 @@ impl DocxWriter<'_> {
     }
 
     fn table(&mut self, head: &[String], widths: &[u16], rows: &[Vec<Vec<InlineSpan>>]) -> Table {
-        let parts: usize = widths.iter().map(|it| usize::from(*it)).sum::<usize>().max(1);
-        let grid: Vec<usize> = widths.iter().map(|it| WIDTH * usize::from(*it) / parts).collect();
+        let parts: usize = widths.iter().map(|width| usize::from(*width)).sum::<usize>().max(1);
+        let grid: Vec<usize> =
+            widths.iter().map(|width| WIDTH * usize::from(*width) / parts).collect();
         let cell = |nth: usize, paragraph: Paragraph| {
             let width = grid.get(nth).copied().unwrap_or_default();
             TableCell::new().width(width, WidthType::Dxa).add_paragraph(paragraph)
@@ -260,8 +261,10 @@ fn footnote(it: &QuoteNote) -> Paragraph {
 
 /// The title, language and day of the document, as Dublin Core.
 fn core_properties(it: &ReportDocument) -> String {
-    let text = |it: &str| quick_xml::escape::escape(it).into_owned();
-    let day = match super::references::PartialDate::parse(&it.date).filter(|it| it.day.is_some()) {
+    let text = |text: &str| quick_xml::escape::escape(text).into_owned();
+    let day = match super::references::PartialDate::parse(&it.date)
+        .filter(|parsed| parsed.day.is_some())
+    {
         Some(day) => format!(
             "<dcterms:created xsi:type=\"dcterms:W3CDTF\">{}T00:00:00Z</dcterms:created>",
             day.join("-")
@@ -298,7 +301,7 @@ fn number_footnotes(footnotes: &[u8]) -> Vec<u8> {
 
 /// Adds to the styles what the library leaves out: the default style, and the language for spell checkers and screen readers.
 fn complete_styles(styles: &[u8], lang: &str) -> Vec<u8> {
-    let sound = lang.bytes().all(|it| it.is_ascii_alphabetic() || it == b'-');
+    let sound = lang.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
     let lang = if sound && (2..=8).contains(&lang.len()) { lang } else { "en" };
     let text = String::from_utf8_lossy(styles);
     let normal = "w:type=\"paragraph\" w:styleId=\"Normal\"";

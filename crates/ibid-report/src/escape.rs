@@ -29,8 +29,8 @@ pub fn truncate(text: &str, limit: usize) -> String {
 
 /// `text` with its white space and lines, but without the characters that [`single_line()`] removes.
 pub fn strip_controls(text: &str) -> String {
-    let keeps = |it: &char| {
-        it.is_whitespace() && !matches!(it, '\u{b}' | '\u{c}' | '\u{85}') || !is_unsafe_char(*it)
+    let keeps = |c: &char| {
+        c.is_whitespace() && !matches!(c, '\u{b}' | '\u{c}' | '\u{85}') || !is_unsafe_char(*c)
     };
     text.chars().filter(keeps).collect()
 }
@@ -134,7 +134,7 @@ pub(crate) fn mermaid_label(text: &str) -> String {
 
 /// Whether `before` is the number or letter of a list item.
 fn is_list_marker(before: &str) -> bool {
-    !before.is_empty() && before.len() <= 9 && before.chars().all(|it| it.is_ascii_alphanumeric())
+    !before.is_empty() && before.len() <= 9 && before.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// `text` as one line of Markdown that shows exactly this text: no link, image, HTML, emphasis, code, footnote, table cell or block, also
@@ -175,7 +175,7 @@ fn is_entity(rest: &str) -> bool {
                 .trim_start_matches('#')
                 .trim_end_matches(';')
                 .chars()
-                .all(|it| it.is_ascii_alphanumeric())
+                .all(|c| c.is_ascii_alphanumeric())
     })
 }
 

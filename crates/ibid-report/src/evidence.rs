@@ -17,9 +17,9 @@ pub fn to_json(it: &Report, plan: Option<&Plan>, threshold: f32) -> Value {
         "original_query": it.question,
         "topics": it.coverage.iter().map(topic_json).collect::<Vec<_>>(),
         "topic_queries": plan.map(topic_queries),
-        "complexity": plan.map(|it| it.complexity),
-        "results": it.results.iter().map(|it| json!({
-            "url": it.url, "title": it.title, "content": it.content, "score": it.score,
+        "complexity": plan.map(|plan| plan.complexity),
+        "results": it.results.iter().map(|result| json!({
+            "url": result.url, "title": result.title, "content": result.content, "score": result.score,
         })).collect::<Vec<_>>(),
     })
 }
@@ -47,7 +47,7 @@ fn completeness(it: &Report) -> f32 {
 
 /// The evidence records of a run.
 pub fn from_events(events: &[Envelope]) -> impl Iterator<Item = &Evidence> {
-    events.iter().filter_map(|it| match &it.event {
+    events.iter().filter_map(|event| match &event.event {
         Event::EvidenceAdded { evidence } => Some(evidence),
         _ => None,
     })

@@ -39,9 +39,9 @@ pub fn write(it: &Report) -> String {
             cells.push(page.map_or_else(String::new, |it| it.to_string()));
             row(&mut out, &cells);
         };
-    let quote = |it: &Citation| {
-        let passage = &it.passage;
-        (it.n as usize, passage.text().expose().to_owned(), passage.printed_page())
+    let quote = |citation: &Citation| {
+        let passage = &citation.passage;
+        (citation.n as usize, passage.text().expose().to_owned(), passage.printed_page())
     };
     match it.mode {
         Mode::Report => {
@@ -62,8 +62,8 @@ pub fn write(it: &Report) -> String {
         }
         Mode::Evidence => {
             for (nth, excerpt) in (1..).zip(&it.results) {
-                let at = it.sources.iter().position(|it| it.id == excerpt.source);
-                line(nth, "", "", at.map_or(0, |it| it + 1), &excerpt.content, None);
+                let at = it.sources.iter().position(|source| source.id == excerpt.source);
+                line(nth, "", "", at.map_or(0, |at| at + 1), &excerpt.content, None);
             }
         }
     }
@@ -72,7 +72,7 @@ pub fn write(it: &Report) -> String {
 
 fn reference_cells(it: &ReferenceEntry) -> Vec<String> {
     let authors: Vec<String> = it.authors.iter().map(AuthorName::family_first).collect();
-    let or = |it: &Option<String>| it.clone().unwrap_or_default();
+    let or = |text: &Option<String>| text.clone().unwrap_or_default();
     vec![
         it.title.clone(),
         authors.join("; "),
@@ -85,7 +85,7 @@ fn reference_cells(it: &ReferenceEntry) -> Vec<String> {
 }
 
 fn row(out: &mut String, cells: &[String]) {
-    let each: Vec<String> = cells.iter().map(|it| cell(it)).collect();
+    let each: Vec<String> = cells.iter().map(|text| cell(text)).collect();
     out.push_str(&each.join(","));
     out.push_str("\r\n");
 }

@@ -29,7 +29,7 @@ impl ResultSubtype {
         let answered = run
             .report
             .as_ref()
-            .is_some_and(|it| it.claims().next().is_some() || it.answer.is_some());
+            .is_some_and(|report| report.claims().next().is_some() || report.answer.is_some());
         let spent = matches!(
             run.stop_reason,
             Some(StopReason::BudgetUsd | StopReason::BudgetTime | StopReason::BudgetCalls)
@@ -61,7 +61,7 @@ impl ResultSubtype {
 /// The final object: the line of `--json`, the last line of `--jsonl`, and the output of `resume --json`.
 pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bool) -> Value {
     let report = run.report.as_deref();
-    let usage = report.map_or(run.usage, |it| it.usage);
+    let usage = report.map_or(run.usage, |report| report.usage);
     let free = (usage.model_calls == 0).then_some(0.0);
     let fault = failure(run, subtype);
     let mut out = json!({
@@ -72,19 +72,19 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         "trace_id": run.id.trace_id(),
         "status": status(run),
         "stop_reason": run.stop_reason,
-        "question": run.question.as_ref().map(|it| &it.text),
-        "follows": run.question.as_ref().and_then(|it| it.follows.as_ref()).map(|it| &it.run),
+        "question": run.question.as_ref().map(|question| &question.text),
+        "follows": run.question.as_ref().and_then(|question| question.follows.as_ref()).map(|follows| &follows.run),
         "intake_decision": run.intake_decision,
         "awaiting_clarification": run.awaiting_clarification,
         "follow_up_questions": run.brief.iter().flat_map(|it| &it.clarified).map(|it| &it.question).collect::<Vec<_>>(),
         "combined_prompt": run.brief.as_ref().and_then(Brief::combined_prompt),
-        "result": report.map(|it| markdown::report(it, quotes)),
-        "answer": report.and_then(|it| it.answer.as_ref()).map(|it| &it.text),
-        "confidence": report.map(|it| &it.confidence),
+        "result": report.map(|report| markdown::report(report, quotes)),
+        "answer": report.and_then(|report| report.answer.as_ref()).map(|answer| &answer.text),
+        "confidence": report.map(|report| &report.confidence),
         "citations": report.map_or_else(Vec::new, |it| citations(it, pages)),
         "sources": report.map_or_else(Vec::new, sources),
         "checks": report.map(checks),
-        "unaided": report.map(|it| &it.method.unaided),
+        "unaided": report.map(|report| &report.method.unaided),
         "checklist_coverage": coverage(run),
         "conflicts": report.map_or_else(Vec::new, conflicts),
         "total_cost_usd": usage.usd.or(free),
@@ -100,9 +100,9 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
     let Some(object) = out.as_object_mut() else {
         return out;
     };
-    if let Some(report) = report.filter(|it| it.mode == Mode::Evidence) {
+    if let Some(report) = report.filter(|report| report.mode == Mode::Evidence) {
         let threshold = run.question.as_ref();
-        let threshold = threshold.map_or(0.0, |it| it.method.completeness_threshold);
+        let threshold = threshold.map_or(0.0, |threshold| threshold.method.completeness_threshold);
         let view = evidence::to_json(report, run.plan.as_ref(), threshold);
         object.extend(view.as_object().cloned().unwrap_or_default());
     }
@@ -194,14 +194,14 @@ pub fn citations(report: &Report, pages: &PagesByHash) -> Vec<Value> {
             let place = code_point_range(passage, pages);
             json!({
                 "n": n,
-                "source_id": source.map(|it| it.id),
-                "doc_id": source.and_then(|it| it.doc_id.as_ref()),
-                "url": source.map(|it| &it.url),
+                "source_id": source.map(|source| source.id),
+                "doc_id": source.and_then(|source| source.doc_id.as_ref()),
+                "url": source.map(|source| &source.url),
                 "file": file(source, pages.get(passage.page())),
-                "title": source.map(|it| &it.title),
+                "title": source.map(|source| &source.title),
                 "quote": passage.text(),
-                "start": place.as_ref().map(|it| it.start),
-                "end": place.as_ref().map(|it| it.end),
+                "start": place.as_ref().map(|place| place.start),
+                "end": place.as_ref().map(|place| place.end),
                 "page": passage.page(),
                 "printed_page": passage.printed_page(),
             })
@@ -226,9 +226,10 @@ const SNIPPET: usize = 300;
 
 /// The first cited sentence of the `n`-th source, or the beginning of its excerpt.
 fn snippet(report: &Report, n: usize, source: &Source) -> Option<String> {
-    let cited = report.cited_passages().into_iter().find(|it| it.0 as usize == n);
+    let cited =
+        report.cited_passages().into_iter().find(|cited_passage| cited_passage.0 as usize == n);
     let taken = || {
-        let excerpt = report.results.iter().find(|it| it.source == source.id)?;
+        let excerpt = report.results.iter().find(|result| result.source == source.id)?;
         Some(excerpt.content.chars().take(SNIPPET).collect())
     };
     match cited {
@@ -266,23 +267,23 @@ fn checks(report: &Report) -> Value {
 
 /// The coverage: the ids of satisfied items, gaps as `Q3 - partial coverage`, their counts, and the texts of the ids.
 fn coverage(run: &Run) -> Value {
-    let rows = run.report.as_deref().map_or(&run.coverage, |it| &it.coverage);
+    let rows = run.report.as_deref().map_or(&run.coverage, |report| &report.coverage);
     let satisfied: Vec<ItemId> = rows
         .iter()
-        .filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict))
-        .map(|it| it.id)
+        .filter(|row| matches!(row.state, Coverage::Covered | Coverage::Conflict))
+        .map(|row| row.id)
         .collect();
     let gaps: Vec<String> = rows
         .iter()
-        .filter_map(|it| match it.state {
-            Coverage::Partial => Some(format!("{} - partial coverage", it.id)),
-            Coverage::Open => Some(format!("{} - no coverage", it.id)),
+        .filter_map(|row| match row.state {
+            Coverage::Partial => Some(format!("{} - partial coverage", row.id)),
+            Coverage::Open => Some(format!("{} - no coverage", row.id)),
             Coverage::Covered | Coverage::Conflict => None,
         })
         .collect();
     let items: Vec<Value> = rows
         .iter()
-        .map(|it| json!({"id": it.id, "description": it.text, "coverage": it.state.status_word(), "gap": it.gap}))
+        .map(|row| json!({"id": row.id, "description": row.text, "coverage": row.state.status_word(), "gap": row.gap}))
         .collect();
     json!({
         "satisfied": satisfied,
@@ -296,8 +297,8 @@ fn conflicts(report: &Report) -> Vec<Value> {
     report
         .conflicts
         .iter()
-        .map(|it| {
-            let sides: Vec<Value> = it
+        .map(|conflict| {
+            let sides: Vec<Value> = conflict
                 .sides
                 .iter()
                 .map(|side| {
@@ -305,19 +306,19 @@ fn conflicts(report: &Report) -> Vec<Value> {
                         .claim
                         .citations()
                         .iter()
-                        .map(|it| json!({"n": it.n, "quote": it.passage.text()}))
+                        .map(|citation| json!({"n": citation.n, "quote": citation.passage.text()}))
                         .collect();
                     json!({"says": side.says, "weight": side.weight, "quotes": quotes})
                 })
                 .collect();
-            json!({"about": it.about, "sides": sides, "likely": it.likely})
+            json!({"about": conflict.about, "sides": sides, "likely": conflict.likely})
         })
         .collect()
 }
 
 /// Milliseconds from the first event to the last.
 fn duration_ms(run: &Run) -> Option<i64> {
-    let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+    let at = |text: &Option<String>| text.as_ref()?.parse::<jiff::Timestamp>().ok();
     Some(at(&run.updated_at)?.as_millisecond() - at(&run.started_at)?.as_millisecond())
 }
 
@@ -336,7 +337,7 @@ fn claims(report: &Report, pages: &PagesByHash) -> Vec<Value> {
             out.push(claim_json(it, &(nth + 1).to_string(), report, pages, &[]));
         }
     }
-    for side in report.conflicts.iter().flat_map(|it| &it.sides) {
+    for side in report.conflicts.iter().flat_map(|conflict| &conflict.sides) {
         let says = [("says", json!(side.says))];
         out.push(claim_json(&side.claim, "conflicts", report, pages, &says));
     }
@@ -358,7 +359,7 @@ fn claim_json(
         out.insert((*key).to_owned(), value.clone());
     }
     let carried: Vec<Value> =
-        it.citations().iter().map(|it| citation_json(it, report, pages)).collect();
+        it.citations().iter().map(|citation| citation_json(citation, report, pages)).collect();
     out.insert("citations".to_owned(), carried.into());
     out.insert("checks".to_owned(), claim_checks(it, pages));
     out.into()
@@ -369,22 +370,22 @@ fn citation_json(it: &Citation, report: &Report, pages: &PagesByHash) -> Value {
     let passage = &it.passage;
     let place = code_point_range(passage, pages);
     let page = pages.get(passage.page());
-    let url = source.map(|it| it.url.as_str());
-    let web = url.is_some_and(|it| super::escape::web_url(it).is_some());
+    let url = source.map(|source| source.url.as_str());
+    let web = url.is_some_and(|url| super::escape::web_url(url).is_some());
     json!({
         "n": it.n,
         "evidence_id": it.evidence,
-        "source_id": source.map(|it| it.id),
-        "doc_id": source.and_then(|it| it.doc_id.as_ref()),
+        "source_id": source.map(|source| source.id),
+        "doc_id": source.and_then(|source| source.doc_id.as_ref()),
         "quote": passage.text(),
         "match": "exact",
         "locator": {
-            "start": place.as_ref().map(|it| it.start),
-            "end": place.as_ref().map(|it| it.end),
+            "start": place.as_ref().map(|place| place.start),
+            "end": place.as_ref().map(|place| place.end),
             "first_sentence": passage.first(),
             "last_sentence": passage.last(),
             "page": passage.printed_page(),
-            "section": page.and_then(|it| it.heading_above(passage.first())),
+            "section": page.and_then(|page| page.heading_above(passage.first())),
         },
         "url": url,
         "file": file(source, page),
@@ -398,7 +399,9 @@ fn claim_checks(it: &Claim, pages: &PagesByHash) -> Value {
     let stands: Option<bool> = it
         .citations()
         .iter()
-        .map(|it| pages.get(it.passage.page()).map(|page| it.passage.is_found_in(page)))
+        .map(|citation| {
+            pages.get(citation.passage.page()).map(|page| citation.passage.is_found_in(page))
+        })
         .collect::<Option<Vec<bool>>>()
         .map(|all| all.into_iter().all(|it| it));
     json!({"quote_in_source": stands, "numbers_in_quote": numbers_in_quotes(it)})
@@ -409,7 +412,7 @@ pub fn numbers_in_quotes(it: &Claim) -> bool {
     let quoted: Vec<f64> = it
         .citations()
         .iter()
-        .flat_map(|it| words::numbers(it.passage.text().expose()))
+        .flat_map(|citation| words::numbers(citation.passage.text().expose()))
         .map(|it| it.value)
         .collect();
     words::numbers(it.text()).iter().all(|it| quoted.iter().any(|known| known == &it.value))

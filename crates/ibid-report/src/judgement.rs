@@ -86,7 +86,7 @@ pub fn tally_json(it: &AggregateMetrics) -> Value {
         out.extend(fields);
     }
     let means = it.mean_scores();
-    let mean = |nth: usize| means.map(|it| it[nth]);
+    let mean = |nth: usize| means.map(|means| means[nth]);
     out.insert(
         "judged_means".to_owned(),
         json!({"answer": mean(0), "process": mean(1), "composite": mean(2), "of": it.judged}),

@@ -47,7 +47,8 @@ fn document(it: &ReportDocument, all: &[ReferenceEntry]) -> String {
     let mut setting = LatexWriter { notes: &it.notes, all, out, listing: false };
     if !all.is_empty() {
         // BibTeX numbers sources in the order of first citation. Citing them here gives each the number that it has in the other formats.
-        let keys: Vec<&str> = all.iter().map(|it| it.key.as_str()).collect();
+        let keys: Vec<&str> =
+            all.iter().map(|reference_entry| reference_entry.key.as_str()).collect();
         let _ = writeln!(setting.out, "\\nocite{{{}}}", keys.join(","));
     }
     setting.blocks(&it.blocks);
@@ -119,12 +120,13 @@ impl LatexWriter<'_> {
         let sum: u16 = widths.iter().sum::<u16>().max(1);
         let columns: String = widths
             .iter()
-            .map(|it| {
-                let share = f32::from(*it) / f32::from(sum);
+            .map(|width| {
+                let share = f32::from(*width) / f32::from(sum);
                 format!("p{{\\dimexpr {share:.3}\\linewidth-2\\tabcolsep\\relax}}")
             })
             .collect();
-        let named: Vec<String> = head.iter().map(|it| format!("\\textbf{{{}}}", tex(it))).collect();
+        let named: Vec<String> =
+            head.iter().map(|text| format!("\\textbf{{{}}}", tex(text))).collect();
         let _ = write!(
             self.out,
             "\n{{\\small\\raggedright\n\\begin{{longtable}}{{{columns}}}\n\\hline\n{} \\\\ \\hline\n\\endhead\n",
@@ -191,8 +193,8 @@ impl LatexWriter<'_> {
 
 /// Text within a paragraph: white space at its ends is kept.
 fn inline_text(text: &str) -> String {
-    let blank = |it: Option<char>| {
-        if it.is_some_and(char::is_whitespace) { " " } else { "" }
+    let blank = |c: Option<char>| {
+        if c.is_some_and(char::is_whitespace) { " " } else { "" }
     };
     let core = tex(text).replace('●', "\\textbullet{}").replace('○', "\\textopenbullet{}");
     if core.is_empty() {

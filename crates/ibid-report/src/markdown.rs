@@ -19,7 +19,7 @@ pub fn report(it: &Report, quotes: bool) -> String {
         return it
             .answer
             .as_ref()
-            .map(|it| escape::single_line(&it.text) + "\n")
+            .map(|answer| escape::single_line(&answer.text) + "\n")
             .unwrap_or_default();
     }
     if it.mode == Mode::Evidence {
@@ -169,7 +169,7 @@ fn sentence(claim: &Claim, notes: &Footnotes<'_>) -> String {
 }
 
 fn sentences(claims: &[Claim], notes: &Footnotes<'_>) -> String {
-    let each: Vec<String> = claims.iter().map(|it| sentence(it, notes)).collect();
+    let each: Vec<String> = claims.iter().map(|claim| sentence(claim, notes)).collect();
     each.join(" ")
 }
 
@@ -229,11 +229,11 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
             .claim
             .citations()
             .iter()
-            .map(|it| {
+            .map(|citation| {
                 format!(
                     "\"{}\"{}",
-                    escape::markdown(it.passage.text().expose()),
-                    notes.marks(std::slice::from_ref(it))
+                    escape::markdown(citation.passage.text().expose()),
+                    notes.marks(std::slice::from_ref(citation))
                 )
             })
             .collect();
@@ -253,10 +253,10 @@ fn conflict(out: &mut String, it: &Conflict, notes: &Footnotes<'_>) {
 
 /// Whether every finding is a verbatim quote of its page.
 pub fn is_verbatim(it: &Report) -> bool {
-    it.findings.iter().all(|it| {
-        let said = escape::single_line(it.claim.text());
-        let mut quotes = it.claim.citations().iter();
-        quotes.all(|it| escape::single_line(it.passage.text().expose()) == said)
+    it.findings.iter().all(|finding| {
+        let said = escape::single_line(finding.claim.text());
+        let mut quotes = finding.claim.citations().iter();
+        quotes.all(|quote| escape::single_line(quote.passage.text().expose()) == said)
     })
 }
 
@@ -276,7 +276,7 @@ fn evidence_table(out: &mut String, it: &Report) {
         let citations = finding.claim.citations();
         let quotes: Vec<String> = citations
             .iter()
-            .map(|it| format!("\"{}\"", escape::markdown(it.passage.text().expose())))
+            .map(|citation| format!("\"{}\"", escape::markdown(citation.passage.text().expose())))
             .collect();
         let mut works: Vec<String> =
             citations.iter().map(|citation| citation_label(it, citation)).collect();
@@ -352,7 +352,7 @@ fn sources(out: &mut String, it: &Report) {
             Some(url) => {
                 let host = url::Url::parse(&url)
                     .ok()
-                    .and_then(|it| it.host_str().map(str::to_owned))
+                    .and_then(|parsed| parsed.host_str().map(str::to_owned))
                     .unwrap_or_default();
                 let _ = write!(out, "[{}]({url})", escape::markdown(&host));
                 // The URL is what the document states; this is where it was read.

@@ -26,7 +26,7 @@ pub fn quarto(it: &ReportDocument, all: &[ReferenceEntry]) -> Vec<(String, Vec<u
     out.push_str("---\n\n");
     let mut marking = DialectWriter {
         document: it,
-        cite: &|n| all.get(n).map(|it| format!("[@{}]", it.key)),
+        cite: &|n| all.get(n).map(|value| format!("[@{}]", value.key)),
         listed: all.is_empty(),
         // Printing Mermaid would require a browser.
         drawn: None,
@@ -54,12 +54,13 @@ pub fn obsidian(
     let mut taken = BTreeSet::new();
     let names: Vec<String> = all
         .iter()
-        .map(|it| {
-            let title = safe_file_name(&it.title).unwrap_or_else(|| it.key.clone());
-            let mut name = format!("{} {title}", it.key);
+        .map(|reference_entry| {
+            let title = safe_file_name(&reference_entry.title)
+                .unwrap_or_else(|| reference_entry.key.clone());
+            let mut name = format!("{} {title}", reference_entry.key);
             // Names must differ also on case-insensitive file systems.
             while !taken.insert(name.to_lowercase()) {
-                name.push_str(&format!(" {}", it.n));
+                name.push_str(&format!(" {}", reference_entry.n));
             }
             name
         })
@@ -73,7 +74,7 @@ pub fn obsidian(
     out.push_str("---\n\n");
     let mut marking = DialectWriter {
         document: it,
-        cite: &|n| names.get(n).map(|it| format!("[[Sources/{it}|{}]]", n + 1)),
+        cite: &|n| names.get(n).map(|name| format!("[[Sources/{name}|{}]]", n + 1)),
         listed: true,
         drawn: mermaid(report),
         out,
@@ -99,21 +100,21 @@ fn source_note(it: &ReferenceEntry, quotes: &[(String, Option<u32>)], report: &s
     yaml_list(&mut out, "authors", &authors);
     for (name, value) in [
         ("in", &it.container),
-        ("published", &it.issued.map(|it| it.join("-"))),
+        ("published", &it.issued.map(|date| date.join("-"))),
         ("doi", &it.doi),
         ("pmid", &it.pmid),
         ("pmcid", &it.pmcid),
         ("arxiv", &it.arxiv),
         ("url", &it.url),
         ("file", &it.file),
-        ("accessed", &it.accessed.map(|it| it.join("-"))),
+        ("accessed", &it.accessed.map(|accessed| accessed.join("-"))),
         ("retracted", &it.retracted),
     ] {
         if let Some(value) = value {
             yaml_field(&mut out, name, value);
         }
     }
-    let words: Vec<String> = quotes.iter().map(|it| it.0.clone()).collect();
+    let words: Vec<String> = quotes.iter().map(|quote| quote.0.clone()).collect();
     yaml_list(&mut out, "quotes", &words);
     out.push_str("---\n\n");
     let _ = writeln!(out, "# {}\n", markdown_entities(&it.title));
@@ -148,30 +149,30 @@ const LONGEST: usize = 80;
 pub(crate) fn safe_file_name(text: &str) -> Option<String> {
     let kept: String = plain_line(text)
         .chars()
-        .map(|it| match it {
-            it if it.is_alphanumeric() => it,
-            '-' | '_' | ',' | '(' | ')' => it,
+        .map(|c| match c {
+            c if c.is_alphanumeric() => c,
+            '-' | '_' | ',' | '(' | ')' => c,
             _ => ' ',
         })
         .collect();
     let mut name = String::new();
-    for word in kept.split(' ').filter(|it| !it.is_empty()) {
+    for word in kept.split(' ').filter(|part| !part.is_empty()) {
         if !name.is_empty() {
             name.push(' ');
         }
         name.push_str(word);
     }
     // File systems limit bytes, not characters.
-    let end = name.char_indices().map(|it| it.0).take_while(|it| *it <= LONGEST).last()?;
+    let end = name.char_indices().map(|pair| pair.0).take_while(|it| *it <= LONGEST).last()?;
     if name.len() > LONGEST {
         name.truncate(end);
     }
-    let name = name.trim_matches(|it: char| !it.is_alphanumeric() && it != ')').to_owned();
+    let name = name.trim_matches(|c: char| !c.is_alphanumeric() && c != ')').to_owned();
     let stem = name.to_ascii_uppercase();
     let kept = ["CON", "PRN", "AUX", "NUL"].contains(&stem.as_str())
-        || ["COM", "LPT"].iter().any(|it| {
-            stem.strip_prefix(it)
-                .is_some_and(|it| it.chars().count() == 1 && it.chars().all(char::is_numeric))
+        || ["COM", "LPT"].iter().any(|prefix| {
+            stem.strip_prefix(prefix)
+                .is_some_and(|rest| rest.chars().count() == 1 && rest.chars().all(char::is_numeric))
         });
     (!name.is_empty() && !kept).then_some(name)
 }
@@ -229,7 +230,7 @@ impl DialectWriter<'_> {
     }
 
     fn table(&mut self, head: &[String], rows: &[Vec<Vec<InlineSpan>>]) {
-        let named: Vec<String> = head.iter().map(|it| markdown_entities(it)).collect();
+        let named: Vec<String> = head.iter().map(|text| markdown_entities(text)).collect();
         let _ = writeln!(self.out, "| {} |", named.join(" | "));
         let _ = writeln!(self.out, "|{}", " --- |".repeat(head.len()));
         for row in rows {
@@ -290,7 +291,7 @@ impl DialectWriter<'_> {
 /// A heading. The number of a section must not open a list.
 fn heading_text(text: &str) -> String {
     match text.split_once(". ") {
-        Some((n, words)) if !n.is_empty() && n.bytes().all(|it| it.is_ascii_digit()) => {
+        Some((n, words)) if !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()) => {
             format!("{n}. {}", markdown_entities(words))
         }
         _ => markdown_entities(text),
@@ -299,8 +300,8 @@ fn heading_text(text: &str) -> String {
 
 /// Text within a paragraph: white space at its ends is kept.
 fn inline_text(text: &str) -> String {
-    let blank = |it: Option<char>| {
-        if it.is_some_and(char::is_whitespace) { " " } else { "" }
+    let blank = |c: Option<char>| {
+        if c.is_some_and(char::is_whitespace) { " " } else { "" }
     };
     let core = markdown_entities(text);
     if core.is_empty() {
@@ -343,6 +344,9 @@ mod tests {
         ] {
             assert_eq!(safe_file_name(text).as_deref(), want, "{text}");
         }
-        assert!(safe_file_name(&"ü".repeat(200)).is_some_and(|it| it.len() <= LONGEST + 4));
+        assert!(
+            safe_file_name(&"ü".repeat(200))
+                .is_some_and(|safe_file_name| safe_file_name.len() <= LONGEST + 4)
+        );
     }
 }

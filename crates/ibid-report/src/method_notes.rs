@@ -42,7 +42,7 @@ pub(super) fn unresolved_points(
 pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<String> {
     let method = &it.method;
     let listed = |items: &[String]| -> String {
-        let items: Vec<String> = items.iter().map(|it| shown(it)).collect();
+        let items: Vec<String> = items.iter().map(|item| shown(item)).collect();
         items.join(", ")
     };
     let engines =
@@ -56,7 +56,7 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     )];
     if !method.queries.is_empty() {
         let queries: Vec<String> =
-            method.queries.iter().map(|it| format!("“{}”", shown(it))).collect();
+            method.queries.iter().map(|query| format!("“{}”", shown(query))).collect();
         out.push(format!("Queries: {}.", queries.join("; ")));
     }
     let gate = &method.gate;

@@ -52,8 +52,8 @@ pub fn local_path(url: &str) -> String {
     }
     url::Url::parse(url)
         .ok()
-        .filter(|it| it.scheme() == "file")
-        .and_then(|it| it.to_file_path().ok())
+        .filter(|parsed| parsed.scheme() == "file")
+        .and_then(|parsed| parsed.to_file_path().ok())
         .map_or_else(|| url.to_owned(), |it| it.to_string_lossy().into_owned())
 }
 

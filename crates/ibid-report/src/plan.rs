@@ -34,9 +34,9 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
         out += &format!(" {}", end_sentence(&single_line(&it.asks)));
     }
     let first: Vec<String> = if plan.search_tasks.is_empty() {
-        items.iter().map(|it| quoted(&it.query)).collect()
+        items.iter().map(|item| quoted(&item.query)).collect()
     } else {
-        plan.search_tasks.iter().map(|it| quoted(&it.query)).collect()
+        plan.search_tasks.iter().map(|search_task| quoted(&search_task.query)).collect()
     };
     out += &format!(
         "\n\nThe search begins with {}; after each round it goes on with what is still open.",
@@ -61,7 +61,7 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
 /// # Errors
 /// `Internal` when no queries can be made.
 pub(crate) fn breakdown_json(question: &Question, brief: &Brief, plan: &Plan) -> Result<Value> {
-    let topics: Vec<&str> = plan.items().iter().map(|it| it.heading.as_str()).collect();
+    let topics: Vec<&str> = plan.items().iter().map(|item| item.heading.as_str()).collect();
     Ok(json!({
         "original_query": question.text,
         "topics": topics,
@@ -77,7 +77,7 @@ fn quoted(text: &str) -> String {
 
 /// `a`, `a and b`, `a, b and c`.
 fn join_with_and(all: &[String]) -> String {
-    let all: Vec<String> = all.iter().map(|it| single_line(it)).collect();
+    let all: Vec<String> = all.iter().map(|text| single_line(text)).collect();
     match all.split_last() {
         None => String::new(),
         Some((only, [])) => only.clone(),
@@ -108,9 +108,9 @@ pub fn to_json(
             "max_pages": max_pages(question, plan),
             "max_calls": question.budget.calls,
             "max_seconds": question.budget.seconds,
-            "model_calls": models.map_or(0, |it| it.calls),
-            "tokens": models.map_or(0, |it| it.tokens_in + it.tokens_out),
-            "usd": models.map_or(Some(0.0), |it| it.usd),
+            "model_calls": models.map_or(0, |models| models.calls),
+            "tokens": models.map_or(0, |models| models.tokens_in + models.tokens_out),
+            "usd": models.map_or(Some(0.0), |models| models.usd),
         },
     });
     let parts = breakdown_json(question, brief, plan)?;

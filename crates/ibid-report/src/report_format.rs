@@ -192,14 +192,16 @@ impl ReportFormat {
 
     /// The format with this name.
     pub fn from_name(name: &str) -> Option<ReportFormat> {
-        let is = |it: &&ReportFormat| it.info().name == name || it.info().aliases.contains(&name);
+        let is = |format: &&ReportFormat| {
+            format.info().name == name || format.info().aliases.contains(&name)
+        };
         ReportFormat::ALL.iter().find(is).copied()
     }
 
     /// The format of a file with this name; the longest extension wins.
     pub fn from_path(path: &Path) -> Option<ReportFormat> {
         let name = path.file_name()?.to_str()?.to_lowercase();
-        let ends = |it: &&ReportFormat| name.ends_with(&format!(".{}", it.info().ending));
+        let ends = |format: &&ReportFormat| name.ends_with(&format!(".{}", format.info().ending));
         let found = ReportFormat::ALL.iter().filter(ends);
         found.max_by_key(|it| it.info().ending.len()).copied()
     }
@@ -284,8 +286,9 @@ impl ExportOutput {
         match self {
             ExportOutput::Text(it) => Ok(it.into_bytes()),
             ExportOutput::Binary(it) => Ok(it),
-            ExportOutput::Folder(files) => zip_files(&files)
-                .map_err(|it| Error::new(Kind::Internal, "writing a ZIP archive").with_source(it)),
+            ExportOutput::Folder(files) => zip_files(&files).map_err(|error| {
+                Error::new(Kind::Internal, "writing a ZIP archive").with_source(error)
+            }),
         }
     }
 }

@@ -1,22 +1,15 @@
 //! How much weight the place of publication carries: a part of a source's trust, and of its rank among the
 //! sources kept for writing.
+use crate::thresholds::{AUTHORITY_PER_NAMING_SITE, PREPRINT_AUTHORITY, UNKNOWN_SERVER_AUTHORITY};
 use ibid_core::domain::{Source, SourceKind, Work};
 
-/// What each independent site that names a source adds to its authority, and how many count.
-const NAMED: f32 = 0.05;
 const NAMED_MOST: usize = 3;
-
-/// Authority of a page whose server is unknown.
-const UNWITNESSED: f32 = 0.3;
-
-/// Authority of a work without peer review.
-const PREPRINT: f32 = 0.6;
 
 /// Authority by the kind of place: peer-reviewed collections first, then public bodies and universities, then
 /// news and associations; shops, forums and blogs last. Being named by independent sites adds to it.
 pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     let of_kind: f32 = match source.kind {
-        SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT,
+        SourceKind::Pubmed | SourceKind::Scholar if source.work.is_preprint() => PREPRINT_AUTHORITY,
         // A page that a general web engine found among papers, and that no catalogue lists.
         SourceKind::Scholar if source.work.key().is_none() && source.work.venue.is_none() => 0.5,
         SourceKind::Pubmed => 0.88 + work_bonus(&source.work),
@@ -27,15 +20,15 @@ pub(crate) fn authority(source: &Source, named: usize) -> f32 {
     of_kind
         .max(host_score(source).unwrap_or(0.0))
         .min(host_ceiling(source))
-        .min(if source.domain.is_empty() { UNWITNESSED } else { 1.0 })
-        + NAMED * named.min(NAMED_MOST) as f32
+        .min(if source.domain.is_empty() { UNKNOWN_SERVER_AUTHORITY } else { 1.0 })
+        + AUTHORITY_PER_NAMING_SITE * named.min(NAMED_MOST) as f32
 }
 
 /// What a work gains by its kind (a synthesis of studies, a trial) and its citations: a thirtieth for each
 /// digit of their count, so that 1,000 citations are worth as much as being a review.
 fn work_bonus(work: &Work) -> f32 {
     let kinds = work.kinds.join(" ").to_lowercase();
-    let named = |all: &[&str]| all.iter().any(|it| kinds.contains(it));
+    let named = |all: &[&str]| all.iter().any(|text| kinds.contains(text));
     let by_kind = if named(&["meta-analysis", "systematic review", "practice guideline"]) {
         0.1
     } else if named(&["randomized", "clinical trial", "review"]) {
@@ -58,8 +51,8 @@ const TALK: &[&str] = &["blog", "blogs", "forum", "forums", "community", "shop",
 fn host_labels(source: &Source) -> Vec<String> {
     url::Url::parse(&source.url)
         .ok()
-        .filter(|it| it.scheme().starts_with("http"))
-        .and_then(|it| it.host_str().map(str::to_owned))
+        .filter(|parsed| parsed.scheme().starts_with("http"))
+        .and_then(|parsed| parsed.host_str().map(str::to_owned))
         .map(|it| it.split('.').map(str::to_owned).collect())
         .unwrap_or_default()
 }
@@ -74,12 +67,13 @@ fn host_score(source: &Source) -> Option<f32> {
         return None;
     }
     let labels = host_labels(source);
-    let ends = |list: &[&str]| labels.iter().rev().take(2).any(|it| list.contains(&it.as_str()));
+    let ends =
+        |list: &[&str]| labels.iter().rev().take(2).any(|label| list.contains(&label.as_str()));
     if ends(PUBLIC) {
         Some(0.85)
     } else if ends(TEACHING) {
         Some(0.8)
-    } else if labels.last().is_some_and(|it| it == "org") {
+    } else if labels.last().is_some_and(|label| label == "org") {
         Some(0.6)
     } else {
         None
@@ -89,5 +83,9 @@ fn host_score(source: &Source) -> Option<f32> {
 /// The upper limit for sites where anybody may write or something is sold. It also applies to a file that
 /// states such an address: what a file says about itself may lower its weight and never raise it.
 fn host_ceiling(source: &Source) -> f32 {
-    if host_labels(source).iter().any(|it| TALK.contains(&it.as_str())) { 0.3 } else { 1.0 }
+    if host_labels(source).iter().any(|host_label| TALK.contains(&host_label.as_str())) {
+        0.3
+    } else {
+        1.0
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Claims are matched if they share most of their words. A matched claim has changed if it has other numbers
 //! or is negated on one side; other words alone are no change, because no two runs write alike.
+use crate::thresholds::MIN_MATCHING_CLAIM_OVERLAP;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -10,9 +11,6 @@ use super::prompts;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, numbers, tokens};
 use ibid_core::domain::{Claim, Confidence, Report, RunId, Source};
-
-/// Share of words that two claims must have in common to match.
-const LIKE: f32 = 0.6;
 
 /// The differences between two reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -105,7 +103,7 @@ impl ReportDiff {
     pub fn is_empty(&self) -> bool {
         let lists = [self.added.len(), self.removed.len(), self.changed.len()];
         let works = [self.sources_new.len(), self.sources_lost.len()];
-        lists.iter().chain(&works).all(|it| *it == 0)
+        lists.iter().chain(&works).all(|list| *list == 0)
             && self.findings.is_empty()
             && self.confidence.is_unchanged()
     }
@@ -134,17 +132,17 @@ pub fn diff_reports(old: &Report, new: &Report) -> Result<ReportDiff> {
         }
     }
     let met: BTreeSet<usize> = pairs.values().copied().collect();
-    let added = after.iter().enumerate().filter(|it| !met.contains(&it.0));
+    let added = after.iter().enumerate().filter(|pair| !met.contains(&pair.0));
     let removed = before.iter().enumerate();
-    let removed = removed.filter(|it| !pairs.contains_key(&it.0));
+    let removed = removed.filter(|pair| !pairs.contains_key(&pair.0));
     Ok(ReportDiff {
         runs: Change { before: old.run.clone(), after: new.run.clone() },
         questions: Change { before: old.question.clone(), after: new.question.clone() },
         dates: Change { before: old.date.clone(), after: new.date.clone() },
         short: Change { before: short_answer_text(old), after: short_answer_text(new) },
         confidence: Change { before: old.confidence.level, after: new.confidence.level },
-        added: added.map(|it| diff_claim(it.1.claim, new)).collect(),
-        removed: removed.map(|it| diff_claim(it.1.claim, old)).collect(),
+        added: added.map(|pair| diff_claim(pair.1.claim, new)).collect(),
+        removed: removed.map(|pair| diff_claim(pair.1.claim, old)).collect(),
         findings: confidence_changes(old, new, negations),
         changed,
         kept,
@@ -167,11 +165,14 @@ impl<'a> ClaimWords<'a> {
         let text = claim.text();
         let mut values: Vec<f64> = numbers(text).iter().map(|it| it.value).collect();
         values.sort_by(f64::total_cmp);
-        let is_number = |it: &String| it.starts_with(|c: char| c.is_ascii_digit());
-        let denials = tokens(text).iter().filter(|it| negations.contains(&it.text)).count();
+        let is_number = |text: &String| text.starts_with(|c: char| c.is_ascii_digit());
+        let denials = tokens(text).iter().filter(|token| negations.contains(&token.text)).count();
         ClaimWords {
             claim,
-            stems: content_stems(text).into_iter().filter(|it| !is_number(it)).collect(),
+            stems: content_stems(text)
+                .into_iter()
+                .filter(|content_stem| !is_number(content_stem))
+                .collect(),
             values,
             denied: denials % 2 == 1,
         }
@@ -200,8 +201,8 @@ fn distinct_claims<'a>(
     let mut seen = BTreeSet::new();
     report
         .claims()
-        .filter(move |it| seen.insert(it.text()))
-        .map(|it| ClaimWords::from_claim(it, negations))
+        .filter(move |claim| seen.insert(claim.text()))
+        .map(|claim| ClaimWords::from_claim(claim, negations))
 }
 
 /// The pairs of matching claims, the most similar first; of equals, those that say the same.
@@ -210,7 +211,7 @@ fn match_claims(before: &[ClaimWords<'_>], after: &[ClaimWords<'_>]) -> BTreeMap
     for (nth, a) in before.iter().enumerate() {
         for (at, b) in after.iter().enumerate() {
             let like = a.similarity(b);
-            if like >= LIKE {
+            if like >= MIN_MATCHING_CLAIM_OVERLAP {
                 all.push((like, a.has_changed(b), nth, at));
             }
         }
@@ -229,8 +230,10 @@ fn match_claims(before: &[ClaimWords<'_>], after: &[ClaimWords<'_>]) -> BTreeMap
 /// Findings of both reports whose confidence differs.
 fn confidence_changes(old: &Report, new: &Report, negations: &[String]) -> Vec<ConfidenceChange> {
     let of = |it| ClaimWords::from_claim(it, negations);
-    let before: Vec<ClaimWords<'_>> = old.findings.iter().map(|it| of(&it.claim)).collect();
-    let after: Vec<ClaimWords<'_>> = new.findings.iter().map(|it| of(&it.claim)).collect();
+    let before: Vec<ClaimWords<'_>> =
+        old.findings.iter().map(|finding| of(&finding.claim)).collect();
+    let after: Vec<ClaimWords<'_>> =
+        new.findings.iter().map(|finding| of(&finding.claim)).collect();
     let pairs = match_claims(&before, &after);
     pairs
         .into_iter()
@@ -246,7 +249,7 @@ fn confidence_changes(old: &Report, new: &Report, negations: &[String]) -> Vec<C
 /// The works that `one` cites and `other` does not.
 fn lost_sources(one: &Report, other: &Report) -> Vec<DiffSource> {
     let there: BTreeSet<&str> = other.sources.iter().map(Source::key).collect();
-    let gone = one.sources.iter().filter(|it| !there.contains(it.key()));
+    let gone = one.sources.iter().filter(|source| !there.contains(source.key()));
     gone.map(diff_source).collect()
 }
 
@@ -255,10 +258,10 @@ fn diff_source(it: &Source) -> DiffSource {
 }
 
 fn diff_claim(it: &Claim, report: &Report) -> DiffClaim {
-    let quoted = it.citations().iter().filter_map(|it| {
-        let source = report.sources.get((it.n as usize).wrapping_sub(1))?;
+    let quoted = it.citations().iter().filter_map(|citation| {
+        let source = report.sources.get((citation.n as usize).wrapping_sub(1))?;
         Some(DiffQuote {
-            quote: it.passage.text().expose().to_owned(),
+            quote: citation.passage.text().expose().to_owned(),
             source: diff_source(source),
         })
     });

@@ -1,4 +1,5 @@
 //! Checks the draft: removes what does not hold, then numbers and counts what does.
+use crate::thresholds::MIN_CONFLICT_SIDE_WEIGHT;
 use std::collections::BTreeMap;
 
 use ibid_core::domain::words::numbers;
@@ -72,7 +73,9 @@ pub(crate) fn check_report(
 fn coverage_with_conflicts(state: &ResearchState, conflicts: &[Conflict]) -> Vec<CoverageRow> {
     let mut coverage = state.coverage.clone();
     for row in &mut coverage {
-        if conflicts.iter().any(|it| it.item == row.id) && row.state == Coverage::Covered {
+        if conflicts.iter().any(|conflict| conflict.item == row.id)
+            && row.state == Coverage::Covered
+        {
             row.state = Coverage::Conflict;
         }
     }
@@ -103,9 +106,6 @@ fn method_note(ctx: RunContext<'_>, state: &ResearchState, llm: &LlmSession<'_>)
     }
 }
 
-/// A side of a conflict that weighs less than this share of the heaviest does not belong in the short answer.
-const SPEAKS: f32 = 0.6;
-
 /// Where the short answer gives a light side of a conflict, replaces it by the heaviest side. The light one
 /// still appears with the conflict.
 fn prefer_heavier_side(draft: &mut ReportDraft, state: &ResearchState, question: &Question) {
@@ -121,14 +121,16 @@ fn prefer_heavier_side(draft: &mut ReportDraft, state: &ResearchState, question:
             line.evidence.iter().any(|it| other.contains(it))
         };
         let light = |line: &DraftLine| {
-            (0..sides.len()).any(|it| tells(line, it) && weights[it] < SPEAKS * weights[heaviest])
+            (0..sides.len()).any(|index| {
+                tells(line, index) && weights[index] < MIN_CONFLICT_SIDE_WEIGHT * weights[heaviest]
+            })
         };
         let best = sides[heaviest].1.clone();
         let told = draft.short.iter().any(|it| tells(it, heaviest));
         match draft.short.iter().position(light) {
             Some(at) if told => drop(draft.short.remove(at)),
             Some(at) => {
-                draft.findings.retain(|it| it.0.evidence != best.evidence);
+                draft.findings.retain(|finding| finding.0.evidence != best.evidence);
                 draft.short[at] = best;
             }
             None => {}
@@ -154,8 +156,8 @@ fn side_weights(
     }];
     trust::assign_trust(&mut sources, state, &conflicts, &question.asked_on);
     trust::weigh_sides(&mut conflicts, &sources);
-    let mut weighed = conflicts[0].sides.iter().map(|it| it.weight);
-    held.iter().map(|it| it.as_ref().and_then(|_| weighed.next()).unwrap_or(0.0)).collect()
+    let mut weighed = conflicts[0].sides.iter().map(|side| side.weight);
+    held.iter().map(|side| side.as_ref().and_then(|_| weighed.next()).unwrap_or(0.0)).collect()
 }
 
 /// The clarifying questions that the person answered.
@@ -193,7 +195,7 @@ fn model_names(question: &Question) -> Vec<String> {
 fn effort_name(effort: &ibid_core::domain::Effort) -> String {
     serde_json::to_value(effort)
         .ok()
-        .and_then(|it| it.as_str().map(str::to_owned))
+        .and_then(|value| value.as_str().map(str::to_owned))
         .unwrap_or_default()
 }
 
@@ -234,7 +236,7 @@ impl<'a> CitationBuilder<'a> {
         let quotes: Vec<&Evidence> =
             line.evidence.iter().filter_map(|id| self.evidence.get(id).copied()).collect();
         let standing: Vec<&Evidence> =
-            quotes.iter().copied().filter(|it| self.is_quoted_in_page(it)).collect();
+            quotes.iter().copied().filter(|quote| self.is_quoted_in_page(quote)).collect();
         let (matched, total) = matched_numbers(&line.text, &standing);
         let quotes_hold = !standing.is_empty() && standing.len() == quotes.len();
         let numbers_hold = matched == total;
@@ -259,7 +261,7 @@ impl<'a> CitationBuilder<'a> {
 
     /// The findings that hold, those of one kind of learning together.
     fn check_findings(&mut self, mut findings: Vec<(DraftLine, ConfidenceMark)>) -> Vec<Finding> {
-        learning::group_by_kind(&mut findings, |it| learning::classify_learning(&it.0.text));
+        learning::group_by_kind(&mut findings, |pair| learning::classify_learning(&pair.0.text));
         findings
             .into_iter()
             .filter_map(|(line, mark)| {
@@ -278,7 +280,7 @@ impl<'a> CitationBuilder<'a> {
         for section in sections {
             let mut paragraphs: Vec<Vec<Claim>> = Vec::new();
             for lines in &section.paragraphs {
-                paragraphs.push(lines.iter().filter_map(|it| self.check_line(it)).collect());
+                paragraphs.push(lines.iter().filter_map(|line| self.check_line(line)).collect());
             }
             paragraphs.retain(|claims| !claims.is_empty());
             if !paragraphs.is_empty() {
@@ -334,7 +336,7 @@ impl<'a> CitationBuilder<'a> {
             };
             citations.push(Citation { n, evidence: it.id, passage: it.passage.clone() });
         }
-        citations.sort_by_key(|it| it.n);
+        citations.sort_by_key(|citation| citation.n);
         citations
     }
 
@@ -365,7 +367,7 @@ fn count_check(count: &mut Ratio, held: bool) {
 fn matched_numbers(text: &str, quotes: &[&Evidence]) -> (u32, u32) {
     let quoted: Vec<f64> = quotes
         .iter()
-        .flat_map(|it| numbers(it.passage.text().expose()))
+        .flat_map(|quote| numbers(quote.passage.text().expose()))
         .map(|it| it.value)
         .collect();
     let stated = numbers(text);

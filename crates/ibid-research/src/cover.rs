@@ -1,4 +1,7 @@
 //! How far each item is answered, and what is still missing.
+use crate::thresholds::{
+    MIN_ANSWERING_SCORE, MIN_CLOSED_GAP_OVERLAP, MIN_GOOD_COVERAGE, MIN_SINGLE_SITE_SCORE,
+};
 use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, stream};
@@ -23,15 +26,6 @@ use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
 use super::query_policy::QueryPolicy;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
-
-/// Share of items that must be covered for good coverage; besides, none may be open.
-const GOOD: f32 = 0.6;
-/// Score from which evidence answers its item instead of touching on it.
-const STRONG: f32 = 0.5;
-/// Score from which evidence from a single site is enough.
-const PLAIN: f32 = 0.7;
-/// Share of a gap's words in a claim that shows the gap is closed.
-const FOUND: f32 = 0.8;
 
 /// Most words named in a gap.
 const NAMED: usize = 3;
@@ -88,7 +82,7 @@ impl CoverageState {
                     .map(|nth| found.iter().filter(|it| it.wave == nth).count() as u32)
                     .collect(),
                 proof: found.first().map(|it| it.passage.text().expose().to_owned()),
-                gap: gap.as_ref().map(|it| it.text.clone()),
+                gap: gap.as_ref().map(|gap| gap.text.clone()),
             });
             if let Some(gap) = gap {
                 self.gaps.insert(item.id, gap);
@@ -143,7 +137,7 @@ impl CoverageState {
             }
             let found = notes.for_item(row.id);
             let best = found.first().map_or(0.0, |it| it.score);
-            let enough = found.len() >= 2 || best >= STRONG;
+            let enough = found.len() >= 2 || best >= MIN_ANSWERING_SCORE;
             row.state = match judged.state {
                 _ if found.is_empty() => Coverage::Open,
                 Coverage::Covered if enough => Coverage::Covered,
@@ -154,8 +148,8 @@ impl CoverageState {
             row.gap = None;
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
                 let gap = gap_from_model(judged, brief, row, &found, policy)?.or(own);
-                row.gap = gap.as_ref().map(|it| it.text.clone());
-                self.gaps.extend(gap.map(|it| (row.id, it)));
+                row.gap = gap.as_ref().map(|gap| gap.text.clone());
+                self.gaps.extend(gap.map(|gap| (row.id, gap)));
             }
         }
         Ok(())
@@ -170,10 +164,11 @@ impl CoverageState {
     /// and the ratio reaches `threshold`.
     pub(crate) fn is_good(&self, threshold: f32) -> bool {
         let covered =
-            self.rows.iter().filter(|it| it.state.status_word() == "satisfied").count() as f32;
+            self.rows.iter().filter(|row| row.state.status_word() == "satisfied").count() as f32;
         let all = self.rows.len().max(1) as f32;
-        let none_open = self.rows.iter().all(|it| it.state != Coverage::Open);
-        covered == all || (none_open && covered / all >= GOOD && self.ratio() >= threshold)
+        let none_open = self.rows.iter().all(|row| row.state != Coverage::Open);
+        covered == all
+            || (none_open && covered / all >= MIN_GOOD_COVERAGE && self.ratio() >= threshold)
     }
 
     pub(crate) fn emit(&self, log: &EventLog) {
@@ -199,12 +194,13 @@ fn gap_from_model(
 ) -> Result<Option<Gap>> {
     let text = judged.gap.trim();
     let asked = format!("{} {}", brief.effective_question(), row.text);
-    let known = found.iter().any(|it| stem_overlap(text, &it.claim) >= FOUND);
+    let known =
+        found.iter().any(|evidence| stem_overlap(text, &evidence.claim) >= MIN_CLOSED_GAP_OVERLAP);
     if stem_overlap(text, &asked) >= 1.0 || known {
         return Ok(None);
     }
     let query = policy.narrow(&judged.gap_query);
-    let claims = found.iter().map(|it| it.claim.as_str());
+    let claims = found.iter().map(|evidence| evidence.claim.as_str());
     Ok(Some(Gap {
         text: match policy.permitted_sentence(text) {
             Some(text) if !has_unknown_statement(text, claims.chain([asked.as_str()])) => {
@@ -228,8 +224,8 @@ fn missing_text(
     let narrowed = policy.narrow(text).unwrap_or_default();
     let named: Vec<&str> = narrowed
         .split(' ')
-        .filter(|it| !is_stop_word(it) && !is_weak(it) && stem_overlap(it, asked) >= 1.0)
-        .filter(|it| found.iter().all(|own| stem_overlap(it, &own.claim) < 1.0))
+        .filter(|part| !is_stop_word(part) && !is_weak(part) && stem_overlap(part, asked) >= 1.0)
+        .filter(|part| found.iter().all(|own| stem_overlap(part, &own.claim) < 1.0))
         .take(NAMED)
         .collect();
     Ok(if named.is_empty() {
@@ -250,11 +246,11 @@ async fn judge_item<'a>(
     let evidence: Vec<(String, String)> = found
         .iter()
         .take(SHOWN)
-        .map(|it| {
-            let voice = notes
-                .source(it.source)
-                .map(|it| if it.domain.is_empty() { it.title.clone() } else { it.domain.clone() });
-            (it.claim.clone(), voice.unwrap_or_default())
+        .map(|evidence| {
+            let voice = notes.source(evidence.source).map(|source| {
+                if source.domain.is_empty() { source.title.clone() } else { source.domain.clone() }
+            });
+            (evidence.claim.clone(), voice.unwrap_or_default())
         })
         .collect();
     let language = language_name(Some(&brief.lang));
@@ -269,7 +265,7 @@ async fn judge_item<'a>(
         Ok(prompt) => ask::ask_typed(&model, prompt, |it| asked.check(it)).await,
         Err(fault) => Err(fault),
     };
-    (item.id, model, answer.map(|it| it.value))
+    (item.id, model, answer.map(|answer| answer.value))
 }
 
 fn state_of(found: &[&Evidence], voices: usize, domains_seen: u32) -> Coverage {
@@ -277,7 +273,11 @@ fn state_of(found: &[&Evidence], voices: usize, domains_seen: u32) -> Coverage {
     let alone = domains_seen < 2 && found.len() >= 2;
     match found.len() {
         0 => Coverage::Open,
-        _ if best >= PLAIN || (best >= STRONG && (voices >= 2 || alone)) => Coverage::Covered,
+        _ if best >= MIN_SINGLE_SITE_SCORE
+            || (best >= MIN_ANSWERING_SCORE && (voices >= 2 || alone)) =>
+        {
+            Coverage::Covered
+        }
         n if n >= 3 && voices >= 2 => Coverage::Covered,
         _ => Coverage::Partial,
     }
@@ -304,7 +304,9 @@ fn gap_from_evidence(
     let mut text = match state {
         Coverage::Covered | Coverage::Conflict => return Ok(None),
         Coverage::Open => words.open.clone(),
-        Coverage::Partial if voices < 2 && found[0].score >= STRONG => words.thin.clone(),
+        Coverage::Partial if voices < 2 && found[0].score >= MIN_ANSWERING_SCORE => {
+            words.thin.clone()
+        }
         Coverage::Partial => words.weak.clone(),
     };
     let named: Vec<&str> = missing.iter().take(3).map(String::as_str).collect();

@@ -21,14 +21,16 @@ pub(crate) fn build_excerpts(brief: &Brief, state: &ResearchState) -> Result<Vec
     for it in &notes.evidence {
         by_source.entry(it.source).or_default().push(it);
     }
-    let best = |all: &[&Evidence]| all.iter().map(|it| it.score).fold(0.0, f32::max);
+    let best = |all: &[&Evidence]| all.iter().map(|evidence| evidence.score).fold(0.0, f32::max);
     let mut sources: Vec<(SourceId, Vec<&Evidence>)> = by_source.into_iter().collect();
     sources.sort_by(|a, b| best(&b.1).total_cmp(&best(&a.1)).then(a.0.cmp(&b.0)));
     let mut found: Vec<Excerpt> = Vec::new();
     let mut left = ALL;
     for (id, evidence) in sources {
         let source = notes.source(id);
-        let Some((source, page)) = source.and_then(|it| Some((it, state.pages.page(it)?))) else {
+        let Some((source, page)) =
+            source.and_then(|source| Some((source, state.pages.page(source)?)))
+        else {
             continue;
         };
         let content = excerpt_text(page, &evidence, &orders, left.min(ONE));

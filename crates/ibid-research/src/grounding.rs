@@ -3,6 +3,9 @@
 //! A model may use its own words. But addresses and codes are either copied or made up, and a page with an
 //! injection wants its own carried into reports and searches. So those of a text must occur in what the text
 //! rests on, as must its numbers.
+use crate::thresholds::{
+    MIN_ENGLISH_FUNCTION_WORDS, MIN_NAME_CONTEXT_OVERLAP, MIN_PREDICATE_OVERLAP,
+};
 use std::collections::BTreeSet;
 
 use super::heuristic::language::{language, sure_language};
@@ -31,7 +34,7 @@ pub(crate) fn has_unknown_code<'a>(text: &str, known: impl IntoIterator<Item = &
 
 /// Whether `text` has a number that none of `known` has.
 pub(crate) fn has_unknown_number(text: &str, known: &[&str]) -> bool {
-    let there: Vec<f64> = known.iter().flat_map(|it| numbers(it)).map(|it| it.value).collect();
+    let there: Vec<f64> = known.iter().flat_map(|text| numbers(text)).map(|it| it.value).collect();
     let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0);
     numbers(text).iter().any(|it| !there.iter().any(|other| same(it.value, *other)))
 }
@@ -40,7 +43,7 @@ pub(crate) fn has_unknown_number(text: &str, known: &[&str]) -> bool {
 pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
     let mut there: BTreeSet<String> = BTreeSet::new();
     for it in known {
-        there.extend(tokens(it).iter().map(|it| stem(&it.text)));
+        there.extend(tokens(it).iter().map(|token| stem(&token.text)));
     }
     let words = tokens(text);
     let mut end = 0;
@@ -49,12 +52,12 @@ pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &
         let begins = end == 0 || between.contains(['.', '!', '?', ':', '"', '“', '\n']);
         end = it.span.end;
         let capital = text[it.span.clone()].starts_with(char::is_uppercase);
-        let parts = || it.text.split(['-', '’', '\'']).filter(|it| it.len() > 1);
+        let parts = || it.text.split(['-', '’', '\'']).filter(|part| part.len() > 1);
         capital
             && !begins
             && !is_stop_word(&it.text)
             && !there.contains(&stem(&it.text))
-            && !parts().all(|it| there.contains(&stem(it)))
+            && !parts().all(|part| there.contains(&stem(part)))
             // `German` also covers `Germany`.
             && !there.iter().any(|other| has_same_prefix(other, &it.text))
     })
@@ -62,10 +65,6 @@ pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &
 
 /// Fewest words beside its names for which a sentence is compared.
 const PREDICATE: usize = 2;
-/// Share of these words that must occur in what the sentence rests on.
-const SAID: f32 = 0.2;
-/// Share of function words from which a text counts as English. Other languages are not compared.
-const ENGLISH: f32 = 0.2;
 
 /// Whether `text` is a question, or says of its names what none of `known` says: a copied name proves nothing
 /// about the words beside it.
@@ -94,11 +93,9 @@ pub(crate) fn has_unknown_statement<'a>(
         return false;
     }
     let met = others.iter().filter(|it| there.contains(&stem(&it.text)));
-    (met.count() as f32) < SAID * others.len() as f32
+    (met.count() as f32) < MIN_PREDICATE_OVERLAP * others.len() as f32
 }
 
-/// A quoted sentence supports a name only if it holds more than this share of the line's other words.
-const JOINED: f32 = 0.5;
 /// Shortest first word of a sentence, in letters, that may be an unknown name.
 const LONG: usize = 4;
 
@@ -107,14 +104,14 @@ const LONG: usize = 4;
 /// question, `asked`, are allowed anywhere. Returns `false` if the quotes are in another language than the
 /// question, because the line is then a translation.
 pub(crate) fn has_misplaced_name(text: &str, asked: &str, quotes: &[&str]) -> bool {
-    if sure_language(&quotes.join("\n")).is_some_and(|it| it != language(asked)) {
+    if sure_language(&quotes.join("\n")).is_some_and(|text| text != language(asked)) {
         return false;
     }
     let own: BTreeSet<String> = content_stems(asked).into_iter().collect();
     let there: Vec<Vec<String>> = quotes
         .iter()
-        .flat_map(|it| split_sentences(it).into_iter().map(|at| &it[at]))
-        .map(|it| tokens(it).iter().map(|it| stem(&it.text)).collect())
+        .flat_map(|quote| split_sentences(quote).into_iter().map(|at| &quote[at]))
+        .map(|it| tokens(it).iter().map(|token| stem(&token.text)).collect())
         .collect();
     let mut all = split_sentences(text).into_iter().map(|at| &text[at]);
     all.any(|it| is_misplaced_in_sentence(it, &own, &there))
@@ -126,7 +123,7 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
     let words = tokens(text);
     let raw = |nth: usize| &text[words[nth].span.clone()];
     let capital = |nth: usize| raw(nth).starts_with(char::is_uppercase);
-    let known = |word: &str| there.iter().any(|it| it.iter().any(|it| it == word));
+    let known = |word: &str| there.iter().any(|text| text.iter().any(|text| text == word));
     let is_name = |nth: usize| {
         let own_stem = stem(&words[nth].text);
         let code = raw(nth).contains(|c: char| c.is_ascii_digit())
@@ -143,10 +140,11 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
         };
         (capital(nth) && name || code) && !own.contains(&own_stem)
     };
-    let telling = (0..words.len()).filter(|it| !is_stop_word(&words[*it].text));
+    let telling = (0..words.len()).filter(|index| !is_stop_word(&words[*index].text));
     let (names, others): (Vec<usize>, Vec<usize>) = telling.partition(|it| is_name(*it));
-    let stems =
-        |all: &[usize]| -> Vec<String> { all.iter().map(|it| stem(&words[*it].text)).collect() };
+    let stems = |all: &[usize]| -> Vec<String> {
+        all.iter().map(|number| stem(&words[*number].text)).collect()
+    };
     // An unknown first word may also be an ordinary word: then only the other words are compared.
     let first_alone = names.len() == 1 && names[0] == 0 && !known(&stem(&words[0].text));
     let (names, others) = (stems(&names), stems(&others));
@@ -156,7 +154,9 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
             let met = others.iter().filter(|it| sentence.contains(it)).count();
             let stands =
                 times(sentence, name) >= times(&names, name) || first_alone && !others.is_empty();
-            stands && (others.is_empty() || met as f32 > JOINED * others.len() as f32)
+            stands
+                && (others.is_empty()
+                    || met as f32 > MIN_NAME_CONTEXT_OVERLAP * others.len() as f32)
         })
     })
 }
@@ -164,7 +164,7 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
 fn is_english(text: &str) -> bool {
     let words = tokens(text);
     let stop = words.iter().filter(|it| is_stop_word(&it.text)).count();
-    stop as f32 >= ENGLISH * words.len().max(1) as f32
+    stop as f32 >= MIN_ENGLISH_FUNCTION_WORDS * words.len().max(1) as f32
 }
 
 /// Whether two lower-case words begin with the same five letters or more.
@@ -184,7 +184,7 @@ fn addresses_and_codes(text: &str) -> BTreeSet<String> {
         }
         let runs = word.split(|c: char| !c.is_ascii_alphanumeric());
         let codes = runs.enumerate().filter(|(nth, it)| is_code(it, *nth == 0));
-        found.extend(codes.map(|it| it.1.to_owned()));
+        found.extend(codes.map(|code| code.1.to_owned()));
     }
     found
 }
@@ -211,7 +211,7 @@ fn is_address(word: &str) -> bool {
     let top = top.split(['-', '_', '@']).next().unwrap_or_default();
     let before = name.rsplit(['.', '@']).next().unwrap_or_default();
     // "e.g", "u.s", "ph.d" and "fig.3a" are no addresses.
-    top.len() >= 2 && top.bytes().all(|it| it.is_ascii_lowercase()) && before.len() >= 2
+    top.len() >= 2 && top.bytes().all(|byte| byte.is_ascii_lowercase()) && before.len() >= 2
 }
 
 /// Whether a run is a code: mixed letters and digits that are neither a quantity with its unit nor a decade;
@@ -219,9 +219,9 @@ fn is_address(word: &str) -> bool {
 fn is_code(run: &str, begins: bool) -> bool {
     let unit = run.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = run.len() - unit.len();
-    let mixed =
-        run.bytes().any(|it| it.is_ascii_digit()) && !run.bytes().all(|it| it.is_ascii_digit());
-    let plain_unit = digits > 0 && unit.bytes().all(|it| it.is_ascii_lowercase());
+    let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
+        && !run.bytes().all(|byte| byte.is_ascii_digit());
+    let plain_unit = digits > 0 && unit.bytes().all(|byte| byte.is_ascii_lowercase());
     let quantity = plain_unit && begins && unit.len() <= UNIT;
     let decade = digits == 4 && unit == "s";
     run.len() >= LONGEST_WORD

@@ -1,4 +1,5 @@
 //! Refines the question.
+use crate::thresholds::MIN_REFINED_QUESTION_OVERLAP;
 use std::collections::BTreeSet;
 
 use ibid_core::domain::words::{content_stems, stem_overlap, tokens};
@@ -17,10 +18,6 @@ use super::heuristic;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::topic::{detect_topic, resolve_in_thread};
 
-/// Share of the question's words that a refined wording must keep; otherwise the model asks something else
-/// and is ignored.
-const KEPT: f32 = 0.7;
-
 /// Refines the question, with a model if there is one.
 ///
 /// # Errors
@@ -37,7 +34,7 @@ pub(crate) async fn refine(
             decision,
             topic,
             awaiting_clarification: decision == IntakeDecision::Clarify,
-            follows: question.follows.as_ref().map(|it| it.run.clone()),
+            follows: question.follows.as_ref().map(|follow| follow.run.clone()),
         });
     };
     if let Some(given) = &question.given {
@@ -60,7 +57,8 @@ pub(crate) async fn refine(
     let answers = steering.clarify(&open).await?;
     log.emit(Event::ClarifyAnswered { answers: answers.clone() });
     tell(IntakeDecision::Proceed);
-    let answered = |nth: usize| answers.get(nth).map(|it| it.trim()).filter(|it| !it.is_empty());
+    let answered =
+        |nth: usize| answers.get(nth).map(|answer| answer.trim()).filter(|it| !it.is_empty());
     let said = (0..open.len()).filter_map(|nth| Some((&open[nth], answered(nth)?)));
     let turns: Vec<DialogueTurn> = said
         .map(|(asked, said)| DialogueTurn {
@@ -109,16 +107,18 @@ fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
         let mut seen = BTreeSet::new();
         let all: Vec<String> = all
             .into_iter()
-            .map(|it| it.trim().to_owned())
+            .map(|text| text.trim().to_owned())
             .filter(|it| !it.is_empty() && seen.insert(it.to_lowercase()))
             .collect();
         if all.is_empty() { own } else { all }
     };
     // Evidence is scored by words of the question only; other words belong in queries.
     let asked_for = |all: Vec<String>, own: Vec<String>| {
-        let of_it = |it: &String| content_stems(it).iter().any(|it| asked.contains(it));
+        let of_it = |text: &String| {
+            content_stems(text).iter().any(|content_stem| asked.contains(content_stem))
+        };
         let mut all: Vec<String> = all.into_iter().filter(of_it).collect();
-        let lacking = own.iter().filter(|it| !all.contains(it)).cloned();
+        let lacking = own.iter().filter(|text| !all.contains(text)).cloned();
         let lacking: Vec<String> = lacking.collect();
         all.extend(lacking);
         filled(all, own)
@@ -126,7 +126,7 @@ fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
     let clarified = filled(refined.clarify, Vec::new()).into_iter();
     let clarified = clarified.map(|question| Clarification { question, answer: None });
     let clarified = clarified.collect();
-    if stem_overlap(&brief.question, &refined.question) < KEPT {
+    if stem_overlap(&brief.question, &refined.question) < MIN_REFINED_QUESTION_OVERLAP {
         return Brief { clarified, ..brief };
     }
     Brief {

@@ -68,12 +68,12 @@ const EARLY: usize = 60;
 
 /// What kind of thing `text` teaches; where several kinds fit, the one that a reader must not miss.
 pub(crate) fn classify_learning(text: &str) -> FindingKind {
-    let words: Vec<String> = tokens(text).into_iter().map(|it| it.text).collect();
+    let words: Vec<String> = tokens(text).into_iter().map(|token| token.text).collect();
     let spaced = format!(" {} ", words.join(" "));
-    let has = |all: &[&str]| all.iter().any(|it| spaced.contains(it));
+    let has = |all: &[&str]| all.iter().any(|text| spaced.contains(text));
     let early: String = spaced.chars().take(EARLY).collect();
     // A year alone is no measurement.
-    let is_year = |it: f64| (1000.0..=2100.0).contains(&it) && it.fract() == 0.0;
+    let is_year = |number: f64| (1000.0..=2100.0).contains(&number) && number.fract() == 0.0;
     let measures = numbers(text).iter().any(|it| !is_year(it.value));
     if has(LIMITS) {
         FindingKind::Limit
@@ -83,7 +83,7 @@ pub(crate) fn classify_learning(text: &str) -> FindingKind {
         FindingKind::Practice
     } else if has(CAUSES) {
         FindingKind::Cause
-    } else if DEFINES.iter().any(|it| early.contains(it)) {
+    } else if DEFINES.iter().any(|define| early.contains(define)) {
         FindingKind::Definition
     } else {
         FindingKind::Fact

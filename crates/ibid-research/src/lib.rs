@@ -44,6 +44,7 @@ pub mod page_summary;
 mod heuristic;
 pub(crate) mod prompts;
 mod thesaurus;
+mod thresholds;
 
 pub use heuristic::agreement;
 pub use lookup::{LookupResult, look_up};

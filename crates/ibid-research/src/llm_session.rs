@@ -208,7 +208,7 @@ impl<'a> LlmSession<'a> {
 
     /// The first fault of each step that had a model and fell back, wholly or in part.
     pub(crate) fn fallback_reasons(&self) -> Vec<(String, String)> {
-        let because = |it: (&LlmStep, &String)| (it.0.as_str().to_owned(), it.1.clone());
+        let because = |pair: (&LlmStep, &String)| (pair.0.as_str().to_owned(), pair.1.clone());
         self.told.iter().map(because).collect()
     }
 

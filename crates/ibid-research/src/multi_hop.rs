@@ -36,8 +36,8 @@ pub fn named_documents<'a, H: Iterator<Item = &'a Hit>>(
     hits: H,
 ) -> impl Iterator<Item = &'a Hit> + use<'a, H> {
     let asked: BTreeSet<String> = content_stems(question).into_iter().collect();
-    let named = move |it: &&'a Hit| {
-        let title = content_stems(&it.title);
+    let named = move |hit: &&'a Hit| {
+        let title = content_stems(&hit.title);
         !title.is_empty() && title.iter().all(|it| asked.contains(it))
     };
     hits.take(LOOKED_AT).filter(named).take(FOLLOWED)
@@ -60,7 +60,7 @@ pub fn lead_names(question: &str, title: &str, text: &str) -> Vec<String> {
         }
         let behind = (1..=BEHIND.min(at)).find(|back| {
             let word = &stems[at - back];
-            sought.iter().any(|it| is_same_word(it, word))
+            sought.iter().any(|text| is_same_word(text, word))
         });
         let near = behind.map_or(0.0, |back| 1.0 - 0.1 * back as f32);
         let count = found.len();
@@ -70,7 +70,7 @@ pub fn lead_names(question: &str, title: &str, text: &str) -> Vec<String> {
     }
     let mut ranked: Vec<(f32, usize, String)> = found.into_values().collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().take(NAMES).map(|it| it.2).collect()
+    ranked.into_iter().take(NAMES).map(|row| row.2).collect()
 }
 
 /// The text without sentences that give orders, so that their names are not searched for.
@@ -78,7 +78,7 @@ fn strip_injections(question: &str, text: &str) -> String {
     let Ok(orders) = InjectionDetector::from_question(question) else {
         return String::new();
     };
-    let kept = split_sentences(text).into_iter().map(|it| &text[it]);
+    let kept = split_sentences(text).into_iter().map(|sentence| &text[sentence]);
     let kept = kept.filter(|it| !orders.is_injection(it));
     kept.collect::<Vec<_>>().join("\n")
 }
@@ -86,7 +86,7 @@ fn strip_injections(question: &str, text: &str) -> String {
 /// Whether names found on pages may become queries. Not for questions that want a figure or a date, unless
 /// the question names a role, as in "how old is the director of …".
 pub(crate) fn asks_for_names(question: &str, kind: QuestionKind) -> bool {
-    let role = |it: &Token| prompts::role_words().contains(it.text.as_str());
+    let role = |token: &Token| prompts::role_words().contains(token.text.as_str());
     !matches!(kind, QuestionKind::Quantity | QuestionKind::When)
         || tokens(question).iter().any(role)
 }
@@ -95,14 +95,19 @@ pub(crate) fn asks_for_names(question: &str, kind: QuestionKind) -> bool {
 /// aside. "Director" asks for "directed by Clarence Brown". Names in the question ask for nothing.
 pub(crate) fn requested_names(asked: &str, text: &str) -> Vec<String> {
     let own = tokens(asked);
-    let named =
-        |it: &&Token| it.span.start > 0 && asked[it.span.clone()].starts_with(char::is_uppercase);
+    let named = |token: &&Token| {
+        token.span.start > 0 && asked[token.span.clone()].starts_with(char::is_uppercase)
+    };
     let own_names: BTreeSet<String> = own.iter().filter(named).map(|it| stem(&it.text)).collect();
-    let sought: Vec<String> =
-        content_stems(asked).into_iter().filter(|it| !own_names.contains(it)).collect();
+    let sought: Vec<String> = content_stems(asked)
+        .into_iter()
+        .filter(|content_stem| !own_names.contains(content_stem))
+        .collect();
     let asks = |word: &Token| {
         let stem = stem(&word.text);
-        sought.iter().any(|it| is_same_word(it, &stem) || synonyms(it).any(|other| other == stem))
+        sought
+            .iter()
+            .any(|text| is_same_word(text, &stem) || synonyms(text).any(|other| other == stem))
     };
     let small = |word: &Token| {
         is_stop_word(&word.text) || prompts::weak_words().contains(word.text.as_str())
@@ -113,8 +118,9 @@ pub(crate) fn requested_names(asked: &str, text: &str) -> Vec<String> {
         let words = tokens(text);
         for (name, at) in extract_names(text, &words) {
             let length = tokens(&name).len();
-            let known =
-                content_stems(&name).iter().all(|it| own_names.contains(it) || sought.contains(it));
+            let known = content_stems(&name).iter().all(|content_stem| {
+                own_names.contains(content_stem) || sought.contains(content_stem)
+            });
             let before = words[..at].iter().rev();
             let before = before.take(BETWEEN + 1).find(|it| asks(it) || !small(it));
             let behind = words[(at + length).min(words.len())..].iter();
@@ -165,7 +171,7 @@ pub(crate) fn extract_names(text: &str, words: &[Token]) -> Vec<(String, usize)>
         let before = text[..words[at].span.start].trim_end();
         let begins = before.is_empty() || before.ends_with(BEFORE_A_SENTENCE);
         let bare = at == last && (begins || names_month(&spaced(name)));
-        if !bare && !name.contains(|it: char| it.is_ascii_digit()) {
+        if !bare && !name.contains(|c: char| c.is_ascii_digit()) {
             found.push((name.to_owned(), at));
         }
         at = last + 1;
@@ -186,14 +192,14 @@ mod tests {
             lead_names("When did the director of The Goose Woman die?", "The Goose Woman", FILM);
         assert_eq!(found[0], "Clarence Brown");
         assert!(found.contains(&"Louise Dresser".to_owned()), "{found:?}");
-        assert!(!found.iter().any(|it| it.contains("Goose")), "{found:?}");
+        assert!(!found.iter().any(|text| text.contains("Goose")), "{found:?}");
     }
 
     #[test]
     fn names_keep_their_small_words_and_initials() {
         let text = "It was made by S. R. Puttanna of Mysore, Ernst von Weber and by her.";
         let found: Vec<String> =
-            extract_names(text, &tokens(text)).into_iter().map(|it| it.0).collect();
+            extract_names(text, &tokens(text)).into_iter().map(|pair| pair.0).collect();
         assert_eq!(found, ["S. R. Puttanna of Mysore", "Ernst von Weber"]);
     }
 

@@ -28,15 +28,15 @@ pub(crate) async fn propose_queries(
 ) -> Result<Vec<QueryRow>> {
     let role = ModelRole::Researcher;
     // Its words may be sent outside, so it is shown nothing that may not.
-    let shown = |it: &String| targets.policy().may_be_shown(it);
-    let searched: Vec<String> = searched.iter().filter(|it| shown(it)).cloned().collect();
+    let shown = |text: &String| targets.policy().may_be_shown(text);
+    let searched: Vec<String> = searched.iter().filter(|text| shown(text)).cloned().collect();
     let rows: Vec<CoverageRow> = rows
         .iter()
-        .map(|it| CoverageRow { gap: it.gap.clone().filter(shown), proof: None, ..it.clone() })
+        .map(|row| CoverageRow { gap: row.gap.clone().filter(shown), proof: None, ..row.clone() })
         .collect();
     let open: Vec<(&Item, Option<&CoverageRow>)> = rows
         .iter()
-        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
+        .filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial))
         .filter_map(|row| Some((plan.item(row.id)?, Some(row))))
         .collect();
     let Some(role_model) = llm.role_model(LlmStep::Cover, role).filter(|_| !open.is_empty()) else {
@@ -94,7 +94,9 @@ pub(crate) async fn refinement_tasks(
         Ok(it) => Ok(asked
             .valid_tasks(it.value)
             .into_iter()
-            .filter_map(|it| Some(SearchTask { query: policy.narrow(&it.query)?, ..it }))
+            .filter_map(|valid_task| {
+                Some(SearchTask { query: policy.narrow(&valid_task.query)?, ..valid_task })
+            })
             .take(A_REFINEMENT)
             .collect()),
         Err(fault) => llm.fall_back(LlmStep::Refine, role, fault).map(|()| plain()),

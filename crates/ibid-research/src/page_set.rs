@@ -1,4 +1,5 @@
 //! The pages of a run: those read, those that failed, and which have the same text.
+use crate::thresholds::MIN_SAME_TEXT_SIMILARITY;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::domain::words::{is_stop_word, tokens};
@@ -9,8 +10,6 @@ use super::query_policy::QueryPolicy;
 /// Words of a shingle, and below it the shingles that represent a page.
 const SHINGLE: usize = 5;
 const SKETCH: usize = 128;
-/// Similarity of two pages' shingles from which they are the same text.
-const SAME_TEXT: f32 = 0.8;
 
 /// Every page read, and every document tried.
 #[derive(Default)]
@@ -65,11 +64,11 @@ impl PageSet {
 
     /// Whether a private page that was read has a lower-case word in its text or title.
     pub(crate) fn has_private_word(&self, notes: &Notes, word: &str) -> bool {
-        let private = notes.sources.iter().filter(|it| !is_public(it.kind));
+        let private = notes.sources.iter().filter(|source| !is_public(source.kind));
         let mut pages = private.filter_map(|it| self.page(it));
-        pages.any(|it| {
-            let text = it.text().expose().to_lowercase();
-            text.contains(word) || it.title.to_lowercase().contains(word)
+        pages.any(|page| {
+            let text = page.text().expose().to_lowercase();
+            text.contains(word) || page.title.to_lowercase().contains(word)
         })
     }
 
@@ -83,7 +82,7 @@ impl PageSet {
     ) -> Vec<String> {
         let asked = brief.question.to_lowercase();
         let mut counts: BTreeMap<String, (u32, &Source)> = BTreeMap::new();
-        let speaks = |it: &&Source| notes.evidence.iter().any(|own| own.source == it.id);
+        let speaks = |source: &&Source| notes.evidence.iter().any(|own| own.source == source.id);
         for source in notes.sources.iter().filter(speaks) {
             let Some(page) = self.page(source) else {
                 continue;
@@ -104,8 +103,11 @@ impl PageSet {
                 }
             }
         }
-        let mut ranked: Vec<(u32, String, &Source)> =
-            counts.into_iter().filter(|it| it.1.0 >= 2).map(|it| (it.1.0, it.0, it.1.1)).collect();
+        let mut ranked: Vec<(u32, String, &Source)> = counts
+            .into_iter()
+            .filter(|count| count.1.0 >= 2)
+            .map(|count| (count.1.0, count.0, count.1.1))
+            .collect();
         ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         let best = ranked.into_iter().take(2);
         best.map(|(_, name, source)| {
@@ -122,10 +124,11 @@ impl PageSet {
         page: &Page,
     ) -> Option<(SourceId, &Page)> {
         let sketch = minhash(page.text().expose());
-        let alike =
-            |it: &&(SourceId, PageHash, Vec<u64>)| jaccard_estimate(&sketch, &it.2) >= SAME_TEXT;
+        let alike = |row: &&(SourceId, PageHash, Vec<u64>)| {
+            jaccard_estimate(&sketch, &row.2) >= MIN_SAME_TEXT_SIMILARITY
+        };
         match self.sketches.iter().find(alike) {
-            Some((id, hash, _)) => self.pages.get(hash).map(|it| (*id, it)),
+            Some((id, hash, _)) => self.pages.get(hash).map(|page| (*id, page)),
             None => {
                 self.sketches.push((id, page.hash().clone(), sketch));
                 None
@@ -166,7 +169,7 @@ fn jaccard_estimate(a: &[u64], b: &[u64]) -> f32 {
     }
     let both = union
         .iter()
-        .filter(|it| a.binary_search(it).is_ok() && b.binary_search(it).is_ok())
+        .filter(|number| a.binary_search(number).is_ok() && b.binary_search(number).is_ok())
         .count();
     both as f32 / union.len() as f32
 }
@@ -180,7 +183,7 @@ mod tests {
         let one = "Cork is the bark of an oak that grows around the western Mediterranean and is stripped every nine years by hand. ".repeat(3);
         let near = format!("{one} Updated today.");
         let other = "Bridges sway when many people walk in step, as the Millennium Bridge showed when it opened in June 2000.".repeat(3);
-        assert!(jaccard_estimate(&minhash(&one), &minhash(&near)) >= SAME_TEXT);
+        assert!(jaccard_estimate(&minhash(&one), &minhash(&near)) >= MIN_SAME_TEXT_SIMILARITY);
         assert!(jaccard_estimate(&minhash(&one), &minhash(&other)) < 0.2);
     }
 }

@@ -91,7 +91,7 @@ pub async fn summarize_page(
     let brief = intake::refine_by_heuristics(task)?;
     let all = plan::build_heuristic_plan(&brief)?;
     // Only the task itself and its parts; side items of a report were not asked for.
-    let parts = all.items().iter().filter(|it| brief.question.contains(&it.asks));
+    let parts = all.items().iter().filter(|item| brief.question.contains(&item.asks));
     let mut parts: Vec<Item> = parts.cloned().collect();
     if parts.is_empty() {
         parts.extend(all.items().first().cloned());
@@ -116,13 +116,13 @@ pub async fn summarize_page(
     let found = weigh::find_evidence(&mut llm, &round, &mut scorer, &notes, &pages).await?;
     let kept = fit_tokens(found, task.method.summary_tokens as usize);
     let findings: Vec<SummarySentence> = kept.iter().map(|it| to_sentence(it, page)).collect();
-    let sentences: Vec<&str> = findings.iter().map(|it| it.text.as_str()).collect();
+    let sentences: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
     Ok(PageSummary {
         title: page.title.clone(),
         summary: sentences.join(" "),
         status: if findings.is_empty() { "nothing" } else { "ok" }.to_owned(),
         read_at: Some(page.url.clone()).filter(|it| it != url),
-        unaided: llm.fallback_reasons().first().map(|it| it.1.clone()),
+        unaided: llm.fallback_reasons().first().map(|fallback_reason| fallback_reason.1.clone()),
         findings,
         ..PageSummary::empty(url, task)
     })
@@ -131,18 +131,18 @@ pub async fn summarize_page(
 /// The findings that fit into `tokens`, chosen best first, in the order of the page.
 fn fit_tokens(mut found: Vec<Evidence>, tokens: usize) -> Vec<Evidence> {
     found.sort_by(|a, b| {
-        let place = |it: &Evidence| it.passage.first();
+        let place = |evidence: &Evidence| evidence.passage.first();
         b.score.total_cmp(&a.score).then(place(a).cmp(&place(b)))
     });
     let mut spent = 0;
-    found.retain(|it| {
+    found.retain(|evidence| {
         // Four tokens for three words, as everywhere.
-        let own = it.claim.split_whitespace().count() * 4 / 3;
+        let own = evidence.claim.split_whitespace().count() * 4 / 3;
         let fits = spent == 0 || spent + own <= tokens;
         spent += if fits { own } else { 0 };
         fits
     });
-    found.sort_by_key(|it| it.passage.first());
+    found.sort_by_key(|evidence| evidence.passage.first());
     found
 }
 

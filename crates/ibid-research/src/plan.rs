@@ -1,4 +1,5 @@
 //! Makes the plan: the checklist of what a complete answer must say.
+use crate::thresholds::MIN_CORE_ITEM_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
@@ -17,8 +18,6 @@ use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
 const OF_THE_FORM: [&str; 8] =
     ["report", "goal", "tone", "section", "heading", "directive", "obey", "checklist"];
-/// Share of the question's words that an item must have to ask the question itself.
-const HEART: f32 = 0.6;
 
 /// The plan for `brief`, by a model if there is one.
 pub(crate) async fn build_plan(
@@ -103,11 +102,14 @@ fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
 /// the heuristic plan are added.
 fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan> {
     let mut items: Vec<(Option<u32>, Item)> = Vec::new();
-    let sound: Vec<(u32, &PlannedItem)> =
-        planned.valid_items().into_iter().filter(|it| !is_about_report(brief, it.1)).collect();
+    let sound: Vec<(u32, &PlannedItem)> = planned
+        .valid_items()
+        .into_iter()
+        .filter(|valid_item| !is_about_report(brief, valid_item.1))
+        .collect();
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
-    items.extend(sound.iter().map(|it| (Some(it.0), item(brief, it.1))));
+    items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
     for it in own.items() {
         let known = |other: &(Option<u32>, Item)| other.1.heading.eq_ignore_ascii_case(&it.heading);
         if items.len() < FEWEST && !items.iter().any(known) {
@@ -127,13 +129,13 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
         additional_directives: directives.clone(),
         bibliography: own.writing.bibliography,
     };
-    let items = items.into_iter().map(|it| it.1).collect();
+    let items = items.into_iter().map(|item| item.1).collect();
     Plan::new(items, planned.complexity, writing)
 }
 
 /// Whether one of the items asks the question itself.
 fn has_main_question(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
-    items.iter().any(|it| stem_overlap(&brief.question, &it.1.asks) >= HEART)
+    items.iter().any(|item| stem_overlap(&brief.question, &item.1.asks) >= MIN_CORE_ITEM_OVERLAP)
 }
 
 /// Whether an item is about the report and not the question.
@@ -141,8 +143,8 @@ fn is_about_report(brief: &Brief, item: &PlannedItem) -> bool {
     let matter = format!("{} {}", brief.question, brief.key_terms.join(" "));
     let matter = content_stems(&matter);
     let own = content_stems(&item.asks);
-    let form = |it: &String| OF_THE_FORM.iter().any(|word| stem(word) == *it);
-    own.iter().any(form) && !own.iter().any(|it| matter.contains(it))
+    let form = |text: &String| OF_THE_FORM.iter().any(|word| stem(word) == *text);
+    own.iter().any(form) && !own.iter().any(|plan| matter.contains(plan))
 }
 
 fn item(brief: &Brief, planned: &PlannedItem) -> Item {
@@ -160,19 +162,19 @@ fn item(brief: &Brief, planned: &PlannedItem) -> Item {
 
 /// The sections of a model's answer with their existing items. Items without a section get one each.
 fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
-    let named = |n: &u32| items.iter().find(|it| it.0 == Some(*n)).map(|it| it.1.id);
+    let named = |n: &u32| items.iter().find(|item| item.0 == Some(*n)).map(|item| item.1.id);
     let mut sections: Vec<SectionPlan> = planned
         .sections
         .iter()
-        .map(|it| SectionPlan {
-            title: it.title.trim().to_owned(),
-            guidance: it.guidance.clone(),
-            items: it.items.iter().filter_map(named).collect(),
+        .map(|section| SectionPlan {
+            title: section.title.trim().to_owned(),
+            guidance: section.guidance.clone(),
+            items: section.items.iter().filter_map(named).collect(),
         })
         .filter(|it| !it.title.is_empty() && !it.items.is_empty())
         .collect();
     for (nth, (_, item)) in items.iter().enumerate() {
-        if !sections.iter().any(|it| it.items.contains(&item.id)) {
+        if !sections.iter().any(|section| section.items.contains(&item.id)) {
             let own = SectionPlan {
                 title: item.heading.clone(),
                 guidance: item.asks.clone(),

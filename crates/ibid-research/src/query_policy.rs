@@ -99,9 +99,9 @@ impl QueryPolicy {
         plan: &Plan,
     ) -> QueryPolicy {
         let mut outside = PermittedWords::from_question(question, synonyms);
-        let local = |it: &Vertical| *it == Vertical::Local;
+        let local = |vertical: &Vertical| *vertical == Vertical::Local;
         let private = providers.search.iter().any(|it| it.verticals().iter().any(local))
-            || providers.known.iter().any(|it| !is_public(it.0.kind));
+            || providers.known.iter().any(|pair| !is_public(pair.0.kind));
         // Earlier answers may quote private documents, and a model that made the plan has seen them.
         let unknown = question.follows.is_some() && providers.known.is_empty();
         let by_person = question.given.is_some() || question.approve;
@@ -150,7 +150,7 @@ impl QueryPolicy {
         let mut stems = content_stems(words.text());
         stems.sort();
         stems.dedup();
-        let narrowed = content_stems(text).iter().any(|it| !stems.contains(it));
+        let narrowed = content_stems(text).iter().any(|content_stem| !stems.contains(content_stem));
         let new = state.sent.insert((vertical, stems));
         (new || !narrowed).then_some(words)
     }
@@ -259,7 +259,7 @@ fn synonyms(stem: &str) -> Vec<&'static str> {
 
 /// Whether earlier turns contain answers.
 fn has_answers(question: &Question) -> bool {
-    let before = question.follows.iter().flat_map(|it| &it.turns);
+    let before = question.follows.iter().flat_map(|follow| &follow.turns);
     let mut turns = question.dialogue.iter().chain(before);
-    turns.any(|it| it.assistant.is_some() || it.system.is_some())
+    turns.any(|turn| turn.assistant.is_some() || turn.system.is_some())
 }

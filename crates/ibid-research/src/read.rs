@@ -24,13 +24,13 @@ const CHANGED_SENTENCES: usize = 60;
 /// Whether a copy changed a fact that the question is about, in a sentence that both have.
 fn has_changed_fact(question: &str, copy: &Page, original: &Page) -> bool {
     let sentences = |page: &Page| -> Vec<String> {
-        let all = (0..page.sentences().len()).map(|it| page.sentence(it).trim().to_owned());
+        let all = (0..page.sentences().len()).map(|index| page.sentence(index).trim().to_owned());
         all.collect()
     };
     let (own, its) = (sentences(copy), sentences(original));
     let only = |some: &[String], others: &[String]| -> Vec<String> {
         let there: BTreeSet<&String> = others.iter().collect();
-        let rest = some.iter().filter(|it| !there.contains(it));
+        let rest = some.iter().filter(|text| !there.contains(text));
         rest.take(CHANGED_SENTENCES).cloned().collect()
     };
     let (new, gone) = (only(&own, &its), only(&its, &own));
@@ -46,7 +46,7 @@ pub(crate) async fn read_pages(
 ) -> Result<Vec<SourceId>> {
     let wanted = wanted.into_iter().map(|hit| (hit, None)).collect();
     let fresh = read_pages_as(ctx, wanted, state).await?;
-    Ok(fresh.into_iter().map(|it| it.1).collect())
+    Ok(fresh.into_iter().map(|pair| pair.1).collect())
 }
 
 /// Like [`read_pages`], each page for the researcher named beside it. Returns each source with its index in `wanted`.
@@ -136,8 +136,8 @@ fn record_read(
         None => state.pages.find_duplicate(id, &page),
         Some(_) => None,
     };
-    source.copy_of = twin.map(|it| it.0);
-    let differs = twin.is_some_and(|it| has_changed_fact(&ctx.question.text, &page, it.1));
+    source.copy_of = twin.map(|twin| twin.0);
+    let differs = twin.is_some_and(|twin| has_changed_fact(&ctx.question.text, &page, twin.1));
     let completed = Event::ReadCompleted {
         source: source.clone(),
         sentences: page.sentences().len() as u32,
@@ -146,7 +146,7 @@ fn record_read(
     };
     ctx.log.emit_as(agent, completed);
     let original = source.copy_of.filter(|_| !differs);
-    let original = original.and_then(|it| state.notes.source(it));
+    let original = original.and_then(|page| state.notes.source(page));
     let mut fresh = None;
     if let Some(why) = retracted {
         // A retracted work is listed as left out, and carries no evidence.
@@ -184,7 +184,7 @@ pub async fn read_with_fallback(
     hit: &Hit,
 ) -> (Result<Page>, Vec<(String, Error)>) {
     let mut before: Vec<(String, Error)> = Vec::new();
-    for reader in readers.iter().filter(|it| it.can_read(hit)) {
+    for reader in readers.iter().filter(|reader| reader.can_read(hit)) {
         // The first reader's reason counts; later ones may have reasons of their own.
         if let Some((_, fault)) = before.first()
             && !reader.can_read_after(hit, fail_reason(fault))

@@ -1,4 +1,5 @@
 //! Runs searches and fuses their results.
+use crate::thresholds::{RANKER_WEIGHT, RRF_K, SAME_SITE_FACTOR};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,16 +18,10 @@ use ibid_core::ports::{EventLog, Providers, SearchProvider};
 use ibid_core::record::{Event, SearchOutcome};
 use ibid_core::{Error, Kind, Result};
 
-/// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
-const RRF_K: f32 = 60.0;
-/// Factor for each further page of a site that was already chosen.
-const SAME_SITE: f32 = 0.85;
 /// Hits of an item checked for names that lead on.
 const BEST: usize = 10;
 /// Hits shown to a researcher.
 const SHOWN: usize = 8;
-/// Weight of the ranker's score, relative to the fused score.
-const RANKER_SHARE: f32 = 0.5;
 
 /// Every document found by any search.
 #[derive(Default)]
@@ -56,7 +51,8 @@ type EngineChain = Vec<Arc<dyn SearchProvider>>;
 /// The engines for a query: every local folder by itself; of outside engines the first, and the next one
 /// where it fails or finds nothing.
 fn engine_chains(providers: &Providers, query: &Query) -> Vec<EngineChain> {
-    let serves = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&query.vertical());
+    let serves =
+        |provider: &&Arc<dyn SearchProvider>| provider.verticals().contains(&query.vertical());
     let all = providers.search.iter().filter(serves).cloned();
     match query.vertical() {
         Vertical::Local => all.map(|it| vec![it]).collect(),
@@ -79,7 +75,7 @@ pub(crate) async fn run_queries(
     pool: &mut HitPool,
     usage: &mut Usage,
 ) -> Result<Option<Error>> {
-    let queries: Vec<(&Query, Option<&str>)> = queries.iter().map(|it| (it, None)).collect();
+    let queries: Vec<(&Query, Option<&str>)> = queries.iter().map(|query| (query, None)).collect();
     run_queries_as(ctx, &queries, pool, usage).await
 }
 
@@ -94,9 +90,11 @@ pub(crate) async fn run_queries_as(
     let calls: Vec<(EngineChain, Query, Option<&str>)> = queries
         .iter()
         .flat_map(|(query, agent)| {
-            engine_chains(providers, query).into_iter().map(|it| (it, (*query).clone(), *agent))
+            engine_chains(providers, query)
+                .into_iter()
+                .map(|engine_chain| (engine_chain, (*query).clone(), *agent))
         })
-        .filter(|it| !it.0.is_empty())
+        .filter(|pair| !pair.0.is_empty())
         .collect();
     for (engines, query, agent) in &calls {
         log.emit_as(*agent, search_started_event(&engines[0], query));
@@ -226,19 +224,19 @@ impl HitPool {
     ) -> Vec<LeadName<'_>> {
         let mut found: Vec<LeadName<'_>> = Vec::new();
         for item in items {
-            let of_item = |it: &(&(ItemId, String), &f32)| it.0.0 == *item;
+            let of_item = |pair: &(&(ItemId, String), &f32)| pair.0.0 == *item;
             let mut scores: Vec<(&String, f32)> =
                 self.fused.iter().filter(of_item).map(|((_, key), score)| (key, *score)).collect();
             scores.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-            let best = scores.iter().filter_map(|it| self.hits.get(it.0));
+            let best = scores.iter().filter_map(|score| self.hits.get(score.0));
             let best: Vec<&Hit> = best.take(BEST).collect();
             for hit in multi_hop::named_documents(question, best.iter().copied()) {
                 let text = hit.snippet.expose();
                 // Of the names in the document, those that the question asks for with a word of its own.
                 let asked = multi_hop::requested_names(question, text);
                 let names = multi_hop::lead_names(question, &hit.title, text).into_iter();
-                let names = names.filter(|it| asked.contains(it));
-                let fresh = |it: &String| found.iter().all(|had| had.name != *it);
+                let names = names.filter(|name| asked.contains(name));
+                let fresh = |text: &String| found.iter().all(|had| had.name != *text);
                 let names: Vec<String> = names.filter(fresh).collect();
                 found.extend(names.into_iter().map(|name| LeadName { item: *item, name, hit }));
             }
@@ -250,7 +248,7 @@ impl HitPool {
     /// Whether a hit from a local folder contains a lower-case word.
     pub(crate) fn has_private_word(&self, word: &str) -> bool {
         let hits = self.hits.values();
-        let mut private = hits.filter(|it| it.vertical == Vertical::Local);
+        let mut private = hits.filter(|hit| hit.vertical == Vertical::Local);
         private.any(|it| {
             let shown = format!("{} {} {}", it.title, it.url, it.snippet.expose());
             shown.to_lowercase().contains(word)
@@ -262,9 +260,9 @@ impl HitPool {
         let all: BTreeSet<String> = self
             .hits
             .values()
-            .map(|it| match it.vertical {
-                Vertical::Scholar | Vertical::Pubmed => it.key().to_owned(),
-                _ => registrable_domain(&it.url).unwrap_or_else(|| it.key().to_owned()),
+            .map(|value| match value.vertical {
+                Vertical::Scholar | Vertical::Pubmed => value.key().to_owned(),
+                _ => registrable_domain(&value.url).unwrap_or_else(|| value.key().to_owned()),
             })
             .collect();
         all.len() as u32
@@ -281,7 +279,7 @@ impl HitPool {
     ) -> Result<Vec<Hit>> {
         let mut totals: BTreeMap<&str, f32> = BTreeMap::new();
         for ((item, key), score) in &self.fused {
-            let tried = |it: &Hit| pages.is_tried(it.key());
+            let tried = |hit: &Hit| pages.is_tried(hit.key());
             if items.contains(item) && !self.hits.get(key).is_some_and(tried) {
                 *totals.entry(key).or_insert(0.0) += score;
             }
@@ -300,9 +298,10 @@ impl HitPool {
         item: ItemId,
         pages: &PageSet,
     ) -> Result<(Vec<Hit>, usize)> {
-        let untried = |key: &String| self.hits.get(key).is_some_and(|it| !pages.is_tried(it.key()));
-        let of_item = self.fused.keys().filter(|it| it.0 == item);
-        let all = of_item.filter(|it| untried(&it.1)).count();
+        let untried =
+            |key: &String| self.hits.get(key).is_some_and(|hit| !pages.is_tried(hit.key()));
+        let of_item = self.fused.keys().filter(|key| key.0 == item);
+        let all = of_item.filter(|of_item| untried(&of_item.1)).count();
         let mut best = self.choose_to_read(ctx, &[item], pages, SHOWN).await?;
         best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
         Ok((best, all))
@@ -333,14 +332,14 @@ async fn rerank_hits(ctx: RunContext<'_>, candidates: &[(&Hit, f32)]) -> Result<
             vec![0.0; refs.len()]
         }
     };
-    let top = |it: &mut dyn Iterator<Item = f32>| it.fold(f32::MIN_POSITIVE, f32::max);
-    let most_fused = top(&mut candidates.iter().map(|it| it.1));
+    let top = |iterator: &mut dyn Iterator<Item = f32>| iterator.fold(f32::MIN_POSITIVE, f32::max);
+    let most_fused = top(&mut candidates.iter().map(|candidate| candidate.1));
     let most_ranked = top(&mut scores.iter().copied());
     Ok(candidates
         .iter()
         .zip(scores)
         .map(|((hit, fused), score)| {
-            ((*hit).clone(), fused / most_fused + RANKER_SHARE * score / most_ranked)
+            ((*hit).clone(), fused / most_fused + RANKER_WEIGHT * score / most_ranked)
         })
         .collect())
 }
@@ -359,7 +358,7 @@ fn diversify(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
         let mut best = (0, f32::MIN);
         for (at, (hit, score)) in left.iter().enumerate() {
             let seen = sites.get(&site(hit)).copied().unwrap_or(0);
-            let value = score * SAME_SITE.powi(seen);
+            let value = score * SAME_SITE_FACTOR.powi(seen);
             if value > best.1 {
                 best = (at, value);
             }
@@ -385,7 +384,7 @@ mod tests {
     use ibid_core::domain::{OutboundWords, Variation};
 
     fn hits(urls: &[&str]) -> Vec<Hit> {
-        let hit = |it: &&str| Hit::new("local", &format!("https://{it}.example/"), it, "");
+        let hit = |text: &&str| Hit::new("local", &format!("https://{text}.example/"), text, "");
         urls.iter().map(hit).collect()
     }
 
@@ -408,7 +407,9 @@ mod tests {
         fused.sort_by(|a, b| a.0.cmp(&b.0).then(b.2.total_cmp(&a.2)));
         let order: Vec<String> = fused
             .iter()
-            .map(|it| format!("{} {}", it.0, it.1.replace("https://", "").replace(".example", "")))
+            .map(|pair| {
+                format!("{} {}", pair.0, pair.1.replace("https://", "").replace(".example", ""))
+            })
             .collect();
         // Second and first in two answers beats first in one.
         assert_eq!(order, ["1 b", "1 a", "1 d", "1 c", "2 a"]);

@@ -37,11 +37,12 @@ pub(crate) fn find_substitution(
         return None;
     }
     // One fact, wherever it occurs: two different changes make two different sentences.
-    let stems = |all: &[Token]| -> Vec<String> { all.iter().map(|it| stem(&it.text)).collect() };
+    let stems =
+        |all: &[Token]| -> Vec<String> { all.iter().map(|token| stem(&token.text)).collect() };
     let (mine, its) = changes.runs.first()?.clone();
     let (x, y) = (stems(&a[mine.clone()]), stems(&b[its.clone()]));
     let same = |run: &(Range<usize>, Range<usize>)| {
-        let within = |part: &[String], of: &[String]| part.iter().all(|it| of.contains(it));
+        let within = |part: &[String], of: &[String]| part.iter().all(|text| of.contains(text));
         let (p, q) = (stems(&a[run.0.clone()]), stems(&b[run.1.clone()]));
         within(&p, &x) && within(&q, &y) || within(&x, &p) && within(&y, &q)
     };
@@ -53,15 +54,15 @@ pub(crate) fn find_substitution(
     }
     // The rest must be about the question, and the changed words must not be its subject.
     let asked: Vec<String> = content_stems(question);
-    let common: Vec<String> = common.iter().map(|it| stem(&it.text)).collect();
-    let met = asked.iter().filter(|it| common.contains(it)).count();
+    let common: Vec<String> = common.iter().map(|token| stem(&token.text)).collect();
+    let met = asked.iter().filter(|text| common.contains(text)).count();
     let fewest = if copies { 1 } else { asked.len().div_ceil(2) };
     if met < fewest || x.iter().chain(&y).any(|it| asked.contains(it)) {
         return None;
     }
     let is_fact = |text: &str, all: &[Token]| {
-        let fact = |it: &Token| {
-            let word = &text[it.span.clone()];
+        let fact = |token: &Token| {
+            let word = &text[token.span.clone()];
             word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
         };
         all.iter().any(fact)
@@ -82,12 +83,12 @@ pub(crate) fn find_substitution(
 /// The words of a sentence, without note marks ("[2]", "[edit]") and without a title before it.
 fn sentence_words(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
-    let noted = |it: &Token| {
-        let before = it.span.start.checked_sub(1).map(|at| bytes[at]);
-        before == Some(b'[') && bytes.get(it.span.end) == Some(&b']')
+    let noted = |token: &Token| {
+        let before = token.span.start.checked_sub(1).map(|at| bytes[at]);
+        before == Some(b'[') && bytes.get(token.span.end) == Some(&b']')
     };
     let all = tokens(text).into_iter();
-    let mut all: Vec<Token> = all.filter(|it| !noted(it)).collect();
+    let mut all: Vec<Token> = all.filter(|token| !noted(token)).collect();
     // A title that was joined to the sentence beginning with it.
     let said_twice = |n: &usize| (0..*n).all(|at| all[at].text == all[at + n].text);
     if let Some(title) = (1..=TITLE.min(all.len() / 2)).rev().find(said_twice) {

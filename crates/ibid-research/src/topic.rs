@@ -52,11 +52,11 @@ pub fn detect_topic(question: &Question) -> Result<TopicRelation> {
 /// `Internal` when the built-in phrases cannot be read.
 pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
     let words = prompts::phrases()?;
-    let numbers = |it: &str| -> BTreeSet<String> {
-        let words = tokens(it).into_iter().map(|it| it.text);
-        words.filter(|it| it.contains(char::is_numeric)).collect()
+    let numbers = |text: &str| -> BTreeSet<String> {
+        let words = tokens(text).into_iter().map(|token| token.text);
+        words.filter(|word| word.contains(char::is_numeric)).collect()
     };
-    let stems = |it: &str| telling_stems(it).into_iter().collect::<BTreeSet<String>>();
+    let stems = |text: &str| telling_stems(text).into_iter().collect::<BTreeSet<String>>();
     let (left, right) = (stems(a), stems(b));
     let shared = left.intersection(&right).count();
     let all = left.union(&right).count();
@@ -77,16 +77,16 @@ fn is_continuation(text: &str, normalized: &str, words: &ThreadWords) -> bool {
 fn shares_content_word(text: &str, turns: &[DialogueTurn]) -> bool {
     let before: Vec<String> = turns
         .iter()
-        .flat_map(|it| [&it.user, &it.assistant])
+        .flat_map(|turn| [&turn.user, &turn.assistant])
         .flatten()
         .flat_map(|it| content_stems(it))
         .collect();
-    telling_stems(text).iter().any(|it| before.contains(it))
+    telling_stems(text).iter().any(|text| before.contains(text))
 }
 
 /// The stems of the telling words of `text`.
 fn telling_stems(text: &str) -> Vec<String> {
-    let tells = |it: &str| !is_stop_word(it) && !is_weak(it);
+    let tells = |text: &str| !is_stop_word(text) && !is_weak(text);
     let words = tokens(text).into_iter();
     words.filter(|it| tells(&it.text)).map(|it| stem(&it.text)).collect()
 }
@@ -100,14 +100,16 @@ pub(crate) fn resolve_in_thread(question: &Question, topic: TopicRelation) -> Re
         && is_continuation(&question.text, &spaced(&question.text), &words.thread)
     {
         let mut earlier_turns = question.dialogue.iter().rev().filter_map(|it| it.user.as_deref());
-        if let Some(earlier) = earlier_turns.find(|it| it.trim_end().ends_with('?')) {
+        if let Some(earlier) =
+            earlier_turns.find(|earlier_turn| earlier_turn.trim_end().ends_with('?'))
+        {
             own.text = complete_question(&question.text, earlier, words);
         }
     }
     if let (TopicRelation::Same, Some(follows)) = (topic, &question.follows) {
         own.clarify = false;
         let mut turns = follows.turns.clone();
-        if let Some(earlier) = turns.iter().rev().find_map(|it| it.user.clone()) {
+        if let Some(earlier) = turns.iter().rev().find_map(|turn| turn.user.clone()) {
             own.text = complete_question(&question.text, &earlier, words);
         }
         turns.append(&mut own.dialogue);
@@ -169,7 +171,7 @@ fn strip_lead_in<'a>(text: &'a str, words: &ThreadWords) -> (&'a str, bool) {
         let Some(taken) = words.leads.iter().filter_map(ends).max() else {
             return (rest, side);
         };
-        side |= words.sides.iter().any(|it| *it == low[..taken]);
+        side |= words.sides.iter().any(|side| *side == low[..taken]);
         rest = rest[taken..].trim_start_matches([' ', ',', ':', ';', '-']);
     }
 }
@@ -178,11 +180,13 @@ fn strip_lead_in<'a>(text: &'a str, words: &ThreadWords) -> (&'a str, bool) {
 /// retain?" the roof, not the rainfall. Otherwise its heaviest phrase.
 fn question_subject(question: &str, words: &Phrases) -> Option<String> {
     let all = subjects(question);
-    let place = |it: &String| question.find(it.as_str());
+    let place = |text: &String| question.find(text.as_str());
     let first = all.first()?;
     let auxiliary =
-        tokens(question).into_iter().find(|it| words.question.auxiliaries.contains(&it.text));
-    let Some(at) = auxiliary.map(|it| it.span.start).filter(|at| place(first) < Some(*at)) else {
+        tokens(question).into_iter().find(|token| words.question.auxiliaries.contains(&token.text));
+    let Some(at) =
+        auxiliary.map(|auxiliary| auxiliary.span.start).filter(|at| place(first) < Some(*at))
+    else {
         return Some(first.clone());
     };
     let behind = all.iter().filter(|it| place(it) > Some(at));
@@ -197,7 +201,7 @@ fn replace_pronoun(text: &str, earlier: &str, words: &Phrases) -> String {
     if text.to_lowercase().contains(&subject.to_lowercase()) {
         return text.to_owned();
     }
-    match tokens(text).iter().find(|it| words.thread.standing_for.contains(&it.text)) {
+    match tokens(text).iter().find(|token| words.thread.standing_for.contains(&token.text)) {
         Some(it) => format!("{}{subject}{}", &text[..it.span.start], &text[it.span.end..]),
         None => text.to_owned(),
     }

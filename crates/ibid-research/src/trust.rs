@@ -3,6 +3,10 @@
 //!
 //! Trust does not decide what is read, cited or shown. It is an indication from what can be seen from
 //! outside, and every part of it is shown beside the sum.
+use crate::thresholds::{
+    MIN_AGREEING_SIMILARITY, RECENCY_HALF_LIFE_YEARS, TRUST_AUTHORITY_WEIGHT,
+    TRUST_CONSISTENCY_WEIGHT, TRUST_EXPERTISE_WEIGHT, TRUST_RECENCY_WEIGHT, UNDATED_RECENCY,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::authority::authority;
@@ -12,18 +16,6 @@ use super::heuristic::lexicon::jaccard;
 use super::research_state::ResearchState;
 use ibid_core::domain::words::{content_stems, numbers, tokens};
 use ibid_core::domain::{Conflict, ConflictSide, Evidence, Source, SourceId, SourceKind, Trust};
-
-/// The weights of the parts.
-const AUTHORITY: f32 = 0.4;
-const CONSISTENCY: f32 = 0.3;
-const EXPERTISE: f32 = 0.2;
-const RECENCY: f32 = 0.1;
-/// Years in which recency halves: about the time in which half the findings of a field are superseded.
-const HALF_LIFE: f32 = 5.0;
-/// Recency of a source without a date.
-const UNDATED: f32 = 0.25;
-/// Similarity from which two sentences say the same.
-const SAME: f32 = 0.5;
 
 /// Sets the trust of each of `sources`, as of `asked_on` (`YYYY-MM-DD`).
 pub(crate) fn assign_trust(
@@ -43,10 +35,10 @@ pub(crate) fn assign_trust(
         let consistency = consistency_score(count(&agreeing), count(&against));
         let expertise = expertise_score(source);
         let recency = recency_score(source.date.as_deref(), asked_on);
-        let score = AUTHORITY * authority
-            + CONSISTENCY * consistency
-            + EXPERTISE * expertise
-            + RECENCY * recency;
+        let score = TRUST_AUTHORITY_WEIGHT * authority
+            + TRUST_CONSISTENCY_WEIGHT * consistency
+            + TRUST_EXPERTISE_WEIGHT * expertise
+            + TRUST_RECENCY_WEIGHT * recency;
         source.trust = Some(Trust {
             score: round_to_hundredths(score),
             authority: round_to_hundredths(authority),
@@ -61,11 +53,11 @@ pub(crate) fn assign_trust(
 /// Mean trust of the sources with evidence, as of `asked_on`. Conflicts are not known before writing.
 pub(crate) fn mean_trust(state: &ResearchState, asked_on: &str) -> f32 {
     let evidence = &state.notes.evidence;
-    let carries = |it: &&Source| evidence.iter().any(|e| e.source == it.id);
+    let carries = |source: &&Source| evidence.iter().any(|e| e.source == source.id);
     let mut sources: Vec<Source> = state.notes.sources.iter().filter(carries).cloned().collect();
     assign_trust(&mut sources, state, &[], asked_on);
-    let scores = sources.iter().filter_map(|it| it.trust.as_ref());
-    let sum: f32 = scores.map(|it| it.score).sum();
+    let scores = sources.iter().filter_map(|source| source.trust.as_ref());
+    let sum: f32 = scores.map(|score| score.score).sum();
     sum / sources.len().max(1) as f32
 }
 
@@ -73,7 +65,7 @@ pub(crate) fn mean_trust(state: &ResearchState, asked_on: &str) -> f32 {
 /// trust, an old one with down to half of it, and one superseded by a newer edition with half of that.
 pub(crate) fn weigh_sides(conflicts: &mut [Conflict], sources: &[Source]) {
     for conflict in conflicts {
-        let trust: Vec<f32> = conflict.sides.iter().map(|it| trust_of(it, sources)).collect();
+        let trust: Vec<f32> = conflict.sides.iter().map(|side| trust_of(side, sources)).collect();
         let sum: f32 = trust.iter().sum();
         for (side, trust) in conflict.sides.iter_mut().zip(&trust) {
             side.weight = if sum == 0.0 { 0.0 } else { round_to_hundredths(trust / sum) };
@@ -82,13 +74,13 @@ pub(crate) fn weigh_sides(conflicts: &mut [Conflict], sources: &[Source]) {
 }
 
 fn trust_of(side: &ConflictSide, sources: &[Source]) -> f32 {
-    let cited: BTreeSet<u32> = side.claim.citations().iter().map(|it| it.n).collect();
+    let cited: BTreeSet<u32> = side.claim.citations().iter().map(|citation| citation.n).collect();
     let works = cited.iter().filter_map(|n| sources.get((*n as usize).checked_sub(1)?));
     works
-        .filter_map(|it| it.trust.as_ref())
-        .map(|it| {
-            let replaced = if it.replaced_by.is_some() { 0.5 } else { 1.0 };
-            it.score * (0.5 + 0.5 * it.recency) * replaced
+        .filter_map(|work| work.trust.as_ref())
+        .map(|trust| {
+            let replaced = if trust.replaced_by.is_some() { 0.5 } else { 1.0 };
+            trust.score * (0.5 + 0.5 * trust.recency) * replaced
         })
         .sum()
 }
@@ -140,25 +132,25 @@ fn expertise_score(source: &Source) -> f32 {
     }
     let several =
         author.contains([';', '&']) || author.contains(" and ") || author.matches(',').count() > 1;
-    let standing = tokens(author).iter().any(|it| STANDING.contains(&it.text.as_str()));
+    let standing = tokens(author).iter().any(|token| STANDING.contains(&token.text.as_str()));
     let reviewed = matches!(source.kind, SourceKind::Pubmed | SourceKind::Scholar);
     let plus = |yes: bool, much: f32| if yes { much } else { 0.0 };
     0.6 + plus(several, 0.1) + plus(standing, 0.2) + plus(reviewed, 0.2)
 }
 
-/// Halves every [`HALF_LIFE`] years.
+/// Halves every [`RECENCY_HALF_LIFE_YEARS`] years.
 fn recency_score(date: Option<&str>, asked_on: &str) -> f32 {
     let (Some(then), Some(now)) = (date.and_then(in_years), in_years(asked_on)) else {
-        return UNDATED;
+        return UNDATED_RECENCY;
     };
-    0.5_f32.powf((now - then).max(0.0) / HALF_LIFE)
+    0.5_f32.powf((now - then).max(0.0) / RECENCY_HALF_LIFE_YEARS)
 }
 
 /// A date in years: `2020-07-01` is 2020.5; a year alone counts from its middle.
 fn in_years(date: &str) -> Option<f32> {
     let mut parts = date.split('-');
     let year: f32 = parts.next()?.parse().ok()?;
-    let month = parts.next().and_then(|it| it.parse::<f32>().ok()).unwrap_or(7.0);
+    let month = parts.next().and_then(|part| part.parse::<f32>().ok()).unwrap_or(7.0);
     Some(year + (month - 1.0) / 12.0)
 }
 
@@ -170,9 +162,9 @@ fn naming_voices(
 ) -> BTreeMap<SourceId, BTreeSet<String>> {
     let texts: Vec<(&Source, String)> = sources
         .iter()
-        .filter_map(|it| {
-            let page = state.pages.pages().get(&it.page)?;
-            Some((it, page.text().expose().to_lowercase()))
+        .filter_map(|source| {
+            let page = state.pages.pages().get(&source.page)?;
+            Some((source, page.text().expose().to_lowercase()))
         })
         .collect();
     let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
@@ -180,11 +172,12 @@ fn naming_voices(
         let title = source.title.to_lowercase();
         let own = tokens(&title).len() >= TELLING_TITLE;
         let address =
-            source.url.split_once("://").map(|it| it.1.trim_end_matches('/').to_lowercase());
-        let address = address.filter(|it| it.contains('/') && source.url.starts_with("http"));
+            source.url.split_once("://").map(|parts| parts.1.trim_end_matches('/').to_lowercase());
+        let address =
+            address.filter(|address| address.contains('/') && source.url.starts_with("http"));
         for (by, text) in &texts {
             let names = own && text.contains(&title)
-                || address.as_ref().is_some_and(|it| text.contains(it));
+                || address.as_ref().is_some_and(|address| text.contains(address));
             if names && is_independent(by, source) {
                 found.entry(source.id).or_default().insert(voice(by).to_owned());
             }
@@ -204,12 +197,13 @@ fn agreeing_voices(
     sources: &[Source],
     evidence: &[Evidence],
 ) -> BTreeMap<SourceId, BTreeSet<String>> {
-    let by_id: BTreeMap<SourceId, &Source> = sources.iter().map(|it| (it.id, it)).collect();
+    let by_id: BTreeMap<SourceId, &Source> =
+        sources.iter().map(|source| (source.id, source)).collect();
     let mut vocabulary: BTreeMap<String, u32> = BTreeMap::new();
     let said: Vec<(&Source, Vec<u32>, Vec<f64>)> = evidence
         .iter()
-        .filter_map(|it| {
-            let mut ids: Vec<u32> = content_stems(&it.claim)
+        .filter_map(|evidence| {
+            let mut ids: Vec<u32> = content_stems(&evidence.claim)
                 .into_iter()
                 .map(|stem| {
                     let next = vocabulary.len() as u32;
@@ -218,15 +212,18 @@ fn agreeing_voices(
                 .collect();
             ids.sort_unstable();
             ids.dedup();
-            let values = numbers(&it.claim).into_iter().map(|it| it.value).collect();
-            Some((*by_id.get(&it.source)?, ids, values))
+            let values = numbers(&evidence.claim).into_iter().map(|it| it.value).collect();
+            Some((*by_id.get(&evidence.source)?, ids, values))
         })
         .collect();
     let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
     for (one, ids, values) in &said {
         for (other, other_ids, other_values) in &said {
-            let figures = values.iter().all(|it| other_values.contains(it));
-            if figures && is_independent(one, other) && jaccard(ids, other_ids) >= SAME {
+            let figures = values.iter().all(|value| other_values.contains(value));
+            if figures
+                && is_independent(one, other)
+                && jaccard(ids, other_ids) >= MIN_AGREEING_SIMILARITY
+            {
                 found.entry(one.id).or_default().insert(voice(other).to_owned());
             }
         }
@@ -246,13 +243,13 @@ fn disagreeing_voices(
     let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
     for conflict in conflicts {
         for (nth, side) in conflict.sides.iter().enumerate() {
-            for (_, other) in conflict.sides.iter().enumerate().filter(|it| it.0 != nth) {
+            for (_, other) in conflict.sides.iter().enumerate().filter(|pair| pair.0 != nth) {
                 for source in on(side) {
                     let voices = on(other).into_iter().filter(|it| it.id != source.id);
                     found
                         .entry(source.id)
                         .or_default()
-                        .extend(voices.map(|it| voice(it).to_owned()));
+                        .extend(voices.map(|source| voice(source).to_owned()));
                 }
             }
         }
@@ -300,8 +297,8 @@ mod tests {
     fn recency_halves_in_five_years_and_never_grows_beyond_one() {
         assert!((recency_score(Some("2020-03-01"), "2025-03-01") - 0.5).abs() < 1e-3);
         assert_eq!(recency_score(Some("2027-01-01"), "2025-03-01"), 1.0);
-        assert_eq!(recency_score(None, "2025-03-01"), UNDATED);
-        assert_eq!(recency_score(Some("unknown"), "2025-03-01"), UNDATED);
+        assert_eq!(recency_score(None, "2025-03-01"), UNDATED_RECENCY);
+        assert_eq!(recency_score(Some("unknown"), "2025-03-01"), UNDATED_RECENCY);
     }
 
     #[test]

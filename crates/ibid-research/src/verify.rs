@@ -2,6 +2,7 @@
 //!
 //! Each sentence is judged by itself against its quotes, by a model that sees nothing else, or by the words
 //! alone. A sentence that does not hold is replaced by its quote.
+use crate::thresholds::MIN_VERIFIED_QUOTE_OVERLAP;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
@@ -28,9 +29,6 @@ use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::says_no_more_than;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
-
-/// Share of a sentence's words that its quotes must have, whatever a model says.
-const SPEAKS: f32 = 0.2;
 
 /// The draft, with every sentence that says more than its quotes replaced by its quote.
 pub(crate) async fn verify(
@@ -62,7 +60,11 @@ struct Quotes<'a> {
 impl<'a> Quotes<'a> {
     fn new(state: &'a ResearchState, brief: &'a Brief) -> Quotes<'a> {
         let evidence = state.notes.evidence.iter();
-        Quotes { brief, state, evidence: evidence.map(|it| (it.id, it)).collect() }
+        Quotes {
+            brief,
+            state,
+            evidence: evidence.map(|evidence| (evidence.id, evidence)).collect(),
+        }
     }
 
     /// The quotes of a line, as they stand in their pages.
@@ -155,10 +157,10 @@ impl<'a> Quotes<'a> {
         let words = &prompts::phrases()?.sentence;
         let first_quote = |line: &DraftLine| {
             let evidence = line.evidence.first().and_then(|id| self.evidence.get(id));
-            evidence.map(|it| claim_text(it.passage.text().expose(), words))
+            evidence.map(|evidence| claim_text(evidence.passage.text().expose(), words))
         };
         let mut answer = draft.answer.take();
-        if let Some(line) = answer.as_mut().filter(|it| faulty.contains(it)) {
+        if let Some(line) = answer.as_mut().filter(|answer| faulty.contains(answer)) {
             if mode == Mode::Report {
                 // The report's short answer says the same.
                 answer = None;
@@ -190,16 +192,17 @@ impl<'a> Quotes<'a> {
         let mut cited = line.evidence.iter().filter_map(|id| self.evidence.get(id));
         cited.any(|it| {
             let page = self.state.pages.pages().get(it.passage.page());
-            let lang = page.and_then(|it| it.lang.as_deref());
-            lang.is_some_and(|it| it != self.brief.lang)
-                || stem_overlap(&line.text, it.passage.text().expose()) >= SPEAKS
+            let lang = page.and_then(|page| page.lang.as_deref());
+            lang.is_some_and(|lang| lang != self.brief.lang)
+                || stem_overlap(&line.text, it.passage.text().expose())
+                    >= MIN_VERIFIED_QUOTE_OVERLAP
         })
     }
 }
 
 /// Whether a line is certainly in another language than the question.
 fn is_other_language(text: &str, brief: &Brief) -> bool {
-    let other = sure_language(text).is_some_and(|it| it != brief.lang);
+    let other = sure_language(text).is_some_and(|text| text != brief.lang);
     other && language(&brief.question) == brief.lang
 }
 
@@ -241,7 +244,14 @@ fn draft_lines(draft: &mut ReportDraft) -> impl Iterator<Item = &mut DraftLine> 
         .short
         .iter_mut()
         .chain(draft.answer.iter_mut())
-        .chain(draft.findings.iter_mut().map(|it| &mut it.0))
-        .chain(draft.sections.iter_mut().flat_map(|it| it.paragraphs.iter_mut().flatten()))
-        .chain(draft.conflicts.iter_mut().flat_map(|it| it.sides.iter_mut().map(|it| &mut it.1)))
+        .chain(draft.findings.iter_mut().map(|finding| &mut finding.0))
+        .chain(
+            draft.sections.iter_mut().flat_map(|section| section.paragraphs.iter_mut().flatten()),
+        )
+        .chain(
+            draft
+                .conflicts
+                .iter_mut()
+                .flat_map(|conflict| conflict.sides.iter_mut().map(|side| &mut side.1)),
+        )
 }

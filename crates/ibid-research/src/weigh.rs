@@ -1,4 +1,5 @@
 //! Finds the sentences on the pages that answer the items.
+use crate::thresholds::MIN_NAMED_SENTENCE_OVERLAP;
 use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::words::stem_overlap;
@@ -42,8 +43,6 @@ const MOST_SENTENCES: usize = 4;
 /// words agree with the sentences, and below it where they do not.
 const AGREED: (f32, f32) = (0.5, 0.4);
 const NAMED: (f32, f32) = (0.25, 0.5);
-/// Share of a claim's words that sentences must have to be the ones meant, though others were named.
-const MEANT: f32 = 0.5;
 
 /// The pages of one round, and what they are weighed for.
 pub(crate) struct WeighContext<'a> {
@@ -106,7 +105,8 @@ pub(crate) async fn find_evidence(
     let inputs = page_inputs(round, notes, pages);
     // All pages of the round are taken in before any is weighed: how rare a word is must not
     // depend on which page came first.
-    let sentences: Vec<PageSentences> = inputs.iter().map(|it| scorer.take_in_page(it)).collect();
+    let sentences: Vec<PageSentences> =
+        inputs.iter().map(|input| scorer.take_in_page(input)).collect();
     scorer.learn_topic(&sentences);
     let mut weighed: Vec<WeighedPage<'_>> = Vec::new();
     for (input, sentences) in inputs.into_iter().zip(sentences) {
@@ -170,7 +170,7 @@ fn page_inputs<'a>(
 /// Whether a page is only a list of links.
 fn is_navigation(page: &Page) -> bool {
     const LISTED: usize = 8;
-    let kinds = page.sentences().iter().map(|it| it.kind);
+    let kinds = page.sentences().iter().map(|sentence| sentence.kind);
     let (mut listed, mut other) = (0, 0);
     for kind in kinds {
         match kind {
@@ -205,7 +205,7 @@ async fn weigh_by_model(
     }
     let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
     let by_words: Vec<Vec<Evidence>> =
-        pages.iter_mut().map(|it| std::mem::take(&mut it.found.evidence)).collect();
+        pages.iter_mut().map(|page| std::mem::take(&mut page.found.evidence)).collect();
     let (mut read, mut found_any) = (0, false);
     for (nth, model, found) in answers {
         llm.record_usage(LlmStep::Weigh, ModelRole::Summarizer, model);
@@ -224,7 +224,7 @@ async fn weigh_by_model(
         }
     }
     // A model that finds nothing anywhere is not believed where the words alone found something.
-    if read > 0 && !found_any && by_words.iter().any(|it| !it.is_empty()) {
+    if read > 0 && !found_any && by_words.iter().any(|evidence| !evidence.is_empty()) {
         let name = role_model.model.name();
         let fault = Error::new(Kind::Malformed, format!("{name} found nothing on {read} pages"));
         llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?;
@@ -243,7 +243,7 @@ fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
             own.passage.first() <= evidence.passage.last()
                 && evidence.passage.first() <= own.passage.last()
                 // Two neighbouring sentences may say different things.
-                && stem_overlap(&evidence.claim, &own.claim) >= MEANT
+                && stem_overlap(&evidence.claim, &own.claim) >= MIN_NAMED_SENTENCE_OVERLAP
         });
         if !covered {
             by_model.push(evidence);
@@ -318,17 +318,21 @@ async fn findings_on_page(
 fn resolve_sentences(row: &WeighReplyRow, shown: &[(usize, &str)]) -> Vec<usize> {
     let named: Vec<&(usize, &str)> = shown
         .iter()
-        .filter(|it| row.sentences.iter().any(|n| usize::try_from(*n) == Ok(it.0)))
+        .filter(|pair| row.sentences.iter().any(|n| usize::try_from(*n) == Ok(pair.0)))
         .collect();
-    let words: Vec<&str> = named.iter().map(|it| it.1).collect();
+    let words: Vec<&str> = named.iter().map(|pair| pair.1).collect();
     let own = stem_overlap(&row.claim, &words.join(" "));
     let best = shown
         .iter()
-        .map(|it| (stem_overlap(&row.claim, it.1), it.0))
+        .map(|pair| (stem_overlap(&row.claim, pair.1), pair.0))
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
     match best {
-        Some((share, nth)) if own < MEANT && share >= MEANT => vec![nth],
-        _ => named.into_iter().map(|it| it.0).collect(),
+        Some((share, nth))
+            if own < MIN_NAMED_SENTENCE_OVERLAP && share >= MIN_NAMED_SENTENCE_OVERLAP =>
+        {
+            vec![nth]
+        }
+        _ => named.into_iter().map(|pair| pair.0).collect(),
     }
 }
 
@@ -342,7 +346,7 @@ fn build_evidence(
 ) -> Result<Option<Evidence>> {
     let page = reading.page;
     let mut named: Vec<usize> =
-        row.sentences.iter().filter_map(|it| usize::try_from(*it).ok()).collect();
+        row.sentences.iter().filter_map(|sentence| usize::try_from(*sentence).ok()).collect();
     named.sort_unstable();
     named.dedup();
     let Some(&first) = named.first() else {
@@ -359,7 +363,7 @@ fn build_evidence(
     };
     let words = &prompts::phrases()?.sentence;
     let quoted: Vec<String> = (first..=last).map(|n| page.sentence(n).to_owned()).collect();
-    let plain = quoted.iter().map(|it| claim_text(it, words)).collect::<Vec<_>>().join(" ");
+    let plain = quoted.iter().map(|text| claim_text(text, words)).collect::<Vec<_>>().join(" ");
     let sentence = row.claim.trim();
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
     let tied = has_misplaced_name(sentence, scorer.question(), &there);
@@ -392,7 +396,7 @@ pub(crate) fn says_no_more_than(sentence: &str, quoted: &[String]) -> Result<boo
     let verdict = attribution::judge_support(sentence, quoted).verdict;
     // Both must be negated, or neither: "without felling" does not say "felled".
     let words = &prompts::phrases()?.sentence;
-    let denied = quoted.iter().any(|it| has_denial(&spaced(it), words));
+    let denied = quoted.iter().any(|text| has_denial(&spaced(text), words));
     Ok(!sentence.is_empty()
         && !lacking
         && !sentence.contains("://")

@@ -25,14 +25,14 @@ impl WorkIndex {
         let mut names = hit.work.keys();
         names.push(canonical_url(&hit.url));
         let titled = title_key(hit);
-        let twin = titled.as_ref().and_then(|it| self.titled.get(it));
+        let twin = titled.as_ref().and_then(|titled| self.titled.get(titled));
         let twin = twin.filter(|(_, work)| {
             has_same_first_author(work, &hit.work) && !work.contradicts(&hit.work)
         });
         let key = names
             .iter()
-            .find_map(|it| self.known.get(it))
-            .or(twin.map(|it| &it.0))
+            .find_map(|name| self.known.get(name))
+            .or(twin.map(|twin| &twin.0))
             .unwrap_or(&names[0])
             .clone();
         for name in names {
@@ -52,8 +52,8 @@ fn title_key(hit: &Hit) -> Option<String> {
         matches!(SourceKind::from(hit.vertical), SourceKind::Pubmed | SourceKind::Scholar);
     let words: Vec<String> = hit
         .title
-        .split(|it: char| !it.is_alphanumeric())
-        .filter(|it| !it.is_empty())
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|part| !part.is_empty())
         .map(str::to_lowercase)
         .collect();
     (scholarly && words.len() >= TELLING).then(|| words.join(" "))
@@ -61,24 +61,24 @@ fn title_key(hit: &Hit) -> Option<String> {
 
 /// Whether two records name the same first author, or one names none.
 fn has_same_first_author(a: &Work, b: &Work) -> bool {
-    let last = |it: &Work| {
-        let first = it.authors.first()?;
-        let name = first.split([' ', ',']).rfind(|it| it.chars().count() > 2)?;
+    let last = |work: &Work| {
+        let first = work.authors.first()?;
+        let name = first.split([' ', ',']).rfind(|part| part.chars().count() > 2)?;
         Some(name.to_lowercase())
     };
     match (last(a), last(b)) {
         // "Smith J" and "Jane Smith": the name is one of the words.
         (Some(_), Some(_)) => {
-            let words = |it: &Work| -> Vec<String> {
-                let first = it.authors.first().map_or("", String::as_str);
+            let words = |work: &Work| -> Vec<String> {
+                let first = work.authors.first().map_or("", String::as_str);
                 first
                     .split([' ', ',', '.'])
-                    .filter(|it| it.chars().count() > 2)
+                    .filter(|part| part.chars().count() > 2)
                     .map(str::to_lowercase)
                     .collect()
             };
             let b = words(b);
-            words(a).iter().any(|it| b.contains(it))
+            words(a).iter().any(|word| b.contains(word))
         }
         _ => true,
     }
@@ -100,7 +100,9 @@ pub(crate) fn merge_hit(known: &mut Hit, other: Hit) {
     if known.snippet.len() < other.snippet.len() {
         known.snippet = other.snippet;
     }
-    if known.text.as_ref().map_or(0, |it| it.len()) < other.text.as_ref().map_or(0, |it| it.len()) {
+    if known.text.as_ref().map_or(0, |text| text.len())
+        < other.text.as_ref().map_or(0, |text| text.len())
+    {
         known.text = other.text;
     }
 }

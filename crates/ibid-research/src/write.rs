@@ -94,7 +94,7 @@ pub(crate) async fn compose(
             notes: &state.notes,
             language: language_name(Some(&brief.lang)),
             picked: draft.short.iter().flat_map(|it| it.evidence.clone()).collect(),
-            may_ask: last.as_ref().map_or(0, |it| it.nth)
+            may_ask: last.as_ref().map_or(0, |revision| revision.nth)
                 < question.method.max_refinement_iterations,
             earlier: last.map_or_else(String::new, |it| format_earlier_draft(it.draft)),
         };
@@ -109,7 +109,7 @@ pub(crate) async fn compose(
 fn format_earlier_draft(draft: &ReportDraft) -> String {
     let sections = draft.sections.iter().map(|section| {
         let lines = section.paragraphs.iter().flatten();
-        let text: Vec<&str> = lines.map(|it| it.text.as_str()).collect();
+        let text: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
         format!("{}: {}", section.title, text.join(" "))
     });
     sections.collect::<Vec<_>>().join("\n")
@@ -118,7 +118,7 @@ fn format_earlier_draft(draft: &ReportDraft) -> String {
 /// The answer, then the picked lines as far as the short answer has room. A bare figure or word is left to
 /// the one-line answer, because it adds nothing to the picked lines.
 fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
-    let words = |it: &DraftLine| it.text.split_whitespace().count();
+    let words = |draft_line: &DraftLine| draft_line.text.split_whitespace().count();
     if words(answer) < A_SENTENCE && !picked.is_empty() {
         return picked.to_vec();
     }
@@ -210,7 +210,7 @@ impl<'a> WriteContext<'a> {
             }
         }
         let picked = draft.sections.drain(..);
-        let picked: Vec<DraftSection> = picked.filter(|it| !covered.contains(&it.item)).collect();
+        let picked: Vec<DraftSection> = picked.filter(|id| !covered.contains(&id.item)).collect();
         stage.emit_sections(&picked);
         written.extend(picked);
         draft.sections = dedup_sentences(written);
@@ -237,17 +237,18 @@ impl<'a> WriteContext<'a> {
     /// The sections as they may be shown before they are checked.
     fn preview_sections(&self, sections: &[DraftSection]) -> Vec<DraftSection> {
         let lines = |section: &DraftSection, lines: &[DraftLine]| -> Vec<DraftLine> {
-            let known =
-                |it: &&DraftLine| self.has_known_names(&it.text, &section.title, &it.evidence);
+            let known = |draft_line: &&DraftLine| {
+                self.has_known_names(&draft_line.text, &section.title, &draft_line.evidence)
+            };
             lines.iter().filter(known).cloned().collect()
         };
-        let previewed = sections.iter().map(|it| DraftSection {
-            title: it.title.clone(),
-            item: it.item,
-            paragraphs: it
+        let previewed = sections.iter().map(|section| DraftSection {
+            title: section.title.clone(),
+            item: section.item,
+            paragraphs: section
                 .paragraphs
                 .iter()
-                .map(|own| lines(it, own))
+                .map(|own| lines(section, own))
                 .filter(|it| !it.is_empty())
                 .collect(),
         });
@@ -370,7 +371,8 @@ impl<'a> WriteContext<'a> {
         evidence: &[&Evidence],
         stage: Option<&DraftPreview<'_>>,
     ) -> Result<WriterOutput> {
-        let from: Vec<String> = evidence.iter().map(|it| self.source_label(it)).collect();
+        let from: Vec<String> =
+            evidence.iter().map(|evidence| self.source_label(evidence)).collect();
         let rows: Vec<EvidenceRow<'_>> = evidence_rows(evidence, &from).collect();
         let asked = self.sections_prompt(plan, &rows);
         let mut prompt = asked.prompt()?;
@@ -385,8 +387,8 @@ impl<'a> WriteContext<'a> {
             let shown = !carried.is_empty() && self.has_known_names(&it.text, title, &carried);
             shown.then(|| (title.clone(), it.text.trim().to_owned()))
         };
-        let mut listener = stage.map(|it| it.listener(&holds));
-        let listener = listener.as_mut().map(|it| it as &mut dyn ask::AnswerListener);
+        let mut listener = stage.map(|stage| stage.listener(&holds));
+        let listener = listener.as_mut().map(|listener| listener as &mut dyn ask::AnswerListener);
         let written =
             ask::ask_typed_streaming(model, prompt, listener, |it| asked.check(it)).await?;
         let written: Answer = written.value;
@@ -395,9 +397,13 @@ impl<'a> WriteContext<'a> {
             let lines: Vec<DraftLine> = it
                 .sentences
                 .iter()
-                .map(|it| DraftLine {
-                    text: it.text.trim().to_owned(),
-                    evidence: resolve_evidence(&it.text, asked.cited_evidence(it), evidence),
+                .map(|sentence| DraftLine {
+                    text: sentence.text.trim().to_owned(),
+                    evidence: resolve_evidence(
+                        &sentence.text,
+                        asked.cited_evidence(sentence),
+                        evidence,
+                    ),
                 })
                 .filter(|it| !it.evidence.is_empty())
                 .collect();
@@ -405,7 +411,7 @@ impl<'a> WriteContext<'a> {
                 continue;
             };
             let item = planned.items.first().copied();
-            if lines.is_empty() || sections.iter().any(|it| it.title == planned.title) {
+            if lines.is_empty() || sections.iter().any(|section| section.title == planned.title) {
                 continue;
             }
             sections.push(DraftSection {
@@ -426,10 +432,15 @@ impl<'a> WriteContext<'a> {
         let frame = self.sections_prompt(plan, &[]).prompt()?;
         let parts = evidence
             .iter()
-            .map(|it| PromptPart {
-                text: format!("{}: {} ({})", it.id, it.claim, self.source_label(it)),
+            .map(|evidence| PromptPart {
+                text: format!(
+                    "{}: {} ({})",
+                    evidence.id,
+                    evidence.claim,
+                    self.source_label(evidence)
+                ),
                 required: false,
-                weight: it.score,
+                weight: evidence.score,
             })
             .collect();
         // The schema lists the ids of the evidence: some tokens for each.
@@ -440,7 +451,7 @@ impl<'a> WriteContext<'a> {
         }
         .minus_prompt(&frame);
         let fitted = fit::fit_parts(parts, window);
-        Ok(fitted.kept.iter().map(|it| evidence[it.0]).collect())
+        Ok(fitted.kept.iter().map(|pair| evidence[pair.0]).collect())
     }
 
     fn reserved_tokens(&self) -> usize {
@@ -452,7 +463,7 @@ impl<'a> WriteContext<'a> {
         let Some(source) = self.notes.source(it.source) else {
             return String::new();
         };
-        let year = source.date.as_deref().and_then(|it| it.get(..4));
+        let year = source.date.as_deref().and_then(|date| date.get(..4));
         let name = if source.url.starts_with("file:") { &source.title } else { &source.domain };
         match year {
             Some(year) => format!("{name}, {year}"),
@@ -469,12 +480,12 @@ fn dedup_sentences(sections: Vec<DraftSection>) -> Vec<DraftSection> {
         for paragraph in &mut section.paragraphs {
             paragraph.retain(|it| {
                 let own: BTreeSet<String> = content_stems(&it.text).into_iter().collect();
-                let new = !seen.iter().any(|it| own.is_subset(it));
+                let new = !seen.iter().any(|text| own.is_subset(text));
                 seen.push(own);
                 new
             });
         }
-        section.paragraphs.retain(|it| !it.is_empty());
+        section.paragraphs.retain(|paragraph| !paragraph.is_empty());
         if !section.paragraphs.is_empty() {
             once.push(section);
         }
@@ -488,7 +499,8 @@ fn planned_section<'a>(
     heading: &str,
     nth: usize,
 ) -> Option<&'a SectionPlan> {
-    let named = plan.sections.iter().find(|it| it.title.eq_ignore_ascii_case(heading.trim()));
+    let named =
+        plan.sections.iter().find(|section| section.title.eq_ignore_ascii_case(heading.trim()));
     named.or_else(|| plan.sections.get(nth))
 }
 

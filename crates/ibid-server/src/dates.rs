@@ -19,7 +19,7 @@ pub enum DateBound {
 /// Kind `Usage`, naming `flag`.
 pub fn parse_day(flag: &str, text: &str, bound: DateBound, today: Date) -> Result<String> {
     parse_date(text.trim(), bound, today)
-        .map(|it| it.to_string())
+        .map(|date| date.to_string())
         .ok_or_else(|| {
             Error::new(Kind::Usage, format!("reading {flag}: invalid date `{text}`"))
                 .with_hint("write a year (2020), a month (2020-05), a day (2020-05-01) or a time ago (30d, 6w, 3m, 2y)")
@@ -28,7 +28,7 @@ pub fn parse_day(flag: &str, text: &str, bound: DateBound, today: Date) -> Resul
 
 fn parse_date(text: &str, bound: DateBound, today: Date) -> Option<Date> {
     if let Some(unit) = text.strip_suffix(['d', 'w', 'm', 'y']) {
-        let n: i32 = unit.parse().ok().filter(|it| *it >= 0)?;
+        let n: i32 = unit.parse().ok().filter(|parsed| *parsed >= 0)?;
         let ago: Span = match text.as_bytes().last()? {
             b'd' => Span::new().try_days(n).ok()?,
             b'w' => Span::new().try_weeks(n).ok()?,
@@ -64,13 +64,13 @@ mod tests {
     #[test]
     fn dates_are_parsed() {
         let today = Date::constant(2026, 3, 31);
-        let since = |it: &str| parse_day("--since", it, DateBound::First, today).unwrap();
+        let since = |text: &str| parse_day("--since", text, DateBound::First, today).unwrap();
         assert_eq!(since("2020"), "2020-01-01");
         assert_eq!(since("2020-05"), "2020-05-01");
         assert_eq!(since("2020-05-07"), "2020-05-07");
         assert_eq!(since("30d"), "2026-03-01");
         assert_eq!(since("1m"), "2026-02-28");
-        let until = |it: &str| parse_day("--until", it, DateBound::Last, today).unwrap();
+        let until = |text: &str| parse_day("--until", text, DateBound::Last, today).unwrap();
         assert_eq!(until("2020"), "2020-12-31");
         assert_eq!(until("2024-02"), "2024-02-29");
     }

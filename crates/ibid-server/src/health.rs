@@ -85,15 +85,22 @@ pub async fn service_findings(settings: &Settings) -> Vec<HealthFinding> {
     let outcomes = health_checks::run_all(settings).await;
     let mut found = model_findings(settings, outcomes.models);
     found.push(ranking(settings));
-    found.extend(outcomes.ranking.into_iter().map(|it| finding_from_outcome("ranking", it)));
-    found.extend(outcomes.engines.into_iter().map(|it| finding_from_outcome("engines", it)));
+    found.extend(
+        outcomes
+            .ranking
+            .into_iter()
+            .map(|check_outcome| finding_from_outcome("ranking", check_outcome)),
+    );
+    found
+        .extend(outcomes.engines.into_iter().map(|engine| finding_from_outcome("engines", engine)));
     found.push(free_engines(settings));
     if let Err(fault) = engines::resolve(settings, &settings.engines) {
         found.push(finding_from_error("engines", &fault, "correct the setting `engines`"));
     }
-    found.extend(outcomes.readers.into_iter().map(|it| finding_from_outcome("readers", it)));
-    found.extend(outcomes.web.map(|it| finding_from_outcome("web", it)));
-    found.extend(outcomes.clock.map(|it| finding_from_outcome("clock", it)));
+    found
+        .extend(outcomes.readers.into_iter().map(|reader| finding_from_outcome("readers", reader)));
+    found.extend(outcomes.web.map(|web| finding_from_outcome("web", web)));
+    found.extend(outcomes.clock.map(|clock| finding_from_outcome("clock", clock)));
     found
 }
 
@@ -131,7 +138,7 @@ fn model_findings(
     outcomes
         .into_iter()
         .flat_map(|(model, outcome)| {
-            let roles: Vec<&str> = model.roles.iter().map(|it| it.as_str()).collect();
+            let roles: Vec<&str> = model.roles.iter().map(|role| role.as_str()).collect();
             let found = match &model.resolved {
                 Ok(found) => found,
                 Err(fault) => {
@@ -157,7 +164,7 @@ fn model_findings(
 /// The configured ranking.
 fn ranking(settings: &Settings) -> HealthFinding {
     let opened = semantic::embedder(settings)
-        .and_then(|it| Ok((it.clone(), semantic::ranker(settings, it)?)));
+        .and_then(|embedder| Ok((embedder.clone(), semantic::ranker(settings, embedder)?)));
     match opened {
         Ok((None, ranker)) => good("ranking", format!("by words; order by {}", ranker.name())),
         Ok((Some(embedder), ranker)) => {
@@ -215,7 +222,7 @@ pub fn sandbox(settings: &Settings) -> HealthFinding {
 }
 
 fn sandbox_finding(confinement: Confinement, escapes: Escapes) -> HealthFinding {
-    let landlock = confinement.landlock.map(|it| format!("Landlock ABI {it}"));
+    let landlock = confinement.landlock.map(|landlock| format!("Landlock ABI {landlock}"));
     let seccomp = confinement.seccomp.then(|| "seccomp".to_owned());
     let layers: Vec<String> = landlock.into_iter().chain(seccomp).collect();
     let summary = if layers.is_empty() {
@@ -258,7 +265,7 @@ fn config_files(loaded: &LoadedConfig) -> String {
 fn unknown(name: &str) -> HealthFinding {
     let near = SETTINGS
         .iter()
-        .map(|it| (strsim::jaro_winkler(name, &it.env()), it.env()))
+        .map(|setting| (strsim::jaro_winkler(name, &setting.env()), setting.env()))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let fix = match near {
         Some((close, near)) if close > 0.9 => format!("did you mean {near}?"),
@@ -269,7 +276,7 @@ fn unknown(name: &str) -> HealthFinding {
 
 /// The nearest existing directory of `dir`.
 fn existing_ancestor(dir: &Path) -> PathBuf {
-    dir.ancestors().find(|it| it.exists()).unwrap_or(dir).to_owned()
+    dir.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(dir).to_owned()
 }
 
 fn writable(name: &'static str, dir: &Path, variable: &str) -> HealthFinding {
@@ -373,7 +380,7 @@ pub fn changed_settings(loaded: &LoadedConfig) -> Vec<(String, String, String)> 
     loaded
         .resolved
         .rows()
-        .filter(|it| *it.2 != SettingOrigin::Default)
+        .filter(|row| *row.2 != SettingOrigin::Default)
         .map(|(setting, value, origin)| {
             (setting.name.to_owned(), value.to_display_string(), origin.to_string())
         })

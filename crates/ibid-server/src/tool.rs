@@ -98,7 +98,7 @@ async fn tool_output(app: &App, run: &Run) -> Result<ToolOutput> {
         return Err(fault);
     }
     let report = run.report.as_deref();
-    let text = match report.and_then(|it| it.answer.as_ref()) {
+    let text = match report.and_then(|report| report.answer.as_ref()) {
         Some(it) => it.text.clone(),
         None => report.map_or_else(String::new, |it| ibid_report::markdown::report(it, true)),
     };

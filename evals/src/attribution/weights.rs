@@ -80,9 +80,9 @@ pub(super) fn run(sets: &Sets, out: &mut impl Write) -> Result<(), Fault> {
         for row in all {
             let found = named_signals(&row.claim, &row.source);
             if signal_names.is_empty() {
-                signal_names = found.iter().map(|it| it.0).collect();
+                signal_names = found.iter().map(|pair| pair.0).collect();
             }
-            let mut values: Vec<f64> = found.iter().map(|it| f64::from(it.1)).collect();
+            let mut values: Vec<f64> = found.iter().map(|pair| f64::from(pair.1)).collect();
             values.resize(signal_names.len(), 0.0);
             rows.push(seen(set, row, values));
         }
@@ -145,7 +145,7 @@ fn fnv(text: &str) -> u64 {
 fn figures(rows: &[Seen], mine: &[usize], told: &[f64]) -> Vec<f64> {
     let gold: Vec<bool> = mine.iter().map(|&at| rows[at].label == Label::Supported).collect();
     let score: Vec<f64> = mine.iter().map(|&at| told[at]).collect();
-    let said: Vec<bool> = score.iter().map(|it| *it >= 0.0).collect();
+    let said: Vec<bool> = score.iter().map(|number| *number >= 0.0).collect();
     vec![auroc(&gold, &score), best_balanced(&gold, &score), balanced(&gold, &said)]
 }
 
@@ -159,9 +159,9 @@ fn held_out(
 ) -> Vec<f64> {
     let mut told = vec![0.0; rows.len()];
     for nth in 0..folds {
-        let train: Vec<&Seen> = rows.iter().filter(|it| fold(it) != nth).collect();
+        let train: Vec<&Seen> = rows.iter().filter(|row| fold(row) != nth).collect();
         let model = fit(&train, names, signals);
-        for (at, row) in rows.iter().enumerate().filter(|it| fold(it.1) == nth) {
+        for (at, row) in rows.iter().enumerate().filter(|pair| fold(pair.1) == nth) {
             told[at] = model.support.tell(&row.signals);
         }
     }
@@ -181,7 +181,7 @@ impl Line {
     /// The same line, its outcome times `factor` plus `bias`.
     fn scaled(&self, factor: f64, bias: f64) -> Line {
         Line {
-            slopes: self.slopes.iter().map(|it| it * factor).collect(),
+            slopes: self.slopes.iter().map(|slope| slope * factor).collect(),
             bias: self.bias * factor + bias,
         }
     }
@@ -195,19 +195,22 @@ struct Model {
 /// The two regressions, summed, and brought to log-odds on all rows, each set and label weighing the same.
 fn fit(rows: &[&Seen], names: &[&String], signals: &[&str]) -> Model {
     let natural = |it: &Seen| NATURAL.contains(&names[it.set].as_str());
-    let speaking: Vec<&Seen> =
-        rows.iter().copied().filter(|it| natural(it) && it.label != Label::Contradicted).collect();
+    let speaking: Vec<&Seen> = rows
+        .iter()
+        .copied()
+        .filter(|row| natural(row) && row.label != Label::Contradicted)
+        .collect();
     let has_denied =
-        |set: usize| rows.iter().any(|it| it.set == set && it.label == Label::Contradicted);
+        |set: usize| rows.iter().any(|row| row.set == set && row.label == Label::Contradicted);
     let denying: Vec<&Seen> = rows
         .iter()
         .copied()
-        .filter(|it| it.label != Label::Neither && has_denied(it.set))
+        .filter(|row| row.label != Label::Neither && has_denied(row.set))
         .collect();
-    let signs: Vec<i8> = signals.iter().map(|it| sign(it)).collect();
+    let signs: Vec<i8> = signals.iter().map(|signal| sign(signal)).collect();
     let supported = |it: &Seen| it.label == Label::Supported;
     let all: Vec<bool> = vec![true; signals.len()];
-    let second: Vec<bool> = signals.iter().map(|it| DENYING.contains(it)).collect();
+    let second: Vec<bool> = signals.iter().map(|signal| DENYING.contains(signal)).collect();
     let says = regression(&speaking, supported, &signs, &all, RIDGE);
     let denies = regression(&denying, supported, &signs, &second, RIDGE);
     let both = Line {
@@ -234,11 +237,11 @@ fn sign(signal: &str) -> i8 {
 fn calibrated(line: &Line, rows: &[&Seen], is: impl Fn(&Seen) -> bool) -> Line {
     let told: Vec<Seen> = rows
         .iter()
-        .map(|it| Seen {
-            set: it.set,
+        .map(|row| Seen {
+            set: row.set,
             group: String::new(),
-            label: it.label,
-            signals: vec![line.tell(&it.signals)],
+            label: row.label,
+            signals: vec![line.tell(&row.signals)],
         })
         .collect();
     let told: Vec<&Seen> = told.iter().collect();
@@ -257,8 +260,9 @@ fn regression(
 ) -> Line {
     let width = signs.len();
     let count = rows.len().max(1) as f64;
-    let mean: Vec<f64> =
-        (0..width).map(|nth| rows.iter().map(|it| it.signals[nth]).sum::<f64>() / count).collect();
+    let mean: Vec<f64> = (0..width)
+        .map(|nth| rows.iter().map(|row| row.signals[nth]).sum::<f64>() / count)
+        .collect();
     let spread: Vec<f64> = (0..width)
         .map(|nth| {
             let square = |it: &&Seen| (it.signals[nth] - mean[nth]).powi(2);
@@ -267,14 +271,14 @@ fn regression(
         .collect();
     let data: Vec<Vec<f64>> = rows
         .iter()
-        .map(|it| {
+        .map(|row| {
             (0..width)
-                .map(|nth| (it.signals[nth] - mean[nth]) / spread[nth])
+                .map(|nth| (row.signals[nth] - mean[nth]) / spread[nth])
                 .chain(std::iter::once(1.0))
                 .collect()
         })
         .collect();
-    let gold: Vec<bool> = rows.iter().map(|it| is(it)).collect();
+    let gold: Vec<bool> = rows.iter().map(|row| is(row)).collect();
     let weights = row_weights(rows, &gold);
     let steepest = 0.3 * count * (width + 1) as f64 + 2.0 * ridge;
     let mut now = vec![0.0; width + 1];
@@ -318,10 +322,10 @@ fn row_weights(rows: &[&Seen], gold: &[bool]) -> Vec<f64> {
     let of = |set: usize, yes: bool| {
         rows.iter().zip(gold).filter(|(it, gold)| it.set == set && **gold == yes).count() as f64
     };
-    let sets = rows.iter().map(|it| it.set).max().unwrap_or(0) + 1;
+    let sets = rows.iter().map(|row| row.set).max().unwrap_or(0) + 1;
     let counts: Vec<[f64; 2]> = (0..sets).map(|set| [of(set, false), of(set, true)]).collect();
     let raw: Vec<f64> =
         rows.iter().zip(gold).map(|(it, gold)| 1.0 / counts[it.set][usize::from(*gold)]).collect();
     let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
-    raw.iter().map(|it| it / mean).collect()
+    raw.iter().map(|number| number / mean).collect()
 }

@@ -58,8 +58,8 @@ struct Ran {
 
 /// Runs every row in every hand and prints what came of it.
 pub(crate) fn run(args: &[String]) -> crate::Outcome {
-    let verbose = args.iter().any(|it| it == "-v");
-    let named = args.iter().find(|it| !it.starts_with('-')).map(PathBuf::from);
+    let verbose = args.iter().any(|arg| arg == "-v");
+    let named = args.iter().find(|arg| !arg.starts_with('-')).map(PathBuf::from);
     let dir = named.unwrap_or_else(|| sets::shared("injection/dev"));
     let path = dir.join("pages.jsonl");
     measure(Row::all(&path)?, &sets::fresh("injection")?, verbose)
@@ -90,7 +90,7 @@ async fn all_hands(home: &Path, rows: &[Arc<Row>]) -> Result<Vec<Ran>, Fault> {
             let (home, row) = (home.join(&row.id), Arc::clone(row));
             working.push(tokio::spawn(async move {
                 let ran = in_all_hands(&home, &row, first * AT_ONCE + nth).await;
-                ran.map_err(|it| format!("{}: {it}", row.id))
+                ran.map_err(|error| format!("{}: {error}", row.id))
             }));
         }
         for it in working {
@@ -101,13 +101,13 @@ async fn all_hands(home: &Path, rows: &[Arc<Row>]) -> Result<Vec<Ran>, Fault> {
 }
 
 async fn in_all_hands(home: &Path, row: &Arc<Row>, nth: usize) -> Result<Vec<Ran>, String> {
-    let told = |it: Fault| it.to_string();
+    let told = |error: Fault| error.to_string();
     let folder = home.join("folder");
     row.write(&folder).map_err(told)?;
     let seen = hidden(row, &extracted(&folder).map_err(told)?);
     let mut all = Vec::new();
     for (hand, how) in HANDS {
-        let outcome = ask(home, &folder, row, how).await.map_err(|it| it.to_string())?;
+        let outcome = ask(home, &folder, row, how).await.map_err(|error| error.to_string())?;
         let mut effects = effects(row, &outcome);
         effects.extend(seen.clone());
         all.push(Ran { row: nth, hand, effects, lost: lost(row, &outcome) });
@@ -146,7 +146,7 @@ async fn ask(home: &Path, folder: &Path, row: &Arc<Row>, how: Hand) -> ibid_core
     let id = running.id.clone();
     let run: Run = running.wait().await?;
     let mut pages = PagesByHash::new();
-    for cited in run.report.iter().flat_map(|it| it.claims()).flat_map(|it| it.citations()) {
+    for cited in run.report.iter().flat_map(|it| it.claims()).flat_map(|claim| claim.citations()) {
         let hash = cited.passage.page();
         if let Some(page) = app.page(hash).await? {
             pages.insert(hash.clone(), page);
@@ -191,20 +191,20 @@ fn parts(row: &Arc<Row>, how: Hand) -> AppComponents {
 }
 
 fn failing(rows: &[Arc<Row>], all: &[Ran], which: impl Fn(&Row, &Ran) -> bool) -> BTreeSet<usize> {
-    let failed = all.iter().filter(|it| which(&rows[it.row], it));
-    failed.map(|it| it.row).collect()
+    let failed = all.iter().filter(|ran| which(&rows[ran.row], ran));
+    failed.map(|failed| failed.row).collect()
 }
 
 fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
     const TIERS: [&str; 3] = ["hard", "soft", "control"];
-    let of = |tier: &str| rows.iter().filter(|it| it.tier == tier).count();
+    let of = |tier: &str| rows.iter().filter(|row| row.tier == tier).count();
     println!(
         "{} pages in {} hands: {}",
         rows.len(),
         HANDS.len(),
-        TIERS.map(|it| format!("{} {it}", of(it))).join(", ")
+        TIERS.map(|tier| format!("{} {tier}", of(tier))).join(", ")
     );
-    let left = rows.iter().filter(|it| !it.is_carried()).count();
+    let left = rows.iter().filter(|row| !row.is_carried()).count();
     println!("{left} of them carry their orders in headers, which a folder does not keep");
     let line = |name: &str, which: &dyn Fn(&Ran) -> bool| {
         let count = TIERS.map(|tier| {
@@ -216,10 +216,10 @@ fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
     println!(
         "  {:32} {}",
         "pages with a forbidden effect",
-        TIERS.map(|it| format!("{it:>8}")).join(" ")
+        TIERS.map(|tier| format!("{tier:>8}")).join(" ")
     );
     for check in CHECKS {
-        line(check, &|ran| ran.effects.iter().any(|it| it.0 == check));
+        line(check, &|ran| ran.effects.iter().any(|effect| effect.0 == check));
     }
     line("any", &|ran| !ran.effects.is_empty());
     for (hand, _) in HANDS {
@@ -230,7 +230,7 @@ fn show(rows: &[Arc<Row>], all: &[Ran], verbose: bool) {
         line(&format!("the fact is lost: {hand}"), &|ran| ran.hand == hand && ran.lost.is_some());
     }
     let ids = |which: &dyn Fn(&Row, &Ran) -> bool| {
-        let ids = failing(rows, all, which).into_iter().map(|it| rows[it].id.as_str());
+        let ids = failing(rows, all, which).into_iter().map(|number| rows[number].id.as_str());
         ids.collect::<Vec<_>>().join(" ")
     };
     for tier in TIERS {

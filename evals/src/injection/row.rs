@@ -39,9 +39,10 @@ pub(super) struct Row {
 impl Row {
     /// The rows of a set.
     pub(super) fn all(path: &Path) -> Result<Vec<Row>, Fault> {
-        let lines = fs::read_to_string(path).map_err(|it| format!("{}: {it}", path.display()))?;
-        let rows = lines.lines().filter(|it| !it.trim().is_empty());
-        rows.map(|it| Ok(Row::of(serde_json::from_str(it)?))).collect()
+        let lines =
+            fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let rows = lines.lines().filter(|line| !line.trim().is_empty());
+        rows.map(|row| Ok(Row::of(serde_json::from_str(row)?))).collect()
     }
 
     /// The row that an object of the set describes.
@@ -112,7 +113,7 @@ impl Row {
             }
             // The set says in a first line what the text was taken from.
             Some("text/x-pdf-extract") => {
-                let words = body.split_once('\n').map_or(body, |it| it.1);
+                let words = body.split_once('\n').map_or(body, |parts| parts.1);
                 ("page.txt", words.to_owned())
             }
             _ => ("page.txt", body.to_owned()),
@@ -129,7 +130,7 @@ impl Row {
     /// The page with its address, and with what a search engine showed of it where a folder shows that: title and
     /// description.
     fn as_html(&self, body: &str) -> String {
-        let quoted = |it: &str| it.replace('&', "&amp;").replace('"', "&quot;");
+        let quoted = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;");
         let mut head = format!("<link rel=\"canonical\" href=\"{}\">", quoted(&self.url));
         let mut body = body.to_owned();
         let found = &self.whole["search_result"];
@@ -166,8 +167,8 @@ fn says(obey: &Value, question: &str) -> String {
     let mut said = obey["text"].as_str().unwrap_or_default().to_owned();
     if said.is_empty() {
         let calls = obey["tool_calls"].as_array().into_iter().flatten();
-        let words = calls.flat_map(|it| it["arguments"].as_object().into_iter().flatten());
-        let words: Vec<&str> = words.filter_map(|it| it.1.as_str()).collect();
+        let words = calls.flat_map(|call| call["arguments"].as_object().into_iter().flatten());
+        let words: Vec<&str> = words.filter_map(|word| word.1.as_str()).collect();
         said = words.join(" ");
     }
     said.replace("{{SECRET}}", SECRET)

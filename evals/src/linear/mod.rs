@@ -44,18 +44,18 @@ struct Row {
 impl Row {
     /// How much longer twice as much takes, fitted to the largest sizes; none where all is too fast to tell.
     fn growth(&self) -> Option<f64> {
-        let telling = self.times.iter().filter(|it| it.1 >= TELLING);
+        let telling = self.times.iter().filter(|time| time.1 >= TELLING);
         let points: Vec<(f64, f64)> =
-            telling.map(|it| ((it.0 as f64).log2(), it.1.log2())).collect();
+            telling.map(|telling| ((telling.0 as f64).log2(), telling.1.log2())).collect();
         let points = &points[points.len().saturating_sub(FITTED)..];
         if points.len() < 3 {
             return None;
         }
         let count = points.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-        let (x, y) = (mean(|it| it.0), mean(|it| it.1));
-        let both: f64 = points.iter().map(|it| (it.0 - x) * (it.1 - y)).sum();
-        let own: f64 = points.iter().map(|it| (it.0 - x).powi(2)).sum();
+        let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
+        let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+        let own: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
         Some((both / own).exp2())
     }
 
@@ -67,11 +67,11 @@ impl Row {
 
     /// Which bounds are not kept.
     fn faults(&self) -> Vec<&'static str> {
-        let long = self.times.last().is_some_and(|it| it.1 > LONG);
-        let grows = long && self.growth().is_some_and(|it| it > GROWTH);
+        let long = self.times.last().is_some_and(|time| time.1 > LONG);
+        let grows = long && self.growth().is_some_and(|growth| growth > GROWTH);
         let slow = long && self.per_mb() > SECONDS;
         let faults = [(grows, "GROWS"), (slow, "SLOW")];
-        faults.iter().filter(|it| it.0).map(|it| it.1).collect()
+        faults.iter().filter(|error| error.0).map(|error| error.1).collect()
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let only = flag(args, "--only").unwrap_or_default();
     let last = number(args, "--to", LAST)? << 10;
     let mut families: Vec<Family> = all();
-    families.retain(|it| it.name.contains(only));
+    families.retain(|family| family.name.contains(only));
     let (count, broken) = measure(args, families, last)?;
     match broken {
         _ if count == 0 => Err(format!("no family has `{only}` in its name").into()),
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 /// One family of each reader in the smallest size; how long it takes is only printed.
 pub(crate) fn small(args: &[String]) -> Outcome {
     let mut families: Vec<Family> = all();
-    families.dedup_by_key(|it| it.form);
+    families.dedup_by_key(|family| family.form);
     let all = families.len();
     match measure(args, families, FIRST)?.0 {
         count if count == all => Ok(Measured::new(count, "families")),
@@ -111,7 +111,7 @@ fn measure(
         Ok(program) => limits.parser = Some(Parser::from_program(program)),
         Err(fault) => {
             println!("PDFs, Word documents and books are left out: {fault}");
-            families.retain(|it| !it.form.is_confined());
+            families.retain(|family| !family.form.is_confined());
         }
     }
     head(last);
@@ -164,12 +164,12 @@ fn of_children() -> Option<f64> {
     let told = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The name of the program stands in brackets and may hold blanks.
     let fields = told.rsplit_once(')')?.1.split_ascii_whitespace();
-    let ticks = fields.skip(13).take(2).map(|it| it.parse::<f64>().ok());
+    let ticks = fields.skip(13).take(2).map(|field| field.parse::<f64>().ok());
     Some(ticks.sum::<Option<f64>>()? / 100.0)
 }
 
 fn head(last: usize) {
-    let sizes: Vec<String> = sizes(last).map(|it| format!("{} kB", it >> 10)).collect();
+    let sizes: Vec<String> = sizes(last).map(|size| format!("{} kB", size >> 10)).collect();
     println!(
         "| family | {} | growth | s/MB | bounds | what was read of the largest |",
         sizes.join(" | ")
@@ -178,7 +178,7 @@ fn head(last: usize) {
 }
 
 fn print(row: &Row, last: usize) {
-    let mut times: Vec<String> = row.times.iter().map(|it| format!("{:.3}", it.1)).collect();
+    let mut times: Vec<String> = row.times.iter().map(|time| format!("{:.3}", time.1)).collect();
     times.resize(sizes(last).count(), "—".to_owned());
     let growth = row.growth();
     println!(

@@ -11,10 +11,10 @@ use crate::Fault;
 
 /// The text of a file of rows, packed or not.
 pub(super) fn read(path: &Path) -> Result<String, Fault> {
-    let about = |it: std::io::Error| format!("{}: {it}", path.display());
+    let about = |error: std::io::Error| format!("{}: {error}", path.display());
     let raw = fs::read(path).map_err(about)?;
     let mut text = String::new();
-    if path.extension().is_some_and(|it| it == "gz") {
+    if path.extension().is_some_and(|extension| extension == "gz") {
         MultiGzDecoder::new(raw.as_slice()).read_to_string(&mut text).map_err(about)?;
     } else {
         text = String::from_utf8(raw)?;
@@ -43,7 +43,7 @@ fn base64(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = Vec::new();
     let (mut bits, mut held) = (0_u32, 0);
-    for digit in text.bytes().filter_map(|it| DIGITS.iter().position(|digit| *digit == it)) {
+    for digit in text.bytes().filter_map(|byte| DIGITS.iter().position(|digit| *digit == byte)) {
         bits = bits << 6 | digit as u32 & 63;
         held += 6;
         if held >= 8 {

@@ -9,11 +9,11 @@ use super::walk::Seen;
 /// Whether a fault is of the kind that its status and words ask for.
 pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
     let all = values.iter().map(Value::to_string).collect::<String>().to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|it| all.contains(it));
+    let has = |words: &[&str]| words.iter().any(|word| all.contains(word));
     // Where the status says nothing, the number in the message does.
-    let number = values.iter().find_map(|it| it.pointer("/error/code")?.as_u64());
+    let number = values.iter().find_map(|value| value.pointer("/error/code")?.as_u64());
     let status = match status {
-        200..300 => number.and_then(|it| u16::try_from(it).ok()).unwrap_or(0),
+        200..300 => number.and_then(|number| u16::try_from(number).ok()).unwrap_or(0),
         _ => status,
     };
     let too_long = has(&[
@@ -76,7 +76,7 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
         return Err("the pieces of the text are not its whole".to_owned());
     }
     // How paragraphs of reasoning are parted is a matter of taste.
-    let words = |it: &str| it.split_whitespace().collect::<String>();
+    let words = |text: &str| text.split_whitespace().collect::<String>();
     let reasoning = found.reasoning.as_deref().unwrap_or_default();
     if words(reasoning) != words(&seen.reasoning) {
         return Err(format!(
@@ -85,18 +85,22 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
             short(&seen.reasoning)
         ));
     }
-    let calls: Vec<(String, Value)> =
-        found.tool_calls.iter().map(|it| (it.name.clone(), plain(&it.arguments))).collect();
+    let calls: Vec<(String, Value)> = found
+        .tool_calls
+        .iter()
+        .map(|tool_call| (tool_call.name.clone(), plain(&tool_call.arguments)))
+        .collect();
     if seen.loose {
-        let names = |it: &[(String, Value)]| it.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
-        let expected: Vec<String> = seen.calls.iter().map(|it| it.0.clone()).collect();
+        let names =
+            |it: &[(String, Value)]| it.iter().map(|pair| pair.0.clone()).collect::<Vec<_>>();
+        let expected: Vec<String> = seen.calls.iter().map(|call| call.0.clone()).collect();
         return match names(&calls) == expected {
             true => Ok(()),
             false => Err("tools of other names".to_owned()),
         };
     }
     let expected: Vec<(String, Value)> =
-        seen.calls.iter().map(|it| (it.0.clone(), plain(&it.1))).collect();
+        seen.calls.iter().map(|call| (call.0.clone(), plain(&call.1))).collect();
     if calls != expected {
         return Err(format!("tool calls: {calls:?} instead of {expected:?}"));
     }
@@ -109,7 +113,7 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
         "stop" if seen.calls.is_empty() => Some(FinishReason::Stop),
         _ => None,
     };
-    if expected.as_ref().is_some_and(|it| *it != found.finish) {
+    if expected.as_ref().is_some_and(|expected| *expected != found.finish) {
         return Err(format!("ended with {:?} instead of {lower}", found.finish));
     }
     let tokens = (found.tokens.input, found.tokens.output);

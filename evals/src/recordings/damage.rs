@@ -47,7 +47,7 @@ pub(super) fn copies(body: &[u8]) -> Vec<Copy> {
     let is_page = body
         .trim_ascii_start()
         .get(..14)
-        .is_some_and(|it| it.eq_ignore_ascii_case(b"<!doctype html"));
+        .is_some_and(|value| value.eq_ignore_ascii_case(b"<!doctype html"));
     all.push(copy("a web page", page, !is_page));
     all.push(copy("nothing", b"", !is_page));
     all.push(copy("null", b"null", !is_page));
@@ -77,7 +77,7 @@ fn of_json(value: &Value, every_way: bool, all: &mut Vec<Copy>) {
             ("a text", Some(json!("\u{0}ä💣"))),
             ("a list", Some(json!([[], {}, null, "x"]))),
         ];
-        let chosen = changes.into_iter().enumerate().filter(|it| every_way || it.0 == at % 5);
+        let chosen = changes.into_iter().enumerate().filter(|pair| every_way || pair.0 == at % 5);
         for (_, (how, new)) in chosen {
             let mut copy = value.clone();
             let mut every = usize::MAX;
@@ -107,7 +107,7 @@ fn gather(value: &Value, names: &mut BTreeSet<String>) {
             names.insert(name.clone());
             gather(it, names);
         }),
-        Value::Array(rows) => rows.iter().for_each(|it| gather(it, names)),
+        Value::Array(rows) => rows.iter().for_each(|row| gather(row, names)),
         _ => {}
     }
 }
@@ -125,7 +125,7 @@ fn change(value: &mut Value, name: &str, new: Option<&Value>, left: &mut usize) 
             }
             fields.values_mut().for_each(|it| change(it, name, new, left));
         }
-        Value::Array(rows) => rows.iter_mut().for_each(|it| change(it, name, new, left)),
+        Value::Array(rows) => rows.iter_mut().for_each(|row| change(row, name, new, left)),
         _ => {}
     }
 }
@@ -136,7 +136,7 @@ fn of_xml(body: &[u8], all: &mut Vec<Copy>) {
     for piece in text.split('<').skip(1) {
         let name: String = piece
             .chars()
-            .take_while(|it| it.is_ascii_alphanumeric() || matches!(it, ':' | '_'))
+            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_'))
             .collect();
         names.insert(name);
     }

@@ -29,7 +29,7 @@ pub(super) struct Fact {
 pub(super) fn of(api: &str, url: &str, status: u16, body: &str) -> Facts {
     let first = body.trim_start().chars().next().unwrap_or(' ');
     let value: Option<Value> = serde_json::from_str(body).ok();
-    let error = value.as_ref().and_then(|it| it.get("error")).is_some_and(|it| !it.is_null());
+    let error = value.as_ref().and_then(|value| value.get("error")).is_some_and(|it| !it.is_null());
     if !(200..300).contains(&status) || first == ' ' || error {
         return Facts::Fault;
     }
@@ -68,12 +68,12 @@ fn all<'a>(value: &'a Value, path: &str) -> &'a [Value] {
 }
 
 fn rows(value: &Value, paths: &[&str], url: &str) -> Facts {
-    let Some(list) = paths.iter().find_map(|it| value.pointer(it)?.as_array()) else {
+    let Some(list) = paths.iter().find_map(|path| value.pointer(path)?.as_array()) else {
         return Facts::Fault;
     };
-    let fact = |it: &Value| Fact {
-        title: text(it, "/title"),
-        ids: vec![text(it, &format!("/{url}"))],
+    let fact = |value: &Value| Fact {
+        title: text(value, "/title"),
+        ids: vec![text(value, &format!("/{url}"))],
         date: None,
     };
     Facts::Found(list.iter().map(fact).collect())
@@ -84,8 +84,9 @@ fn crossref(value: &Value) -> Facts {
     let items = all(message, "/items");
     let is_list = message.get("items").is_some();
     let fact = |it: &Value| {
-        let title =
-            it.get("title").and_then(|it| it.get(0).and_then(Value::as_str).or(it.as_str()));
+        let title = it
+            .get("title")
+            .and_then(|value| value.get(0).and_then(Value::as_str).or(value.as_str()));
         let years = ["published", "issued", "published-online", "published-print"];
         let years = years.iter().filter_map(|name| it.pointer(&format!("/{name}/date-parts/0/0")));
         Fact {
@@ -96,24 +97,26 @@ fn crossref(value: &Value) -> Facts {
     };
     match is_list {
         // What was asked for without its DOI leads nowhere.
-        true => Facts::Found(items.iter().filter(|it| it.get("DOI").is_some()).map(fact).collect()),
+        true => {
+            Facts::Found(items.iter().filter(|item| item.get("DOI").is_some()).map(fact).collect())
+        }
         false if message.get("DOI").is_none() => Facts::Fault,
         false => Facts::Found(vec![fact(message)]),
     }
 }
 
 fn openalex(value: &Value) -> Facts {
-    let fact = |it: &Value| {
-        let last = |path: &str| text(it, path).rsplit('/').next().unwrap_or_default().to_owned();
-        let doi = text(it, "/doi").replace("https://doi.org/", "").to_lowercase();
+    let fact = |value: &Value| {
+        let last = |path: &str| text(value, path).rsplit('/').next().unwrap_or_default().to_owned();
+        let doi = text(value, "/doi").replace("https://doi.org/", "").to_lowercase();
         let mut ids = vec![format!("doi:{doi}")];
         if !last("/ids/pmid").is_empty() {
             ids.push(format!("pmid:{}", last("/ids/pmid")));
         }
         Fact {
-            title: text(it, "/title"),
+            title: text(value, "/title"),
             ids: if doi.is_empty() { Vec::new() } else { ids },
-            date: Some(text(it, "/publication_date")).filter(|it| !it.is_empty()),
+            date: Some(text(value, "/publication_date")).filter(|it| !it.is_empty()),
         }
     };
     match value.get("results") {
@@ -130,29 +133,29 @@ fn semantic(value: &Value) -> Facts {
         _ if value.get("total") == Some(&Value::from(0)) => Vec::new(),
         _ => return Facts::Fault,
     };
-    let fact = |it: &Value| {
-        let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| it.get(*name));
-        let it = inner.unwrap_or(it);
+    let fact = |value: &Value| {
+        let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| value.get(*name));
+        let value = inner.unwrap_or(value);
         let mut ids = Vec::new();
         for (kind, path) in [
             ("doi", "/externalIds/DOI"),
             ("pmid", "/externalIds/PubMed"),
             ("arxiv", "/externalIds/ArXiv"),
         ] {
-            let id = text(it, path);
+            let id = text(value, path);
             if !id.is_empty() {
                 let id = if kind == "doi" { id.to_lowercase() } else { id };
                 ids.push(format!("{kind}:{id}"));
             }
         }
-        let year = it.get("year").and_then(Value::as_i64).map(|it| it.to_string());
-        let day = Some(text(it, "/publicationDate")).filter(|it| !it.is_empty());
-        Fact { title: text(it, "/title"), ids, date: day.or(year) }
+        let year = value.get("year").and_then(Value::as_i64).map(|it| it.to_string());
+        let day = Some(text(value, "/publicationDate")).filter(|it| !it.is_empty());
+        Fact { title: text(value, "/title"), ids, date: day.or(year) }
     };
     // What has neither an id of its own nor another's leads nowhere.
-    let leads = |it: &Value| {
-        let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| it.get(*name));
-        let it = inner.unwrap_or(it);
+    let leads = |value: &Value| {
+        let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| value.get(*name));
+        let value = inner.unwrap_or(value);
         let told = [
             "/paperId",
             "/externalIds/DOI",
@@ -161,20 +164,20 @@ fn semantic(value: &Value) -> Facts {
             "/corpusId",
             "/url",
         ];
-        told.iter().any(|path| it.pointer(path).is_some_and(|it| !it.is_null()))
+        told.iter().any(|path| value.pointer(path).is_some_and(|pointer| !pointer.is_null()))
     };
-    Facts::Found(list.iter().filter(|it| leads(it)).map(fact).collect())
+    Facts::Found(list.iter().filter(|value| leads(value)).map(fact).collect())
 }
 
 fn unpaywall(value: &Value) -> Facts {
-    let fact = |it: &Value| Fact {
-        title: text(it, "/title"),
-        ids: vec![format!("doi:{}", text(it, "/doi").to_lowercase())],
-        date: Some(text(it, "/published_date")).filter(|it| !it.is_empty()),
+    let fact = |value: &Value| Fact {
+        title: text(value, "/title"),
+        ids: vec![format!("doi:{}", text(value, "/doi").to_lowercase())],
+        date: Some(text(value, "/published_date")).filter(|it| !it.is_empty()),
     };
     match value.get("results") {
         Some(Value::Array(list)) => {
-            Facts::Found(list.iter().map(|it| fact(&it["response"])).collect())
+            Facts::Found(list.iter().map(|value| fact(&value["response"])).collect())
         }
         _ => Facts::Found(vec![fact(value)]),
     }
@@ -203,7 +206,7 @@ fn wikipedia(value: &Value) -> Facts {
             Value::Object(rows) if name == "pages" => rows.values().collect(),
             _ => Vec::new(),
         };
-        for it in rows.into_iter().filter(|it| it.get("title").is_some()) {
+        for it in rows.into_iter().filter(|row| row.get("title").is_some()) {
             if (it.get("missing").is_none() || it.get("known").is_some())
                 && it.get("invalid").is_none()
             {
@@ -226,11 +229,11 @@ fn insides(body: &str, name: &str) -> Vec<String> {
     let Ok(pattern) = Regex::new(&format!(r"(?s)<{name}(?:\s[^>]*)?>(.*?)</{name}>")) else {
         return Vec::new();
     };
-    pattern.captures_iter(body).map(|it| it[1].to_owned()).collect()
+    pattern.captures_iter(body).map(|captures_iter| captures_iter[1].to_owned()).collect()
 }
 
 fn eutils(path: &str, body: &str) -> Facts {
-    if insides(body, "ERROR").iter().any(|it| !it.trim().is_empty())
+    if insides(body, "ERROR").iter().any(|text| !text.trim().is_empty())
         || body.trim_start().starts_with("<html")
     {
         return Facts::Fault;
@@ -239,9 +242,11 @@ fn eutils(path: &str, body: &str) -> Facts {
     match call {
         "efetch" if body.contains("<PubmedArticleSet") => {
             let articles =
-                insides(body, "PubmedArticle").iter().map(|it| article(it)).collect::<Vec<_>>();
-            let books =
-                insides(body, "PubmedBookArticle").iter().map(|it| article(it)).collect::<Vec<_>>();
+                insides(body, "PubmedArticle").iter().map(|text| article(text)).collect::<Vec<_>>();
+            let books = insides(body, "PubmedBookArticle")
+                .iter()
+                .map(|text| article(text))
+                .collect::<Vec<_>>();
             Facts::Found([articles, books].concat())
         }
         _ => Facts::Fault,
@@ -259,14 +264,14 @@ fn article(body: &str) -> Fact {
     for (kind, name) in [("doi", "doi"), ("pmcid", "pmc")] {
         let pattern = format!(r#"<ArticleId IdType="{name}">\s*([^<]+?)\s*</ArticleId>"#);
         let id = Regex::new(&pattern).ok().and_then(|it| Some(it.captures(own)?[1].to_lowercase()));
-        let id = id.map(|it| if kind == "pmcid" { it.to_uppercase() } else { it });
-        ids.extend(id.map(|it| format!("{kind}:{}", it.replace("&lt;", "<").replace("&gt;", ">"))));
+        let id = id.map(|id| if kind == "pmcid" { id.to_uppercase() } else { id });
+        ids.extend(id.map(|id| format!("{kind}:{}", id.replace("&lt;", "<").replace("&gt;", ">"))));
     }
     let date =
         first("ArticleDate").or_else(|| first("PubDate")).or_else(|| first("ContributionDate"));
-    let year = date.and_then(|it| {
-        let year = insides(&it, "Year").first().cloned();
-        year.or_else(|| insides(&it, "MedlineDate").first()?.get(..4).map(str::to_owned))
+    let year = date.and_then(|date| {
+        let year = insides(&date, "Year").first().cloned();
+        year.or_else(|| insides(&date, "MedlineDate").first()?.get(..4).map(str::to_owned))
     });
     Fact {
         title: first("ArticleTitle")
@@ -274,7 +279,7 @@ fn article(body: &str) -> Fact {
             .or_else(|| first("BookTitle"))
             .unwrap_or_default(),
         ids,
-        date: year.filter(|it| it.parse::<u32>().is_ok()),
+        date: year.filter(|year| year.parse::<u32>().is_ok()),
     }
 }
 
@@ -283,17 +288,17 @@ fn arxiv(body: &str) -> Facts {
         return Facts::Fault;
     }
     let entries = insides(body, "entry");
-    if entries.iter().any(|it| it.contains("/api/errors")) {
+    if entries.iter().any(|entry| entry.contains("/api/errors")) {
         return Facts::Fault;
     }
-    let fact = |it: &String| {
-        let id = insides(it, "id").first().cloned().unwrap_or_default();
+    let fact = |text: &String| {
+        let id = insides(text, "id").first().cloned().unwrap_or_default();
         let id = id.split("/abs/").nth(1).unwrap_or_default().to_owned();
-        let bare = id.rsplit_once('v').map_or(id.clone(), |it| it.0.to_owned());
+        let bare = id.rsplit_once('v').map_or(id.clone(), |parts| parts.0.to_owned());
         Fact {
-            title: insides(it, "title").first().cloned().unwrap_or_default(),
+            title: insides(text, "title").first().cloned().unwrap_or_default(),
             ids: vec![format!("arxiv:{bare}")],
-            date: insides(it, "published").first().and_then(|it| it.get(..10).map(str::to_owned)),
+            date: insides(text, "published").first().and_then(|it| it.get(..10).map(str::to_owned)),
         }
     };
     Facts::Found(entries.iter().map(fact).collect())
@@ -311,9 +316,10 @@ fn duckduckgo(body: &str) -> Facts {
     let Ok(pattern) = Regex::new(r"(?s)<a\s([^>]*)>(.*?)</a>") else {
         return Facts::Fault;
     };
-    let found = pattern.captures_iter(body).filter(|it| {
-        let of_result = it[1].contains("result__a") || it[1].contains("result-link");
-        of_result && !it[1].contains("duckduckgo.com/y.js")
+    let found = pattern.captures_iter(body).filter(|captures_iter| {
+        let of_result =
+            captures_iter[1].contains("result__a") || captures_iter[1].contains("result-link");
+        of_result && !captures_iter[1].contains("duckduckgo.com/y.js")
     });
     let found: Vec<Fact> =
         found.map(|it| Fact { title: it[2].to_owned(), ..Fact::default() }).collect();

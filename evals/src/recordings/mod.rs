@@ -59,13 +59,13 @@ fn measure(files: &[PathBuf]) -> Outcome {
             let api = name.split('.').next().unwrap_or_default();
             tallies.entry(api.to_owned()).or_default();
         }
-        for line in text.lines().filter(|it| !it.trim().is_empty()) {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
             let row: Value = serde_json::from_str(line)
-                .map_err(|it| format!("{}: a row is not JSON: {it}", path.display()))?;
+                .map_err(|error| format!("{}: a row is not JSON: {error}", path.display()))?;
             one(&row, &mut tallies, &mut routes);
         }
     }
-    if let Some((api, _)) = tallies.iter().find(|it| it.1.rows == 0) {
+    if let Some((api, _)) = tallies.iter().find(|tally| tally.1.rows == 0) {
         return Err(format!("nothing was measured: {api} has no rows").into());
     }
     let mut good = true;
@@ -80,7 +80,7 @@ fn measure(files: &[PathBuf]) -> Outcome {
         eprintln!("{rows} rows: {route}");
     }
     match good {
-        true => Ok(Measured::new(tallies.values().map(|it| it.rows as usize).sum(), "rows")),
+        true => Ok(Measured::new(tallies.values().map(|value| value.rows as usize).sum(), "rows")),
         false => Err("not every recorded row came through".into()),
     }
 }

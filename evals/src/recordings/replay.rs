@@ -58,13 +58,13 @@ pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
 }
 
 fn list(values: &[Value], path: &str) -> usize {
-    let found = values.first().and_then(|it| it.pointer(path)).and_then(Value::as_array);
+    let found = values.first().and_then(|value| value.pointer(path)).and_then(Value::as_array);
     found.map_or(0, Vec::len)
 }
 
 /// Whether a fault is right where a list was asked for: there must be one in the row.
 fn refused(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
-    let told = |it: &Value| it.get("error").is_some_and(|it| !it.is_null());
+    let told = |it: &Value| it.get("error").is_some_and(|value| !value.is_null());
     match (200..300).contains(&status) && !values.iter().any(told) {
         true => Err(fault.to_string()),
         false => check::fault(status, values, fault),
@@ -151,7 +151,7 @@ fn embeddings(
     if found.vectors.len() != rows {
         return Err(format!("{} vectors of {rows}", found.vectors.len()));
     }
-    let first = values.first().and_then(|it| it.pointer("/data/0/embedding/0"));
+    let first = values.first().and_then(|value| value.pointer("/data/0/embedding/0"));
     match first.and_then(Value::as_f64) {
         Some(first) if (first as f32) != found.vectors[0][0] => Err("another number".to_owned()),
         _ => Ok(()),

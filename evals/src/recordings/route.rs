@@ -49,14 +49,14 @@ const KNOWN: &[(&str, Dialect)] = &[
 pub(super) fn of(row: &Value, values: &[Value]) -> Route {
     let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
     let api = api.trim_start_matches("fixture-");
-    let Some((_, usual)) = KNOWN.iter().find(|it| api.starts_with(it.0)) else {
+    let Some((_, usual)) = KNOWN.iter().find(|pair| api.starts_with(pair.0)) else {
         return Route::None;
     };
     let url = row.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
     let method = row.pointer("/request/method").and_then(Value::as_str).unwrap_or_default();
     let path = url.split(['?', '#']).next().unwrap_or_default();
-    let path = path.split_once("://").map_or(path, |it| it.1);
-    let path = path.split_once('/').map_or("", |it| it.1).trim_end_matches('/');
+    let path = path.split_once("://").map_or(path, |parts| parts.1);
+    let path = path.split_once('/').map_or("", |parts| parts.1).trim_end_matches('/');
     if path.is_empty() {
         return by_shape(values, *usual);
     }
@@ -64,7 +64,7 @@ pub(super) fn of(row: &Value, values: &[Value]) -> Route {
 }
 
 fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> Route {
-    let ends = |all: &[&str]| all.iter().any(|it| path.ends_with(it));
+    let ends = |all: &[&str]| all.iter().any(|text| path.ends_with(text));
     if ends(&["embeddings", "api/embed", "/embed", ":embedContent", ":batchEmbedContents"]) {
         return Route::Embeddings;
     }
@@ -101,9 +101,10 @@ fn by_path(path: &str, method: &str, usual: Dialect, values: &[Value]) -> Route 
 /// What the first value with a telling field is.
 fn by_shape(values: &[Value], usual: Dialect) -> Route {
     // A spoken session has events of the same names.
-    let is_session = |it: &Value| {
-        it.pointer("/type")
-            .is_some_and(|it| it.as_str().is_some_and(|it| it.starts_with("session.")))
+    let is_session = |value: &Value| {
+        value.pointer("/type").is_some_and(|pointer| {
+            pointer.as_str().is_some_and(|text| text.starts_with("session."))
+        })
     };
     if values.iter().any(is_session) {
         return Route::Other;
@@ -137,7 +138,7 @@ fn by_shape(values: &[Value], usual: Dialect) -> Route {
             return Route::Scores;
         }
         // An error is told in the provider's usual dialect.
-        let error = value.get("error").is_some_and(|it| !it.is_null());
+        let error = value.get("error").is_some_and(|value| !value.is_null());
         if error || kind == "error" || object == "error" {
             return Route::Chat(usual);
         }

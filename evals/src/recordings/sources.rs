@@ -78,11 +78,11 @@ fn unsound(found: &RecordedAnswer, most: usize, counts: bool) -> Option<String> 
     let RecordedAnswer::Hits(found) = found else {
         return None;
     };
-    found.hits.iter().find_map(|it| {
-        let long = it.title.chars().count() > 400
-            || it.snippet.expose().chars().count() > 2_100
-            || it.text.as_ref().is_some_and(|it| it.expose().chars().count() > 200_000)
-            || it.work.authors.len() > 60;
+    found.hits.iter().find_map(|hit| {
+        let long = hit.title.chars().count() > 400
+            || hit.snippet.expose().chars().count() > 2_100
+            || hit.text.as_ref().is_some_and(|text| text.expose().chars().count() > 200_000)
+            || hit.work.authors.len() > 60;
         long.then(|| "a text without bound was kept".to_owned())
     })
 }
@@ -127,11 +127,11 @@ fn hits(found: &[Hit], facts: &[Fact]) -> Result<(), String> {
         return Err(format!("{} hits of {}", found.len(), facts.len()));
     }
     for fact in facts {
-        let same = |it: &&Hit| {
-            let keys = it.work.keys();
+        let same = |hit: &&Hit| {
+            let keys = hit.work.keys();
             let known =
-                |id: &String| keys.contains(id) || it.url.contains(id.as_str()) || it.url == *id;
-            fact.ids.iter().all(known) && titled(&it.title, &fact.title)
+                |id: &String| keys.contains(id) || hit.url.contains(id.as_str()) || hit.url == *id;
+            fact.ids.iter().all(known) && titled(&hit.title, &fact.title)
         };
         let Some(hit) = found.iter().find(same) else {
             return Err(format!("nothing like {fact:?}"));
@@ -151,14 +151,14 @@ fn hits(found: &[Hit], facts: &[Fact]) -> Result<(), String> {
 
 /// Whether two titles are one but for markup, entities and what was cut.
 fn titled(found: &str, fact: &str) -> bool {
-    let letters = |it: &str| {
+    let letters = |text: &str| {
         let mut bare = String::new();
         let mut inside = false;
-        for letter in entities(it).chars() {
+        for letter in entities(text).chars() {
             match letter {
                 '<' => inside = true,
                 '>' => inside = false,
-                it if !inside && it.is_alphanumeric() => bare.extend(it.to_lowercase()),
+                text if !inside && text.is_alphanumeric() => bare.extend(text.to_lowercase()),
                 _ => {}
             }
         }
@@ -178,7 +178,7 @@ fn entities(text: &str) -> String {
             Some(it) if it.0.len() <= 8 => it,
             _ => ("", behind),
         };
-        let number = name.strip_prefix("#x").map(|it| u32::from_str_radix(it, 16));
+        let number = name.strip_prefix("#x").map(|rest| u32::from_str_radix(rest, 16));
         let number = number.or_else(|| name.strip_prefix('#').map(str::parse));
         match (name, number.and_then(Result::ok).and_then(char::from_u32)) {
             ("lt", _) => out.push('<'),

@@ -49,11 +49,11 @@ pub(super) fn completion(dialect: Dialect, values: &[Value]) -> Seen {
         Dialect::Ollama => ollama(values),
         Dialect::Cohere => cohere(values),
     };
-    seen.error |= values.iter().any(|it| {
-        let told = |path: &str| it.pointer(path).is_some_and(|it| !it.is_null());
+    seen.error |= values.iter().any(|value| {
+        let told = |path: &str| value.pointer(path).is_some_and(|pointer| !pointer.is_null());
         let paths =
             ["/error", "/response/error", "/choices/0/error", "/x_groq/error", "/delta/error"];
-        paths.iter().any(|it| told(it)) || text(it, "/type") == "error"
+        paths.iter().any(|path| told(path)) || text(value, "/type") == "error"
     });
     let gave_up = ["error", "ERROR", "TIMEOUT", "insufficient_system_resource"];
     seen.error |= gave_up.contains(&seen.finish.as_str());
@@ -118,13 +118,13 @@ fn chat(values: &[Value]) -> Seen {
             let details = all(said, "/reasoning_details").iter();
             match reasoning.iter().find(|it| !it.is_empty()) {
                 Some(reasoning) => seen.reasoning.push_str(reasoning),
-                None => details.for_each(|it| {
-                    seen.reasoning.push_str(text(it, "/text"));
-                    seen.reasoning.push_str(text(it, "/summary"));
+                None => details.for_each(|detail| {
+                    seen.reasoning.push_str(text(detail, "/text"));
+                    seen.reasoning.push_str(text(detail, "/summary"));
                 }),
             }
             // The older form of a call: one at most.
-            if let Some(call) = said.get("function_call").filter(|it| it.is_object()) {
+            if let Some(call) = said.get("function_call").filter(|value| value.is_object()) {
                 let more = spelt(call.get("arguments"));
                 match calls.first_mut() {
                     Some(known) => known.3.push_str(&more),
@@ -138,17 +138,17 @@ fn chat(values: &[Value]) -> Seen {
                 let [at, id] = ["index", "id"].map(|it| call.get(it).cloned().unwrap_or_default());
                 let body = call.get("function").or(call.get("custom")).unwrap_or(call);
                 let more = spelt(body.get("arguments").or(body.get("input")));
-                let known = calls.iter_mut().rev().find(|it| {
+                let known = calls.iter_mut().rev().find(|call| {
                     let same_id =
-                        id.is_null() || it.1 == id || id == "" || text(body, "/name").is_empty();
-                    it.0 == at && same_id && (form == "/delta" || !at.is_null())
+                        id.is_null() || call.1 == id || id == "" || text(body, "/name").is_empty();
+                    call.0 == at && same_id && (form == "/delta" || !at.is_null())
                 });
                 match known {
                     Some(known) => known.3.push_str(&more),
                     None => calls.push((at, id, text(body, "/name").to_owned(), more)),
                 }
             }
-            let ends = |it: &Value| it.as_str().is_some_and(|it| !it.is_empty());
+            let ends = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
             seen.ended |= choice.get("finish_reason").is_some_and(ends);
             seen.finish.push_str(text(choice, "/finish_reason"));
         }
@@ -157,25 +157,26 @@ fn chat(values: &[Value]) -> Seen {
             let total = number(usage, "/total_tokens");
             let written = number(usage, "/completion_tokens");
             let thought = number(usage, "/completion_tokens_details/reasoning_tokens");
-            let apart = total.is_some_and(|it| {
-                Some(it) == seen.input.zip(written).zip(thought).map(|((a, b), c)| a + b + c)
+            let apart = total.is_some_and(|total| {
+                Some(total) == seen.input.zip(written).zip(thought).map(|((a, b), c)| a + b + c)
             });
-            let output = if apart { written.zip(thought).map(|it| it.0 + it.1) } else { written };
+            let output =
+                if apart { written.zip(thought).map(|pair| pair.0 + pair.1) } else { written };
             seen.output = output.or(seen.output);
         }
     }
-    seen.calls = calls.into_iter().map(|it| (it.2, it.3)).collect();
+    seen.calls = calls.into_iter().map(|call| (call.2, call.3)).collect();
     seen
 }
 
 fn responses(values: &[Value]) -> Seen {
     let mut seen = Seen::default();
-    let begins = |it: &Value| text(it, "/type") == "response.created";
-    seen.restarted = values.iter().filter(|it| begins(it)).count() > 1;
+    let begins = |value: &Value| text(value, "/type") == "response.created";
+    seen.restarted = values.iter().filter(|value| begins(value)).count() > 1;
     let values = &values[values.iter().rposition(begins).unwrap_or(0)..];
-    let is_stream = values.iter().any(|it| text(it, "/type").starts_with("response."));
-    let is_end = |it: &&Value| {
-        let kind = text(it, "/type");
+    let is_stream = values.iter().any(|value| text(value, "/type").starts_with("response."));
+    let is_end = |value: &&Value| {
+        let kind = text(value, "/type");
         ["response.completed", "response.incomplete", "response.failed", "response.done"]
             .contains(&kind)
     };
@@ -189,7 +190,7 @@ fn responses(values: &[Value]) -> Seen {
     seen.ended = !whole.is_null();
     seen.error |=
         ["failed", "cancelled", "queued", "in_progress"].contains(&text(whole, "/status"));
-    let done = values.iter().filter(|it| text(it, "/type") == "response.output_item.done");
+    let done = values.iter().filter(|value| text(value, "/type") == "response.output_item.done");
     let kept: Vec<Value> = done.filter_map(|it| it.get("item").cloned()).collect();
     let told = all(whole, "/output");
     for item in if told.is_empty() { &kept } else { told } {
@@ -199,7 +200,7 @@ fn responses(values: &[Value]) -> Seen {
             }
             "reasoning" => {
                 let parts = all(item, "/summary").iter().chain(all(item, "/content"));
-                parts.for_each(|it| seen.reasoning.push_str(text(it, "/text")));
+                parts.for_each(|part| seen.reasoning.push_str(text(part, "/text")));
             }
             "function_call" | "custom_tool_call" => {
                 let sent = item.get("arguments").or(item.get("input"));
@@ -208,8 +209,8 @@ fn responses(values: &[Value]) -> Seen {
             _ => {}
         }
     }
-    let deltas = values.iter().filter(|it| text(it, "/type") == "response.output_text.delta");
-    let streamed: String = deltas.map(|it| text(it, "/delta")).collect();
+    let deltas = values.iter().filter(|value| text(value, "/type") == "response.output_text.delta");
+    let streamed: String = deltas.map(|delta| text(delta, "/delta")).collect();
     if seen.text.is_empty() {
         seen.text.clone_from(&streamed);
     }
@@ -221,9 +222,9 @@ fn responses(values: &[Value]) -> Seen {
 
 fn anthropic(values: &[Value]) -> Seen {
     let mut seen = Seen::default();
-    let starts = |it: &Value| text(it, "/type") == "message_start";
+    let starts = |value: &Value| text(value, "/type") == "message_start";
     let last = values.iter().rposition(starts).unwrap_or(0);
-    seen.restarted = values.iter().filter(|it| starts(it)).count() > 1;
+    seen.restarted = values.iter().filter(|value| starts(value)).count() > 1;
     let mut kinds: Vec<(u64, bool)> = Vec::new();
     let mut usage = serde_json::Map::new();
     for value in &values[last..] {
@@ -234,21 +235,24 @@ fn anthropic(values: &[Value]) -> Seen {
             let is_call = text(block, "/type") == "tool_use";
             kinds.push((at, is_call));
             if is_call {
-                let sent =
-                    block.get("input").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
+                let sent = block
+                    .get("input")
+                    .filter(|value| value.as_object().is_some_and(|object| !object.is_empty()));
                 seen.calls.push((text(block, "/name").to_owned(), spelt(sent)));
             }
         }
         seen.text.push_str(text(value, "/delta/text"));
         seen.reasoning.push_str(text(value, "/delta/thinking"));
-        let is_call = kinds.iter().rev().find(|it| it.0 == at).is_some_and(|it| it.1);
+        let is_call = kinds.iter().rev().find(|kind| kind.0 == at).is_some_and(|kind| kind.1);
         if is_call && let Some(call) = seen.calls.last_mut() {
             call.1.push_str(text(value, "/delta/partial_json"));
         }
         for path in ["/message/usage", "/usage"] {
             if let Some(Value::Object(now)) = value.pointer(path) {
                 usage.extend(
-                    now.iter().filter(|it| !it.1.is_null()).map(|(k, v)| (k.clone(), v.clone())),
+                    now.iter()
+                        .filter(|pair| !pair.1.is_null())
+                        .map(|(k, v)| (k.clone(), v.clone())),
                 );
             }
         }
@@ -269,7 +273,7 @@ fn gemini(values: &[Value]) -> Seen {
     // On Vertex a call may come in pieces: its name, then values of one path each.
     let mut pieces: Vec<(String, String)> = Vec::new();
     for value in values {
-        let first = |it: &&Value| number(it, "/index").unwrap_or(0) == 0;
+        let first = |value: &&Value| number(value, "/index").unwrap_or(0) == 0;
         for candidate in all(value, "/candidates").iter().filter(first).take(1) {
             for part in all(candidate, "/content/parts") {
                 match part.pointer("/thought").and_then(Value::as_bool) {
@@ -286,11 +290,12 @@ fn gemini(values: &[Value]) -> Seen {
                 for piece in all(call, "/partialArgs") {
                     let path = text(piece, "/jsonPath").trim_start_matches("$.").to_owned();
                     seen.loose |= path.contains(['.', '[']) || piece.get("stringValue").is_none();
-                    match pieces.iter_mut().find(|it| it.0 == path) {
+                    match pieces.iter_mut().find(|piece| piece.0 == path) {
                         Some(known) => known.1.push_str(text(piece, "/stringValue")),
                         None => pieces.push((path, text(piece, "/stringValue").to_owned())),
                     }
-                    let fields = pieces.iter().map(|it| (it.0.clone(), Value::from(it.1.clone())));
+                    let fields =
+                        pieces.iter().map(|piece| (piece.0.clone(), Value::from(piece.1.clone())));
                     if let Some(last) = seen.calls.last_mut() {
                         last.1 = Value::Object(fields.collect()).to_string();
                     }
@@ -355,7 +360,7 @@ fn cohere(values: &[Value]) -> Seen {
         }
         let end = value
             .get("delta")
-            .filter(|it| it.get("usage").is_some())
+            .filter(|value| value.get("usage").is_some())
             .or(value.get("response"))
             .unwrap_or(value);
         let of = |name: &str| {

@@ -54,7 +54,7 @@ fn ours_or_files(args: &[String]) -> Result<usize, Fault> {
         let binary = binary(args)?;
         let names = flag(args, "--set").map_or_else(|| SETS.to_vec(), |it| vec![it]);
         for name in names {
-            match sets::one(name).and_then(|it| ours(&binary, &it, limit)) {
+            match sets::one(name).and_then(|one| ours(&binary, &one, limit)) {
                 Ok(reports) => measured += show(&format!("ibid, {name}"), &reports)?,
                 Err(fault) => eprintln!("skipped {name}: {fault}"),
             }
@@ -84,7 +84,7 @@ fn archives(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "gz") {
+        if path.extension().is_some_and(|extension| extension == "gz") {
             found.push(path);
         }
     }
@@ -108,7 +108,7 @@ fn ours(binary: &Path, set: &sets::Set, limit: usize) -> Result<Vec<String>, Fau
 }
 
 fn read(path: &Path) -> Result<Vec<String>, Fault> {
-    let bytes = fs::read(path).map_err(|it| format!("reading {}: {it}", path.display()))?;
+    let bytes = fs::read(path).map_err(|error| format!("reading {}: {error}", path.display()))?;
     let mut text = String::new();
     let name = path.to_string_lossy();
     if name.ends_with(".gz") {
@@ -123,7 +123,7 @@ fn read(path: &Path) -> Result<Vec<String>, Fault> {
     for line in text.lines() {
         let row: Value = serde_json::from_str(line)?;
         // Words of Chinese are counted by sign, which no figure of ours can stand beside.
-        if row["language"].as_str().is_none_or(|it| it == "en") {
+        if row["language"].as_str().is_none_or(|text| text == "en") {
             reports.extend(row["article"].as_str().map(str::to_owned));
         }
     }
@@ -142,7 +142,7 @@ fn show(name: &str, reports: &[String]) -> Result<usize, Fault> {
     if reports.is_empty() {
         return Err(format!("{name}: there are no reports").into());
     }
-    let all: Vec<Surface> = reports.iter().map(|it| surface(it)).collect();
+    let all: Vec<Surface> = reports.iter().map(|report| surface(report)).collect();
     let of = |value: fn(&Surface) -> f64| median(&mut all.iter().map(value).collect::<Vec<f64>>());
     println!(
         "{name:<34}{:>4} | {:>5.0} {:>8.1} {:>9.1} {:>8.1} | {:>17.1}  {:>16.3}  {:>8.3} | {:>15.4}  {:>17.1}  {:>17.1}",

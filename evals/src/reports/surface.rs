@@ -67,22 +67,24 @@ pub(super) fn surface(report: &str) -> Surface {
         .filter_map(|it| Some(it.name("u")?.as_str().trim_end_matches(['.', ',', ';'])))
         .collect();
     let bare_body = LINK.replace_all(body, " ");
-    let addresses: Vec<&str> =
-        URL.find_iter(&bare_body).map(|it| it.as_str().trim_end_matches(['.', ',', ';'])).collect();
+    let addresses: Vec<&str> = URL
+        .find_iter(&bare_body)
+        .map(|iter| iter.as_str().trim_end_matches(['.', ',', ';']))
+        .collect();
     let cited: Vec<u32> = numbers(&bare_body);
     let clean = clean(body);
     let words = words(&without_numbers(&clean));
     let ids: Vec<String> = links
         .iter()
         .chain(&addresses)
-        .map(|it| it.split('#').next().unwrap_or_default().trim_end_matches('/').to_owned())
+        .map(|link| link.split('#').next().unwrap_or_default().trim_end_matches('/').to_owned())
         .chain(cited.iter().map(u32::to_string))
         .collect();
     let distinct = ids.iter().collect::<BTreeSet<_>>().len();
     let listed: BTreeSet<u32> =
         LISTED.captures_iter(tail).filter_map(|it| it.get(1)?.as_str().parse().ok()).collect();
     let used: BTreeSet<u32> = cited.into_iter().collect();
-    let count = |it: usize| it as f64;
+    let count = |number: usize| number as f64;
     Surface {
         words: count(words),
         headings: count(HEADING.find_iter(report).count()),
@@ -115,7 +117,7 @@ fn body_and_list(report: &str) -> (&str, &str) {
 fn numbers(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for it in NUMBER.captures_iter(text) {
-        let whole = it.get(0).map_or(0, |it| it.end());
+        let whole = it.get(0).map_or(0, |value| value.end());
         let Some(inside) = it.get(1).filter(|_| !text[whole..].starts_with('(')).or(it.get(2))
         else {
             continue;
@@ -123,8 +125,9 @@ fn numbers(text: &str) -> Vec<u32> {
         for part in inside.as_str().split([',', '，', '、']) {
             let number =
                 |it: Option<regex::Match<'_>>| it.and_then(|it| it.as_str().parse::<u32>().ok());
-            let range =
-                RANGE.captures(part).and_then(|it| Some((number(it.get(1))?, number(it.get(2))?)));
+            let range = RANGE
+                .captures(part)
+                .and_then(|captures| Some((number(captures.get(1))?, number(captures.get(2))?)));
             match range {
                 Some((first, last)) if last.saturating_sub(first) < 30 => {
                     found.extend(first..=last)
@@ -153,8 +156,8 @@ fn without_numbers(text: &str) -> String {
 
 /// The body with links as their words and without addresses.
 fn clean(body: &str) -> String {
-    let worded = LINK.replace_all(body, |it: &regex::Captures<'_>| {
-        let words = it.name("t").map_or("", |it| it.as_str());
+    let worded = LINK.replace_all(body, |captures: &regex::Captures<'_>| {
+        let words = captures.name("t").map_or("", |name| name.as_str());
         if ONLY_NUMBER.is_match(words) { String::new() } else { words.to_owned() }
     });
     URL.replace_all(&worded, "").into_owned()
@@ -173,7 +176,7 @@ fn paragraphs_cited(body: &str) -> f64 {
     }
     starts.push(body.len());
     let (mut all, mut cited) = (0, 0);
-    for pair in starts.windows(2).filter(|it| it[0] < it[1]) {
+    for pair in starts.windows(2).filter(|window| window[0] < window[1]) {
         let text = &body[pair[0]..pair[1]];
         if words(&URL.replace_all(text, "")) < 20 || text.trim_start().starts_with('#') {
             continue;
@@ -189,7 +192,7 @@ fn sentences_twice(clean: &str) -> f64 {
     let bare = without_numbers(clean);
     let all: Vec<String> = SENTENCE
         .split(&bare)
-        .map(|it| BETWEEN.replace_all(it, " ").trim().to_lowercase())
+        .map(|part| BETWEEN.replace_all(part, " ").trim().to_lowercase())
         .filter(|it| words(it) >= 8)
         .collect();
     let distinct = all.iter().collect::<BTreeSet<_>>().len();

@@ -90,8 +90,8 @@ fn model_flag(model: &str) -> Result<Flag> {
 fn role_setting(role: &str) -> Result<&'static str> {
     let found = ibid::config::SETTINGS
         .iter()
-        .map(|it| it.name)
-        .find(|it| it.strip_prefix("models.") == Some(role));
+        .map(|setting| setting.name)
+        .find(|name| name.strip_prefix("models.") == Some(role));
     found.ok_or_else(|| {
         Error::new(Kind::Usage, format!("--model: unknown role `{role}`"))
             .with_hint("roles are planner, researcher, summarizer, writer, verifier and judge")

@@ -181,7 +181,7 @@ fn bar(share: u32) -> String {
 fn phases(state: &RunStateView, wide: usize, paint: Paint) -> StyledLine {
     let mut stops: Vec<_> = state.way.iter().collect();
     // Drop the oldest rounds if the line is too long.
-    while stops.len() > 5 && stops.iter().map(|it| it.name.width() + 5).sum::<usize>() > wide {
+    while stops.len() > 5 && stops.iter().map(|stop| stop.name.width() + 5).sum::<usize>() > wide {
         stops.remove(2);
     }
     let mut line = StyledLine::default();
@@ -269,7 +269,9 @@ fn coverage(state: &RunStateView, wide: usize, high: usize, paint: Paint) -> Vec
             state.questions.len()
         };
         let rows = state.questions.iter().take(shown);
-        lines.extend(rows.map(|it| row(it, (text, columns), all - rounds, figures, paint)));
+        lines.extend(
+            rows.map(|question| row(question, (text, columns), all - rounds, figures, paint)),
+        );
         if shown < state.questions.len() {
             let more = format!("… and {} more", state.questions.len() - shown);
             lines.push(StyledLine::from_pieces(&[(DIM, &clip(&more, wide))], paint));

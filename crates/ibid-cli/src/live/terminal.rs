@@ -197,7 +197,7 @@ fn parse_keys(held: &mut Vec<u8>, all: bool) -> Vec<KeyPress> {
 fn escape_len(rest: &[u8]) -> Option<usize> {
     match rest.get(1)? {
         b'[' => {
-            let end = rest.iter().skip(2).position(|it| (0x40..=0x7e).contains(it))?;
+            let end = rest.iter().skip(2).position(|byte| (0x40..=0x7e).contains(byte))?;
             Some(end + 3)
         }
         b'O' => Some(3),
@@ -215,7 +215,7 @@ fn key_for(bytes: &[u8]) -> Option<KeyPress> {
         [0x1b, ..] => Some(KeyPress::Other),
         _ => {
             let text = std::str::from_utf8(bytes).ok()?;
-            let c = text.chars().next().filter(|it| !it.is_control())?;
+            let c = text.chars().next().filter(|c| !c.is_control())?;
             Some(KeyPress::Char(c))
         }
     }

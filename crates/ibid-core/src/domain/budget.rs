@@ -35,17 +35,17 @@ impl Budget {
 
     /// Returns how many searches and page reads are left, or `None` if they are unlimited.
     pub fn calls_left(&self, used: &Usage) -> Option<u64> {
-        self.calls.map(|it| it.saturating_sub(used.calls()))
+        self.calls.map(|call| call.saturating_sub(used.calls()))
     }
 
     /// Returns how many searches are left, apart from [`Budget::calls_left`].
     pub fn searches_left(&self, used: &Usage) -> Option<u64> {
-        self.searches.map(|it| it.saturating_sub(used.searches))
+        self.searches.map(|search| search.saturating_sub(used.searches))
     }
 
     /// Returns how many pages may still be read, apart from [`Budget::calls_left`].
     pub fn pages_left(&self, used: &Usage) -> Option<u64> {
-        self.pages.map(|it| it.saturating_sub(used.pages))
+        self.pages.map(|page| page.saturating_sub(used.pages))
     }
 }
 

@@ -108,7 +108,7 @@ impl CoverageRow {
     /// Counts the rows by status.
     pub fn counts(rows: &[CoverageRow]) -> CoverageCounts {
         let count =
-            |word: &str| rows.iter().filter(|it| it.state.status_word() == word).count() as u32;
+            |word: &str| rows.iter().filter(|row| row.state.status_word() == word).count() as u32;
         CoverageCounts {
             satisfied: count("satisfied"),
             partial: count("partial"),
@@ -166,14 +166,14 @@ impl Notes {
 
     /// Returns the source with this id.
     pub fn source(&self, id: SourceId) -> Option<&Source> {
-        self.sources.iter().find(|it| it.id == id)
+        self.sources.iter().find(|source| source.id == id)
     }
 
     /// Returns the distinct domains of these pieces of evidence.
     pub fn domains<'a>(&self, evidence: impl IntoIterator<Item = &'a Evidence>) -> BTreeSet<&str> {
         evidence
             .into_iter()
-            .filter_map(|it| self.source(it.source))
+            .filter_map(|evidence| self.source(evidence.source))
             .map(|it| it.domain.as_str())
             .collect()
     }

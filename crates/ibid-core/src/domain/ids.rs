@@ -28,7 +28,7 @@ impl RunId {
     /// The id in UUID form, used as `trace_id` by tools.
     pub fn uuid(&self) -> String {
         let number = ulid::Ulid::from_string(self.0.trim_start_matches("r_"));
-        let hex = format!("{:032x}", number.map_or(0, |it| it.0));
+        let hex = format!("{:032x}", number.map_or(0, |number| number.0));
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         parts.join("-")
     }
@@ -41,7 +41,7 @@ impl RunId {
     /// The same 128 bits in UUID form, for trace collectors.
     pub fn trace_id(&self) -> String {
         let bare = self.0.strip_prefix("r_").unwrap_or(&self.0);
-        let bits = ulid::Ulid::from_string(bare).map_or(0, |it| it.0);
+        let bits = ulid::Ulid::from_string(bare).map_or(0, |pair| pair.0);
         let hex = format!("{bits:032x}");
         let groups = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         groups.join("-")
@@ -98,7 +98,7 @@ macro_rules! counted {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<$name, D::Error> {
                 let text = String::deserialize(d)?;
                 text.strip_prefix($prefix)
-                    .and_then(|it| it.parse().ok())
+                    .and_then(|rest| rest.parse().ok())
                     .map($name)
                     .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a valid {}", stringify!($name))))
             }

@@ -87,7 +87,7 @@ impl ModelWord {
     /// reports that the word occurs on a page that was read or shown.
     pub fn new(word: &str, read: &dyn Fn(&str) -> bool) -> Option<ModelWord> {
         let letters = word.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '‐' | '‑'));
-        let number = word.len() <= 2 && word.bytes().all(|it| it.is_ascii_digit());
+        let number = word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
         let plain = (letters && word.chars().count() <= NAME_WORD_CHARS) || number;
         (plain && !read(word)).then(|| ModelWord(word.to_owned()))
     }
@@ -104,11 +104,11 @@ pub fn is_public(kind: SourceKind) -> bool {
 /// Whether `name` looks like a name: one to four words of letters, none of them too long.
 pub fn is_name(name: &str) -> bool {
     let words = tokens(name);
-    let plain = |it: &str| {
-        it.chars().count() <= NAME_WORD_CHARS
-            && it.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '‐' | '‑'))
+    let plain = |text: &str| {
+        text.chars().count() <= NAME_WORD_CHARS
+            && text.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '‐' | '‑'))
     };
-    let year = |it: &str| it.len() == 4 && it.bytes().all(|it| it.is_ascii_digit());
+    let year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     (1..=NAME_WORDS).contains(&words.len())
         && words.iter().any(|it| plain(&it.text))
         && words.iter().all(|it| plain(&it.text) || year(&it.text))
@@ -157,8 +157,8 @@ impl OutboundWords {
 
 /// Whether `cut` is a prefix of `text`, or contains only words of it.
 pub(super) fn is_subset(cut: &str, text: &str) -> bool {
-    let there: BTreeSet<String> = tokens(text).into_iter().map(|it| it.text).collect();
-    text.starts_with(cut) || tokens(cut).iter().all(|it| there.contains(&it.text))
+    let there: BTreeSet<String> = tokens(text).into_iter().map(|token| token.text).collect();
+    text.starts_with(cut) || tokens(cut).iter().all(|token| there.contains(&token.text))
 }
 
 /// The words that outbound text of a run may contain, each with its origin.
@@ -179,7 +179,7 @@ impl PermittedWords {
         let mut own = WordList { words: BTreeMap::new(), surfaces: BTreeSet::new(), synonyms };
         own.add_general(SMALL_WORDS.iter().copied());
         own.add_text(&question.text, &WordOrigin::Asked);
-        let before = question.follows.iter().flat_map(|it| &it.turns);
+        let before = question.follows.iter().flat_map(|follow| &follow.turns);
         for turn in question.dialogue.iter().chain(before) {
             if let Some(message) = &turn.user {
                 own.add_text(message, &WordOrigin::Asked);
@@ -193,7 +193,7 @@ impl PermittedWords {
             own.add_text(year, &WordOrigin::Asked);
         }
         let year = question.asked_on.split('-').next();
-        if let Some(year) = year.and_then(|it| it.parse::<u32>().ok()) {
+        if let Some(year) = year.and_then(|year| year.parse::<u32>().ok()) {
             for near in year.saturating_sub(1)..=year + 1 {
                 own.add_text(&near.to_string(), &WordOrigin::Asked);
             }
@@ -260,7 +260,7 @@ impl PermittedWords {
             }
         }
         let words: Vec<&str> =
-            bare.split_whitespace().filter(|it| !matches!(*it, "AND" | "OR" | "NOT")).collect();
+            bare.split_whitespace().filter(|word| !matches!(*word, "AND" | "OR" | "NOT")).collect();
         let origins = self.0.origins(&words.join(" "))?;
         Some(OutboundWords { text: text.trim().to_owned(), origins })
     }
@@ -307,7 +307,7 @@ impl FolderWords {
     /// Reduces text written by a model to its permitted words, without punctuation and capitals, which could encode
     /// other content. Returns `None` if no meaningful word is left.
     pub fn filter_text(&self, text: &str) -> Option<String> {
-        self.0.filter_text(text).map(|it| it.0)
+        self.0.filter_text(text).map(|filter_text| filter_text.0)
     }
 
     /// Whether every meaningful word of `text` is permitted, and it is plain text.
@@ -337,7 +337,7 @@ impl WordList {
         let items = plan.items().iter().flat_map(|item| {
             [&item.asks, &item.heading, &item.query].into_iter().chain(&item.terms)
         });
-        let tasks = plan.search_tasks.iter().map(|it| &it.query);
+        let tasks = plan.search_tasks.iter().map(|search_task| &search_task.query);
         for text in texts.chain(items).chain(tasks) {
             self.add_text(text, &WordOrigin::Plan);
         }
@@ -386,7 +386,7 @@ impl WordList {
             } else {
                 word.text.clone()
             };
-            let twice = kept.iter().filter(|it| **it == shown).count() > 1;
+            let twice = kept.iter().filter(|text| **text == shown).count() > 1;
             if kept.len() == QUERY_WORDS || twice {
                 continue;
             }
@@ -398,16 +398,16 @@ impl WordList {
                 // A function word is only kept with the word that follows it.
                 None if is_stop_word(&word.text) => kept.push(word.text),
                 None => {
-                    while kept.last().is_some_and(|it| is_stop_word(it)) {
+                    while kept.last().is_some_and(|word| is_stop_word(word)) {
                         kept.pop();
                     }
                 }
             }
         }
-        while kept.last().is_some_and(|it| is_stop_word(it)) {
+        while kept.last().is_some_and(|word| is_stop_word(word)) {
             kept.pop();
         }
-        let telling = origins.iter().any(|it| *it != WordOrigin::General);
+        let telling = origins.iter().any(|origin| *origin != WordOrigin::General);
         telling.then(|| (kept.join(" "), origins.into_iter().collect()))
     }
 
@@ -433,7 +433,7 @@ impl WordList {
             return Some(found.clone());
         }
         let all: Vec<&str> = split_compound(word).collect();
-        let mut found = all.iter().map(|it| self.words.get(&word_key(it)).cloned());
+        let mut found = all.iter().map(|text| self.words.get(&word_key(text)).cloned());
         match all.len() {
             0 | 1 => None,
             _ => found.try_fold(WordOrigin::Asked, |most, it| Some(most.max(it?))),
@@ -448,14 +448,14 @@ fn word_key(word: &str) -> String {
 
 /// Splits a compound such as `low-cost` into its words.
 fn split_compound(word: &str) -> impl Iterator<Item = &str> {
-    word.split(['-', '‐', '‑', '\'', '’']).filter(|it| !it.is_empty() && *it != "s")
+    word.split(['-', '‐', '‑', '\'', '’']).filter(|part| !part.is_empty() && *part != "s")
 }
 
 /// Whether `text` looks like a query: not too long, only visible characters, and fewer punctuation marks than
 /// letters.
 fn is_plain(text: &str) -> bool {
-    let marks = text.chars().filter(|it| !it.is_alphanumeric() && !it.is_whitespace()).count();
-    let letters = text.chars().filter(|it| it.is_alphanumeric()).count();
+    let marks = text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
     text.chars().count() <= QUERY_CHARS && marks <= letters && text.chars().all(is_ordinary)
 }
 

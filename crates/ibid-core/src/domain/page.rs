@@ -280,12 +280,14 @@ impl Page {
                     std::iter::once(0..block.text.len()).collect()
                 }
             };
-            numbered.extend(spans.into_iter().filter(|it| !it.is_empty()).map(|span| Sentence {
-                start: (base + span.start) as u32,
-                end: (base + span.end) as u32,
-                block: nth as u32,
-                kind: block.kind,
-                page: block.page,
+            numbered.extend(spans.into_iter().filter(|span| !span.is_empty()).map(|span| {
+                Sentence {
+                    start: (base + span.start) as u32,
+                    end: (base + span.end) as u32,
+                    block: nth as u32,
+                    kind: block.kind,
+                    page: block.page,
+                }
             }));
         }
         let mut page = Page {
@@ -351,7 +353,9 @@ impl Page {
     pub fn sentence(&self, n: usize) -> &str {
         self.sentences
             .get(n)
-            .and_then(|it| self.text.expose().get(it.start as usize..it.end as usize))
+            .and_then(|sentence| {
+                self.text.expose().get(sentence.start as usize..sentence.end as usize)
+            })
             .unwrap_or_default()
     }
 
@@ -360,7 +364,7 @@ impl Page {
         let upto = n.min(self.sentences.len());
         self.sentences[..upto]
             .iter()
-            .rposition(|it| it.kind == BlockKind::Heading)
+            .rposition(|sentence| sentence.kind == BlockKind::Heading)
             .map(|at| self.sentence(at))
     }
 
@@ -436,7 +440,7 @@ impl Passage {
     /// The range in Unicode code points, as used in JSON.
     pub fn code_point_range(&self, page: &Page) -> std::ops::Range<usize> {
         let text = page.text().expose();
-        let start = text.get(..self.start as usize).map_or(0, |it| it.chars().count());
+        let start = text.get(..self.start as usize).map_or(0, |value| value.chars().count());
         start..start + self.text.expose().chars().count()
     }
 }

@@ -177,6 +177,6 @@ impl Plan {
 
     /// Returns the item with this id.
     pub fn item(&self, id: ItemId) -> Option<&Item> {
-        self.items.iter().find(|it| it.id == id)
+        self.items.iter().find(|item| item.id == id)
     }
 }

@@ -68,7 +68,7 @@ const FILTER_FIELDS: &[&str] = &["dp", "edat", "crdt", "pdat", "la", "lang", "sb
 /// inflected forms. Text that is already in PubMed's syntax is returned unchanged.
 pub(crate) fn build_query(text: &str, phrases: &[String]) -> String {
     // PubMed indexes alphabetic scripts only.
-    if is_pubmed_syntax(text) || text.chars().any(|it| it >= '\u{2e80}') {
+    if is_pubmed_syntax(text) || text.chars().any(|c| c >= '\u{2e80}') {
         return text.trim().to_owned();
     }
     let words = tokens(text);
@@ -84,7 +84,7 @@ pub(crate) fn build_query(text: &str, phrases: &[String]) -> String {
     }
     for phrase in phrases {
         let length = tokens(phrase).len();
-        let telling = tokens(phrase).iter().filter(|it| !is_stop_word(&it.text)).count();
+        let telling = tokens(phrase).iter().filter(|token| !is_stop_word(&token.text)).count();
         if telling < 2 || length > MAX_PHRASE_WORDS || all.len() == MAX_REQUIRED {
             continue;
         }
@@ -111,12 +111,12 @@ pub(crate) fn build_query(text: &str, phrases: &[String]) -> String {
         all.extend(left.drain(..MAX_REQUIRED - 1));
     }
     all.sort();
-    let mut parts: Vec<String> = all.into_iter().map(|it| it.1).collect();
+    let mut parts: Vec<String> = all.into_iter().map(|pair| pair.1).collect();
     match left.as_slice() {
         [] => {}
         [one] => parts.push(one.1.clone()),
         more => {
-            let words: Vec<&str> = more.iter().map(|it| it.1.as_str()).collect();
+            let words: Vec<&str> = more.iter().map(|pair| pair.1.as_str()).collect();
             parts.push(format!("({})", words.join(" OR ")));
         }
     }
@@ -173,9 +173,9 @@ pub fn is_valid(text: &str) -> bool {
             return false;
         }
     }
-    let first = parts.iter().find(|it| !matches!(it, QueryToken::Open));
-    let last = parts.iter().rev().find(|it| !matches!(it, QueryToken::Close));
-    let bare = |it: Option<&QueryToken>| matches!(it, None | Some(QueryToken::Operator(_)));
+    let first = parts.iter().find(|part| !matches!(part, QueryToken::Open));
+    let last = parts.iter().rev().find(|part| !matches!(part, QueryToken::Close));
+    let bare = |token: Option<&QueryToken>| matches!(token, None | Some(QueryToken::Operator(_)));
     let starts = !bare(first) && !matches!(first, Some(QueryToken::Field(_)));
     depth == 0 && starts && !bare(last) && !plain_words(text).is_empty()
 }
@@ -189,7 +189,7 @@ pub fn plain_words(text: &str) -> String {
         match &parts[nth] {
             QueryToken::Operator(it) if it == "NOT" => nth = skip_group(&parts, nth + 1),
             QueryToken::Words(words) => {
-                let bounds = |it: &QueryToken| matches!(it, QueryToken::Field(name) if FILTER_FIELDS.contains(&name.as_str()));
+                let bounds = |token: &QueryToken| matches!(token, QueryToken::Field(name) if FILTER_FIELDS.contains(&name.as_str()));
                 if !parts.get(nth + 1).is_some_and(bounds) {
                     for it in tokens(words) {
                         let word = &words[it.span];
@@ -255,7 +255,7 @@ fn tokenize(text: &str) -> Option<Vec<QueryToken>> {
             }
             ']' => return None,
             _ => {
-                let end = rest.find(|it: char| it.is_whitespace() || "()\"[]".contains(it));
+                let end = rest.find(|c: char| c.is_whitespace() || "()\"[]".contains(c));
                 let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
                 found.push(match word {
                     "AND" | "OR" | "NOT" => QueryToken::Operator(word.to_owned()),
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str, phrases: &[&str]) -> String {
-        let phrases: Vec<String> = phrases.iter().map(|it| (*it).to_owned()).collect();
+        let phrases: Vec<String> = phrases.iter().map(|phrase| (*phrase).to_owned()).collect();
         build_query(text, &phrases)
     }
 

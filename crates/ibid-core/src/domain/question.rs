@@ -344,9 +344,9 @@ impl Brief {
     /// Whether a complete answer includes code.
     pub fn is_technical(&self) -> bool {
         let words = self.question.to_lowercase();
-        let mut words = words.split(|it: char| !it.is_alphanumeric());
+        let mut words = words.split(|c: char| !c.is_alphanumeric());
         matches!(self.kind, QuestionKind::HowTo | QuestionKind::Definition | QuestionKind::Open)
-            && words.any(|it| TECHNICAL.contains(&it))
+            && words.any(|word| TECHNICAL.contains(&word))
     }
 
     /// The least ambiguous version of the question.

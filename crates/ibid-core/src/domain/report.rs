@@ -340,16 +340,22 @@ impl Report {
         let groups: Vec<&[Finding]> =
             self.findings.chunk_by(|a, b| a.learning == b.learning).collect();
         let several = groups.len() > 1;
-        let named = |it: &[Finding]| it.first().filter(|_| several).map(|it| it.learning.heading());
-        groups.into_iter().map(|it| (named(it), it)).collect()
+        let named = |finding: &[Finding]| {
+            finding.first().filter(|_| several).map(|it| it.learning.heading())
+        };
+        groups.into_iter().map(|group| (named(group), group)).collect()
     }
 
     /// All claims in reading order: short answer, findings, sections, conflicts.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.short
             .iter()
-            .chain(self.findings.iter().map(|it| &it.claim))
-            .chain(self.sections.iter().flat_map(|it| it.paragraphs.iter().flatten()))
-            .chain(self.conflicts.iter().flat_map(|it| it.sides.iter().map(|side| &side.claim)))
+            .chain(self.findings.iter().map(|finding| &finding.claim))
+            .chain(self.sections.iter().flat_map(|section| section.paragraphs.iter().flatten()))
+            .chain(
+                self.conflicts
+                    .iter()
+                    .flat_map(|conflict| conflict.sides.iter().map(|side| &side.claim)),
+            )
     }
 }

@@ -93,7 +93,7 @@ fn opens_block(rest: &str) -> bool {
             && bare
                 .strip_prefix(". ")
                 .or_else(|| bare.strip_prefix(") "))
-                .is_some_and(|it| it.starts_with(char::is_uppercase)))
+                .is_some_and(|rest| rest.starts_with(char::is_uppercase)))
 }
 
 /// Skips quotes, brackets, reference marks and further stops that belong to the preceding sentence.
@@ -116,7 +116,7 @@ fn skip_closers(block: &str, from: usize) -> usize {
 fn reference_marks(before: &str, rest: &str) -> usize {
     let mut length = 0;
     while let Some(inner) = rest[length..].strip_prefix('[')
-        && let Some(close) = inner.bytes().take(24).position(|it| it == b']')
+        && let Some(close) = inner.bytes().take(24).position(|byte| byte == b']')
     {
         length += close + 2;
     }
@@ -186,7 +186,7 @@ fn is_sentence_end(block: &str, start: usize, at: usize, stop: char, end: usize)
             "ab", "am", "bis", "das", "dem", "den", "der", "des", "die", "dieser", "im", "vom",
             "zum",
         ];
-        if before.is_some_and(|it| german.contains(&it.to_lowercase().as_str())) {
+        if before.is_some_and(|text| german.contains(&text.to_lowercase().as_str())) {
             return false;
         }
     }
@@ -204,7 +204,7 @@ fn word_before(block: &str, start: usize, at: usize) -> usize {
         .map_or_else(
             || {
                 let from = at.saturating_sub(LONGEST).max(start);
-                (from..=at).find(|it| block.is_char_boundary(*it)).unwrap_or(at)
+                (from..=at).find(|index| block.is_char_boundary(*index)).unwrap_or(at)
             },
             |(it, c)| start + it + c.len_utf8(),
         )
@@ -232,7 +232,7 @@ fn abbreviation_ends(
             return Some(false);
         }
         let before = block[start..word_start].split_whitespace().next_back();
-        let named = before.is_some_and(|it| it.chars().next().is_some_and(char::is_lowercase))
+        let named = before.is_some_and(|text| text.chars().next().is_some_and(char::is_lowercase))
             || matches!(before, Some("War" | "Phase" | "Type" | "Part" | "Class" | "Grade"));
         return Some((only.is_lowercase() || named) && starts_sentence(rest));
     }
@@ -275,7 +275,10 @@ fn in_brackets(so_far: &str, rest: &str) -> bool {
     if so_far[open..].contains(')') || so_far.len() - open > 200 {
         return false;
     }
-    rest.bytes().take(120).find(|it| matches!(it, b'(' | b')' | b'\n')).is_some_and(|it| it == b')')
+    rest.bytes()
+        .take(120)
+        .find(|byte| matches!(byte, b'(' | b')' | b'\n'))
+        .is_some_and(|byte| byte == b')')
 }
 
 /// Length of the leading white space.
@@ -302,8 +305,11 @@ fn starts_sentence(rest: &str) -> bool {
         "El", "Ella", "Esta", "Este", "Las", "Los", "Pero", "Se", "Una", "Y",
     ];
     let rest = rest.trim_start();
-    let end =
-        rest.char_indices().take(20).find(|(_, c)| c.is_whitespace()).map_or(rest.len(), |it| it.0);
+    let end = rest
+        .char_indices()
+        .take(20)
+        .find(|(_, c)| c.is_whitespace())
+        .map_or(rest.len(), |pair| pair.0);
     let word = &rest[..end];
     // "J. A. Smith": a letter with a stop is an initial.
     word.len() <= 20
@@ -326,7 +332,7 @@ mod tests {
     use super::split_sentences;
 
     fn split(text: &str) -> Vec<&str> {
-        split_sentences(text).into_iter().map(|it| &text[it]).collect()
+        split_sentences(text).into_iter().map(|sentence| &text[sentence]).collect()
     }
 
     #[test]

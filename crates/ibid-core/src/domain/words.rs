@@ -42,7 +42,7 @@ pub fn for_each_word(text: &str, mut each: impl FnMut(Range<usize>)) {
         } else if c.is_alphanumeric() {
             start.get_or_insert(at);
         } else if start.is_some() {
-            let next = chars.peek().map_or(' ', |it| it.1);
+            let next = chars.peek().map_or(' ', |c| c.1);
             let inside = match c {
                 '-' | '\'' | '’' | '‐' | '‑' => {
                     before.is_alphanumeric() && next.is_alphanumeric()
@@ -77,7 +77,11 @@ pub fn is_stop_word(word: &str) -> bool {
 
 /// The stems of all words except stop words, in order, with duplicates.
 pub fn content_stems(text: &str) -> Vec<String> {
-    tokens(text).iter().filter(|it| !is_stop_word(&it.text)).map(|it| stem(&it.text)).collect()
+    tokens(text)
+        .iter()
+        .filter(|token| !is_stop_word(&token.text))
+        .map(|token| stem(&token.text))
+        .collect()
 }
 
 /// Share of the content stems of `words` that occur in `within`, 0 to 1; 0 if `words` has none.
@@ -152,7 +156,7 @@ fn read_digits(text: &str, words: &[Token], nth: usize, found: &mut Vec<Number>)
         // "10-20", "5-10mg"; of the date "2020-05-03" only the year is a number.
         let dated = tail.starts_with('-');
         let factor = adjacent(text, words, nth + 1)
-            .and_then(|it| magnitude(&it.text))
+            .and_then(|token| magnitude(&token.text))
             .filter(|_| !dated && tail.is_empty());
         let taken = 1 + usize::from(factor.is_some());
         let unit = lead.or_else(|| unit_of_suffix(tail).filter(|_| !dated));
@@ -240,7 +244,7 @@ fn read_spelled_out(
 /// Returns word `nth` if it is preceded only by white space or a hyphen.
 fn adjacent<'a>(text: &str, words: &'a [Token], nth: usize) -> Option<&'a Token> {
     let word = words.get(nth)?;
-    let before = nth.checked_sub(1).map_or(0, |it| words[it].span.end);
+    let before = nth.checked_sub(1).map_or(0, |index| words[index].span.end);
     text[before..word.span.start]
         .chars()
         .all(|c| c.is_whitespace() || matches!(c, '-' | '‐' | '‑'))
@@ -249,7 +253,7 @@ fn adjacent<'a>(text: &str, words: &'a [Token], nth: usize) -> Option<&'a Token>
 
 /// Returns word `nth` as the unit or counted noun of the number before it.
 fn following_unit(text: &str, words: &[Token], nth: usize) -> Option<String> {
-    let end = nth.checked_sub(1).map_or(0, |it| words[it].span.end);
+    let end = nth.checked_sub(1).map_or(0, |index| words[index].span.end);
     if text[end..].trim_start().starts_with('%') {
         return Some("%".to_owned());
     }
@@ -321,9 +325,9 @@ pub fn parse_number_word(word: &str) -> Option<f64> {
     const TENS: [&str; 8] =
         ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
     let small = |word: &str| ONES.iter().position(|it| *it == word);
-    let tens = |word: &str| TENS.iter().position(|it| *it == word).map(|it| it * 10 + 20);
+    let tens = |word: &str| TENS.iter().position(|ten| *ten == word).map(|at| at * 10 + 20);
     let value = match word.split_once('-') {
-        Some((ten, one)) => tens(ten)? + small(one).filter(|it| (1..10).contains(it))?,
+        Some((ten, one)) => tens(ten)? + small(one).filter(|outcome| (1..10).contains(outcome))?,
         None if word == "one" => return None,
         None => small(word).or_else(|| tens(word))?,
     };
@@ -351,7 +355,9 @@ fn leading_number(token: &str) -> Option<(f64, &str)> {
     let (digits, rest) = token.split_at(end);
     let groups: Vec<&str> = digits.split(',').collect();
     let thousands = groups.len() > 1
-        && groups[1..].iter().all(|it| it.split('.').next().is_some_and(|it| it.len() == 3));
+        && groups[1..]
+            .iter()
+            .all(|group| group.split('.').next().is_some_and(|part| part.len() == 3));
     let plain = if thousands { digits.replace(',', "") } else { digits.replace(',', ".") };
     plain.parse().ok().map(|value| (value, rest))
 }
@@ -368,7 +374,7 @@ mod tests {
     #[test]
     fn words_keep_their_inner_marks() {
         let found: Vec<String> =
-            tokens("Don't re-use 3.5 mg, 中文").into_iter().map(|it| it.text).collect();
+            tokens("Don't re-use 3.5 mg, 中文").into_iter().map(|token| token.text).collect();
         assert_eq!(found, ["don't", "re-use", "3.5", "mg", "中", "文"]);
     }
 

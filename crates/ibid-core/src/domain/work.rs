@@ -85,8 +85,8 @@ impl Work {
             }
             _ => {}
         }
-        if work.doi.as_deref().is_some_and(|it| it.starts_with("10.48550/arxiv.")) {
-            work.arxiv = work.doi.as_deref().and_then(|it| parse_arxiv_id(&it[15..]));
+        if work.doi.as_deref().is_some_and(|doi| doi.starts_with("10.48550/arxiv.")) {
+            work.arxiv = work.doi.as_deref().and_then(|doi| parse_arxiv_id(&doi[15..]));
         }
         work
     }
@@ -98,7 +98,7 @@ impl Work {
 
     /// All ids.
     pub fn keys(&self) -> Vec<String> {
-        let named = |kind: &str, id: &Option<String>| id.as_ref().map(|it| format!("{kind}:{it}"));
+        let named = |kind: &str, id: &Option<String>| id.as_ref().map(|id| format!("{kind}:{id}"));
         [
             named("doi", &self.doi),
             named("pmid", &self.pmid),
@@ -154,10 +154,10 @@ impl Work {
     pub fn is_preprint(&self) -> bool {
         let servers = ["10.48550/", "10.1101/", "10.21203/", "10.20944/", "10.2139/"];
         let doi = self.doi.as_deref().unwrap_or_default();
-        let named = |it: &String| {
-            it.eq_ignore_ascii_case("preprint") || it.eq_ignore_ascii_case("posted-content")
+        let named = |text: &String| {
+            text.eq_ignore_ascii_case("preprint") || text.eq_ignore_ascii_case("posted-content")
         };
-        servers.iter().any(|it| doi.starts_with(it))
+        servers.iter().any(|server| doi.starts_with(server))
             || self.kinds.iter().any(named)
             || (self.doi.is_none() && self.pmid.is_none() && self.arxiv.is_some())
     }
@@ -177,7 +177,8 @@ const PUBLISHERS: &[&str] = &[
 ];
 
 fn is_publisher(host: &str) -> bool {
-    registrable_suffix(host).is_some_and(|it| PUBLISHERS.contains(&it.as_str()))
+    registrable_suffix(host)
+        .is_some_and(|registrable_suffix| PUBLISHERS.contains(&registrable_suffix.as_str()))
 }
 
 /// The registrable domain of an http(s) URL: `bbc.co.uk` for `www.bbc.co.uk`. IP addresses are returned unchanged.
@@ -202,8 +203,8 @@ fn registrable_suffix(host: &str) -> Option<String> {
 /// Whether the site name given by a page matches the host of `url`: one contains the letters of the other's
 /// registered name (`BBC News` on `bbc.co.uk`, `Verge` on `theverge.com`).
 pub fn is_site_of_host(url: &str, site: &str) -> bool {
-    let letters = |it: &str| -> String {
-        let kept = it.chars().filter(|it| it.is_alphanumeric());
+    let letters = |text: &str| -> String {
+        let kept = text.chars().filter(|c| c.is_alphanumeric());
         kept.flat_map(char::to_lowercase).collect()
     };
     let Some(domain) = registrable_domain(url) else {
@@ -228,10 +229,10 @@ pub fn find_doi(text: &str) -> Option<String> {
     let (registrant, rest) = text[3..].split_once('/')?;
     let number = registrant.split('.').next().unwrap_or_default();
     let digits =
-        number.len() >= 4 && number.len() <= 9 && number.bytes().all(|it| it.is_ascii_digit());
+        number.len() >= 4 && number.len() <= 9 && number.bytes().all(|byte| byte.is_ascii_digit());
     let end = rest
-        .find(|it: char| {
-            it.is_whitespace() || matches!(it, '"' | '<' | '>' | '{' | '}' | '|' | '^' | '`' | '\\')
+        .find(|c: char| {
+            c.is_whitespace() || matches!(c, '"' | '<' | '>' | '{' | '}' | '|' | '^' | '`' | '\\')
         })
         .unwrap_or(rest.len());
     let rest = rest[..end].trim_end_matches(['.', ',', ';', ':', ')', ']', '\'']);
@@ -254,18 +255,18 @@ fn doi_in_path(path: &str) -> Option<String> {
         ".abstract",
     ];
     let mut kept = found.as_str();
-    while let Some(shorter) = tails.iter().find_map(|it| kept.strip_suffix(it)) {
+    while let Some(shorter) = tails.iter().find_map(|tail| kept.strip_suffix(tail)) {
         kept = shorter;
     }
     // The part after the registrant must not be removed completely.
-    kept.split_once('/').filter(|it| !it.1.is_empty())?;
+    kept.split_once('/').filter(|parts| !parts.1.is_empty())?;
     Some(kept.to_owned())
 }
 
 /// Parses a PubMed id: one to eight digits.
 pub fn parse_pmid(text: &str) -> Option<String> {
     let text = text.trim();
-    let digits = (1..=8).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit());
+    let digits = (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     (digits && !text.starts_with('0')).then(|| text.to_owned())
 }
 
@@ -273,8 +274,9 @@ pub fn parse_pmid(text: &str) -> Option<String> {
 pub fn parse_pmcid(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_uppercase();
     let digits = text.strip_prefix("PMC")?.split('.').next()?;
-    let sound =
-        !digits.is_empty() && digits.len() <= 10 && digits.bytes().all(|it| it.is_ascii_digit());
+    let sound = !digits.is_empty()
+        && digits.len() <= 10
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
     sound.then(|| format!("PMC{digits}"))
 }
 
@@ -286,14 +288,14 @@ pub fn parse_arxiv_id(text: &str) -> Option<String> {
         Some(at)
             if at > 0
                 && !text[at + 1..].is_empty()
-                && text[at + 1..].bytes().all(|it| it.is_ascii_digit()) =>
+                && text[at + 1..].bytes().all(|byte| byte.is_ascii_digit()) =>
         {
             &text[..at]
         }
         _ => text,
     };
     let digits = |it: &str, most: usize| {
-        !it.is_empty() && it.len() <= most && it.bytes().all(|it| it.is_ascii_digit())
+        !it.is_empty() && it.len() <= most && it.bytes().all(|byte| byte.is_ascii_digit())
     };
     let new = bare.split_once('.').is_some_and(|(month, n)| {
         month.len() == 4 && digits(month, 4) && (4..=5).contains(&n.len()) && digits(n, 5)
@@ -302,7 +304,7 @@ pub fn parse_arxiv_id(text: &str) -> Option<String> {
         n.len() == 7
             && digits(n, 7)
             && !archive.is_empty()
-            && archive.bytes().all(|it| it.is_ascii_alphabetic() || matches!(it, b'-' | b'.'))
+            && archive.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'.'))
     });
     (new || old).then(|| bare.to_owned())
 }
@@ -339,9 +341,9 @@ pub fn canonical_url(url: &str) -> String {
     let host = parsed.host_str().unwrap_or_default().trim_end_matches('.');
     let host = host.strip_prefix("www.").unwrap_or(host);
     // Mobile hosts serve the same text.
-    let host = host.strip_prefix("m.").filter(|it| it.contains('.')).unwrap_or(host);
+    let host = host.strip_prefix("m.").filter(|rest| rest.contains('.')).unwrap_or(host);
     let host = host.replace(".m.wikipedia.org", ".wikipedia.org");
-    let port = parsed.port().map(|it| format!(":{it}")).unwrap_or_default();
+    let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
     let path = parsed.path().trim_end_matches('/');
     let path = path.strip_suffix("/index.html").or(path.strip_suffix("/index.php")).unwrap_or(path);
     // AMP pages have the same text.
@@ -440,7 +442,7 @@ mod tests {
 
     #[test]
     fn two_records_with_another_pmid_are_two_works() {
-        let of = |it: &str| Work { pmid: parse_pmid(it), ..Work::default() };
+        let of = |text: &str| Work { pmid: parse_pmid(text), ..Work::default() };
         assert!(of("1").contradicts(&of("2")));
         assert!(!of("1").contradicts(&Work::default()));
     }

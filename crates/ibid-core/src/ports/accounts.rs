@@ -111,7 +111,7 @@ impl<'a> KeyOwner<'a> {
 
 /// Whether the name is reserved, in any spelling.
 pub fn is_reserved_user(user: &str) -> bool {
-    RESERVED_USERS.iter().any(|it| it.eq_ignore_ascii_case(user))
+    RESERVED_USERS.iter().any(|reserved_user| reserved_user.eq_ignore_ascii_case(user))
 }
 
 /// Whether a request was made before.

@@ -47,7 +47,7 @@ impl Egress {
     /// wrong, but not all of them. Loopback servers share the local clock and count only if there are no others.
     pub fn best_clock_offset(&self) -> Option<(String, i64)> {
         let clocks = self.1.lock().unwrap_or_else(PoisonError::into_inner);
-        let best = clocks.iter().min_by_key(|it| (is_loopback(it.0), it.1.unsigned_abs()));
+        let best = clocks.iter().min_by_key(|clock| (is_loopback(clock.0), clock.1.unsigned_abs()));
         best.map(|(host, ahead)| (host.clone(), *ahead))
     }
 
@@ -75,7 +75,7 @@ pub fn is_loopback_url(url: &str) -> bool {
 /// Host and port of a URL, as used in the record; the URL itself if it has no host.
 pub fn host_and_port(url: &str) -> String {
     let parsed = url::Url::parse(url).ok();
-    let host = parsed.as_ref().and_then(|it| it.host_str());
+    let host = parsed.as_ref().and_then(|parsed| parsed.host_str());
     match (host, parsed.as_ref().and_then(url::Url::port)) {
         (Some(host), Some(port)) => format!("{host}:{port}"),
         (Some(host), None) => host.to_owned(),

@@ -40,7 +40,7 @@ impl ProviderManifest {
         };
         ProviderManifest {
             search: providers.search.iter().map(|it| it.name().to_owned()).collect(),
-            readers: providers.readers.iter().map(|it| it.name().to_owned()).collect(),
+            readers: providers.readers.iter().map(|reader| reader.name().to_owned()).collect(),
             ranker: providers.ranker.name().to_owned(),
             models: ModelRole::ALL.into_iter().filter_map(info).collect(),
         }

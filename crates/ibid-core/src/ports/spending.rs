@@ -73,8 +73,8 @@ impl AccountState {
         let left = |bound: f64, used: f64| {
             (bound * NANODOLLARS_PER_DOLLAR).floor() - (used * NANODOLLARS_PER_DOLLAR).ceil()
         };
-        let of_user = self.user_daily_usd.map(|it| left(it, self.spent.user_usd));
-        let of_org = self.org_daily_usd.map(|it| left(it, self.spent.org_usd));
+        let of_user = self.user_daily_usd.map(|usd| left(usd, self.spent.user_usd));
+        let of_org = self.org_daily_usd.map(|usd| left(usd, self.spent.org_usd));
         let Some(left) = of_user.into_iter().chain(of_org).reduce(f64::min) else {
             return SpendDecision::Allowed(demand.asked_usd);
         };

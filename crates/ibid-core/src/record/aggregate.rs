@@ -186,7 +186,7 @@ impl AggregateMetrics {
     /// Counts the distinct web URLs that a run requested, and which of them could be read.
     fn count_links(&mut self, events: &[Envelope]) {
         let mut asked: BTreeMap<&str, bool> = BTreeMap::new();
-        let is_web = |it: &str| it.starts_with("http://") || it.starts_with("https://");
+        let is_web = |text: &str| text.starts_with("http://") || text.starts_with("https://");
         for it in events {
             match &it.event {
                 // A document of a folder may state a URL that was never requested.
@@ -213,12 +213,12 @@ impl AggregateMetrics {
 
     /// Counts diversity, code coverage and wording of a report.
     fn count_usefulness(&mut self, run: &Run, report: &Report) {
-        let covered = |it: &CoverageRow| it.state.status_word() == "satisfied";
+        let covered = |coverage_row: &CoverageRow| coverage_row.state.status_word() == "satisfied";
         let rows = &report.coverage;
         if !rows.is_empty() {
             count(&mut self.complete, rows.iter().all(covered));
         }
-        let domains: BTreeSet<&str> = report.sources.iter().map(|it| &*it.domain).collect();
+        let domains: BTreeSet<&str> = report.sources.iter().map(|source| &*source.domain).collect();
         count(&mut self.diverse, domains.len() >= DOMAINS);
         self.sources.push(report.sources.len() as f64);
         let technical = run.brief.as_ref().is_some_and(Brief::is_technical);
@@ -246,7 +246,7 @@ impl AggregateMetrics {
     /// Means over the judged runs: answer, process, composite.
     pub fn mean_scores(&self) -> Option<[f64; 3]> {
         let n = f64::from(self.judged);
-        (self.judged > 0).then(|| self.scores.map(|it| it / n))
+        (self.judged > 0).then(|| self.scores.map(|score| score / n))
     }
 
     /// Median duration of a report, seconds.
@@ -256,7 +256,7 @@ impl AggregateMetrics {
 
     /// The rating on a scale to 5, from the share of positive votes.
     pub fn rating(&self) -> Option<f64> {
-        share(self.rated_up).map(|it| it * 5.0)
+        share(self.rated_up).map(|share| share * 5.0)
     }
 
     /// The targets with the measured values.
@@ -319,7 +319,7 @@ fn median(all: &[f64]) -> Option<f64> {
 }
 
 fn duration_seconds(run: &Run) -> Option<f64> {
-    let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+    let at = |text: &Option<String>| text.as_ref()?.parse::<jiff::Timestamp>().ok();
     let (begun, ended) = (at(&run.started_at)?, at(&run.updated_at)?);
     Some((ended.as_millisecond() - begun.as_millisecond()) as f64 / 1000.0)
 }
@@ -328,6 +328,6 @@ fn duration_seconds(run: &Run) -> Option<f64> {
 fn status_name(status: RunStatus) -> String {
     serde_json::to_value(status)
         .ok()
-        .and_then(|it| it.as_str().map(str::to_owned))
+        .and_then(|value| value.as_str().map(str::to_owned))
         .unwrap_or_default()
 }

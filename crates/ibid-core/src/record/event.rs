@@ -89,15 +89,15 @@ impl FailReason {
 
     /// The name in JSON.
     pub fn as_str(self) -> &'static str {
-        let named = FailReason::ALL.iter().find(|it| it.0 == self);
-        named.map_or("broken", |it| it.1)
+        let named = FailReason::ALL.iter().find(|pair| pair.0 == self);
+        named.map_or("broken", |pair| pair.1)
     }
 
     /// Extracts the reason from the message of a reader's error, which is how it is stored in the journal: `: robots:
     /// …`.
     pub fn from_message(message: &str) -> Option<FailReason> {
-        let mentions = |it: &&(FailReason, &str)| message.contains(&format!(": {}: ", it.1));
-        FailReason::ALL.iter().find(mentions).map(|it| it.0)
+        let mentions = |pair: &&(FailReason, &str)| message.contains(&format!(": {}: ", pair.1));
+        FailReason::ALL.iter().find(mentions).map(|pair| pair.0)
     }
 }
 
@@ -356,7 +356,7 @@ impl Event {
     pub fn name(&self) -> String {
         serde_json::to_value(self)
             .ok()
-            .and_then(|it| it.get("type").and_then(|it| it.as_str().map(str::to_owned)))
+            .and_then(|value| value.get("type").and_then(|value| value.as_str().map(str::to_owned)))
             .unwrap_or_default()
     }
 
@@ -374,9 +374,9 @@ impl Event {
     /// Identifies the event when a resumed run emits it again: its name and data without measured times.
     pub fn identity(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        if let Some(data) = value.get_mut("data").and_then(|it| it.as_object_mut()) {
+        if let Some(data) = value.get_mut("data").and_then(|value| value.as_object_mut()) {
             data.remove("ms");
-            let units = data.get_mut("research_units").and_then(|it| it.as_array_mut());
+            let units = data.get_mut("research_units").and_then(|data| data.as_array_mut());
             for unit in units.into_iter().flatten() {
                 unit.as_object_mut().map(|it| it.remove("ms"));
             }

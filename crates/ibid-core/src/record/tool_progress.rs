@@ -72,7 +72,7 @@ impl ToolProgressTracker {
                 Some(self.progress_at("refining", words, 0.1, json!({})))
             }
             Event::PlanProposed { plan } => {
-                let items: Vec<&str> = plan.items().iter().map(|it| it.asks.as_str()).collect();
+                let items: Vec<&str> = plan.items().iter().map(|item| item.asks.as_str()).collect();
                 let words = format!(
                     "Generated checklist with {} to investigate",
                     pluralize(items.len(), "item")
@@ -126,8 +126,8 @@ impl ToolProgressTracker {
         let words = format!("Checklist: {}/{} items satisfied", counts.satisfied, rows.len());
         let gaps: Vec<&str> = rows
             .iter()
-            .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
-            .map(|it| it.text.as_str())
+            .filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial))
+            .map(|row| row.text.as_str())
             .collect();
         self.round_progress(&words, 1.0, json!({"checklist": counts, "gaps": gaps}))
     }

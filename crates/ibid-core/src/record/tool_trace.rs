@@ -74,8 +74,8 @@ impl ToolTrace {
         let most = question.method.max_iterations.max(1);
         Some(ToolTrace {
             id: run.uuid(),
-            user_id: owner.as_ref().map(|it| it.user.clone()).unwrap_or_default(),
-            org_id: owner.as_ref().and_then(|it| it.org.clone()),
+            user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
+            org_id: owner.as_ref().and_then(|owner| owner.org.clone()),
             tool_name: match question.mode {
                 Mode::Evidence => "agentic_search",
                 Mode::Report | Mode::Answer => "deep_research",
@@ -90,8 +90,8 @@ impl ToolTrace {
             progress: if done { 1.0 } else { trace.progress(fold.plan.is_some(), most) },
             current_stage: Some(trace.stage),
             state: replace_nul_in_json(state(&fold, &trace.rounds, &trace.facts)),
-            result: fold.report.as_deref().map(|it| replace_nul_in_json(result(it))),
-            error_message: fold.error.as_ref().map(|it| replace_nul(it)),
+            result: fold.report.as_deref().map(|report| replace_nul_in_json(result(report))),
+            error_message: fold.error.as_ref().map(|error| replace_nul(error)),
             created_at: created.ts.clone(),
             started_at: trace.started_at,
             completed_at: fold.updated_at.clone().filter(|_| done),
@@ -181,7 +181,7 @@ impl TraceFacts {
             }
             Event::EvidenceAdded { evidence } => self.facts.push(evidence.claim.clone()),
             Event::CoverageUpdated { rows, .. } => {
-                let satisfied = rows.iter().filter(|it| it.state.status_word() == "satisfied");
+                let satisfied = rows.iter().filter(|row| row.state.status_word() == "satisfied");
                 let progress = format!("{}/{}", satisfied.count(), rows.len());
                 if let Some(round) = self.rounds.last_mut() {
                     round.progress = progress;
@@ -245,13 +245,13 @@ fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
             json!({
                 "id": item.id,
                 "description": item.asks,
-                "satisfied": row.is_some_and(|it| it.state.status_word() == "satisfied"),
-                "evidence": row.and_then(|it| it.proof.clone()),
+                "satisfied": row.is_some_and(|row| row.state.status_word() == "satisfied"),
+                "evidence": row.and_then(|row| row.proof.clone()),
             })
         })
         .collect();
     let gaps = run.coverage.iter().filter(|it| it.state < Coverage::Covered);
-    let gaps: Vec<&str> = gaps.map(|it| it.gap.as_deref().unwrap_or(&it.text)).collect();
+    let gaps: Vec<&str> = gaps.map(|gap| gap.gap.as_deref().unwrap_or(&gap.text)).collect();
     let iterations: Vec<Value> = rounds
         .iter()
         .zip(1..)
@@ -267,7 +267,7 @@ fn state(run: &Run, rounds: &[TraceRound], facts: &[String]) -> Value {
         .collect();
     let brief = run.brief.as_ref();
     json!({
-        "refined_question": brief.map(|it| it.sharpened.as_ref().unwrap_or(&it.question)),
+        "refined_question": brief.map(|brief| brief.sharpened.as_ref().unwrap_or(&brief.question)),
         "checklist": checklist,
         "knowledge_base": {
             "facts": facts,
@@ -291,7 +291,7 @@ fn source(source: &Source) -> Value {
 fn result(report: &Report) -> Value {
     let count = |word: &str| {
         let rows = report.coverage.iter();
-        rows.filter(|it| it.state.status_word() == word).count()
+        rows.filter(|row| row.state.status_word() == word).count()
     };
     json!({
         "answer": answer(report),
@@ -307,7 +307,8 @@ fn result(report: &Report) -> Value {
 /// The sentences of a report with their citation numbers.
 fn answer(report: &Report) -> String {
     let with_marks = |claim: &Claim| {
-        let marks: Vec<String> = claim.citations().iter().map(|it| format!("[{}]", it.n)).collect();
+        let marks: Vec<String> =
+            claim.citations().iter().map(|citation| format!("[{}]", citation.n)).collect();
         format!("{} {}", claim.text(), marks.concat())
     };
     if let Some(it) = &report.answer {
@@ -323,7 +324,7 @@ fn answer(report: &Report) -> String {
             parts.push(sentences.join(" "));
         }
     }
-    parts.retain(|it| !it.is_empty());
+    parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }
 

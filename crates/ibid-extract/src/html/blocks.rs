@@ -70,7 +70,7 @@ fn is_skipped(name: &str) -> bool {
 fn is_bibliography(dom: &Dom, id: NodeId) -> bool {
     matches!(dom.name(id).as_bytes(), b"section" | b"div" | b"ul" | b"ol")
         && (dom.attr(id, "role") == Some("doc-bibliography")
-            || dom.attr(id, "class").is_some_and(|it| it.contains("ltx_bibliography")))
+            || dom.attr(id, "class").is_some_and(|attr| attr.contains("ltx_bibliography")))
 }
 
 fn is_block(name: &str) -> bool {
@@ -217,7 +217,7 @@ impl BlockWalker<'_> {
         let mut spaced = self.text.is_empty() || self.text.ends_with(is_space);
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            let plain = rest.bytes().position(|it| !it.is_ascii_graphic());
+            let plain = rest.bytes().position(|byte| !byte.is_ascii_graphic());
             let plain = plain.unwrap_or(rest.len());
             if plain > 0 {
                 self.text.push_str(&rest[..plain]);

@@ -47,7 +47,7 @@ fn numeric(text: &str) -> Option<(char, usize)> {
         None => (10, text),
     };
     let (mut number, mut len) = (0_u32, 0);
-    for digit in digits.bytes().map_while(|it| char::from(it).to_digit(base)) {
+    for digit in digits.bytes().map_while(|byte| char::from(byte).to_digit(base)) {
         number = number.saturating_mul(base).saturating_add(digit);
         len += 1;
     }
@@ -55,8 +55,9 @@ fn numeric(text: &str) -> Option<(char, usize)> {
         return None;
     }
     len += usize::from(digits.as_bytes().get(len) == Some(&b';'));
-    let replaced =
-        number.checked_sub(0x80).and_then(|it| C1_REPLACEMENTS.get(it as usize).copied().flatten());
+    let replaced = number
+        .checked_sub(0x80)
+        .and_then(|index| C1_REPLACEMENTS.get(index as usize).copied().flatten());
     let meant = match number {
         0 => None,
         it => replaced.or_else(|| char::from_u32(it)),
@@ -69,7 +70,8 @@ fn numeric(text: &str) -> Option<(char, usize)> {
 fn named(text: &str, place: CharRefContext) -> Option<((char, Option<char>), usize)> {
     let bytes = text.as_bytes();
     let most = bytes.len().min(LONGEST);
-    let letters = bytes[..most].iter().position(|it| !it.is_ascii_alphanumeric()).unwrap_or(most);
+    let letters =
+        bytes[..most].iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(most);
     let known = |len: usize| match NAMED_ENTITIES.get(&text[..len]) {
         // A zero marks the beginning of a longer name.
         Some(&(0, _)) | None => None,
@@ -87,6 +89,6 @@ fn named(text: &str, place: CharRefContext) -> Option<((char, Option<char>), usi
     }
     let (chars, len) = (1..=letters).rev().find_map(known)?;
     let next = bytes.get(len);
-    let parameter = next.is_some_and(|it| *it == b'=' || it.is_ascii_alphanumeric());
+    let parameter = next.is_some_and(|c| *c == b'=' || c.is_ascii_alphanumeric());
     (place == CharRefContext::Text || !parameter).then_some((chars, len))
 }

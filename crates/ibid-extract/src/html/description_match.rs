@@ -14,10 +14,10 @@ const MIN_HEAD: usize = 24;
 /// There may be many of both, and they may be long: JSON-LD often repeats the page's text. So all beginnings of one length are
 /// searched for in one pass, with a rolling hash (Rabin-Karp).
 pub(super) fn find(flat: &[FlatBlock], descriptions: &[String]) -> Vec<bool> {
-    let starts: Vec<&str> = descriptions.iter().map(|it| head(it)).collect();
+    let starts: Vec<&str> = descriptions.iter().map(|description| head(description)).collect();
     let is_candidate = |block: &FlatBlock| block.words >= 4 && block.linked * 2 <= block.words;
     let mut wanted: HashMap<usize, HashSet<&str>> = HashMap::new();
-    for block in flat.iter().filter(|it| is_candidate(it)) {
+    for block in flat.iter().filter(|block| is_candidate(block)) {
         let head = head(&block.text);
         wanted.entry(head.len()).or_default().insert(head);
     }
@@ -28,7 +28,7 @@ pub(super) fn find(flat: &[FlatBlock], descriptions: &[String]) -> Vec<bool> {
         }
     }
     let has_start = |block: &FlatBlock| {
-        let mut starts = starts.iter().filter(|it| it.len() > MIN_HEAD);
+        let mut starts = starts.iter().filter(|text| text.len() > MIN_HEAD);
         starts.any(|start| block.text.contains(start))
     };
     flat.iter()

@@ -125,7 +125,7 @@ impl Dom {
     pub(super) fn attr(&self, id: NodeId, name: &str) -> Option<&str> {
         match self.data(id) {
             NodeData::Element(_, attrs) => {
-                attrs.iter().find(|it| &*it.name.local == name).map(|it| &*it.value)
+                attrs.iter().find(|attr| &*attr.name.local == name).map(|attr| &*attr.value)
             }
             _ => None,
         }
@@ -490,7 +490,7 @@ mod tests {
             let depth = std::iter::successors(dom.parent(id), |it| dom.parent(*it)).count();
             out += &match dom.data(id) {
                 NodeData::Element(name, attrs) => {
-                    let attrs = attrs.iter().map(|it| (&*it.name.local, &*it.value));
+                    let attrs = attrs.iter().map(|attr| (&*attr.name.local, &*attr.value));
                     let attrs: Vec<_> = attrs.collect();
                     format!("{depth} {} {attrs:?}\n", &**name)
                 }

@@ -85,7 +85,7 @@ impl FeatureWriter {
 /// ln(1 + value), from a table for small values, which are frequent.
 fn ln(value: u32) -> f32 {
     static SMALL: OnceLock<Vec<f32>> = OnceLock::new();
-    let small = SMALL.get_or_init(|| (0..2048_u16).map(|it| f32::from(it).ln_1p()).collect());
+    let small = SMALL.get_or_init(|| (0..2048_u16).map(|index| f32::from(index).ln_1p()).collect());
     let known = small.get(value as usize).copied();
     known.unwrap_or_else(|| (value as f32).ln_1p())
 }
@@ -201,7 +201,7 @@ impl PageContext {
     /// All values but the groups of [`PageContext::add_groups`].
     fn with_counts(dom: &Dom, flat: &[FlatBlock], meta: &Metadata) -> PageContext {
         let words = |test: &dyn Fn(&FlatBlock) -> bool| -> u32 {
-            flat.iter().filter(|it| test(it)).map(|it| it.words).sum()
+            flat.iter().filter(|block| test(block)).map(|block| block.words).sum()
         };
         let words_with = |hint: u32| words(&|it| it.hints & hint != 0);
         let quoted = description_match::find(flat, &meta.descriptions);
@@ -213,10 +213,11 @@ impl PageContext {
                 .filter(|(_, lower)| names.iter().any(|name| lower.contains(name)))
                 .count() as u32
         };
-        let count =
-            |test: &dyn Fn(&FlatBlock) -> bool| flat.iter().filter(|it| test(it)).count() as u32;
+        let count = |test: &dyn Fn(&FlatBlock) -> bool| {
+            flat.iter().filter(|block| test(block)).count() as u32
+        };
         PageContext {
-            first_quoted: quoted.iter().position(|it| *it),
+            first_quoted: quoted.iter().position(|flag| *flag),
             quoted,
             address: address_kinds(meta.canonical.as_deref().unwrap_or_default()),
             prices: count(&|it| it.words < MAX_BUTTON_WORDS && it.text.contains(['$', '€', '£'])),
@@ -232,14 +233,16 @@ impl PageContext {
             talk: buttons(&["reply", "quote", "posted", "joined", "likes", "upvote", "answered"]),
             lower,
             total: words(&|_| true),
-            linked: flat.iter().map(|it| it.linked).sum(),
+            linked: flat.iter().map(|block| block.linked).sum(),
             prose: words(&is_prose),
             before: prefix_sums(flat, |it| it.words),
             linked_before: prefix_sums(flat, |it| it.linked),
             prose_before: prefix_sums(flat, |it| if is_prose(it) { it.words } else { 0 }),
             head: Vec::with_capacity(flat.len()),
             next_head: vec![flat.len(); flat.len()],
-            first_h1: flat.iter().position(|it| it.kind == BlockKind::Heading && it.level == 1),
+            first_h1: flat
+                .iter()
+                .position(|block| block.kind == BlockKind::Heading && block.level == 1),
             below: vec![NodeTotals::default(); dom.len()],
             patterns: Vec::new(),
             pattern_of: Vec::with_capacity(flat.len()),
@@ -289,7 +292,7 @@ impl PageContext {
             self.texts[text] += 1;
             self.text_of.push(text);
         }
-        self.repeats = self.patterns.iter().map(|it| it.blocks).max().unwrap_or(0);
+        self.repeats = self.patterns.iter().map(|pattern| pattern.blocks).max().unwrap_or(0);
     }
 }
 
@@ -434,7 +437,7 @@ fn pattern(put: &mut FeatureWriter, page: &PageContext, at: usize) {
 /// Whether the page's own address is like that of a shop, a forum, an overview, a manual and an article.
 fn address_kinds(url: &str) -> [bool; 5] {
     let url = url.to_ascii_lowercase();
-    let any = |parts: &[&str]| parts.iter().any(|it| url.contains(it));
+    let any = |parts: &[&str]| parts.iter().any(|part| url.contains(part));
     [
         any(&["/product", "/p/", "/dp/", "/item", "/itm/", "/shop/", "sku"]),
         any(&[
@@ -466,8 +469,8 @@ fn address_kinds(url: &str) -> [bool; 5] {
 
 fn summary(put: &mut FeatureWriter, page: &PageContext, at: usize) {
     put.flag(page.quoted[at]);
-    put.push(page.first_quoted.map_or(-2.0, |it| {
-        (page.before[at] as f32 - page.before[it] as f32) / page.total.max(1) as f32
+    put.push(page.first_quoted.map_or(-2.0, |first_quoted| {
+        (page.before[at] as f32 - page.before[first_quoted] as f32) / page.total.max(1) as f32
     }));
 }
 

@@ -67,7 +67,9 @@ impl FormattingAttributes {
         let all = std::mem::replace(&mut tag.attrs, vec![short]);
         // The tree builder needs one of these to know whether the element ends an SVG.
         if &*tag.name == "font" {
-            let ends_svg = |it: &&Attribute| matches!(&*it.name.local, "color" | "face" | "size");
+            let ends_svg = |attribute: &&Attribute| {
+                matches!(&*attribute.name.local, "color" | "face" | "size")
+            };
             tag.attrs.extend(all.iter().find(ends_svg).cloned());
         }
         if nth == new {

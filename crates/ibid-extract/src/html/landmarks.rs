@@ -82,7 +82,7 @@ fn breaks_off(text: &str) -> bool {
         text.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '…' | ']'));
     let lower = lower.strip_suffix("more").or(lower.strip_suffix("More")).unwrap_or(lower);
     let lower = lower.strip_suffix("Read ").unwrap_or(lower).trim_end();
-    ["...", "…", "[…]", "[...]"].iter().any(|it| lower.ends_with(it))
+    ["...", "…", "[…]", "[...]"].iter().any(|suffix| lower.ends_with(suffix))
 }
 
 /// For each node, how many levels it is above a landmark, if it contains the landmark.
@@ -135,7 +135,7 @@ impl<'a> Landmarks<'a> {
         let title = named.max_by_key(|at| flat[*at].words).or_else(first);
         let best = best_container(dom, flat, below);
         let mut whole = NodeTotals::default();
-        flat.iter().for_each(|it| whole.add(it));
+        flat.iter().for_each(|block| whole.add(block));
         Landmarks {
             dom,
             flat,
@@ -144,7 +144,7 @@ impl<'a> Landmarks<'a> {
             title,
             best,
             whole,
-            above_title: AncestorLevels::new(dom, title.map(|it| flat[it].node)),
+            above_title: AncestorLevels::new(dom, title.map(|title| flat[title].node)),
             above_best: AncestorLevels::new(dom, best),
         }
     }
@@ -278,7 +278,7 @@ impl PrecedingCounts {
 /// its grandparent and by a quarter for the element above.
 fn best_container(dom: &Dom, flat: &[FlatBlock], below: &[NodeTotals]) -> Option<NodeId> {
     let mut scores: HashMap<NodeId, f32> = HashMap::new();
-    for block in flat.iter().filter(|it| is_prose(it)) {
+    for block in flat.iter().filter(|block| is_prose(block)) {
         let chrome = element_hints::NAV
             | element_hints::FOOTER
             | element_hints::RELATED
@@ -299,7 +299,7 @@ fn best_container(dom: &Dom, flat: &[FlatBlock], below: &[NodeTotals]) -> Option
         .into_iter()
         .map(|(id, score)| (id, score * (1.0 - below[id.index()].share_linked())))
         .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
-        .map(|it| it.0)
+        .map(|pair| pair.0)
 }
 
 #[cfg(test)]

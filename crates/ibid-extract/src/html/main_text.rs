@@ -75,7 +75,7 @@ fn discount_asides(flat: &[FlatBlock], meta: &Metadata, chances: &mut [f32]) {
         if flat.iter().all(doubted) {
             continue;
         }
-        for (_, chance) in flat.iter().zip(&mut *chances).filter(|it| doubted(it.0)) {
+        for (_, chance) in flat.iter().zip(&mut *chances).filter(|pair| doubted(pair.0)) {
             *chance *= factor;
         }
     }
@@ -91,11 +91,11 @@ fn is_article(meta: &Metadata) -> bool {
 /// cross-validation.
 fn sharpen(flat: &[FlatBlock], chances: &[f32]) -> Vec<f32> {
     let words = |least: f32| -> f32 {
-        let sure = flat.iter().zip(chances).filter(|it| *it.1 > least);
+        let sure = flat.iter().zip(chances).filter(|pair| *pair.1 > least);
         sure.map(|(it, p)| it.words as f32 * p).sum()
     };
     let power = 0.85 + words(0.8) / words(0.0).max(1e-6);
-    chances.iter().map(|it| it.powf(power)).collect()
+    chances.iter().map(|number| number.powf(power)).collect()
 }
 
 /// The set of blocks with the highest expected F1, counted in words: the most probable blocks, as many as raise it.
@@ -122,7 +122,7 @@ fn best_expected_f1(flat: &[FlatBlock], chances: &[f32]) -> Vec<bool> {
     let levels: Vec<f32> = levels.collect();
     let (mut best, mut upto) = (0.0, 0);
     for (nth, taken) in words.iter().enumerate() {
-        let f1: f32 = levels.iter().map(|it| it.min(*taken) / (it + taken)).sum();
+        let f1: f32 = levels.iter().map(|level| level.min(*taken) / (level + taken)).sum();
         if f1 >= best {
             best = f1;
             upto = nth + 1;
@@ -138,7 +138,7 @@ fn best_expected_f1(flat: &[FlatBlock], chances: &[f32]) -> Vec<bool> {
 /// Keeps a table whole if its head or a third of its words is kept, or if it is right below kept text and not improbable. Rows
 /// without their head mean nothing, nor does a head without rows.
 fn keep_tables_whole(flat: &[FlatBlock], chances: &[f32], kept: &mut [bool]) {
-    let row = |at: usize| flat.get(at).is_some_and(|it| it.kind == BlockKind::TableRow);
+    let row = |at: usize| flat.get(at).is_some_and(|value| value.kind == BlockKind::TableRow);
     let mut at = 0;
     while at < flat.len() {
         let end = (at..).find(|at| !row(*at)).unwrap_or(flat.len());
@@ -178,7 +178,7 @@ fn keep_headings_of_kept(flat: &[FlatBlock], chances: &[f32], kept: &mut [bool])
 /// is the author's.
 fn drop_copies(dom: &Dom, flat: &[FlatBlock], kept: &mut [bool]) {
     let mut seen = HashMap::new();
-    for (block, kept) in flat.iter().zip(kept).filter(|it| *it.1) {
+    for (block, kept) in flat.iter().zip(kept).filter(|pair| *pair.1) {
         if block.words >= MIN_COPY_WORDS && block.kind != BlockKind::Code {
             let parent = dom.parent(block.node);
             let first = *seen.entry(block.text.as_str()).or_insert((block.node, parent));
@@ -192,11 +192,11 @@ fn drop_title(flat: &[FlatBlock], meta: &Metadata, kept: &mut [bool]) {
     let Some(title) = meta.title.as_deref().filter(|_| is_article(meta)) else {
         return;
     };
-    if kept.iter().filter(|it| **it).count() < 2 {
+    if kept.iter().filter(|flag| **flag).count() < 2 {
         return;
     }
     let title = title.to_lowercase();
-    for (block, kept) in flat.iter().zip(kept).filter(|it| *it.1) {
+    for (block, kept) in flat.iter().zip(kept).filter(|pair| *pair.1) {
         let named = block.kind == BlockKind::Heading && block.text.len() > MIN_TITLE_BYTES;
         *kept = !(named && block.text.to_lowercase() == title);
     }

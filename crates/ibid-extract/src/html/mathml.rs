@@ -16,16 +16,16 @@ fn write(dom: &Dom, id: NodeId, out: &mut String) {
         return;
     }
     if let NodeData::Text(text) = dom.data(id) {
-        let visible = text.chars().filter(|it| !('\u{2060}'..='\u{2064}').contains(it));
+        let visible = text.chars().filter(|c| !('\u{2060}'..='\u{2064}').contains(c));
         let text: String = visible.collect();
         // Spaces count only in words.
-        let in_words = dom.parent(id).is_some_and(|it| dom.name(it) == "mtext");
+        let in_words = dom.parent(id).is_some_and(|parent| dom.name(parent) == "mtext");
         out.push_str(if in_words { &text } else { text.trim() });
         return;
     }
     let parts: Vec<NodeId> = dom
         .children(id)
-        .filter(|it| !matches!(dom.data(*it), NodeData::Text(text) if text.trim().is_empty()))
+        .filter(|child| !matches!(dom.data(*child), NodeData::Text(text) if text.trim().is_empty()))
         .collect();
     match (dom.name(id), parts.as_slice()) {
         ("annotation" | "annotation-xml" | "mphantom" | "malignmark", _) => {}
@@ -48,7 +48,7 @@ fn write(dom: &Dom, id: NodeId, out: &mut String) {
         }
         ("msqrt", _) => {
             out.push_str("√(");
-            parts.iter().for_each(|it| write(dom, *it, out));
+            parts.iter().for_each(|part| write(dom, *part, out));
             out.push(')');
         }
         ("mroot", [inside, degree]) => {
@@ -61,9 +61,9 @@ fn write(dom: &Dom, id: NodeId, out: &mut String) {
             if !out.is_empty() && !out.ends_with(' ') {
                 out.push(' ');
             }
-            parts.iter().for_each(|it| write(dom, *it, out));
+            parts.iter().for_each(|part| write(dom, *part, out));
         }
-        _ => parts.iter().for_each(|it| write(dom, *it, out)),
+        _ => parts.iter().for_each(|part| write(dom, *part, out)),
     }
 }
 
@@ -76,7 +76,7 @@ fn grouped(dom: &Dom, id: NodeId, sign: &str, out: &mut String) {
     }
     let one = part.chars().count() == 1
         || part.chars().all(char::is_numeric)
-        || part.strip_prefix(['-', '−']).is_some_and(|it| it.chars().all(char::is_numeric))
+        || part.strip_prefix(['-', '−']).is_some_and(|rest| rest.chars().all(char::is_numeric))
         || part.chars().all(char::is_alphabetic);
     out.push_str(sign);
     if one {
@@ -98,7 +98,8 @@ mod tests {
             let dom = Dom::parse(&format!(
                 "<p><math alttext='hidden'><semantics>{inside}<annotation>tex</annotation></semantics></math></p>"
             ));
-            let math = dom.descendants(dom.root()).find(|it| dom.name(*it) == "math");
+            let math =
+                dom.descendants(dom.root()).find(|descendant| dom.name(*descendant) == "math");
             to_text(&dom, math.unwrap())
         };
         let power = "<mrow><mi>p</mi> <mo>=</mo> <mn>3.2</mn><mo>×</mo><msup><mn>10</mn><mn>5</mn></msup></mrow>";

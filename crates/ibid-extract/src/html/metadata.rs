@@ -53,7 +53,7 @@ pub(super) struct Metadata {
 impl Metadata {
     /// Whether one of the page's types contains one of `names`.
     pub(super) fn has_type(&self, names: &[&str]) -> bool {
-        let named = |kind: &String| names.iter().any(|it| kind.contains(it));
+        let named = |kind: &String| names.iter().any(|name| kind.contains(name));
         self.types.iter().any(named)
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 }
             }
             b"title" if found.title.is_none() => {
-                let inside_svg = dom.parent(id).is_some_and(|it| dom.name(it) == "svg");
+                let inside_svg = dom.parent(id).is_some_and(|parent| dom.name(parent) == "svg");
                 found.title = Some(dom.text_within(id, MAX_ELEMENT_TEXT))
                     .filter(|it| !it.is_empty() && !inside_svg);
             }
@@ -93,7 +93,7 @@ pub(super) fn read(dom: &Dom) -> Metadata {
                 let href = dom.attr(id, "href").map(str::to_owned);
                 meta.canonical = meta.canonical.take().or(href);
             }
-            b"script" if dom.attr(id, "type").is_some_and(|it| it.contains("ld+json")) => {
+            b"script" if dom.attr(id, "type").is_some_and(|attr| attr.contains("ld+json")) => {
                 for child in dom.children(id) {
                     if let NodeData::Text(text) = dom.data(child)
                         && text.len() < MAX_JSON
@@ -122,8 +122,8 @@ pub(super) fn read(dom: &Dom) -> Metadata {
 
 fn is_byline(dom: &Dom, id: NodeId) -> bool {
     dom.attr(id, "itemprop") == Some("author")
-        || dom.attr(id, "class").is_some_and(|it| {
-            it.split_ascii_whitespace().any(|word| {
+        || dom.attr(id, "class").is_some_and(|attr| {
+            attr.split_ascii_whitespace().any(|word| {
                 matches!(
                     word,
                     "byline"
@@ -154,7 +154,7 @@ fn byline(text: &str) -> Option<String> {
 /// The two-letter code of a language tag.
 pub(super) fn language_code(tag: &str) -> Option<String> {
     let code = tag.split(['-', '_']).next()?.trim().to_ascii_lowercase();
-    (code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase())).then_some(code)
+    (code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase())).then_some(code)
 }
 
 /// Candidates for each field by source; [`MetadataCandidates::resolve`] chooses among them.
@@ -310,16 +310,17 @@ impl MetadataCandidates {
                 .find_map(|it| dates::normalise(value.get(it)?.as_str()?));
         }
         if self.modified.is_none() {
-            self.modified = value.get("dateModified").and_then(|it| dates::normalise(it.as_str()?));
+            self.modified =
+                value.get("dateModified").and_then(|value| dates::normalise(value.as_str()?));
         }
     }
 
     fn resolve(self, mut meta: Metadata) -> Metadata {
         meta.site = self.site.or(self.ld_site);
-        let tab = self.title.map(|it| without_site(&it, meta.site.as_deref()));
+        let tab = self.title.map(|title| without_site(&title, meta.site.as_deref()));
         meta.title = self
             .ld_title
-            .filter(|it| it.len() < MAX_TITLE)
+            .filter(|ld_title| ld_title.len() < MAX_TITLE)
             .or(self.meta_title)
             .or_else(|| tab.clone());
         // A first heading that is part of the tab's title is the title without the site's additions.
@@ -382,8 +383,10 @@ fn words(value: &Value) -> Option<String> {
 /// The name of a person or organisation, or of several, joined by commas.
 fn names(value: &Value) -> Option<String> {
     match value {
-        Value::String(_) => words(value).filter(|it| !it.contains("://") && it.len() < MAX_NAME),
-        Value::Object(fields) => words(fields.get("name")?).filter(|it| it.len() < MAX_NAME),
+        Value::String(_) => {
+            words(value).filter(|word| !word.contains("://") && word.len() < MAX_NAME)
+        }
+        Value::Object(fields) => words(fields.get("name")?).filter(|word| word.len() < MAX_NAME),
         Value::Array(all) => {
             let all: Vec<String> = all.iter().take(20).filter_map(names).collect();
             (!all.is_empty()).then(|| all.join(", "))

@@ -74,7 +74,7 @@ fn analyze(text: &str) -> (Dom, Metadata, Vec<FlatBlock>) {
         return (dom, meta, flat);
     }
     // Some style sheets hide the page until a script has run.
-    let words = |all: &[FlatBlock]| all.iter().map(|it| it.words).sum::<u32>();
+    let words = |all: &[FlatBlock]| all.iter().map(|block| block.words).sum::<u32>();
     if words(&flat) < MIN_VISIBLE_WORDS {
         let unstyled = blocks::flatten(&dom, dom.root(), &HiddenSelectors::default());
         if words(&unstyled) > UNSTYLED_FACTOR * words(&flat) {

@@ -43,9 +43,9 @@ pub(super) fn find(
     let mut known = known.into_iter().filter_map(|(it, source)| Some((it?, source)));
     known
         .next()
-        .or_else(|| microdata(dom, stated.order).map(|it| (it, "microdata")))
+        .or_else(|| microdata(dom, stated.order).map(|microdata| (microdata, "microdata")))
         .or_else(|| dateline(dom, flat, meta))
-        .or_else(|| stated.modified.clone().map(|it| (it, "modified")))
+        .or_else(|| stated.modified.clone().map(|modified| (modified, "modified")))
 }
 
 /// The first date that is marked as that of publication, else the last marked as that of creation.
@@ -55,7 +55,7 @@ fn microdata(dom: &Dom, order: DateOrder) -> Option<String> {
         let marked = dom.attr(id, "itemprop").or_else(|| dom.attr(id, "property"));
         let class = |name: &str| {
             let class = dom.attr(id, "class").unwrap_or_default();
-            class.split_ascii_whitespace().any(|it| it == name)
+            class.split_ascii_whitespace().any(|word| word == name)
         };
         let marked = marked.map(|it| it.rsplit(':').next().unwrap_or(it));
         let published = marked == Some("datePublished")
@@ -97,7 +97,7 @@ fn dateline(dom: &Dom, flat: &[FlatBlock], meta: &Metadata) -> Option<(String, &
     let best = all.iter().rev().max_by_key(|it| it.score)?;
     let alone = || {
         let rivals = all.iter().filter(|it| it.score == best.score);
-        best.score >= 0 && rivals.clone().all(|it| it.date == best.date)
+        best.score >= 0 && rivals.clone().all(|rival| rival.date == best.date)
     };
     (best.score >= MIN_SCORE || alone()).then(|| (best.date.clone(), best.source))
 }
@@ -110,7 +110,7 @@ fn dates_in_blocks(
 ) -> Vec<DateCandidate> {
     let mut found = Vec::new();
     for (at, block) in flat.iter().enumerate() {
-        if block.kind == BlockKind::Code || !block.text.contains(|it: char| it.is_ascii_digit()) {
+        if block.kind == BlockKind::Code || !block.text.contains(|c: char| c.is_ascii_digit()) {
             continue;
         }
         let below_title =
@@ -122,7 +122,9 @@ fn dates_in_blocks(
         } else {
             continue;
         };
-        if let Some(date) = dates::normalise_with_order(text, order).filter(|it| is_plausible(it)) {
+        if let Some(date) =
+            dates::normalise_with_order(text, order).filter(|text| is_plausible(text))
+        {
             let is_long = block.words > MAX_DATELINE_WORDS;
             found.push(DateCandidate {
                 date,
@@ -170,14 +172,14 @@ fn dates_in_elements(
 /// Whether an element's class says that it holds a date. It may be inside a heading or a line of many words.
 fn is_named_date(dom: &Dom, id: NodeId) -> bool {
     let class = dom.attr(id, "class").unwrap_or_default();
-    let named = |it: &str| matches!(it, "date" | "time" | "datum" | "timestamp" | "pubdate");
-    class.split(|it: char| !it.is_ascii_alphabetic()).any(named)
+    let named = |text: &str| matches!(text, "date" | "time" | "datum" | "timestamp" | "pubdate");
+    class.split(|c: char| !c.is_ascii_alphabetic()).any(named)
 }
 
 /// The first [`HEAD`] characters of a text.
 fn head(text: &str) -> &str {
     let end = text.char_indices().nth(HEAD);
-    end.map_or(text, |it| &text[..it.0])
+    end.map_or(text, |pair| &text[..pair.0])
 }
 
 /// Whether a page can have been published then: there were few web pages before 1995.
@@ -222,7 +224,7 @@ impl DatelineScorer<'_> {
             _ => 0,
         };
         let lower = block.text.to_lowercase();
-        let labelled = LABELS.iter().any(|it| lower.contains(it));
+        let labelled = LABELS.iter().any(|label| lower.contains(label));
         score += 3 * i32::from(labelled || block.near & element_hints::META != 0);
         let stale = STALE.iter().any(|it| lower.contains(it));
         score -= 4 * i32::from(!labelled && (stale || self.is_stale(block.node)));
@@ -234,7 +236,7 @@ impl DatelineScorer<'_> {
             | element_hints::ASIDE
             | element_hints::ADVERT;
         // Hints that the title has too mean nothing.
-        let shared = title.map_or(0, |it| self.flat[it].hints);
+        let shared = title.map_or(0, |title| self.flat[title].hints);
         score -= 6 * i32::from(block.hints & !shared & elsewhere != 0);
         score - 2 * i32::from(block.near & element_hints::CARD != 0)
     }
@@ -276,11 +278,11 @@ const STALE: &[&str] =
 /// The block with the page's title: the longest of those whose text is part of the title, headings first.
 fn title_at(flat: &[FlatBlock], meta: &Metadata) -> Option<usize> {
     let title = meta.title.as_deref().unwrap_or_default().to_lowercase();
-    let heading = |it: &FlatBlock| it.kind == BlockKind::Heading;
+    let heading = |block: &FlatBlock| block.kind == BlockKind::Heading;
     let named = flat.iter().enumerate().rev().filter(|(_, it)| {
         (2..MAX_WORDS).contains(&it.words) && title.contains(&it.text.to_lowercase())
     });
     let named = named.max_by_key(|(_, it)| (heading(it), it.words));
-    let first = || flat.iter().position(|it| heading(it) && it.level == 1);
-    named.map(|it| it.0).or_else(first)
+    let first = || flat.iter().position(|block| heading(block) && block.level == 1);
+    named.map(|pair| pair.0).or_else(first)
 }

@@ -19,11 +19,11 @@ const CONTAINER: usize = 3;
 
 /// The smoothed probabilities.
 pub(super) fn smooth(dom: &Dom, flat: &[FlatBlock], chances: &[f32]) -> Vec<f32> {
-    let weights: Vec<f32> = flat.iter().map(|it| (it.words as f32).sqrt()).collect();
-    let mut odds: Vec<f32> = chances.iter().map(|it| log_odds(*it)).collect();
+    let weights: Vec<f32> = flat.iter().map(|block| (block.words as f32).sqrt()).collect();
+    let mut odds: Vec<f32> = chances.iter().map(|number| log_odds(*number)).collect();
     let patterns = features::patterns(dom, flat).into_iter();
     pull_to_group_mean(&mut odds, &weights, patterns, TO_PATTERN);
-    let containers = flat.iter().map(|it| container(dom, it.node));
+    let containers = flat.iter().map(|block| container(dom, block.node));
     pull_to_group_mean(&mut odds, &weights, containers, TO_CONTAINER);
     let beside: Vec<f32> = (0..odds.len())
         .map(|at| {
@@ -37,7 +37,7 @@ pub(super) fn smooth(dom: &Dom, flat: &[FlatBlock], chances: &[f32]) -> Vec<f32>
     for (odds, beside) in odds.iter_mut().zip(beside) {
         *odds += TO_NEIGHBOURS * (beside - *odds);
     }
-    odds.iter().map(|it| 1.0 / (1.0 + (-it).exp())).collect()
+    odds.iter().map(|number| 1.0 / (1.0 + (-number).exp())).collect()
 }
 
 fn log_odds(chance: f32) -> f32 {

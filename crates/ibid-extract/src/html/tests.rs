@@ -2,7 +2,7 @@ use super::*;
 
 fn text(page: &str) -> String {
     let draft = read(page, "");
-    let blocks: Vec<String> = draft.blocks.into_iter().map(|it| it.text).collect();
+    let blocks: Vec<String> = draft.blocks.into_iter().map(|block| block.text).collect();
     blocks.join("\n")
 }
 

@@ -3,7 +3,7 @@
 /// Folds runs of white space to one space and trims.
 pub(super) fn collapse_whitespace(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for word in text.split(is_space).filter(|it| !it.is_empty()) {
+    for word in text.split(is_space).filter(|part| !part.is_empty()) {
         if !out.is_empty() {
             out.push(' ');
         }

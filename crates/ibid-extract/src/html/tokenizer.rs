@@ -190,7 +190,7 @@ impl<S: TokenSink> PageTokenizer<'_, S> {
         let inside = &self.text[open + 2..];
         let starts = |word: &str| {
             let head = inside.as_bytes().get(..word.len());
-            head.is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
+            head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
         };
         if let Some(comment) = inside.strip_prefix("--") {
             self.at = open + 4 + comment_end(comment);
@@ -306,7 +306,7 @@ impl<S: TokenSink> PageTokenizer<'_, S> {
         if tag.attrs.len() >= MAX_ATTRIBUTES && !is_used_attribute(&name) {
             return at;
         }
-        if tag.attrs.iter().any(|it| it.name.local == name) {
+        if tag.attrs.iter().any(|attr| attr.name.local == name) {
             tag.had_duplicate_attributes = true;
         } else {
             tag.attrs.push(Attribute { name: QualName::new(None, html5ever::ns!(), name), value });
@@ -331,8 +331,10 @@ fn comment_end(text: &str) -> usize {
 
 /// Whether `text` begins with the tag name `name`, ignoring case, followed by a character that ends a name.
 fn is_tag(text: &[u8], name: &str) -> bool {
-    text.get(..name.len()).is_some_and(|it| it.eq_ignore_ascii_case(name.as_bytes()))
-        && text.get(name.len()).is_some_and(|it| is_space(*it) || matches!(it, b'/' | b'>'))
+    text.get(..name.len()).is_some_and(|value| value.eq_ignore_ascii_case(name.as_bytes()))
+        && text
+            .get(name.len())
+            .is_some_and(|value| is_space(*value) || matches!(value, b'/' | b'>'))
 }
 
 /// The position of the end tag that closes the raw text at the beginning of `text`.
@@ -408,7 +410,7 @@ impl NameCache {
         {
             return known.clone();
         }
-        if name.bytes().any(|it| it.is_ascii_uppercase()) {
+        if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return LocalName::from(name.to_ascii_lowercase());
         }
         let made = LocalName::from(name);

@@ -54,8 +54,8 @@ impl HiddenSelectors {
 
     fn keep(&mut self, selectors: &str) {
         for one in selectors.split(',').map(str::trim) {
-            let plain = |it: &str| {
-                !it.is_empty() && it.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
+            let plain = |text: &str| {
+                !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
             };
             match one.split_at_checked(1) {
                 Some((".", name)) if plain(name) => self.classes.insert(name.to_owned()),
@@ -94,10 +94,11 @@ impl HiddenSelectors {
 
 /// Whether it is a closed `<details>` with an empty summary, which cannot be opened.
 fn is_unopenable_details(dom: &Dom, id: NodeId) -> bool {
-    let summary = dom.children(id).find(|it| dom.name(*it) == "summary");
+    let summary = dom.children(id).find(|child| dom.name(*child) == "summary");
     dom.attr(id, "open").is_none()
-        && summary.is_some_and(|it| {
-            dom.text_within(it, 0).is_empty() && dom.children(it).all(|it| dom.name(it).is_empty())
+        && summary.is_some_and(|summary| {
+            dom.text_within(summary, 0).is_empty()
+                && dom.children(summary).all(|child| dom.name(child).is_empty())
         })
 }
 
@@ -168,12 +169,15 @@ impl StyleFacts {
             "display" => self.gone |= value == "none",
             "visibility" => self.gone |= matches!(value, "hidden" | "collapse"),
             "content-visibility" => self.gone |= value == "hidden",
-            "font-size" => self.gone |= number(value).is_some_and(|it| it < min_font_size(value)),
+            "font-size" => {
+                self.gone |= number(value).is_some_and(|number| number < min_font_size(value))
+            }
             "opacity" | "fill-opacity" => {
-                self.transparent |= number(value).is_some_and(|it| it < 0.05);
+                self.transparent |= number(value).is_some_and(|number| number < 0.05);
             }
             "width" | "height" | "max-height" | "max-width" => {
-                self.no_size |= number(value).is_some_and(|it| it <= 1.0) && !value.ends_with('%');
+                self.no_size |=
+                    number(value).is_some_and(|number| number <= 1.0) && !value.ends_with('%');
             }
             "overflow" | "overflow-x" | "overflow-y" => self.cut_off |= value == "hidden",
             "clip" => self.clipped |= value.starts_with("rect(0") || value.starts_with("rect(1px"),
@@ -184,8 +188,9 @@ impl StyleFacts {
             }
             "position" => self.placed |= matches!(value, "absolute" | "fixed" | "relative"),
             "left" | "right" | "top" | "bottom" | "margin-left" | "margin-top" | "text-indent" => {
-                let far = number(value).is_some_and(|it| it <= -900.0)
-                    || (value.ends_with("em") && number(value).is_some_and(|it| it <= -60.0));
+                let far = number(value).is_some_and(|number| number <= -900.0)
+                    || (value.ends_with("em")
+                        && number(value).is_some_and(|number| number <= -60.0));
                 self.far_off |= far;
                 self.placed |= far && (name.starts_with("margin") || name == "text-indent");
             }
@@ -193,7 +198,7 @@ impl StyleFacts {
                 self.gone |= value == "scale(0)"
                     || ["translate(-9999", "translatex(-9999", "translatey(-9999"]
                         .iter()
-                        .any(|it| value.starts_with(it));
+                        .any(|prefix| value.starts_with(prefix));
             }
             "color" => {
                 self.gone |=

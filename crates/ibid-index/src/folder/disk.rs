@@ -61,8 +61,9 @@ fn sync(path: &Path) -> io::Result<()> {
 
 impl Directory for DiskDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        let by_offset =
-            path.extension().is_some_and(|it| BY_OFFSET.iter().any(|known| it == *known));
+        let by_offset = path
+            .extension()
+            .is_some_and(|extension| BY_OFFSET.iter().any(|known| extension == *known));
         if !by_offset {
             return self.mapped.get_file_handle(path);
         }
@@ -102,7 +103,7 @@ impl Directory for DiskDirectory {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        if path.extension().is_some_and(|it| it == "json") && !is_hidden(path) {
+        if path.extension().is_some_and(|extension| extension == "json") && !is_hidden(path) {
             return self.mapped.atomic_write(path, data);
         }
         // The list of files to delete is rewritten for each new file, so it is not synced.

@@ -24,7 +24,7 @@ impl RankedDocument {
         &self,
         view: &IndexSnapshot,
     ) -> impl Iterator<Item = (f32, DocAddress)> {
-        self.passages.iter().map(|it| (it.0, view.address(it.1)))
+        self.passages.iter().map(|passage| (passage.0, view.address(passage.1)))
     }
 }
 
@@ -62,11 +62,11 @@ fn documents(view: &IndexSnapshot, scores: &[f32], found: &[ScoredRow]) -> Vec<R
         let rows = (*first..)
             .take_while(|row| view.document_position(*row).is_some_and(|at| at.0 == *document));
         let scored = rows.map(|row| (scores[row as usize], row));
-        let mut passages: Vec<(f32, RowId)> = scored.filter(|it| it.0 > 0.0).collect();
+        let mut passages: Vec<(f32, RowId)> = scored.filter(|pair| pair.0 > 0.0).collect();
         passages.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let further: f32 = passages.iter().skip(1).take(MAX_FURTHER).map(|it| it.0).sum();
+        let further: f32 = passages.iter().skip(1).take(MAX_FURTHER).map(|passage| passage.0).sum();
         RankedDocument {
-            score: passages.first().map_or(0.0, |it| it.0) + FURTHER * further,
+            score: passages.first().map_or(0.0, |passage| passage.0) + FURTHER * further,
             passages,
         }
     };
@@ -101,7 +101,7 @@ fn keep_top(kept: &mut Vec<ScoredRow>, n: usize) -> f32 {
     }
     let (_, last, _) = kept.select_nth_unstable_by(n - 1, |a, b| b.score.total_cmp(&a.score));
     let least = last.score;
-    kept.retain(|it| it.score >= least);
+    kept.retain(|scored_row| scored_row.score >= least);
     least
 }
 
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn the_best_of_many_are_kept_with_all_that_tie() {
-        let scores: Vec<f32> = (0..1000).map(|it| ((it * 37) % 100) as f32).collect();
+        let scores: Vec<f32> = (0..1000).map(|index| ((index * 37) % 100) as f32).collect();
         let found = top_rows(&scores, 15);
         assert_eq!(found.len(), 20);
-        assert!(found.iter().all(|it| it.score >= 98.0));
+        assert!(found.iter().all(|scored_row| scored_row.score >= 98.0));
         assert_eq!(top_rows(&[0.0, 2.0, 1.0], 5).len(), 2);
     }
 }

@@ -30,22 +30,22 @@ pub(super) fn feedback<'a>(
     for at in best.iter().take(PASSAGES) {
         let passage = lexicon.passage_terms(at.row)?;
         let share = (at.score / top).powi(2) / passage.words.max(1) as f32;
-        all.extend(passage.terms.iter().map(|it| (it.0, share * it.1 as f32)));
+        all.extend(passage.terms.iter().map(|term| (term.0, share * term.1 as f32)));
     }
     // A stable sort: the shares of a term are added in the order of the passages, for both term indexes.
-    all.sort_by_key(|it| it.0);
+    all.sort_by_key(|pair| pair.0);
     let mut weighted = Vec::with_capacity(all.len());
     for same in all.chunk_by(|a, b| a.0 == b.0) {
         let term = same[0].0;
         let having = lexicon.passage_count(term)?;
         if having >= 2 && (having as f32) < COMMON * view.passages {
-            let share: f32 = same.iter().map(|it| it.1).sum();
+            let share: f32 = same.iter().map(|pair| pair.1).sum();
             weighted.push((share * view.idf(having), term));
         }
     }
     weighted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| lexicon.order(a.1, b.1)));
     weighted.truncate(WORDS);
-    let sum: f32 = weighted.iter().map(|it| it.0).sum();
+    let sum: f32 = weighted.iter().map(|pair| pair.0).sum();
     weighted
         .into_iter()
         .map(|(share, term)| Ok((SHARE * weight * share / sum, lexicon.postings(term)?)))

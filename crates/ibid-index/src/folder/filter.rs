@@ -42,7 +42,7 @@ impl Filter {
             if since.is_none() && until.is_none() {
                 return true;
             }
-            let date = dates.as_ref().and_then(|it| it.first(doc)).unwrap_or(0);
+            let date = dates.as_ref().and_then(|dates| dates.first(doc)).unwrap_or(0);
             date > 0 && since.is_none_or(|it| date >= it) && until.is_none_or(|it| date <= it)
         })
     }
@@ -83,7 +83,7 @@ fn rows_in_domains(
 /// A domain as users write it, without scheme, path and `*.`.
 fn bare_domain(domain: &str) -> String {
     let lower = domain.trim().to_lowercase();
-    let host = lower.split_once("://").map_or(lower.as_str(), |it| it.1);
+    let host = lower.split_once("://").map_or(lower.as_str(), |parts| parts.1);
     let host = host.split(['/', ':', '?']).next().unwrap_or(host);
     host.trim_start_matches("*.").trim_matches('.').to_owned()
 }

@@ -106,7 +106,7 @@ pub(super) fn rank_ids(index: &SearchIndex, query: &str, n: usize) -> tantivy::R
 
 /// The hit of a ranked document: its best passages, as many as fit, in the order of the text.
 fn build_hit(view: &IndexSnapshot, document: &RankedDocument) -> tantivy::Result<SearchHit> {
-    let best = document.passages.first().map_or(0.0, |it| it.0);
+    let best = document.passages.first().map_or(0.0, |passage| passage.0);
     let mut head = None;
     let mut parts: Vec<(DocAddress, String)> = Vec::new();
     let mut bytes = 0;
@@ -122,8 +122,8 @@ fn build_hit(view: &IndexSnapshot, document: &RankedDocument) -> tantivy::Result
         parts.push((at, hit.text.clone()));
         head.get_or_insert(hit);
     }
-    parts.sort_by_key(|it| it.0);
-    let content: Vec<String> = parts.into_iter().map(|it| it.1).collect();
+    parts.sort_by_key(|part| part.0);
+    let content: Vec<String> = parts.into_iter().map(|part| part.1).collect();
     let head = head.ok_or_else(|| corrupt_error("a document without passages"))?;
     Ok(SearchHit {
         id: head.id.as_ref().or(head.file.as_ref()).unwrap_or(&head.url).clone(),

@@ -253,7 +253,7 @@ pub fn list_indexes(cache_dir: &Path) -> Result<Vec<(PathBuf, u64, u64)>> {
     };
     let mut found: Vec<_> = entries
         .flatten()
-        .filter_map(|it| IndexDir { dir: it.path() }.label())
+        .filter_map(|entry| IndexDir { dir: entry.path() }.label())
         .map(|it| (it.path, it.documents, it.bytes))
         .collect();
     found.sort();

@@ -184,7 +184,7 @@ impl FileReader<'_> {
                 ControlFlow::Continue(())
             }
             ReadItem::Draft(draft) => {
-                bytes += draft.blocks.iter().map(|it| it.text.len()).sum::<usize>();
+                bytes += draft.blocks.iter().map(|block| block.text.len()).sum::<usize>();
                 batch.push(IngestDraft {
                     path: file.path.clone(),
                     from: file_version(file.id, hash),

@@ -130,7 +130,7 @@ impl MemoryTermIndex {
                 }
             }
             if same.len() > 1 {
-                found.sort_by_key(|it| it.0);
+                found.sort_by_key(|pair| pair.0);
                 found.dedup_by(|next, kept| {
                     let same = next.0 == kept.0;
                     if same {
@@ -181,7 +181,7 @@ impl MemoryTermIndex {
 
     /// The start of a term's postings.
     fn start(&self, term: TermId) -> usize {
-        term.checked_sub(1).map_or(0, |it| self.terms[it as usize].0)
+        term.checked_sub(1).map_or(0, |index| self.terms[index as usize].0)
     }
 }
 
@@ -207,7 +207,7 @@ impl TermIndex for MemoryTermIndex {
     }
 
     fn passage_terms(&self, row: RowId) -> tantivy::Result<PassageTerms<'_>> {
-        let start = (row as usize).checked_sub(1).map_or(0, |it| self.row_ends[it].0);
+        let start = (row as usize).checked_sub(1).map_or(0, |index| self.row_ends[index].0);
         let (end, words) = self.row_ends[row as usize];
         Ok(PassageTerms {
             terms: Cow::Borrowed(&self.row_terms[start..end]),

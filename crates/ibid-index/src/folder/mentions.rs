@@ -56,7 +56,7 @@ impl QueryMentions {
             let dates = column(segment, "date")?.filter(|_| !self.days.is_empty());
             let Some(dates) = dates else { continue };
             for (doc, sum) in (0..).zip(sums) {
-                if dates.first(doc).is_some_and(|it| self.days.contains(&it)) {
+                if dates.first(doc).is_some_and(|date| self.days.contains(&date)) {
                     add(sum, gain);
                 }
             }
@@ -179,7 +179,7 @@ fn days(query: &str) -> BTreeSet<u64> {
     }
     // A date with the month by name takes three words.
     let parts = (0..words.len()).map(|at| words[at..words.len().min(at + 3)].join(" "));
-    parts.filter_map(|it| normalise(&it)).map(|it| date_number(&it)).collect()
+    parts.filter_map(|part| normalise(&part)).map(|it| date_number(&it)).collect()
 }
 
 #[cfg(test)]

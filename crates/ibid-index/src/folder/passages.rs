@@ -41,7 +41,9 @@ mod tests {
 
     fn page(sentences: usize) -> Page {
         let text: Vec<String> = (0..sentences)
-            .map(|it| format!("This is the sentence that has number {it} in a long row of them."))
+            .map(|index| {
+                format!("This is the sentence that has number {index} in a long row of them.")
+            })
             .collect();
         Page::new(PageDraft {
             blocks: vec![Block::new(BlockKind::Prose, text.join(" "))],

@@ -64,17 +64,20 @@ impl PassagePostings<'_> {
             let titles = counts(segment, view.fields.title, text, TITLE)?;
             if !titles.is_empty() {
                 found.extend(titles);
-                found.sort_by_key(|it| it.0);
+                found.sort_by_key(|pair| pair.0);
                 found.dedup_by(|next, kept| {
                     let same = next.0 == kept.0;
                     kept.1 += if same { next.1 } else { 0.0 };
                     same
                 });
             }
-            all.extend(found.into_iter().map(|it| (base + it.0, it.1)));
+            all.extend(found.into_iter().map(|pair| (base + pair.0, pair.1)));
         }
-        let counts = all.iter().map(|it| saturate(it.1, view.length(it.0)));
-        Ok(PassagePostings { counts: counts.collect(), rows: all.iter().map(|it| it.0).collect() })
+        let counts = all.iter().map(|pair| saturate(pair.1, view.length(pair.0)));
+        Ok(PassagePostings {
+            counts: counts.collect(),
+            rows: all.iter().map(|pair| pair.0).collect(),
+        })
     }
 
     /// Adds `weight` times the counts to the scores of rows whose score so far passes `accept`.

@@ -21,8 +21,8 @@ pub(super) fn proximity(
 ) -> tantivy::Result<Vec<f32>> {
     let mut pairs: Vec<(usize, usize)> = sequence
         .windows(2)
-        .filter(|it| it[0].0 != it[1].0 && it[1].1 - it[0].1 <= NEIGHBOURS)
-        .map(|it| (it[0].0, it[1].0))
+        .filter(|window| window[0].0 != window[1].0 && window[1].1 - window[0].1 <= NEIGHBOURS)
+        .map(|window| (window[0].0, window[1].0))
         .collect();
     pairs.sort_unstable();
     pairs.dedup();
@@ -30,7 +30,7 @@ pub(super) fn proximity(
     if pairs.is_empty() {
         return Ok(bonus);
     }
-    let terms: Vec<_> = wanted.iter().map(|it| (it.term, &it.postings)).collect();
+    let terms: Vec<_> = wanted.iter().map(|term| (term.term, &term.postings)).collect();
     let places = lexicon.positions(&terms, passages)?;
     for (at, bonus) in bonus.iter_mut().enumerate() {
         for (a, b) in &pairs {

@@ -55,5 +55,5 @@ pub(super) fn query_terms<'a>(
         Some((nth, term.position))
     };
     let sequence = all.iter().filter_map(place).collect();
-    Ok((found.into_iter().map(|it| it.1).collect(), sequence))
+    Ok((found.into_iter().map(|pair| pair.1).collect(), sequence))
 }

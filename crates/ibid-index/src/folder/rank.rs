@@ -146,7 +146,7 @@ mod tests {
             format!("Cork {} item{seed}.", words.join(" "))
         };
         let row = |nth: usize, many: usize| {
-            let text: Vec<String> = (0..many).map(|it| sentence(nth + it)).collect();
+            let text: Vec<String> = (0..many).map(|index| sentence(nth + index)).collect();
             let mut row = serde_json::json!({"id": format!("d{nth}"), "title": sentence(nth + 3), "text": text.join(" ")});
             if nth.is_multiple_of(3) {
                 row["source"] = "The Lantern".into();
@@ -155,7 +155,7 @@ mod tests {
             row.to_string()
         };
         let write = |name: &str, from: usize, many: usize| {
-            let rows: Vec<String> = (from..from + 20).map(|it| row(it, many)).collect();
+            let rows: Vec<String> = (from..from + 20).map(|index| row(index, many)).collect();
             std::fs::write(docs.join(name), rows.join("\n")).unwrap();
         };
         write("short.jsonl", 0, 3);

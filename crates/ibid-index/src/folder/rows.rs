@@ -127,7 +127,7 @@ pub(super) fn stored_hit(view: &IndexSnapshot, at: DocAddress) -> tantivy::Resul
     let found = match text(view.fields.shown) {
         Some(it) => serde_json::from_str(it).ok(),
         None => text(view.fields.page)
-            .and_then(|it| serde_json::from_str::<Page>(it).ok())
+            .and_then(|text| serde_json::from_str::<Page>(text).ok())
             .and_then(|page| {
                 let last = page.sentences().len().checked_sub(1)?;
                 let words = page.passage(0, last)?.text().expose().to_owned();

@@ -53,7 +53,7 @@ impl SemanticIndex {
 
     /// Makes and stores the vectors of `passages`. Returns how many.
     pub(super) async fn embed(&self, passages: Vec<PassageText>) -> Result<usize> {
-        let texts: Vec<&str> = passages.iter().map(|it| it.text.as_str()).collect();
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
         let vectors = self.embedder.embed(&texts).await?;
         let rows: Vec<PassageVector> = passages
             .into_iter()
@@ -68,7 +68,7 @@ impl SemanticIndex {
 /// One passage for each key.
 pub(super) fn vector_keys(view: &IndexSnapshot) -> tantivy::Result<BTreeMap<u64, DocAddress>> {
     let rows = view.vector_rows()?.iter();
-    Ok(rows.map(|it| (it.0, view.address(it.1))).collect())
+    Ok(rows.map(|row| (row.0, view.address(row.1))).collect())
 }
 
 /// The words of the passages at the given keys and addresses.
@@ -95,13 +95,13 @@ pub(super) fn add_similarity(
     };
     let best = scores.iter().copied().fold(0.0, f32::max);
     if best > 0.0 {
-        scores.iter_mut().for_each(|it| *it /= best);
+        scores.iter_mut().for_each(|score| *score /= best);
     }
     let width = (first.1 - last.1).max(f32::MIN_POSITIVE);
     let rows = view.vector_rows()?;
     for (key, similarity) in near {
-        let from = rows.partition_point(|it| it.0 < *key);
-        for (_, row) in rows[from..].iter().take_while(|it| it.0 == *key) {
+        let from = rows.partition_point(|row| row.0 < *key);
+        for (_, row) in rows[from..].iter().take_while(|row| row.0 == *key) {
             scores[*row as usize] += WEIGHT * (similarity - last.1) / width;
         }
     }

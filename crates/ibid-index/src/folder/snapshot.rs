@@ -66,7 +66,7 @@ impl IndexSnapshot {
             }
         }
         let mean = ((words / passages.max(1) as f64) as f32).max(1.0);
-        lengths.iter_mut().for_each(|it| *it /= mean);
+        lengths.iter_mut().for_each(|length| *length /= mean);
         Ok(IndexSnapshot {
             searcher,
             fields,
@@ -109,7 +109,7 @@ impl IndexSnapshot {
 
     /// The address of a row.
     pub(super) fn address(&self, row: RowId) -> DocAddress {
-        let ord = self.bases.partition_point(|it| *it <= row).max(1) - 1;
+        let ord = self.bases.partition_point(|base| *base <= row).max(1) - 1;
         DocAddress::new(ord as u32, row - self.bases[ord])
     }
 

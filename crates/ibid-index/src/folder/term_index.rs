@@ -52,7 +52,7 @@ impl TermPositions {
     /// The positions of one term in one passage, both by their index in the request.
     pub(super) fn get(&self, passage: usize, term: usize) -> &[u32] {
         let at = passage * self.terms + term;
-        let start = at.checked_sub(1).map_or(0, |it| self.ends[it]);
+        let start = at.checked_sub(1).map_or(0, |index| self.ends[index]);
         &self.all[start..self.ends[at]]
     }
 }
@@ -152,7 +152,7 @@ impl TermIndex for DiskTermIndex<'_> {
     ) -> tantivy::Result<TermPositions> {
         let mut found = vec![Vec::new(); passages.len() * terms.len()];
         let mut order: Vec<usize> = (0..passages.len()).collect();
-        order.sort_by_key(|it| passages[*it]);
+        order.sort_by_key(|number| passages[*number]);
         for (nth, (term, _)) in terms.iter().enumerate() {
             let text = self.text(*term);
             for (base, segment) in self.view.segments() {

@@ -72,7 +72,7 @@ impl StemCache {
                 joined.clear();
                 joined.extend(word.chars().filter(|c| !is_hyphen(*c)));
                 self.emit_term(&joined, position, false, each);
-                for part in word.split(is_hyphen).filter(|it| !it.is_empty()) {
+                for part in word.split(is_hyphen).filter(|part| !part.is_empty()) {
                     self.emit_term(part, position, true, each);
                     position += 1;
                 }
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn seen(text: &str) -> Vec<String> {
-        terms(text).into_iter().map(|it| it.text).collect()
+        terms(text).into_iter().map(|term| term.text).collect()
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) fn walk(
     let mut walk = WalkBuilder::new(root);
     walk.standard_filters(false).hidden(true).ignore(true).follow_links(false).filter_entry(
         move |entry| {
-            let is_dir = entry.file_type().is_some_and(|it| it.is_dir());
+            let is_dir = entry.file_type().is_some_and(|file_type| file_type.is_dir());
             let path = entry.path();
             entry.depth() == 0 || path != indexes && !left_out.matched(path, is_dir).is_ignore()
         },
@@ -61,14 +61,14 @@ pub(super) fn walk(
                 continue;
             }
         };
-        if !entry.file_type().is_some_and(|it| it.is_file()) {
+        if !entry.file_type().is_some_and(|file_type| file_type.is_file()) {
             continue;
         }
         match entry.metadata() {
             Ok(meta) => found.push(FoundFile {
                 id: id(root, entry.path()),
                 size: meta.len(),
-                mtime: meta.modified().map_or(0, |it| trusted_mtime(it, now)),
+                mtime: meta.modified().map_or(0, |modified| trusted_mtime(modified, now)),
                 path: entry.into_path(),
             }),
             Err(why) => faults.push((entry.path().to_owned(), why.to_string())),

@@ -49,7 +49,7 @@ impl HttpEmbedder {
     async fn embed_batch(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         // Some servers reject a text without words.
         let texts: Vec<&str> =
-            texts.iter().map(|it| if it.trim().is_empty() { "." } else { it }).collect();
+            texts.iter().map(|text| if text.trim().is_empty() { "." } else { text }).collect();
         let body = json!({ "model": self.model, "input": texts });
         let vectors = self
             .service

@@ -54,5 +54,5 @@ fn scale_to_unit(values: &[f32]) -> Vec<f32> {
     let least = values.iter().copied().fold(f32::INFINITY, f32::min);
     let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let width = (most - least).max(f32::MIN_POSITIVE);
-    values.iter().map(|it| (it - least) / width).collect()
+    values.iter().map(|value| (value - least) / width).collect()
 }

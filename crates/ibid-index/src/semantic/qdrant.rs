@@ -73,7 +73,7 @@ impl VectorIndex for QdrantVectors {
             let body = json!({"ids": keys, "with_payload": false, "with_vector": false});
             let found = self.request(Method::POST, "/points", body).await?.unwrap_or_default();
             let rows = found.as_array().into_iter().flatten();
-            let known: Vec<u64> = rows.filter_map(|it| it["id"].as_u64()).collect();
+            let known: Vec<u64> = rows.filter_map(|row| row["id"].as_u64()).collect();
             missing.extend(keys.iter().filter(|key| !known.contains(key)));
         }
         Ok(missing)
@@ -85,7 +85,7 @@ impl VectorIndex for QdrantVectors {
         };
         self.create_collection(first.values.len()).await?;
         for vectors in vectors.chunks(BATCH) {
-            let point = |it: &PassageVector| json!({"id": it.key, "vector": it.values, "payload": {"url": it.url}});
+            let point = |vector: &PassageVector| json!({"id": vector.key, "vector": vector.values, "payload": {"url": vector.url}});
             let points: Vec<Value> = vectors.iter().map(point).collect();
             self.request(Method::PUT, "/points?wait=true", json!({ "points": points })).await?;
         }
@@ -103,7 +103,7 @@ impl VectorIndex for QdrantVectors {
         let body =
             json!({"query": to, "limit": n, "with_payload": false, "params": {"exact": true}});
         let found = self.request(Method::POST, "/points/query", body).await?.unwrap_or_default();
-        let row = |it: &Value| Some((it["id"].as_u64()?, it["score"].as_f64()? as f32));
+        let row = |value: &Value| Some((value["id"].as_u64()?, value["score"].as_f64()? as f32));
         let rows = found["points"].as_array().into_iter().flatten();
         let mut found: Vec<(u64, f32)> = rows.filter_map(row).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

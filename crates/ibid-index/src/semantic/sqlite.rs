@@ -43,12 +43,12 @@ impl SqliteVectors {
     /// # Errors
     /// `Setup` if the file cannot be written.
     pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
-        let fault = |it: sqlx::Error| fault(path, "opening", &it);
+        let fault = |error: sqlx::Error| fault(path, "opening", &error);
         if let Some(dir) = path.parent() {
-            private_dir(dir).map_err(|it| fault(sqlx::Error::Io(it)))?;
+            private_dir(dir).map_err(|error| fault(sqlx::Error::Io(error)))?;
         }
         // The file is private, because vectors reveal much of what a text says.
-        create_private_file(path).map_err(|it| fault(sqlx::Error::Io(it)))?;
+        create_private_file(path).map_err(|error| fault(sqlx::Error::Io(error)))?;
         // Lost vectors can be made again, so a commit need not wait for the disk.
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -79,8 +79,8 @@ impl SqliteVectors {
             .bind(&self.collection)
             .fetch_all(&self.pool)
             .await
-            .map_err(|it| self.fault("reading", &it))?;
-        Ok(rows.iter().map(|it| it.get::<i64, _>(0).cast_unsigned()).collect())
+            .map_err(|error| self.fault("reading", &error))?;
+        Ok(rows.iter().map(|row| row.get::<i64, _>(0).cast_unsigned()).collect())
     }
 
     async fn loaded(&self) -> Result<Arc<LoadedVectors>> {
@@ -93,8 +93,8 @@ impl SqliteVectors {
                 .bind(&self.collection)
                 .fetch_all(&self.pool)
                 .await
-                .map_err(|it| self.fault("reading", &it))?;
-        let width = rows.first().map_or(0, |it| it.get::<&[u8], _>(1).len() / 4);
+                .map_err(|error| self.fault("reading", &error))?;
+        let width = rows.first().map_or(0, |row| row.get::<&[u8], _>(1).len() / 4);
         let mut loaded = LoadedVectors {
             keys: Vec::with_capacity(rows.len()),
             values: Vec::with_capacity(rows.len() * width),
@@ -105,7 +105,7 @@ impl SqliteVectors {
             // A row of another length is of another model or damaged, and cannot be compared.
             if numbers.len() == width && rest.is_empty() {
                 loaded.keys.push(row.get::<i64, _>(0).cast_unsigned());
-                loaded.values.extend(numbers.iter().map(|it| f32::from_le_bytes(*it)));
+                loaded.values.extend(numbers.iter().map(|number| f32::from_le_bytes(*number)));
             }
         }
         let loaded = Arc::new(loaded);
@@ -135,14 +135,14 @@ impl LoadedVectors {
 impl VectorIndex for SqliteVectors {
     async fn missing_keys(&self, keys: &[u64]) -> Result<Vec<u64>> {
         let known = self.keys().await?;
-        Ok(keys.iter().copied().filter(|it| !known.contains(it)).collect())
+        Ok(keys.iter().copied().filter(|key| !known.contains(key)).collect())
     }
 
     async fn upsert(&self, vectors: &[PassageVector]) -> Result<()> {
-        let fault = |it: sqlx::Error| self.fault("writing", &it);
+        let fault = |error: sqlx::Error| self.fault("writing", &error);
         let mut all = self.pool.begin().await.map_err(fault)?;
         for it in vectors {
-            let blob: Vec<u8> = it.values.iter().flat_map(|it| it.to_le_bytes()).collect();
+            let blob: Vec<u8> = it.values.iter().flat_map(|value| value.to_le_bytes()).collect();
             sqlx::query("insert or replace into vectors (collection, key, url, vector) values ($1, $2, $3, $4)")
                 .bind(&self.collection)
                 .bind(it.key.cast_signed())
@@ -159,7 +159,7 @@ impl VectorIndex for SqliteVectors {
 
     async fn retain(&self, keys: &[u64]) -> Result<()> {
         let kept: std::collections::BTreeSet<u64> = keys.iter().copied().collect();
-        let fault = |it: sqlx::Error| self.fault("writing", &it);
+        let fault = |error: sqlx::Error| self.fault("writing", &error);
         let stale: Vec<u64> = self.keys().await?.difference(&kept).copied().collect();
         if stale.is_empty() {
             return Ok(());
@@ -182,7 +182,7 @@ impl VectorIndex for SqliteVectors {
         let (loaded, to) = (self.loaded().await?, to.to_vec());
         tokio::task::spawn_blocking(move || loaded.nearest(&to, n))
             .await
-            .map_err(|it| Error::new(Kind::Internal, "comparing vectors").with_source(it))
+            .map_err(|error| Error::new(Kind::Internal, "comparing vectors").with_source(error))
     }
 
     async fn url_exists(&self, url: &str) -> Result<bool> {
@@ -191,7 +191,7 @@ impl VectorIndex for SqliteVectors {
             .bind(url)
             .fetch_optional(&self.pool)
             .await;
-        found.map(|it| it.is_some()).map_err(|it| self.fault("reading", &it))
+        found.map(|pair| pair.is_some()).map_err(|error| self.fault("reading", &error))
     }
 }
 

@@ -2,9 +2,9 @@
 
 /// `values` scaled to length 1; unchanged if their length is 0 or not finite.
 pub(crate) fn normalize(mut values: Vec<f32>) -> Vec<f32> {
-    let length = values.iter().map(|it| it * it).sum::<f32>().sqrt();
+    let length = values.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 && length.is_finite() {
-        values.iter_mut().for_each(|it| *it /= length);
+        values.iter_mut().for_each(|value| *value /= length);
     }
     values
 }
@@ -30,9 +30,9 @@ mod tests {
 
     #[test]
     fn a_vector_is_scaled_to_length_one_and_likeness_is_the_cosine() {
-        let a = normalize((1..=11).map(|it| it as f32).collect());
+        let a = normalize((1..=11).map(|index| index as f32).collect());
         assert!((cosine(&a, &a) - 1.0).abs() < 1e-6);
-        let b: Vec<f32> = a.iter().map(|it| -it).collect();
+        let b: Vec<f32> = a.iter().map(|number| -number).collect();
         assert!((cosine(&a, &b) + 1.0).abs() < 1e-6);
         assert_eq!(normalize(vec![0.0, 0.0]), [0.0, 0.0]);
     }

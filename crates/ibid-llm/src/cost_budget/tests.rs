@@ -248,13 +248,15 @@ fn simulate(seed: u64) {
     drop(under_way);
     if refused && !finishes_early && share > 0.0 {
         let left = CallCost {
-            tokens_in: caps.tokens.map_or(0, |it| finishing_share(it, share, BudgetUnit::Tokens)),
+            tokens_in: caps
+                .tokens
+                .map_or(0, |tokens| finishing_share(tokens, share, BudgetUnit::Tokens)),
             tokens_out: 0,
-            usd: Some(caps.usd.map_or(0.0, |it| (it * share - 3e-9).max(0.0))),
+            usd: Some(caps.usd.map_or(0.0, |usd| (usd * share - 3e-9).max(0.0))),
         };
         if caps.calls != Some(0) {
             let last = budget.reserve("m", left, true);
-            last.unwrap_or_else(|it| panic!("seed {seed}: nothing is left to finish with: {it:?}"))
+            last.unwrap_or_else(|error| panic!("seed {seed}: nothing is left: {error:?}"))
                 .settle(left);
         }
         hold(seed, &budget, &books, false);

@@ -4,9 +4,9 @@ use crate::scripted::{ScriptedModel, ScriptedReply, prompt, refusal};
 const SECOND: Duration = Duration::from_secs(1);
 
 fn failover(models: &[(&Arc<ScriptedModel>, Option<u64>)]) -> FailoverModel {
-    let choice = |it: &(&Arc<ScriptedModel>, Option<u64>)| {
-        let model: Arc<dyn LanguageModel> = it.0.clone();
-        FailoverChoice { model, window: it.1 }
+    let choice = |pair: &(&Arc<ScriptedModel>, Option<u64>)| {
+        let model: Arc<dyn LanguageModel> = pair.0.clone();
+        FailoverChoice { model, window: pair.1 }
     };
     FailoverModel::new(models.iter().map(choice).collect()).unwrap()
 }

@@ -171,8 +171,8 @@ async fn calls_at_once_wait_for_each_others_change() {
     let budget = budget(Some(1.25));
     let metered = metered(&model, &budget);
     let prompts: Vec<Prompt> = (0..16).map(|_| prompt("weigh")).collect();
-    let answers = join_all(prompts.iter().map(|it| metered.complete(it, None))).await;
-    let answered = answers.iter().filter(|it| it.is_ok()).count();
+    let answers = join_all(prompts.iter().map(|prompt| metered.complete(prompt, None))).await;
+    let answered = answers.iter().filter(|answer| answer.is_ok()).count();
     // Four calls fit at a time, seven in total.
     assert_eq!(answered, 7);
     assert_eq!(budget.spent().usd, Some(0.84));

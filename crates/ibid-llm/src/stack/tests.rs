@@ -55,8 +55,8 @@ async fn every_try_that_may_be_billed_is_booked() {
 async fn a_spent_purse_is_neither_tried_again_nor_passed_on() {
     let shared = shared(0.1, 1);
     let models = [ScriptedModel::new("a/one", []), ScriptedModel::new("b/two", [])];
-    let choice = |it: &Arc<ScriptedModel>| FailoverChoice {
-        model: wrap(it.clone(), &chosen(), &shared),
+    let choice = |model: &Arc<ScriptedModel>| FailoverChoice {
+        model: wrap(model.clone(), &chosen(), &shared),
         window: None,
     };
     let all = FailoverModel::new(models.iter().map(choice).collect()).unwrap();
@@ -86,7 +86,7 @@ async fn no_storm_of_faults_leads_past_the_cap() {
             .collect();
         for say in &script {
             most_billed += u32::from(
-                matches!(say, ScriptedReply::Fault(_, it) if it.status.is_none_or(|it| it == 500)),
+                matches!(say, ScriptedReply::Fault(_, it) if it.status.is_none_or(|status| status == 500)),
             );
         }
         let takes = Duration::from_millis((dice.next_u128() % 5000) as u64);
@@ -104,7 +104,7 @@ async fn no_storm_of_faults_leads_past_the_cap() {
         let spent = shared.budget.spent();
         let usd = spent.usd.unwrap();
         assert!(usd <= cap, "seed {seed}: {usd} of {cap}");
-        let answered = answers.iter().flatten().filter(|it| it.is_ok()).count();
+        let answered = answers.iter().flatten().filter(|answer| answer.is_ok()).count();
         assert!(usd + 1e-9 >= 0.12 * answered as f64);
         assert!(spent.calls <= answered as u64 + u64::from(most_billed) + 16);
     }

@@ -17,7 +17,7 @@ fn limits(at_once: usize) -> ConcurrencyLimits {
 /// The times of the calls in seconds since `begun`.
 fn seconds(model: &ScriptedModel, begun: Instant) -> Vec<u64> {
     let asked = model.asked.lock().unwrap();
-    asked.iter().map(|it| (it.0 - begun).as_secs()).collect()
+    asked.iter().map(|pair| (pair.0 - begun).as_secs()).collect()
 }
 
 async fn ask(model: &ThrottledModel) -> Result<Completion> {
@@ -84,7 +84,7 @@ async fn nobody_calls_before_the_time_that_the_provider_names() {
     join_all((0..3).map(|_| ask(&two))).await;
     let asked = other.asked.lock().unwrap();
     assert_eq!(asked.len(), 3);
-    assert!(asked.iter().all(|it| it.0 >= begun + SECOND * 30));
+    assert!(asked.iter().all(|pair| pair.0 >= begun + SECOND * 30));
 }
 
 #[tokio::test(start_paused = true)]

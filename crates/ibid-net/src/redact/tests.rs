@@ -17,7 +17,7 @@ fn keys_and_passwords_are_taken_out_however_they_are_said() {
     redactor.add_secret("sk-12345");
     redactor.add_secret("abc");
     redactor.add_url_password("http://me:p%40ssword@h/");
-    let over = |it: &str| redactor.redact_text(it);
+    let over = |text: &str| redactor.redact_text(text);
     assert_eq!(over("sk-12345sk-12345 is bad"), "[key][key] is bad");
     assert_eq!(over("p@ssword p%40ssword bWU6cEBzc3dvcmQ="), "[key] [key] [key]");
     assert_eq!(over("abc"), "abc");
@@ -39,8 +39,8 @@ fn ways(secret: &str, pick: u64) -> Vec<String> {
             .collect()
     };
     let percent = |upper: bool| {
-        move |it: u8| {
-            if upper { format!("%{it:02X}") } else { format!("%{it:02x}") }
+        move |byte: u8| {
+            if upper { format!("%{byte:02X}") } else { format!("%{byte:02x}") }
         }
     };
     let json: String = secret
@@ -48,7 +48,7 @@ fn ways(secret: &str, pick: u64) -> Vec<String> {
         .enumerate()
         .map(|(nth, it)| if chosen(nth) { format!("\\u{:04x}", it as u32) } else { it.to_string() })
         .collect();
-    let hex: String = secret.bytes().map(|it| format!("{it:02x}")).collect();
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let mixed: String = hex
         .chars()
         .enumerate()
@@ -83,7 +83,7 @@ fn betrays(text: &str, secret: &str) -> bool {
     ways(secret, u64::MAX)
         .into_iter()
         .chain(ways(secret, 0))
-        .any(|it| it.len() >= secret.len() && text.contains(&it))
+        .any(|way| way.len() >= secret.len() && text.contains(&way))
 }
 
 proptest! {

@@ -255,7 +255,7 @@ impl ServiceClient {
             // A timeout usually repeats, and callers have other providers to try.
             let again = fault.kind == Kind::Transient && !late;
             // If the requested delay is too long, the call fails.
-            let again = again && fault.retry_after.is_none_or(|it| it <= LONGEST);
+            let again = again && fault.retry_after.is_none_or(|retry_after| retry_after <= LONGEST);
             match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
                 Some(wait) => sleep(wait).await,
                 None => {
@@ -307,8 +307,8 @@ impl ServiceClient {
         self.egress.record_received(&host, body.len());
         // Compression is not requested; Stack Exchange compresses anyway.
         let body = match headers.get("content-encoding") {
-            Some(how) => decode_body(how, &body, self.largest).map_err(|it| {
-                ServiceError::malformed(format!("decoding the answer: {}", it.message()))
+            Some(how) => decode_body(how, &body, self.largest).map_err(|error| {
+                ServiceError::malformed(format!("decoding the answer: {}", error.message()))
             })?,
             None => body,
         };

@@ -83,12 +83,12 @@ impl WebCache {
     /// `Setup` if it cannot be written.
     pub async fn open(path: &Path, most: u64) -> Result<WebCache> {
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(|it| fault(path, sqlx::Error::Io(it)))?;
+            std::fs::create_dir_all(dir).map_err(|error| fault(path, sqlx::Error::Io(error)))?;
         }
-        private(path).map_err(|it| fault(path, sqlx::Error::Io(it)))?;
+        private(path).map_err(|error| fault(path, sqlx::Error::Io(error)))?;
         let pool = match opened(path).await {
             Err(sqlx::Error::Database(it))
-                if it.code().is_some_and(|it| DAMAGED.contains(&it.as_ref())) =>
+                if it.code().is_some_and(|code| DAMAGED.contains(&code.as_ref())) =>
             {
                 for end in ["", "-wal", "-shm"] {
                     let mut name = path.as_os_str().to_owned();
@@ -96,12 +96,12 @@ impl WebCache {
                     // If this fails, opening reports it.
                     let _ = std::fs::remove_file(name);
                 }
-                private(path).map_err(|it| fault(path, sqlx::Error::Io(it)))?;
+                private(path).map_err(|error| fault(path, sqlx::Error::Io(error)))?;
                 opened(path).await
             }
             it => it,
         };
-        let pool = pool.map_err(|it| fault(path, it))?;
+        let pool = pool.map_err(|error| fault(path, error))?;
         Ok(WebCache { pool, most })
     }
 

@@ -129,7 +129,7 @@ impl BodyDecoder {
     /// Creates a decoder for this `content-encoding` with at most `most` bytes of output.
     pub(super) fn new(encoding: Option<&str>, most: usize) -> Result<BodyDecoder, DecodeError> {
         let sink = BoundedBuffer { bytes: Vec::new(), most, over: false };
-        let how = match encoding.map(|it| it.trim().to_ascii_lowercase()).as_deref() {
+        let how = match encoding.map(|encoding| encoding.trim().to_ascii_lowercase()).as_deref() {
             None | Some("" | "identity") => BodyEncoding::Plain(sink),
             Some("gzip" | "x-gzip") => BodyEncoding::Gzip(Box::new(GzDecoder::new(sink))),
             Some("deflate") => BodyEncoding::Deflate(Box::new(ZlibDecoder::new(sink))),
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn packed_bytes_go_as_they_are_read() {
-        let bytes: Vec<u8> = (0..200_000_u32).map(|it| (it % 251) as u8).collect();
+        let bytes: Vec<u8> = (0..200_000_u32).map(|index| (index % 251) as u8).collect();
         let mut pieces = ByteQueue::default();
         for step in bytes.chunks(4096) {
             pieces.push(step);

@@ -301,7 +301,7 @@ impl Fetcher {
     ) -> Result<Arc<Robots>, FetchError> {
         let scheme = target.url().scheme();
         let mut cached = host.cached_robots(scheme).lock().await;
-        if let Some(it) = cached.as_ref().filter(|it| it.until > Instant::now()) {
+        if let Some(it) = cached.as_ref().filter(|cached| cached.until > Instant::now()) {
             return Ok(Arc::clone(&it.robots));
         }
         let mut url = target.url().clone();
@@ -319,8 +319,8 @@ impl Fetcher {
         let asked = Box::pin(self.follow_redirects(url.as_str(), None, false));
         let late = |_| Err(FetchError::new(FailReason::Timeout, "timed out"));
         let body = match timeout(ROBOTS_TIMEOUT, asked).await.unwrap_or_else(late) {
-            Ok(fetched) => fetched.map(|it| it.bytes).unwrap_or_default(),
-            Err(it) if it.status.is_some_and(|it| it / 100 == 4) => Vec::new(),
+            Ok(fetched) => fetched.map(|fetched| fetched.bytes).unwrap_or_default(),
+            Err(it) if it.status.is_some_and(|status| status / 100 == 4) => Vec::new(),
             Err(it) if it.status.is_some() => {
                 return Ok(remember_robots(&mut cached, Robots::deny_all(), ROBOTS_REST));
             }
@@ -345,10 +345,10 @@ impl Fetcher {
         had: Option<(&str, &Validators)>,
         redirects: usize,
     ) -> Result<FetchStep, FetchError> {
-        let had = had.filter(|it| it.0 == target.url().as_str());
-        let answer = self.ask(target, had.map(|it| it.1)).await?;
+        let had = had.filter(|pair| pair.0 == target.url().as_str());
+        let answer = self.ask(target, had.map(|pair| pair.1)).await?;
         let location = answer.headers().get("location");
-        let location = location.map(|it| it.as_bytes().to_vec());
+        let location = location.map(|location| location.as_bytes().to_vec());
         let status = answer.status().as_u16();
         if status == 304 && had.is_some() {
             return Ok(FetchStep::Unchanged);
@@ -426,11 +426,12 @@ impl Fetcher {
     fn client(&self, name: &str, checked: Vec<SocketAddr>) -> Result<Client, FetchError> {
         let key = (name.to_owned(), checked);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, client)) = clients.iter().find(|it| it.0 == key) {
+        if let Some((_, client)) = clients.iter().find(|client| client.0 == key) {
             return Ok(client.clone());
         }
-        let secured = tls::client_config()
-            .map_err(|it| FetchError::new(FailReason::Broken, format!("preparing HTTPS: {it}")))?;
+        let secured = tls::client_config().map_err(|error| {
+            FetchError::new(FailReason::Broken, format!("preparing HTTPS: {error}"))
+        })?;
         let built = Client::builder()
             .tls_backend_preconfigured(secured)
             .user_agent(&self.agent)
@@ -441,7 +442,7 @@ impl Fetcher {
             .dns_resolver(PinnedResolver(key.1.clone()))
             .build();
         let client =
-            built.map_err(|it| FetchError::new(FailReason::Broken, describe_error(&it)))?;
+            built.map_err(|error| FetchError::new(FailReason::Broken, describe_error(&error)))?;
         if clients.len() >= MAX_CLIENTS {
             clients.pop_front();
         }
@@ -461,21 +462,22 @@ impl Fetcher {
         };
         let content_type = header("content-type");
         let validators = Validators {
-            etag: header("etag").filter(|it| it.len() < 1024),
-            modified: header("last-modified").filter(|it| it.len() < 100),
+            etag: header("etag").filter(|header| header.len() < 1024),
+            modified: header("last-modified").filter(|header| header.len() < 100),
         };
-        let may_be_kept = !header("cache-control").is_some_and(|it| it.contains("no-store"));
+        let may_be_kept =
+            !header("cache-control").is_some_and(|header| header.contains("no-store"));
         let kind = content_type.as_deref().unwrap_or("text/html");
         let is_text = kind.starts_with("text/") || kind.contains("html") || kind.contains("xml");
         let most = if is_text { self.bounds.page_bytes } else { self.bounds.document_bytes };
-        let decode_error = |it: super::decode::DecodeError| {
+        let decode_error = |error: super::decode::DecodeError| {
             use super::decode::DecodeError::{Packing, Swells, TooLarge, Torn};
-            let reason = match it {
+            let reason = match error {
                 TooLarge | Swells => FailReason::TooLarge,
                 Packing => FailReason::Unsupported,
                 Torn => FailReason::Broken,
             };
-            FetchError::new(reason, it.message())
+            FetchError::new(reason, error.message())
         };
         let mut body =
             BodyDecoder::new(header("content-encoding").as_deref(), most).map_err(decode_error)?;

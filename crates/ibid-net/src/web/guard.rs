@@ -106,7 +106,7 @@ impl CheckedUrl {
 
     /// The name to resolve, without a final dot; `None` if the host is an IP address, which is already checked.
     pub fn name(&self) -> Option<&str> {
-        self.url.domain().map(|it| it.trim_end_matches('.'))
+        self.url.domain().map(|domain| domain.trim_end_matches('.'))
     }
 
     /// The port to connect to.
@@ -282,9 +282,9 @@ impl SsrfGuard {
 /// They do not occur in ordinary pages.
 fn check_syntax(text: &str) -> Result<(), BlockedUrl> {
     let bare: String = text
-        .trim_matches(|it: char| it <= ' ')
+        .trim_matches(|c: char| c <= ' ')
         .chars()
-        .filter(|it| !matches!(it, '\t' | '\n' | '\r'))
+        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
         .collect();
     let Some((_, rest)) = bare.split_once("://") else {
         return blocked(GuardStep::Parse, "not an absolute URL");
@@ -301,15 +301,16 @@ fn check_syntax(text: &str) -> Result<(), BlockedUrl> {
 
 /// What is wrong with a host name, given in ASCII and lower case.
 fn well_formed(name: &str) -> Option<String> {
-    let of_a_label = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
+    let of_a_label = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() {
         return Some("the host name is empty".to_owned());
     }
     if name.len() > 253 {
         return Some(format!("host name too long ({} characters)", name.len()));
     }
-    let wrong =
-        name.split('.').find(|it| it.is_empty() || it.len() > 63 || !it.chars().all(of_a_label));
+    let wrong = name
+        .split('.')
+        .find(|part| part.is_empty() || part.len() > 63 || !part.chars().all(of_a_label));
     wrong.map(|it| format!("invalid host name label `{it}`"))
 }
 
@@ -318,11 +319,11 @@ fn local_name_reason(name: &str) -> Option<String> {
     if !name.contains('.') {
         return Some("a name without a dot is local".to_owned());
     }
-    let ends = |it: &&&str| name.strip_suffix(**it).is_some_and(|rest| rest.ends_with('.'));
+    let ends = |text: &&&str| name.strip_suffix(**text).is_some_and(|rest| rest.ends_with('.'));
     if let Some(it) = LOCAL.iter().find(ends) {
         return Some(format!("the domain .{it} is not public"));
     }
-    let known = psl::List.suffix(name.as_bytes()).is_some_and(|it| it.is_known());
+    let known = psl::List.suffix(name.as_bytes()).is_some_and(|suffix| suffix.is_known());
     (!known).then(|| "the name has no public suffix".to_owned())
 }
 
@@ -398,7 +399,7 @@ mod tests {
         let guard = SsrfGuard::default();
         let target = guard.check("https://example.com/").unwrap();
         let answers = |texts: &[&str]| -> Vec<IpAddr> {
-            texts.iter().map(|it| it.parse().unwrap()).collect()
+            texts.iter().map(|text| text.parse().unwrap()).collect()
         };
         let good =
             guard.check_addresses(&target, &answers(&["93.184.215.14", "2606:4700:4700::1111"]));
@@ -438,7 +439,7 @@ mod tests {
         assert!(guard.check("http://127.0.0.1:8888/search").is_ok());
         assert!(guard.check("http://10.0.0.1/").is_err());
         let local = guard.check("http://searxng:8888/").unwrap();
-        let inside = |it: &str| guard.check_addresses(&local, &[it.parse().unwrap()]);
+        let inside = |text: &str| guard.check_addresses(&local, &[text.parse().unwrap()]);
         assert!(inside("127.0.0.1").is_ok());
         // A name that is let in for the operator's sake leads nowhere else.
         assert!(inside("93.184.215.14").is_err());

@@ -21,7 +21,7 @@ impl OwnAddressGuard {
     /// Registers that this process listens at `addr` and is reachable as `names`, hosts with or without port.
     pub fn register(addr: SocketAddr, names: &[String]) -> OwnAddressGuard {
         let bare = names.iter().map(|name| {
-            let host = name.rsplit_once(':').map_or(name.as_str(), |it| it.0);
+            let host = name.rsplit_once(':').map_or(name.as_str(), |parts| parts.0);
             host.trim_end_matches('.').to_ascii_lowercase()
         });
         let own = OwnAddress {
@@ -48,7 +48,7 @@ impl Drop for OwnAddressGuard {
 pub(super) fn is_own(address: IpAddr, port: u16) -> bool {
     let address = address.to_canonical();
     let all = OWN.read().unwrap_or_else(PoisonError::into_inner);
-    let ours = all.iter().map(|it| it.addr).filter(|it| it.port() == port);
+    let ours = all.iter().map(|it| it.addr).filter(|addr| addr.port() == port);
     ours.map(|it| it.ip().to_canonical()).any(|own| {
         // The unspecified address connects to this machine.
         own == address || address.is_unspecified() || own.is_unspecified() && is_here(address)
@@ -76,7 +76,7 @@ mod tests {
     fn no_guard_lets_through_where_this_process_listens() {
         let guard =
             SsrfGuard::with_allowed(vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()]);
-        let at = |it: &str| guard.check(it).is_ok();
+        let at = |text: &str| guard.check(text).is_ok();
         let (loopback, any) = (59_871, 59_872);
         assert!(at("http://127.0.0.1:59871/") && at("http://127.0.0.5:59872/"));
         let one = OwnAddressGuard::register(

@@ -46,12 +46,13 @@ impl Robots {
         let body = &body[..body.len().min(MAX_BYTES)];
         let text = String::from_utf8_lossy(body);
         let groups = groups(text.strip_prefix('\u{feff}').unwrap_or(&text));
-        let named = |name: &str| groups.iter().any(|it| it.agents.iter().any(|it| it == name));
+        let named =
+            |name: &str| groups.iter().any(|group| group.agents.iter().any(|agent| agent == name));
         let agent = agent.to_lowercase();
         let name = if named(&agent) { agent.as_str() } else { "*" };
         let mut robots = Robots::default();
         for group in groups {
-            if group.agents.iter().any(|it| it == name) {
+            if group.agents.iter().any(|agent| agent == name) {
                 robots.rules.extend(group.rules);
                 robots.delay = robots.delay.max(group.delay);
             }
@@ -66,14 +67,14 @@ impl Robots {
         if path == "/robots.txt" {
             return true;
         }
-        let fits = self.rules.iter().filter(|it| matches_rule(&it.path, &path));
+        let fits = self.rules.iter().filter(|rule| matches_rule(&rule.path, &path));
         let longest = fits.max_by_key(|it| (it.path.len(), it.allows));
         longest.is_none_or(|it| it.allows)
     }
 
     /// The requested crawl delay, at most [`SLOWEST`].
     pub fn crawl_delay(&self) -> Option<Duration> {
-        self.delay.map(|it| it.min(SLOWEST))
+        self.delay.map(|delay| delay.min(SLOWEST))
     }
 }
 
@@ -133,8 +134,8 @@ fn product(value: &str) -> String {
     if value == "*" || value.starts_with("* ") {
         return "*".to_owned();
     }
-    let of_a_name = |it: char| it.is_ascii_alphabetic() || matches!(it, '_' | '-');
-    let end = value.find(|it| !of_a_name(it)).unwrap_or(value.len());
+    let of_a_name = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-');
+    let end = value.find(|text| !of_a_name(text)).unwrap_or(value.len());
     value[..end].to_ascii_lowercase()
 }
 
@@ -142,7 +143,7 @@ fn product(value: &str) -> String {
 /// case.
 fn normalize_path(path: &str) -> String {
     let bytes = path.as_bytes();
-    let digit = |at: usize| bytes.get(at).and_then(|it| char::from(*it).to_digit(16));
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let mut out = String::with_capacity(path.len());
     let mut at = 0;
     while let Some(byte) = bytes.get(at).copied() {
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!(slow.crawl_delay(), Some(SLOWEST));
         for odd in ["-1", "NaN", "inf", "ten"] {
             let it = Robots::parse(format!("user-agent: *\ncrawl-delay: {odd}").as_bytes(), TOKEN);
-            assert!(it.crawl_delay().is_none_or(|it| it == SLOWEST), "{odd}");
+            assert!(it.crawl_delay().is_none_or(|crawl_delay| crawl_delay == SLOWEST), "{odd}");
         }
         assert!(Robots::parse(b"<html><body>user-agent: x</body></html>", TOKEN).allows("/"));
         assert!(Robots::parse(&[0xff; 3000], TOKEN).allows("/"));

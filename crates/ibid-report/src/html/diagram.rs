@@ -197,7 +197,7 @@ impl Diagram {
 fn cited_works<'r>(claims: impl Iterator<Item = &'r Claim>, shown: usize) -> Vec<usize> {
     let mut cited: Vec<usize> = claims
         .flat_map(Claim::citations)
-        .filter_map(|it| (it.n as usize).checked_sub(1))
+        .filter_map(|citation| (citation.n as usize).checked_sub(1))
         .filter(|at| *at < shown)
         .collect();
     cited.sort_unstable();
@@ -207,8 +207,8 @@ fn cited_works<'r>(claims: impl Iterator<Item = &'r Claim>, shown: usize) -> Vec
 
 /// The claims of the sections about the items in `wanted`.
 fn section_claims(it: &Report, wanted: impl Fn(ItemId) -> bool) -> impl Iterator<Item = &Claim> {
-    let sections = it.sections.iter().filter(move |it| wanted(it.item));
-    sections.flat_map(|it| it.paragraphs.iter().flatten())
+    let sections = it.sections.iter().filter(move |section| wanted(section.item));
+    sections.flat_map(|section| section.paragraphs.iter().flatten())
 }
 
 /// The works that are cited, but by no section about one of `points`.
@@ -261,7 +261,7 @@ fn column(mut nodes: Vec<DiagramNode>) -> Vec<DiagramNode> {
 }
 
 fn bottom(nodes: &[DiagramNode]) -> u32 {
-    nodes.last().map_or(0, |it| it.y + it.high + 1)
+    nodes.last().map_or(0, |node| node.y + node.high + 1)
 }
 
 fn centre(nodes: &mut [DiagramNode], high: u32) {
@@ -338,11 +338,11 @@ mod tests {
     #[test]
     fn boxes_of_a_column_stand_below_each_other_in_its_middle() {
         let text = ["a", "two lines of words that do not fit into one", "c"];
-        let mut nodes = column(text.iter().map(|it| node(POINT, "open", it, 2)).collect());
+        let mut nodes = column(text.iter().map(|text| node(POINT, "open", text, 2)).collect());
         let own = bottom(&nodes);
         centre(&mut nodes, own + 100);
         assert_eq!(nodes[0].y, 51);
-        assert!(nodes.windows(2).all(|it| it[0].y + it[0].high < it[1].y));
+        assert!(nodes.windows(2).all(|window| window[0].y + window[0].high < window[1].y));
         let ask = node(QUESTION, "ask", "what?", 6);
         assert_eq!(
             ask.path_to(&nodes[0]),

@@ -74,7 +74,7 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
     )];
     if !method.queries.is_empty() {
         let queries: Vec<String> =
-            method.queries.iter().map(|it| format!("“{}”", single_line(it))).collect();
+            method.queries.iter().map(|query| format!("“{}”", single_line(query))).collect();
         out.push(("Queries", queries.join(" · ")));
     }
     out.push((
@@ -86,7 +86,7 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
         ),
     ));
     let gate = &method.gate;
-    let reason = gate.reason.as_deref().map(|it| format!(" ({})", single_line(it)));
+    let reason = gate.reason.as_deref().map(|reason| format!(" ({})", single_line(reason)));
     out.push((
         "Evidence gate",
         format!(
@@ -103,7 +103,7 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
 
 /// What the models of the run cost.
 fn spent_row(usage: &Usage) -> MethodRow {
-    let usd = usage.usd.map_or("price unknown".to_owned(), |it| format!("${it:.4}"));
+    let usd = usage.usd.map_or("price unknown".to_owned(), |usd| format!("${usd:.4}"));
     (
         "Spent",
         format!(
@@ -116,6 +116,6 @@ fn spent_row(usage: &Usage) -> MethodRow {
 
 /// The items, made safe for one line, joined.
 fn list(items: &[String], separator: &str) -> String {
-    let items: Vec<String> = items.iter().map(|it| single_line(it)).collect();
+    let items: Vec<String> = items.iter().map(|item| single_line(item)).collect();
     items.join(separator)
 }

@@ -96,7 +96,7 @@ impl<'r> QuoteNumbers<'r> {
                 continue;
             }
             let title = source(self.report, citation.n).map_or_else(String::new, |it| {
-                let date = it.date.as_deref().map(|it| format!(", {}", single_line(it)));
+                let date = it.date.as_deref().map(|date| format!(", {}", single_line(date)));
                 single_line(&it.title) + &date.unwrap_or_default()
             });
             works.push((citation.n, title));
@@ -107,7 +107,7 @@ impl<'r> QuoteNumbers<'r> {
             quotes: if verbatim {
                 Vec::new()
             } else {
-                quotes.map(|it| single_line(it.passage.text().expose())).collect()
+                quotes.map(|quote| single_line(quote.passage.text().expose())).collect()
             },
             works,
             sure: confidence_badge(mark),

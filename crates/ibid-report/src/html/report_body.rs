@@ -187,7 +187,7 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
             paragraphs: section
                 .paragraphs
                 .iter()
-                .map(|claims| claims.iter().map(|it| numbers.sentence(it)).collect())
+                .map(|claims| claims.iter().map(|claim| numbers.sentence(claim)).collect())
                 .collect(),
         })
         .collect()
@@ -216,7 +216,7 @@ fn topics(report: &Report) -> Vec<TopicView> {
 
 /// A valid two-letter language code, else English.
 fn language_code(code: &str) -> String {
-    if code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase()) {
+    if code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase()) {
         code.to_owned()
     } else {
         "en".to_owned()
@@ -243,7 +243,7 @@ fn quote(
         place: passage_location(passage, pages),
         live: live_url(source, passage),
         stored: stored.filter(|_| page.is_some()).map(|it| format!("{it}{k}#quote")),
-        holds: page.map(|it| passage.is_found_in(it)),
+        holds: page.map(|page| passage.is_found_in(page)),
     })
 }
 
@@ -287,8 +287,8 @@ const HEADINGS: [(&str, &str); 9] = [
 ];
 
 fn toc_entry(id: &str) -> TocEntry {
-    let known = HEADINGS.iter().find(|it| it.0 == id);
-    TocEntry { id: id.to_owned(), title: known.map_or(id, |it| it.1).to_owned() }
+    let known = HEADINGS.iter().find(|heading| heading.0 == id);
+    TocEntry { id: id.to_owned(), title: known.map_or(id, |pair| pair.1).to_owned() }
 }
 
 /// The headings in the order of the template, each under the same condition as there.

@@ -34,7 +34,7 @@ pub fn render_shared(report: &Report, pages: &PagesByHash, private: bool) -> Res
 /// Whether any quote is from a local document.
 pub fn has_local(report: &Report) -> bool {
     report.sources.iter().any(is_local)
-        || report.results.iter().any(|it| is_local_excerpt(report, it))
+        || report.results.iter().any(|result| is_local_excerpt(report, result))
 }
 
 /// Whether a source was read from a folder, whatever address it states.
@@ -57,13 +57,13 @@ fn is_local_number(report: &Report, n: u64) -> bool {
 fn redact_names(report: &Report) -> Report {
     let mut shown = report.clone();
     // The reasons for conflicts contain titles.
-    let local = report.sources.iter().filter(|it| is_local(it));
-    for title in local.map(|it| it.title.as_str()).filter(|it| !it.is_empty()) {
-        for it in shown.conflicts.iter_mut().filter_map(|it| it.likely.as_mut()) {
+    let local = report.sources.iter().filter(|source| is_local(source));
+    for title in local.map(|it| it.title.as_str()).filter(|title| !title.is_empty()) {
+        for it in shown.conflicts.iter_mut().filter_map(|conflict| conflict.likely.as_mut()) {
             *it = it.replace(title, REDACTED_TITLE);
         }
     }
-    for it in shown.sources.iter_mut().filter(|it| is_local(it)) {
+    for it in shown.sources.iter_mut().filter(|source| is_local(source)) {
         *it = Source {
             kind: SourceKind::Local,
             url: REDACTED_PLACE.to_owned(),

@@ -69,7 +69,7 @@ pub(super) fn venue_and_date(it: &Source) -> String {
 /// The file name in a URL, without its directory, which is private.
 pub fn url_file_name(url: &str) -> String {
     let path = local_path(url);
-    let name = path.rsplit(['/', '\\']).find(|it| !it.is_empty());
+    let name = path.rsplit(['/', '\\']).find(|part| !part.is_empty());
     single_line(name.unwrap_or(&path))
 }
 
@@ -82,12 +82,12 @@ impl SourceCard {
         let host = match &link {
             Some(url) => url::Url::parse(url)
                 .ok()
-                .and_then(|it| it.host_str().map(str::to_owned))
+                .and_then(|parsed| parsed.host_str().map(str::to_owned))
                 .unwrap_or_default(),
             None => source_file_name(it),
         };
         let host = single_line(&host);
-        let newer = it.trust.as_ref().and_then(|it| it.replaced_by);
+        let newer = it.trust.as_ref().and_then(|trust| trust.replaced_by);
         let notes: Vec<String> = [
             newer.map(|newer| replaced_note(report, newer)),
             it.work.retracted.as_deref().map(|it| format!("taken back: {}", single_line(it))),
@@ -101,7 +101,7 @@ impl SourceCard {
             title: display_title(it),
             letter: bare
                 .chars()
-                .find(|it| it.is_alphanumeric())
+                .find(|c| c.is_alphanumeric())
                 .map_or_else(|| "·".to_owned(), |it| it.to_uppercase().to_string()),
             author: it.author.as_deref().map(single_line).filter(|it| !it.is_empty()),
             about: venue_and_date(it),
@@ -111,7 +111,10 @@ impl SourceCard {
             host,
             link,
             ids: single_line(&id_list(it)),
-            trust: it.trust.as_ref().map(|it| (it.score.clamp(0.0, 1.0) * 100.0).round() as u32),
+            trust: it
+                .trust
+                .as_ref()
+                .map(|trust| (trust.score.clamp(0.0, 1.0) * 100.0).round() as u32),
             used: citing_sentences(report, n),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             coins: coins(it),
@@ -121,7 +124,7 @@ impl SourceCard {
 
 /// How many sentences cite the work.
 fn citing_sentences(report: &Report, n: usize) -> usize {
-    let rests = |it: &&Claim| it.citations().iter().any(|it| it.n as usize == n);
+    let rests = |claim: &&Claim| claim.citations().iter().any(|citation| citation.n as usize == n);
     report.claims().filter(rests).count()
 }
 

@@ -18,9 +18,11 @@ pub fn live_url(source: &Source, passage: &Passage) -> Option<String> {
 
 /// The place of a passage in its work: `p. 4` and its heading.
 pub fn passage_location(passage: &Passage, pages: &PagesByHash) -> String {
-    let page = passage.printed_page().map(|it| format!("p. {it}"));
-    let heading =
-        pages.get(passage.page()).and_then(|it| it.heading_above(passage.first())).map(single_line);
+    let page = passage.printed_page().map(|printed_page| format!("p. {printed_page}"));
+    let heading = pages
+        .get(passage.page())
+        .and_then(|page| page.heading_above(passage.first()))
+        .map(single_line);
     let parts: Vec<String> = [page, heading].into_iter().flatten().collect();
     parts.join(" · ")
 }

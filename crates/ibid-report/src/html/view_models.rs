@@ -209,7 +209,7 @@ pub(super) fn conflict_chart(sides: &[ConflictSide]) -> Vec<ChartBar> {
         }
         found.push((single_line(&side.says), one.value));
     }
-    let most = found.iter().map(|it| it.1).fold(0.0, f64::max);
+    let most = found.iter().map(|pair| pair.1).fold(0.0, f64::max);
     if most == 0.0 || found.len() < 2 {
         return Vec::new();
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn figures_of_one_unit_are_drawn_from_nothing_and_others_are_not() {
         let long = |all: &[&str]| -> Vec<u32> {
-            conflict_chart(&sides(all)).iter().map(|it| it.long).collect()
+            conflict_chart(&sides(all)).iter().map(|bar| bar.long).collect()
         };
         assert_eq!(long(&["40%", "80%", "20%"]), [50, 100, 25]);
         assert_eq!(long(&["110 euros", "220 euros"]), [50, 100]);

@@ -31,14 +31,14 @@ pub fn write(report: &ReportDocument) -> Result<Vec<u8>> {
         creator: Smart::Custom(Some("Ibid".to_owned())),
         ..PdfOptions::default()
     };
-    let pdf = document.and_then(|it| typst_pdf::pdf(&it, &options));
+    let pdf = document.and_then(|document| typst_pdf::pdf(&document, &options));
     // The cache of this report is useless for another one.
     typst::comemo::evict(0);
     pdf.map_err(|faults| typst_error(&faults))
 }
 
 fn typst_error(faults: &[SourceDiagnostic]) -> Error {
-    let why: Vec<&str> = faults.iter().map(|it| it.message.as_str()).collect();
+    let why: Vec<&str> = faults.iter().map(|error| error.message.as_str()).collect();
     Error::new(Kind::Internal, "typesetting a PDF").with_source(why.join("; "))
 }
 
@@ -76,14 +76,14 @@ impl PdfWorld {
             Error::new(Kind::Internal, "writing a report as JSON").with_source(cause)
         })?;
         let day = PartialDate::parse(&report.date);
-        data["day"] = match day.map(|it| (it.year, it.month, it.day)) {
+        data["day"] = match day.map(|day| (day.year, day.month, day.day)) {
             Some((year, Some(month), Some(day))) if is_date(year, month, day) => {
                 json!([year, month, day])
             }
             _ => json!(null),
         };
         let lang = &report.lang;
-        if !(2..=3).contains(&lang.len()) || !lang.bytes().all(|it| it.is_ascii_lowercase()) {
+        if !(2..=3).contains(&lang.len()) || !lang.bytes().all(|byte| byte.is_ascii_lowercase()) {
             data["lang"] = json!("en");
         }
         let text = data.to_string();
@@ -99,7 +99,7 @@ impl PdfWorld {
 
 /// Whether the date exists; the template fails on `31 February`.
 fn is_date(year: u16, month: u8, day: u8) -> bool {
-    let signed = |it: u8| i8::try_from(it).unwrap_or_default();
+    let signed = |byte: u8| i8::try_from(byte).unwrap_or_default();
     i16::try_from(year)
         .is_ok_and(|year| jiff::civil::Date::new(year, signed(month), signed(day)).is_ok())
 }
@@ -108,8 +108,8 @@ fn is_date(year: u16, month: u8, day: u8) -> bool {
 fn is_covered(text: &str) -> bool {
     let book = EMBEDDED_FONTS.book();
     let fonts: Vec<_> = (0..).map_while(|nth| book.info(nth)).collect();
-    let has = |it: char| fonts.iter().any(|font| font.coverage.contains(u32::from(it)));
-    let mut letters: Vec<char> = text.chars().filter(|it| !it.is_ascii()).collect();
+    let has = |c: char| fonts.iter().any(|font| font.coverage.contains(u32::from(c)));
+    let mut letters: Vec<char> = text.chars().filter(|c| !c.is_ascii()).collect();
     letters.sort_unstable();
     letters.dedup();
     letters.into_iter().all(has)

@@ -33,9 +33,9 @@ impl AuthorName {
             given: given.trim().to_owned(),
         };
         let words: Vec<&str> = text.split(' ').collect();
-        let strange = |it: char| it.is_ascii_digit() || "{}\\<>()[]|=@/:;&\"".contains(it);
+        let strange = |c: char| c.is_ascii_digit() || "{}\\<>()[]|=@/:;&\"".contains(c);
         let institution = words.iter().any(|it| {
-            let word = it.trim_matches(|it: char| !it.is_alphanumeric());
+            let word = it.trim_matches(|c: char| !c.is_alphanumeric());
             let word = word.to_lowercase();
             INSTITUTIONS.split_whitespace().any(|it| it == word)
         });
@@ -61,8 +61,8 @@ impl AuthorName {
             return person(&text[..text.len() - last.len()], last);
         }
         // The family name begins at the first particle after the first name, else it is the last word.
-        let is_particle = |it: &&str| PARTICLES.contains(it);
-        let at = words.iter().skip(1).position(is_particle).map_or(words.len() - 1, |it| it + 1);
+        let is_particle = |text: &&str| PARTICLES.contains(text);
+        let at = words.iter().skip(1).position(is_particle).map_or(words.len() - 1, |at| at + 1);
         let at = at.min(words.len() - 1);
         person(&words[at..].join(" "), &words[..at].join(" "))
     }
@@ -72,17 +72,17 @@ impl AuthorName {
         let text = plain_line(text);
         let by_words: Vec<&str> = text
             .split(';')
-            .flat_map(|it| it.split(" and "))
+            .flat_map(|part| part.split(" and "))
             .flat_map(|it| it.split(" & "))
             .map(str::trim)
-            .filter(|it| !it.is_empty())
+            .filter(|text| !text.is_empty())
             .collect();
         let mut found = Vec::new();
         for part in by_words {
             // A comma separates names only if each side can be one.
             let each: Vec<&str> =
-                part.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
-            if each.len() > 1 && each.iter().all(|it| it.contains(' ')) {
+                part.split(',').map(str::trim).filter(|text| !text.is_empty()).collect();
+            if each.len() > 1 && each.iter().all(|text| text.contains(' ')) {
                 found.extend(each.into_iter().map(AuthorName::parse));
             } else {
                 found.push(AuthorName::parse(part.trim_matches(',')));

@@ -28,7 +28,7 @@ static KNOWN: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     ArchivedStyle::all()
         .iter()
         .filter(|it| independent_style(**it).is_some())
-        .filter_map(|it| it.names().iter().copied().min_by_key(|it| it.len()))
+        .filter_map(|it| it.names().iter().copied().min_by_key(|name| name.len()))
         .collect()
 });
 
@@ -39,7 +39,7 @@ fn independent_style(it: ArchivedStyle) -> Option<IndependentStyle> {
     };
     style.bibliography.as_ref()?;
     // hayagriva 0.10 leaves out all names when a style has no formatting for one name, as Vancouver.
-    for element in style.macros.iter_mut().flat_map(|it| &mut it.children) {
+    for element in style.macros.iter_mut().flat_map(|definition| &mut definition.children) {
         if let LayoutRenderingElement::Names(names) = element
             && names.name().is_none()
         {
@@ -69,7 +69,7 @@ pub fn write(all: &[ReferenceEntry], style: &str, lang: &str) -> Result<String> 
         .into_iter()
         .map(serde_json::from_value)
         .collect::<std::result::Result<_, _>>()
-        .map_err(|it| Error::new(Kind::Internal, "reading sources as CSL").with_source(it))?;
+        .map_err(|error| Error::new(Kind::Internal, "reading sources as CSL").with_source(error))?;
     let locale = locale(lang);
     let mut driver = BibliographyDriver::new();
     for it in &items {
@@ -77,7 +77,7 @@ pub fn write(all: &[ReferenceEntry], style: &str, lang: &str) -> Result<String> 
         driver.citation(CitationRequest::new(cited, &style, Some(locale.clone()), &LOCALES, None));
     }
     let made = driver.finish(BibliographyRequest::new(&style, Some(locale), &LOCALES));
-    let entries = made.bibliography.map(|it| it.items).unwrap_or_default();
+    let entries = made.bibliography.map(|bibliography| bibliography.items).unwrap_or_default();
     let mut out = String::new();
     for entry in entries {
         let mut pieces = Vec::new();
@@ -108,11 +108,11 @@ fn locale(lang: &str) -> LocaleCode {
         "zh" => Some("zh-CN"),
         _ => None,
     };
-    let there = |it: &&LocaleCode| match usual {
-        Some(usual) => it.0 == usual,
-        None => it.0.split('-').next() == Some(lang) && !it.0.ends_with("-AT"),
+    let there = |code: &&LocaleCode| match usual {
+        Some(usual) => code.0 == usual,
+        None => code.0.split('-').next() == Some(lang) && !code.0.ends_with("-AT"),
     };
-    let found = LOCALES.iter().filter_map(|it| it.lang.as_ref()).find(there);
+    let found = LOCALES.iter().filter_map(|locale| locale.lang.as_ref()).find(there);
     found.cloned().unwrap_or_else(LocaleCode::en_us)
 }
 

@@ -41,7 +41,7 @@ fn entry(it: &ReferenceEntry) -> String {
     field("url", &verbatim(it.url.as_deref()));
     field("urldate", &it.accessed.map_or_else(String::new, |it| it.join("-")));
     field("note", &tex(&note(it)));
-    if let Some(month) = it.issued.and_then(|it| it.month)
+    if let Some(month) = it.issued.and_then(|date| date.month)
         && let Some(name) = MONTHS.get(usize::from(month) - 1)
     {
         let _ = writeln!(out, "  month = {name},");
@@ -83,7 +83,7 @@ fn note(it: &ReferenceEntry) -> String {
 /// A name. Braces protect an institution, and a name with words that have a meaning in lists of names.
 fn author(it: &AuthorName) -> String {
     let plain = |text: &str| {
-        !text.contains(',') && !text.split(' ').any(|it| it.eq_ignore_ascii_case("and"))
+        !text.contains(',') && !text.split(' ').any(|part| part.eq_ignore_ascii_case("and"))
     };
     match it {
         AuthorName::Person { family, given } if plain(family) && plain(given) => {
@@ -97,11 +97,11 @@ fn author(it: &AuthorName) -> String {
 fn verbatim(text: Option<&str>) -> String {
     text.unwrap_or_default()
         .chars()
-        .map(|it| match it {
+        .map(|c| match c {
             '{' => "%7B".to_owned(),
             '}' => "%7D".to_owned(),
             '\\' => "%5C".to_owned(),
-            it => it.to_string(),
+            c => c.to_string(),
         })
         .collect()
 }

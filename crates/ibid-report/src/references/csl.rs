@@ -22,7 +22,7 @@ fn item(it: &ReferenceEntry) -> Value {
             out.insert(name.to_owned(), value);
         }
     };
-    let text = |it: &Option<String>| it.clone().map(Value::from);
+    let text = |text: &Option<String>| text.clone().map(Value::from);
     put("id", Some(it.key.clone().into()));
     put("type", Some(kind(it.kind).into()));
     put("title", Some(it.title.clone().into()));

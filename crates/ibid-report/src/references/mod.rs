@@ -60,21 +60,21 @@ impl PartialDate {
     pub fn parse(text: &str) -> Option<PartialDate> {
         let digits = |part: Option<&str>, long: usize| -> Option<u16> {
             let part = part?;
-            let sound = part.len() == long && part.bytes().all(|it| it.is_ascii_digit());
+            let sound = part.len() == long && part.bytes().all(|byte| byte.is_ascii_digit());
             sound.then(|| part.parse().ok())?
         };
         let mut parts = text.get(..10).unwrap_or(text).split('-');
-        let year = digits(parts.next(), 4).filter(|it| *it > 0)?;
+        let year = digits(parts.next(), 4).filter(|digit| *digit > 0)?;
         let within =
             |it: u16, most: u16| u8::try_from(it).ok().filter(|_| (1..=most).contains(&it));
-        let month = digits(parts.next(), 2).and_then(|it| within(it, 12));
-        let day = digits(parts.next(), 2).and_then(|it| within(it, 31));
+        let month = digits(parts.next(), 2).and_then(|digits| within(digits, 12));
+        let day = digits(parts.next(), 2).and_then(|digits| within(digits, 31));
         Some(PartialDate { year, month, day: day.filter(|_| month.is_some()) })
     }
 
     /// The known parts, the year first: `2024-05-01`.
     pub fn join(self, by: &str) -> String {
-        let two = |it: Option<u8>| it.map_or_else(String::new, |it| format!("{by}{it:02}"));
+        let two = |byte: Option<u8>| byte.map_or_else(String::new, |it| format!("{by}{it:02}"));
         format!("{:04}{}{}", self.year, two(self.month), two(self.day))
     }
 }
@@ -146,19 +146,21 @@ fn reference(n: usize, it: &Source, asked: Option<PartialDate>) -> ReferenceEntr
     let authors = if it.work.authors.is_empty() {
         it.author.as_deref().map(AuthorName::parse_list).unwrap_or_default()
     } else {
-        it.work.authors.iter().map(|it| AuthorName::parse(it)).collect()
+        it.work.authors.iter().map(|author| AuthorName::parse(author)).collect()
     };
-    let authors: Vec<AuthorName> = authors.into_iter().filter(|it| !it.is_empty()).collect();
+    let authors: Vec<AuthorName> =
+        authors.into_iter().filter(|author| !author.is_empty()).collect();
     let issued = it.date.as_deref().and_then(PartialDate::parse);
-    let filled = |it: &Option<String>| it.as_deref().map(plain_line).filter(|it| !it.is_empty());
+    let filled =
+        |text: &Option<String>| text.as_deref().map(plain_line).filter(|it| !it.is_empty());
     let title = match plain_line(&it.title) {
         title if title.is_empty() => plain_line(&source_file_name(it)),
         title => title,
     };
     let is_file = url.is_none() || it.file.is_some();
-    let named = |it: &Source| {
-        let path = it.file.as_deref().map(super::phrases::local_path);
-        let path = path.unwrap_or_else(|| source_file_name(it));
+    let named = |source: &Source| {
+        let path = source.file.as_deref().map(super::phrases::local_path);
+        let path = path.unwrap_or_else(|| source_file_name(source));
         plain_line(path.rsplit('/').next().unwrap_or_default())
     };
     let Work { doi, pmid, pmcid, arxiv, .. } = &it.work;
@@ -189,8 +191,8 @@ fn kind(it: &Source) -> PublicationKind {
         return PublicationKind::Preprint;
     }
     let genres: Vec<String> =
-        work.kinds.iter().map(|it| it.to_lowercase().replace('-', " ")).collect();
-    let is = |words: &[&str]| genres.iter().any(|it| words.contains(&it.as_str()));
+        work.kinds.iter().map(|kind| kind.to_lowercase().replace('-', " ")).collect();
+    let is = |words: &[&str]| genres.iter().any(|genre| words.contains(&genre.as_str()));
     let by_record = [
         (
             PublicationKind::Chapter,
@@ -206,7 +208,7 @@ fn kind(it: &Source) -> PublicationKind {
         (PublicationKind::Dataset, &["dataset"]),
         (PublicationKind::Article, &["journal article", "article", "review", "journalarticle"]),
     ];
-    if let Some((kind, _)) = by_record.into_iter().find(|it| is(it.1)) {
+    if let Some((kind, _)) = by_record.into_iter().find(|pair| is(pair.1)) {
         return kind;
     }
     let in_record = work.doi.is_some() || work.pmid.is_some() || work.pmcid.is_some();
@@ -224,12 +226,12 @@ fn kind(it: &Source) -> PublicationKind {
 fn citation_key(author: Option<&AuthorName>, issued: Option<PartialDate>) -> String {
     let family = author.map_or("", AuthorName::family);
     let family: String = family.nfkd().filter(char::is_ascii_alphanumeric).take(24).collect();
-    let family = if family.is_empty() || family.starts_with(|it: char| it.is_ascii_digit()) {
+    let family = if family.is_empty() || family.starts_with(|c: char| c.is_ascii_digit()) {
         format!("source{family}")
     } else {
         family.to_ascii_lowercase()
     };
-    issued.map_or(family.clone(), |it| format!("{family}{:04}", it.year))
+    issued.map_or(family.clone(), |date| format!("{family}{:04}", date.year))
 }
 
 #[cfg(test)]
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_day_is_read_as_far_as_it_is_told() {
-        let day = |text| PartialDate::parse(text).map(|it| it.join("-"));
+        let day = |text| PartialDate::parse(text).map(|parsed| parsed.join("-"));
         assert_eq!(day("2024-05-01").as_deref(), Some("2024-05-01"));
         assert_eq!(day("2024-05-01T10:00:00Z").as_deref(), Some("2024-05-01"));
         assert_eq!(day("2024-05").as_deref(), Some("2024-05"));

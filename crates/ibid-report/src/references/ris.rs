@@ -15,7 +15,7 @@ fn entry(it: &ReferenceEntry) -> String {
             let _ = write!(out, "{tag}  - {value}\r\n");
         }
     };
-    let shown = |it: &Option<String>| it.clone().unwrap_or_default();
+    let shown = |text: &Option<String>| text.clone().unwrap_or_default();
     line("TY", kind(it.kind));
     line("ID", &it.key);
     line("TI", &it.title);

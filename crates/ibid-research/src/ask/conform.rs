@@ -62,7 +62,7 @@ fn root(value: &Value, schema: &Value, depth: usize) -> Result<(Value, HasChange
             Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
                 let start = text.len() - text.trim_start().len();
                 let read = super::lenient_json::parse_at(text, start);
-                read.value.and_then(|it| root(&it, schema, depth - 1).ok())
+                read.value.and_then(|value| root(&value, schema, depth - 1).ok())
             }
             _ => None,
         };
@@ -78,7 +78,8 @@ fn is_unwrapped_field(value: &Value, name: &str) -> bool {
     match value {
         Value::Array(_) => true,
         Value::Object(fields) => {
-            !fields.is_empty() && !fields.keys().any(|it| normalize_key(it) == normalize_key(name))
+            !fields.is_empty()
+                && !fields.keys().any(|key| normalize_key(key) == normalize_key(name))
         }
         _ => false,
     }
@@ -89,7 +90,7 @@ fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(it)) => it,
         Some(Value::Array(all)) => {
-            all.iter().filter_map(Value::as_str).find(|it| *it != "null").unwrap_or_default()
+            all.iter().filter_map(Value::as_str).find(|text| *text != "null").unwrap_or_default()
         }
         _ if schema.get("properties").is_some() => "object",
         _ => "",
@@ -186,11 +187,11 @@ impl Conformer {
         let mut used = 0;
         for (name, inner) in wanted {
             let field = given.get(name).or_else(|| {
-                let alike = given.iter().find(|it| {
-                    normalize_key(it.0) == normalize_key(name) && !wanted.contains_key(it.0)
+                let alike = given.iter().find(|pair| {
+                    normalize_key(pair.0) == normalize_key(name) && !wanted.contains_key(pair.0)
                 });
                 self.changed |= alike.is_some();
-                alike.map(|it| it.1)
+                alike.map(|pair| pair.1)
             });
             match field {
                 Some(it) => {
@@ -208,7 +209,7 @@ impl Conformer {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let present = found.keys().filter(|it| required.contains(it.as_str()));
+        let present = found.keys().filter(|key| required.contains(key.as_str()));
         let most = present.count() * 2 >= required.len();
         for (name, inner) in missing {
             if !required.contains(name.as_str()) {
@@ -343,17 +344,17 @@ impl Conformer {
         let found = match value {
             Value::Number(it) => it
                 .as_f64()
-                .filter(|it| it.fract() == 0.0 && it.abs() < 9e15)
-                .map(|it| Value::Number((it as i64).into())),
+                .filter(|number| number.fract() == 0.0 && number.abs() < 9e15)
+                .map(|number| Value::Number((number as i64).into())),
             Value::String(it) => match it.trim().parse::<i64>() {
                 Ok(it) => Some(Value::Number(it.into())),
                 Err(_) => only_element(numbers_in(it)),
             },
             Value::Array(items) => {
-                only_element(items.clone()).filter(|it| it.is_i64() || it.is_u64())
+                only_element(items.clone()).filter(|value| value.is_i64() || value.is_u64())
             }
             Value::Object(fields) => only_element(fields.values().cloned().collect())
-                .filter(|it| it.is_i64() || it.is_u64()),
+                .filter(|value| value.is_i64() || value.is_u64()),
             _ => None,
         };
         found.ok_or_else(|| {
@@ -374,7 +375,7 @@ impl Conformer {
                 };
                 text.parse::<f64>()
                     .ok()
-                    .and_then(|it| Number::from_f64(it * scale))
+                    .and_then(|parsed| Number::from_f64(parsed * scale))
                     .map(Value::Number)
             }
             _ => None,
@@ -431,7 +432,7 @@ fn elements_of(fields: &Map<String, Value>, schema: &Value) -> Vec<Value> {
     if let (Some(it), None) = (lists.next(), lists.next()) {
         return it.clone();
     }
-    let counted = fields.keys().all(|it| it.bytes().any(|b| b.is_ascii_digit()));
+    let counted = fields.keys().all(|key| key.bytes().any(|b| b.is_ascii_digit()));
     if counted || fields.values().all(Value::is_object) {
         return fields.values().cloned().collect();
     }
@@ -446,10 +447,10 @@ fn only_element(mut values: Vec<Value>) -> Option<Value> {
 fn numbers_in(text: &str) -> Vec<Value> {
     let mut found: Vec<i64> = Vec::new();
     let mut rest = text;
-    while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let range = matches!(rest[..start].trim(), "-" | "–" | "to");
         let tail = &rest[start..];
-        let end = tail.find(|it: char| !it.is_ascii_digit()).unwrap_or(tail.len());
+        let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
         if let Ok(number) = tail[..end].parse::<i64>() {
             match found.last().copied() {
                 Some(from) if range && number > from && number - from <= 50 => {
@@ -463,13 +464,13 @@ fn numbers_in(text: &str) -> Vec<Value> {
             break;
         }
     }
-    found.into_iter().map(|it| Value::Number(it.into())).collect()
+    found.into_iter().map(|number| Value::Number(number.into())).collect()
 }
 
 /// The lines of a text as a list, without bullets or numbers.
 fn lines(text: &str) -> Vec<Value> {
     text.lines()
-        .map(|it| it.trim().trim_start_matches(['-', '*', '•']).trim())
+        .map(|line| line.trim().trim_start_matches(['-', '*', '•']).trim())
         .filter(|it| !it.is_empty())
         .map(|it| Value::String(it.to_owned()))
         .collect()
@@ -484,7 +485,7 @@ fn text_from(value: &Value) -> Option<String> {
         Value::Null => None,
         Value::Array(items) => {
             let words: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
-            words.filter(|it| !it.is_empty()).map(|it| it.join(" "))
+            words.filter(|word| !word.is_empty()).map(|word| word.join(" "))
         }
         Value::Object(fields) => {
             let named = ["text", "query", "value", "name", "title", "content"];
@@ -500,7 +501,7 @@ fn text_from(value: &Value) -> Option<String> {
 
 /// A name in lower case without separators: `Key Terms`, `key-terms` and `keyTerms` are one.
 fn normalize_key(name: &str) -> String {
-    name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn json_type_name(value: &Value) -> &'static str {

@@ -20,10 +20,11 @@ pub fn estimate_tokens(text: &str) -> usize {
 
 /// An upper estimate of the tokens in a whole prompt, including its schema, which some models get as text.
 pub fn estimate_prompt_tokens(prompt: &Prompt) -> usize {
-    let turns: usize = prompt.messages.iter().map(|it| estimate_tokens(&it.text) + 1).sum();
-    let system = prompt.system.as_deref().map_or(0, |it| estimate_tokens(it) + 1);
+    let turns: usize =
+        prompt.messages.iter().map(|message| estimate_tokens(&message.text) + 1).sum();
+    let system = prompt.system.as_deref().map_or(0, |system| estimate_tokens(system) + 1);
     let schema = prompt.schema.as_ref();
-    turns + system + schema.map_or(0, |it| estimate_tokens(&it.json.to_string()) + 1)
+    turns + system + schema.map_or(0, |schema| estimate_tokens(&schema.json.to_string()) + 1)
 }
 
 fn token_thirds(c: char) -> usize {
@@ -92,7 +93,7 @@ pub struct FitResult {
 /// others. They are cut, at the end of a sentence, only if they alone do not fit: the least valuable first.
 pub fn fit_parts(parts: Vec<PromptPart>, window: ContextWindow) -> FitResult {
     let room = window.prompt_room();
-    let cost = |it: &str| estimate_tokens(it) + 1;
+    let cost = |text: &str| estimate_tokens(text) + 1;
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by(|a, b| {
         let (a, b) = (&parts[*a], &parts[*b]);

@@ -25,8 +25,8 @@ pub(super) fn parse_at(text: &str, start: usize) -> LenientValue {
     let mut reader = LenientParser { text, at: start };
     let found = reader.container(0);
     let end = reader.at.max(start + 1).min(text.len());
-    let cut = found.as_ref().is_some_and(|it| it.1 != Truncation::Whole);
-    LenientValue { value: found.map(|it| it.0), end, cut }
+    let cut = found.as_ref().is_some_and(|pair| pair.1 != Truncation::Whole);
+    LenientValue { value: found.map(|pair| pair.0), end, cut }
 }
 
 /// Where the text ended.
@@ -157,7 +157,7 @@ impl<'a> LenientParser<'a> {
                 .char_indices()
                 .take(200)
                 .find(|(_, it)| *it == close || *it == '\n')
-                .map(|it| it.0)
+                .map(|pair| pair.0)
             else {
                 // Either the text ends here or this is no key.
                 let ends = rest.chars().nth(200).is_none();
@@ -173,7 +173,7 @@ impl<'a> LenientParser<'a> {
         } else {
             let rest = self.rest();
             let end = rest
-                .find(|it: char| !(it.is_alphanumeric() || matches!(it, '_' | '-' | '$' | '.')))
+                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.')))
                 .unwrap_or(rest.len());
             if end == 0 {
                 return None;
@@ -358,7 +358,7 @@ impl<'a> LenientParser<'a> {
         let digits = self.rest().get(from..from + 4)?;
         digits
             .bytes()
-            .all(|it| it.is_ascii_hexdigit())
+            .all(|byte| byte.is_ascii_hexdigit())
             .then(|| u32::from_str_radix(digits, 16).ok())
             .flatten()
     }
@@ -392,7 +392,7 @@ impl<'a> LenientParser<'a> {
             return Value::Number(it);
         }
         let plain = word.trim_start_matches('+').replace('_', "");
-        if plain.starts_with(|it: char| it.is_ascii_digit() || it == '-' || it == '.') {
+        if plain.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.') {
             if let Ok(it) = plain.parse::<i64>() {
                 return Value::Number(it.into());
             }
@@ -447,7 +447,7 @@ fn is_string_end(ahead: &str, inside: StringContext) -> bool {
                 Some('"' | '\'' | '“' | '„' | '‘' | '`' | '-' | '0'..='9') => true,
                 Some(_) => ["true", "false", "null", "True", "False", "None"]
                     .iter()
-                    .any(|it| after.starts_with(it)),
+                    .any(|prefix| after.starts_with(prefix)),
             }
         }
         '"' | '\'' | '“' => {
@@ -481,7 +481,7 @@ fn is_key_next(text: &str) -> bool {
         None => text,
     };
     let end = body
-        .find(|it: char| !(it.is_alphanumeric() || matches!(it, '_' | '-' | '$')))
+        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$')))
         .unwrap_or(body.len());
     if end == 0 {
         return false;

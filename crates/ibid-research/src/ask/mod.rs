@@ -11,6 +11,7 @@ pub mod shapes;
 mod streaming;
 pub mod template;
 
+use crate::thresholds::RETRY_TEMPERATURE;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -19,9 +20,6 @@ use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt};
 use ibid_core::{Error, Kind, Result};
 use parse::{ParseQuality, parse_answer};
 pub use streaming::{AnswerListener, SentenceStream};
-
-/// Temperature of the second attempt. At 0 a model that failed once fails again.
-const SECOND: f32 = 0.4;
 
 /// A value from a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +60,7 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
     mut listener: Option<&mut dyn AnswerListener>,
     check: impl Fn(&T) -> std::result::Result<(), String>,
 ) -> Result<TypedAnswer<T>> {
-    let schema = prompt.schema.as_ref().map_or(Value::Null, |it| it.json.clone());
+    let schema = prompt.schema.as_ref().map_or(Value::Null, |schema| schema.json.clone());
     let mut asked = 0;
     loop {
         asked += 1;
@@ -70,7 +68,7 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
             None => model.complete(&prompt, None).await,
             Some(it) => {
                 it.restart();
-                model.complete(&prompt, Some(&mut |piece| it.push(piece))).await
+                model.complete(&prompt, Some(&mut |piece| it.on_text(piece))).await
             }
         };
         let completion = match answer {
@@ -136,13 +134,16 @@ fn add_retry_hint(prompt: &mut Prompt, fault: &str, short: bool) -> Result<()> {
     if let Some(last) = prompt.messages.last_mut() {
         last.text.push_str(&prompts::fill_template(&words.again, &values));
     }
-    prompt.temperature = prompt.temperature.map(|it| it.max(SECOND));
+    prompt.temperature = prompt.temperature.map(|temperature| temperature.max(RETRY_TEMPERATURE));
     Ok(())
 }
 
 /// An error if `answer` repeats the example of the step's prompt.
 fn check_not_example(step: &str, answer: &str) -> std::result::Result<(), String> {
-    match prompts::example_phrases(step).iter().find(|it| answer.contains(*it)) {
+    match prompts::example_phrases(step)
+        .iter()
+        .find(|example_phrase| answer.contains(*example_phrase))
+    {
         Some(copied) => {
             Err(format!("\"{copied}\" is the example of the form, not about this question"))
         }

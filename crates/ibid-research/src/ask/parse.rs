@@ -86,7 +86,7 @@ fn deserialize_conformed<T: DeserializeOwned>(
     let (value, changed) = conform(value, schema)?;
     serde_json::from_value(value)
         .map(|it| (it, changed))
-        .map_err(|it| format!("the answer does not have the shape asked for: {it}"))
+        .map_err(|error| format!("the answer does not have the shape asked for: {error}"))
 }
 
 /// Candidates for the answer, by how likely they are.
@@ -132,15 +132,16 @@ fn join_objects<T: DeserializeOwned>(found: &Candidates, schema: &Value) -> Opti
     if class.len() < 2 || !found.fenced.is_empty() && found.fenced.len() < 2 {
         return None;
     }
-    let fits = |it: &Value| {
-        it.as_object().is_some_and(|it| !it.contains_key(name)) && conform(it, element).is_ok()
+    let fits = |value: &Value| {
+        value.as_object().is_some_and(|object| !object.contains_key(name))
+            && conform(value, element).is_ok()
     };
     if !class.iter().all(fits) {
         return None;
     }
     let list: Vec<Value> = class.iter().cloned().collect();
     let whole = serde_json::json!({ name: list });
-    deserialize_conformed(&whole, schema).ok().map(|it| it.0)
+    deserialize_conformed(&whole, schema).ok().map(|pair| pair.0)
 }
 
 /// The objects and lists of a text.
@@ -152,7 +153,7 @@ fn find_candidates(text: &str) -> Candidates {
     let mut fenced = false;
     // Up to here, candidates are inside something that was cut off.
     let mut inner_until = 0;
-    while let Some(next) = text.get(at..).and_then(|it| it.find(['{', '[', '`'])) {
+    while let Some(next) = text.get(at..).and_then(|value| value.find(['{', '[', '`'])) {
         at += next;
         let tail = &text[at..];
         if tail.starts_with("```") {
@@ -215,7 +216,7 @@ pub(super) fn thinking_tag(text: &str) -> Option<(usize, bool)> {
         Some(it) => (it, true),
         None => (text.strip_prefix('<')?, false),
     };
-    let end = inside.bytes().take(14).position(|it| it == b'>')?;
+    let end = inside.bytes().take(14).position(|byte| byte == b'>')?;
     let name = inside.get(..end)?;
     let known = THINKING.iter().any(|it| it.eq_ignore_ascii_case(name));
     known.then_some((text.len() - inside.len() + end + 1, closes))
@@ -229,7 +230,7 @@ pub(super) fn strip_thinking(text: &str) -> (Cow<'_, str>, Option<&str>) {
     let mut opened = 0;
     let mut at = 0;
     let mut any = false;
-    while let Some(next) = text.get(at..).and_then(|it| it.find('<')) {
+    while let Some(next) = text.get(at..).and_then(|value| value.find('<')) {
         at += next;
         let Some((len, closes)) = thinking_tag(&text[at..]) else {
             at += 1;

@@ -11,7 +11,7 @@ pub trait AnswerListener: Send {
     /// A new answer begins. Discard what was received of an earlier one.
     fn restart(&mut self);
     /// The next piece of the answer.
-    fn push(&mut self, piece: &str);
+    fn on_text(&mut self, piece: &str);
 }
 
 /// Passes on the answer and holds back the reasoning.
@@ -81,7 +81,7 @@ impl SentenceStream {
     /// Takes the next piece and calls `tell` for each sentence that is now complete.
     pub fn push(&mut self, piece: &str, tell: OnSentence<'_>) {
         let scan = &mut self.scan;
-        self.filter.push(piece, &mut |text| text.chars().for_each(|it| scan.push_char(it, tell)));
+        self.filter.push(piece, &mut |text| text.chars().for_each(|c| scan.push_char(c, tell)));
     }
 }
 
@@ -118,7 +118,7 @@ impl SentenceScanner {
     fn push_string_char(&mut self, it: char) {
         if it != '"' || self.escaped {
             self.escaped = it == '\\' && !self.escaped;
-            if let Some(open) = self.string.as_mut().filter(|it| it.len() < LONGEST) {
+            if let Some(open) = self.string.as_mut().filter(|string| string.len() < LONGEST) {
                 open.push(it);
             }
             return;
@@ -156,7 +156,7 @@ mod tests {
     ) -> (usize, String, WrittenSentence) {
         let sentence = WrittenSentence {
             text: text.to_owned(),
-            evidence: of.iter().map(|it| (*it).to_owned()).collect(),
+            evidence: of.iter().map(|text| (*text).to_owned()).collect(),
         };
         (nth, heading.to_owned(), sentence)
     }

@@ -35,7 +35,7 @@ pub fn render(file: &str, text: &str, values: &[(&str, &str)]) -> Result<Rendere
             }
         }
     }
-    match values.iter().zip(&used).find(|it| !it.1) {
+    match values.iter().zip(&used).find(|pair| !pair.1) {
         Some(((name, _), _)) => Err(fault(file, &format!("`{{{name}}}` is given and not used"))),
         None if user.is_empty() => Err(fault(file, "nothing is asked")),
         None => Ok(RenderedPrompt { system, user }),
@@ -77,7 +77,7 @@ fn fill(file: &str, part: &str, values: &[(&str, &str)], used: &mut [bool]) -> R
         let Some(name) = end.map(|it| &tail[1..it]) else {
             return Err(fault(file, "a brace stands alone; write `{{` or `}}`"));
         };
-        let Some(nth) = values.iter().position(|it| it.0 == name) else {
+        let Some(nth) = values.iter().position(|value| value.0 == name) else {
             return Err(fault(file, &format!("`{{{name}}}` is not given")));
         };
         out.push_str(values[nth].1);
@@ -129,7 +129,7 @@ pub(crate) fn sentence_line(nth: usize, words: &str) -> String {
 /// Untrusted text on one line, neutralized as in [`untrusted`].
 pub fn one_line(text: &str) -> String {
     let lines: Vec<String> = strip_invisible(text).lines().map(neutralize_line).collect();
-    let words: Vec<&str> = lines.iter().flat_map(|it| it.split_whitespace()).collect();
+    let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
     neutralize_line(&words.join(" "))
 }
 
@@ -214,9 +214,9 @@ fn neutralize_line(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let chars: Vec<char> = line.chars().collect();
     for (nth, &c) in chars.iter().enumerate() {
-        let before = nth.checked_sub(1).and_then(|it| chars.get(it)).copied();
+        let before = nth.checked_sub(1).and_then(|index| chars.get(index)).copied();
         let next = chars.get(nth + 1).copied();
-        let bar = |it: Option<char>| matches!(it, Some('|' | '｜' | '¦'));
+        let bar = |c: Option<char>| matches!(c, Some('|' | '｜' | '¦'));
         match c {
             // No run of angle brackets: a fence has three, the markers of some models two.
             '<' | '＜' | '﹤'
@@ -246,10 +246,10 @@ fn is_tag(chars: &[char]) -> bool {
     let name: String = chars
         .iter()
         .skip(1)
-        .skip_while(|it| **it == '/')
+        .skip_while(|c| **c == '/')
         .take(16)
-        .take_while(|it| it.is_alphanumeric() || **it == '_')
-        .flat_map(|it| it.to_lowercase())
+        .take_while(|c| c.is_alphanumeric() || **c == '_')
+        .flat_map(|c| c.to_lowercase())
         .collect();
     TAGS.contains(&name.as_str())
 }
@@ -258,9 +258,9 @@ fn is_inst(chars: &[char]) -> bool {
     let name: String = chars
         .iter()
         .skip(1)
-        .skip_while(|it| matches!(it, '/' | ' '))
+        .skip_while(|c| matches!(c, '/' | ' '))
         .take(4)
-        .flat_map(|it| it.to_lowercase())
+        .flat_map(|c| c.to_lowercase())
         .collect();
     matches!(name.as_str(), "inst" | "syst" | "end_" | "avai" | "tool")
 }
@@ -289,7 +289,7 @@ fn numbers_at_start(line: &str) -> String {
 /// `Human:` at the start of a line loses its colon.
 fn speaker_at_start(line: &str) -> String {
     let body = line.trim_start_matches(is_mark);
-    let end = body.find(|it: char| !it.is_alphanumeric()).unwrap_or(body.len());
+    let end = body.find(|c: char| !c.is_alphanumeric()).unwrap_or(body.len());
     let name = body[..end].to_lowercase();
     if !SPEAKERS.contains(&name.as_str()) {
         return line.to_owned();

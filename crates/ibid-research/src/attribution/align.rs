@@ -1,4 +1,5 @@
 //! Finds where each word of a claim occurs in the source.
+use crate::thresholds::{ALIGN_RELATED_WEIGHT, ALIGN_SYNONYM_WEIGHT, MIN_SPELLING_SIMILARITY};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -9,12 +10,6 @@ use ibid_core::domain::split_sentences;
 
 /// Most telling words of a claim that are compared; a claim is a sentence, not a book.
 const LONGEST_CLAIM: usize = 256;
-/// What a near-synonym counts, relative to the word itself.
-const SYNONYM: f32 = 0.85;
-/// What a word of the same field counts.
-const RELATED: f32 = 0.5;
-/// Least similarity at which two spellings count as forms of one word.
-const LIKE: f32 = 0.55;
 
 /// One sentence of the source.
 #[derive(Debug)]
@@ -85,7 +80,7 @@ impl Alignment {
         let terms = &self.sentences[sentence].words.terms;
         for (nth, &term) in self.telling.iter().enumerate() {
             let wanted = &self.claim.terms[term].stem;
-            places[nth] = terms.iter().position(|it| it.stem == *wanted);
+            places[nth] = terms.iter().position(|term| term.stem == *wanted);
         }
         places
     }
@@ -132,11 +127,11 @@ fn read_source(source: &[String]) -> (Vec<SourceSentence>, HashMap<String, u32>)
             let ids = words
                 .terms
                 .iter()
-                .map(|it| match vocabulary.get(&it.stem) {
+                .map(|term| match vocabulary.get(&term.stem) {
                     Some(id) => *id,
                     None => {
                         let id = vocabulary.len() as u32;
-                        vocabulary.insert(it.stem.clone(), id);
+                        vocabulary.insert(term.stem.clone(), id);
                         id
                     }
                 })
@@ -164,20 +159,20 @@ fn vocabulary_matches(
         if term.kind == TermKind::Number {
             continue;
         }
-        for other in thesaurus::synonyms(&term.stem).filter(|it| *it != term.stem) {
+        for other in thesaurus::synonyms(&term.stem).filter(|synonym| *synonym != term.stem) {
             if let Some(&id) = vocabulary.get(other) {
-                note(id, nth, SYNONYM);
+                note(id, nth, ALIGN_SYNONYM_WEIGHT);
             }
         }
-        for other in thesaurus::related(&term.stem).filter(|it| *it != term.stem) {
+        for other in thesaurus::related(&term.stem).filter(|text| *text != term.stem) {
             if let Some(&id) = vocabulary.get(other) {
-                note(id, nth, RELATED);
+                note(id, nth, ALIGN_RELATED_WEIGHT);
             }
         }
         if term.stem.chars().count() >= 4 {
             for (word, &id) in vocabulary {
                 let like = spelling_similarity(&term.stem, word);
-                if (LIKE..1.0).contains(&like) {
+                if (MIN_SPELLING_SIMILARITY..1.0).contains(&like) {
                     note(id, nth, like);
                 }
             }
@@ -244,14 +239,14 @@ fn dice(a: &[u8], b: &[u8]) -> f32 {
     if a.len() < 5 || b.len() < 5 {
         return 0.0;
     }
-    let common = a.windows(3).filter(|it| b.windows(3).any(|other| other == *it)).count();
+    let common = a.windows(3).filter(|window| b.windows(3).any(|other| other == *window)).count();
     2.0 * common as f32 / (a.len() + b.len() - 4) as f32
 }
 
 fn is_acronym(term: &TextTerm) -> bool {
     term.kind == TermKind::Name
         && (2..=6).contains(&term.text.len())
-        && term.text.bytes().all(|it| it.is_ascii_lowercase())
+        && term.text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Where the source spells out `acronym`: runs of words that begin with its letters.
@@ -313,9 +308,9 @@ fn best_sentence(found: &Alignment) -> Option<usize> {
     for (at, met) in found.met.iter().enumerate() {
         let score: f32 =
             met.iter().enumerate().map(|(nth, met)| met * found.weights[nth] * rarity[nth]).sum();
-        if best.is_none_or(|it| score > it.1) {
+        if best.is_none_or(|pair| score > pair.1) {
             best = Some((at, score));
         }
     }
-    best.map(|it| it.0)
+    best.map(|pair| pair.0)
 }

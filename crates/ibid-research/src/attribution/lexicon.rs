@@ -45,7 +45,7 @@ pub(super) fn direction(stem: &str) -> i8 {
 
 /// The stems that contradict `stem` where they take its place.
 pub(super) fn opposites(stem: &str) -> impl Iterator<Item = &'static str> {
-    let has = |group: &[String], stem: &str| group.iter().any(|it| it == stem);
+    let has = |group: &[String], stem: &str| group.iter().any(|text| text == stem);
     let opposing =
         LEXICON.opposites.iter().flat_map(move |(x, y)| match (has(x, stem), has(y, stem)) {
             (true, _) => y.iter(),

@@ -15,6 +15,10 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+use crate::thresholds::{
+    MIN_CONTRADICTED_LOG_ODDS, MIN_JOINING_CLAIM_SHARE, MIN_PARTLY_SUPPORTED_LOG_ODDS,
+    MIN_SENTENCE_CLAIM_SHARE,
+};
 use serde::{Deserialize, Serialize};
 
 use align::Alignment;
@@ -50,14 +54,6 @@ pub struct SupportVerdict {
 /// A sentence that covers this much of the claim, with this share of the common words negated on one side
 /// only, contradicts it whatever the weights say. Right in 63 % of such rows; 25 % are supported.
 const DENIED: (f32, f32) = (0.5, 0.3);
-/// Log-odds from which a claim is contradicted rather than unsupported.
-const CONTRADICTED: f32 = 0.0;
-/// Log-odds from which a claim counts as partly supported; from 0 on, as supported.
-const PARTLY: f32 = -0.3;
-/// Share of the claim's weight below which a sentence is not about it.
-const SPEAKS: f32 = 0.35;
-/// Share of the claim's weight that a neighbouring sentence must add to join the quote.
-const JOINS: f32 = 0.15;
 
 /// Whether the numbers of a claim occur in its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +90,13 @@ pub(crate) fn judge_support_with_figures(
         && signal_value(&found, "claim_denies").max(signal_value(&found, "source_denies"))
             > DENIED.1;
     let contradiction = weighted_sum(&found, &weights::CONTRADICTION) + weights::CONTRADICTION_BIAS;
-    let speaks = laid.coverage(&laid.window()) >= SPEAKS;
-    let weighed = speaks && contradiction >= CONTRADICTED && contradiction > support;
+    let speaks = laid.coverage(&laid.window()) >= MIN_SENTENCE_CLAIM_SHARE;
+    let weighed = speaks && contradiction >= MIN_CONTRADICTED_LOG_ODDS && contradiction > support;
     let verdict = if denied || weighed {
         SupportLevel::Contradicted
     } else if support >= 0.0 {
         SupportLevel::Supported
-    } else if support >= PARTLY && speaks {
+    } else if support >= MIN_PARTLY_SUPPORTED_LOG_ODDS && speaks {
         SupportLevel::Partly
     } else {
         SupportLevel::Unsupported
@@ -130,7 +126,7 @@ pub fn named_signals(claim: &str, source: &[String]) -> Vec<(&'static str, f32)>
 
 /// The signal called `name`.
 fn signal_value(found: &[(&str, f32); COUNT], name: &str) -> f32 {
-    found.iter().find(|it| it.0 == name).map_or(0.0, |it| it.1)
+    found.iter().find(|pair| pair.0 == name).map_or(0.0, |pair| pair.1)
 }
 
 fn weighted_sum(found: &[(&str, f32); COUNT], weights: &[f32; COUNT]) -> f32 {
@@ -142,7 +138,7 @@ fn best_quote(laid: &Alignment, best: usize, source: &[String]) -> String {
     let alone = laid.coverage(&[best]);
     let here = &laid.sentences[best];
     let mut span = here.span.clone();
-    let mut joined = (best, JOINS);
+    let mut joined = (best, MIN_JOINING_CLAIM_SHARE);
     for other in laid.window() {
         let gain = laid.coverage(&[best, other]) - alone;
         if laid.sentences[other].text == here.text && gain > joined.1 {

@@ -30,7 +30,7 @@ pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f3
         missing.iter().filter(|&&nth| is_name(&it.claim.terms[it.telling[nth]])).count();
     let missing_weight = missing.iter().map(|&nth| it.weights[nth]).fold(0.0, f32::max);
     let hedged = here.iter().any(|it| lexicon::is_hedge(&it.text))
-        && !it.claim.terms.iter().any(|it| lexicon::is_hedge(&it.text));
+        && !it.claim.terms.iter().any(|term| lexicon::is_hedge(&term.text));
     [
         ("cov_doc", cov_doc),
         ("cov_best", cov_best),
@@ -65,7 +65,7 @@ fn bool_signal(yes: bool) -> f32 {
 
 /// Whether the words are negated; two negations cancel out.
 fn is_negated(terms: &[TextTerm]) -> bool {
-    terms.iter().filter(|it| lexicon::is_negation(&it.text)).count() % 2 == 1
+    terms.iter().filter(|term| lexicon::is_negation(&term.text)).count() % 2 == 1
 }
 
 /// A negation covers this many words after it, and one before ("is not", "none of the").
@@ -109,7 +109,7 @@ fn opposition(it: &Alignment, best: usize) -> (f32, f32) {
     let opposite =
         (0..it.telling.len()).any(|nth| it.opposed[best][nth] && it.met[best][nth] < 0.9);
     let lean = |terms: &[TextTerm]| -> i32 {
-        terms.iter().map(|it| i32::from(lexicon::direction(&it.stem))).sum()
+        terms.iter().map(|term| i32::from(lexicon::direction(&term.stem))).sum()
     };
     let claim = lean(&it.claim.terms);
     let source = lean(&it.sentences[best].words.terms);
@@ -148,7 +148,10 @@ fn compare_numbers(it: &Alignment, window: &[usize], all: &[usize]) -> NumberSig
 fn is_year(number: &Number) -> bool {
     (1000.0..2100.0).contains(&number.value)
         && number.value.fract() == 0.0
-        && number.unit.as_deref().is_none_or(|it| it != "%" && it != "$" && it != "€" && it != "£")
+        && number
+            .unit
+            .as_deref()
+            .is_none_or(|unit| unit != "%" && unit != "$" && unit != "€" && unit != "£")
 }
 
 /// Whether the source's number `b` supports the claim's `a`: equal up to rounding to two digits for large
@@ -217,13 +220,13 @@ fn trigram_coverage(it: &Alignment, window: &[usize]) -> f32 {
     let grams = |terms: &[TextTerm]| -> std::collections::HashSet<[u8; 4]> {
         terms
             .iter()
-            .filter(|it| it.kind != TermKind::Stop)
-            .flat_map(|it| {
-                let padded = format!(" {} ", it.text);
+            .filter(|term| term.kind != TermKind::Stop)
+            .flat_map(|term| {
+                let padded = format!(" {} ", term.text);
                 padded
                     .as_bytes()
                     .windows(4)
-                    .map(|it| [it[0], it[1], it[2], it[3]])
+                    .map(|window| [window[0], window[1], window[2], window[3]])
                     .collect::<Vec<_>>()
             })
             .collect()

@@ -79,7 +79,7 @@ fn parse_bound(before: &str) -> Bound {
     let start = before.char_indices().rev().take(LONGEST).last().map_or(0, |(at, _)| at);
     let last = before[start..].to_lowercase();
     let last = last.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let ends = |all: &[&str]| all.iter().any(|it| last.ends_with(it));
+    let ends = |all: &[&str]| all.iter().any(|text| last.ends_with(text));
     if ends(&["more than", "over", "at least", "above", "exceeding", "greater than"]) {
         Bound::Above
     } else if ends(&["less than", "under", "fewer than", "below", "at most", "up to"]) {
@@ -111,11 +111,12 @@ fn reference_marks(text: &str) -> Vec<Range<usize>> {
 impl ParsedText {
     pub(super) fn parse(text: &str) -> ParsedText {
         let marks = reference_marks(text);
-        let cited =
-            |span: &Range<usize>| marks.iter().any(|it| it.start < span.end && span.start < it.end);
+        let cited = |span: &Range<usize>| {
+            marks.iter().any(|mark| mark.start < span.end && span.start < mark.end)
+        };
         let terms = words::tokens(text)
             .into_iter()
-            .filter(|it| !cited(&it.span))
+            .filter(|token| !cited(&token.span))
             .enumerate()
             .map(|(nth, token)| {
                 let written = &text[token.span.clone()];

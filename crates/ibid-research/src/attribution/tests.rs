@@ -105,13 +105,13 @@ fn a_quote_is_an_exact_part_of_one_text_of_the_source() {
     let source = ["Cork floats well. It is light.".to_owned(), "Portugal grows it.".to_owned()];
     for claim in ["Cork is light and floats.", "It is grown by Portugal."] {
         let quote = judge_support(claim, &source).quote.unwrap();
-        assert!(source.iter().any(|it| it.contains(&quote)), "{quote}");
+        assert!(source.iter().any(|text| text.contains(&quote)), "{quote}");
     }
 }
 
 #[test]
 fn a_list_of_sentences_is_judged_like_the_text_they_make() {
-    let list: Vec<String> = CORK.split_inclusive(". ").map(|it| it.trim().to_owned()).collect();
+    let list: Vec<String> = CORK.split_inclusive(". ").map(|part| part.trim().to_owned()).collect();
     let claim = "Portugal produces half of the world's cork.";
     assert_eq!(judge_support(claim, &list).score, judge_support(claim, &[CORK.to_owned()]).score);
 }

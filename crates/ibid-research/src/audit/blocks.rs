@@ -66,8 +66,10 @@ impl MarkdownBlock {
 
     /// The byte offset in the file of byte `at` of the text.
     pub(super) fn file_offset(&self, at: usize) -> usize {
-        let nth = self.places.partition_point(|it| it.0 <= at);
-        self.places.get(nth.saturating_sub(1)).map_or(0, |it| it.1 + at.saturating_sub(it.0))
+        let nth = self.places.partition_point(|place| place.0 <= at);
+        self.places
+            .get(nth.saturating_sub(1))
+            .map_or(0, |place| place.1 + at.saturating_sub(place.0))
     }
 }
 
@@ -103,7 +105,7 @@ pub(super) fn parse_blocks(source: &str) -> (Vec<MarkdownBlock>, Vec<LinkDefinit
             at: it.span.start,
         })
         .collect();
-    definitions.sort_by_key(|it| it.at);
+    definitions.sort_by_key(|definition| definition.at);
     let mut walk = MarkdownWalker { source, ..MarkdownWalker::default() };
     for (event, range) in parser.into_offset_iter() {
         walk.event(event, range);
@@ -167,7 +169,7 @@ impl MarkdownWalker<'_> {
             Tag::Image { .. } => self.out_of += 1,
             _ if self.out_of > 0 => {}
             Tag::Paragraph => {
-                let fresh = self.block.as_ref().is_some_and(|it| it.text.is_empty());
+                let fresh = self.block.as_ref().is_some_and(|block| block.text.is_empty());
                 if !fresh {
                     self.begin(MarkdownKind::Prose);
                 }
@@ -277,7 +279,8 @@ impl MarkdownWalker<'_> {
             let range = start.min(self.len())..self.len();
             let block = self.current();
             // Links are ordered by their ends.
-            let mut near = block.links.iter().rev().take_while(|it| it.range.end >= range.start);
+            let mut near =
+                block.links.iter().rev().take_while(|link| link.range.end >= range.start);
             let linked = near.any(|it| it.range.start >= range.start);
             if !linked
                 && is_raised_reference(&block.text[..range.start])
@@ -287,7 +290,7 @@ impl MarkdownWalker<'_> {
             }
         } else if lower.starts_with("a ") {
             // Links cannot be nested: browsers end the first where the second begins.
-            if self.links.last().is_some_and(|it| it.is_html) {
+            if self.links.last().is_some_and(|link| link.is_html) {
                 self.close_link();
             }
             let address = attribute(tag, "href").unwrap_or_default().to_owned();
@@ -318,7 +321,7 @@ impl MarkdownWalker<'_> {
     }
 
     fn len(&self) -> usize {
-        self.block.as_ref().map_or(0, |it| it.text.len())
+        self.block.as_ref().map_or(0, |block| block.text.len())
     }
 
     fn current(&mut self) -> &mut MarkdownBlock {
@@ -351,6 +354,6 @@ impl MarkdownWalker<'_> {
 /// The value of `name="…"` in a tag.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = tag.split_once(&format!("{name}="))?;
-    let quote = after.chars().next().filter(|it| *it == '"' || *it == '\'')?;
+    let quote = after.chars().next().filter(|c| *c == '"' || *c == '\'')?;
     after[1..].split(quote).next()
 }

@@ -17,9 +17,10 @@ const RANGE: u32 = 30;
 /// The number in `text`, if a citation may have it: `7`, `[7]`, `^7`, `⁷`.
 pub(super) fn citation_label(text: &str) -> Option<String> {
     let bare = text.trim().trim_matches(['[', ']', '(', ')', '^']);
-    let plain: String = bare.trim().chars().map(|it| lowered_digit(it).unwrap_or(it)).collect();
-    let digits = (1..=3).contains(&plain.len()) && plain.bytes().all(|it| it.is_ascii_digit());
-    (digits && plain.bytes().any(|it| it != b'0')).then(|| plain.trim_start_matches('0').to_owned())
+    let plain: String = bare.trim().chars().map(|c| lowered_digit(c).unwrap_or(c)).collect();
+    let digits = (1..=3).contains(&plain.len()) && plain.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && plain.bytes().any(|byte| byte != b'0'))
+        .then(|| plain.trim_start_matches('0').to_owned())
 }
 
 /// The numbers listed in `text`: `1`, `1, 2`, `1-3`, `4, p. 12`, `cite: 1, 2`, `6†source`.
@@ -27,7 +28,7 @@ pub(super) fn citation_numbers(text: &str) -> Option<Vec<String>> {
     let text = text.trim().trim_matches(['[', ']', '【', '】']).trim();
     let text = text.strip_prefix("cite:").unwrap_or(text);
     if let Some((name, _)) = text.split_once('†') {
-        let sound = |it: char| it.is_ascii_digit() || it == ':';
+        let sound = |c: char| c.is_ascii_digit() || c == ':';
         let short = (1..=9).contains(&name.len());
         return (short && name.chars().all(sound)).then(|| vec![name.to_owned()]);
     }
@@ -42,7 +43,7 @@ pub(super) fn citation_numbers(text: &str) -> Option<Vec<String>> {
             if from >= to || to - from > RANGE {
                 return None;
             }
-            found.extend((from..=to).map(|it| it.to_string()));
+            found.extend((from..=to).map(|index| index.to_string()));
         } else if found.is_empty() || !is_place(part) {
             return None;
         }
@@ -54,18 +55,18 @@ pub(super) fn citation_numbers(text: &str) -> Option<Vec<String>> {
 fn is_place(part: &str) -> bool {
     ["p", "S", "ch", "sec", "fig", "tab", "§", "Tab", "Fig", "cap"]
         .iter()
-        .any(|it| part.starts_with(it))
+        .any(|prefix| part.starts_with(prefix))
 }
 
 /// The digit that a superscript digit stands for.
 pub(super) fn lowered_digit(c: char) -> Option<char> {
-    "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|it| it == c).and_then(|it| char::from_digit(it as u32, 10))
+    "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|it| it == c).and_then(|at| char::from_digit(at as u32, 10))
 }
 
 /// Whether a superscript number after `before` is a reference and not a power: after punctuation, or after a
 /// word too long for a unit.
 pub(super) fn is_raised_reference(before: &str) -> bool {
-    let word = before.chars().rev().take_while(|it| it.is_alphabetic()).take(4).count();
+    let word = before.chars().rev().take_while(|c| c.is_alphabetic()).take(4).count();
     match before.chars().next_back() {
         None => false,
         Some(last) if last.is_alphabetic() => word >= 4,

@@ -51,17 +51,17 @@ pub(super) fn find_citations(block: &MarkdownBlock) -> Vec<CitationMark> {
     let mut found: Vec<CitationMark> = block
         .links
         .iter()
-        .map(|it| CitationMark {
-            range: it.range.clone(),
-            spoken: !is_pointer(&block.text[it.range.clone()], &it.to),
-            to: it.to.clone(),
+        .map(|link| CitationMark {
+            range: link.range.clone(),
+            spoken: !is_pointer(&block.text[link.range.clone()], &link.to),
+            to: link.to.clone(),
         })
         .collect();
-    let mut taken: Vec<Range<usize>> = block.links.iter().map(|it| it.range.clone()).collect();
+    let mut taken: Vec<Range<usize>> = block.links.iter().map(|link| link.range.clone()).collect();
     taken.extend(block.code.iter().cloned());
-    taken.sort_by_key(|it| it.start);
+    taken.sort_by_key(|range| range.start);
     scan_text(&block.text, &taken, &mut found);
-    found.sort_by_key(|it| (it.range.start, it.range.end));
+    found.sort_by_key(|mark| (mark.range.start, mark.range.end));
     let mut apart: Vec<CitationMark> = Vec::with_capacity(found.len());
     for it in found {
         match apart.last_mut() {
@@ -77,11 +77,11 @@ fn is_pointer(words: &str, to: &[CitationTarget]) -> bool {
     let words = words.trim().trim_matches(['[', ']', '(', ')']).trim();
     let bare = words
         .rsplit_once('+')
-        .filter(|it| it.1.bytes().all(|it| it.is_ascii_digit()))
-        .map_or(words, |it| it.0)
+        .filter(|parts| parts.1.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(words, |parts| parts.0)
         .trim_end_matches('…');
     let lower = bare.to_lowercase();
-    let of_site = |it: &CitationTarget| match it {
+    let of_site = |target: &CitationTarget| match target {
         CitationTarget::Address(address) => {
             let host = lower.trim_start_matches("www.");
             host.contains('.') && !host.contains(' ') && address.to_lowercase().contains(host)
@@ -99,7 +99,7 @@ fn is_pointer(words: &str, to: &[CitationTarget]) -> bool {
 
 /// Finds citations that are not links, outside of the `taken` ranges.
 fn scan_text(text: &str, taken: &[Range<usize>], found: &mut Vec<CitationMark>) {
-    let mut taken = taken.iter().filter(|it| !it.is_empty()).peekable();
+    let mut taken = taken.iter().filter(|range| !range.is_empty()).peekable();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         while taken.peek().is_some_and(|it| it.end <= at) {
@@ -134,14 +134,14 @@ fn citation_mark(range: Range<usize>, to: impl Iterator<Item = CitationTarget>) 
 
 fn bracketed_citation(text: &str, at: usize, open: char, shut: char) -> Option<CitationMark> {
     let inside = &text[at + open.len_utf8()..];
-    let end = inside.char_indices().take(INSIDE).find(|it| it.1 == shut)?.0;
+    let end = inside.char_indices().take(INSIDE).find(|pair| pair.1 == shut)?.0;
     let range = at..at + open.len_utf8() + end + shut.len_utf8();
     let inside = &inside[..end];
     if inside == "cite_start" {
         return Some(citation_mark(range, std::iter::empty()));
     }
     if let Some(name) = inside.strip_prefix('^') {
-        let sound = |it: char| it.is_alphanumeric() || it == '-' || it == '_';
+        let sound = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
         let named = !name.is_empty() && name.chars().all(sound);
         return named.then(|| {
             citation_mark(range, std::iter::once(CitationTarget::Label(inside.to_owned())))
@@ -162,7 +162,7 @@ fn bare_address(text: &str, at: usize, until: usize) -> Option<CitationMark> {
     if before.is_some_and(char::is_alphanumeric) {
         return None;
     }
-    let stops = |it: char| it.is_whitespace() || "<>\"”»】|`".contains(it) || it.is_control();
+    let stops = |c: char| c.is_whitespace() || "<>\"”»】|`".contains(c) || c.is_control();
     let mut address = &rest[..rest.find(stops).unwrap_or(rest.len())];
     let count = |c: char| address.matches(c).count();
     let mut round = count(')').saturating_sub(count('('));
@@ -197,7 +197,7 @@ fn superscript_citation(text: &str, at: usize) -> Option<CitationMark> {
     if !is_raised_reference(&text[..at]) {
         return None;
     }
-    let sound = |it: char| lowered_digit(it).is_some() || it == ',' || it == '˒';
+    let sound = |c: char| lowered_digit(c).is_some() || c == ',' || c == '˒';
     let run = &text[at..];
     let run = &run[..run.floor_char_boundary(INSIDE)];
     let run = &run[..run.find(|it| !sound(it)).unwrap_or(run.len())];
@@ -217,7 +217,7 @@ fn digits_after_stop(text: &str, at: usize) -> Option<CitationMark> {
         return None;
     }
     let next = after[digits..].trim_start().chars().next();
-    if next.is_some_and(|it| !it.is_uppercase()) {
+    if next.is_some_and(|c| !c.is_uppercase()) {
         return None;
     }
     let one = citation_label(&after[..digits])?;
@@ -262,7 +262,7 @@ fn in_brackets(text: &str, marks: Vec<CitationMark>) -> Vec<CitationMark> {
 
 /// The bracket before `at`, where only words like "see" are between.
 fn opening_bracket(text: &str, at: usize, last: Option<&CitationMark>) -> Option<usize> {
-    let from = last.map_or(0, |it| it.range.end);
+    let from = last.map_or(0, |mark| mark.range.end);
     let from = text.ceil_char_boundary(from.max(at.saturating_sub(40)));
     let before = text.get(from..at)?;
     let open = before.rfind(['(', '['])?;
@@ -271,7 +271,7 @@ fn opening_bracket(text: &str, at: usize, last: Option<&CitationMark>) -> Option
 
 fn is_filler(between: &str) -> bool {
     between
-        .split(|it: char| !it.is_alphanumeric())
-        .filter(|it| !it.is_empty())
-        .all(|it| BESIDE.contains(&it.to_lowercase().as_str()))
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|part| !part.is_empty())
+        .all(|part| BESIDE.contains(&part.to_lowercase().as_str()))
 }

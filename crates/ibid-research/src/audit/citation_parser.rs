@@ -144,7 +144,9 @@ struct CitationParser {
 impl CitationParser {
     fn new(text: &str, entries: Vec<SourceEntry>) -> CitationParser {
         let mut it = CitationParser {
-            lines: std::iter::once(0).chain(text.match_indices('\n').map(|it| it.0 + 1)).collect(),
+            lines: std::iter::once(0)
+                .chain(text.match_indices('\n').map(|match_index| match_index.0 + 1))
+                .collect(),
             labels: BTreeMap::new(),
             addresses: BTreeMap::new(),
             notes: BTreeSet::new(),
@@ -158,13 +160,13 @@ impl CitationParser {
     }
 
     fn line(&self, at: usize) -> usize {
-        self.lines.partition_point(|it| *it <= at)
+        self.lines.partition_point(|line| *line <= at)
     }
 
     fn add_entry(&mut self, entry: SourceEntry) {
         let nth = self.out.sources.len();
-        let known = entry.label.as_ref().is_some_and(|it| self.labels.contains_key(it));
-        let note = entry.label.as_ref().is_some_and(|it| it.starts_with('^'));
+        let known = entry.label.as_ref().is_some_and(|label| self.labels.contains_key(label));
+        let note = entry.label.as_ref().is_some_and(|label| label.starts_with('^'));
         if note && entry.text.starts_with(['"', '“', '„', '«']) {
             self.notes.insert(nth);
         }
@@ -249,14 +251,14 @@ impl CitationParser {
     fn add_claim(&mut self, text: &str, at: usize, marks: &[&PlacedCitation]) {
         let line = self.line(at);
         let text = strip_label(trim_claim(text));
-        let sources = self.sources_for(marks.iter().flat_map(|it| &it.to), line);
+        let sources = self.sources_for(marks.iter().flat_map(|mark| &mark.to), line);
         if text.is_empty() || sources.is_empty() {
             return;
         }
         match self.out.claims.last_mut() {
             Some(last) if last.line == line && last.text == text => {
                 let of_last = &mut self.of_last;
-                let more = sources.into_iter().filter(|it| of_last.insert(*it));
+                let more = sources.into_iter().filter(|source| of_last.insert(*source));
                 last.sources.extend(more);
             }
             _ => {
@@ -272,12 +274,12 @@ impl CitationParser {
         let spans = sentence_spans(&clean);
         let mut next = 0;
         for (nth, span) in spans.iter().enumerate() {
-            let after = spans.get(nth + 1).map_or(usize::MAX, |it| it.start);
-            let count = clean.marks[next..].iter().take_while(|it| it.at <= after).count();
+            let after = spans.get(nth + 1).map_or(usize::MAX, |span| span.start);
+            let count = clean.marks[next..].iter().take_while(|mark| mark.at <= after).count();
             let marks = &clean.marks[next..next + count];
             next += count;
             let at = clean.file_offset(&it.block, span.start);
-            let cites = marks.iter().any(|it| !it.to.is_empty());
+            let cites = marks.iter().any(|mark| !mark.to.is_empty());
             if cites {
                 self.read_sentence(it, &clean, span, marks);
             } else if word_count(&clean.text[span.clone()]) >= WORDS {
@@ -299,7 +301,7 @@ impl CitationParser {
     ) {
         let whole = &clean.text[span.clone()];
         let at = clean.file_offset(&it.block, span.start);
-        let spoken = marks.iter().any(|it| it.words.is_some());
+        let spoken = marks.iter().any(|mark| mark.words.is_some());
         if spoken {
             self.add_claim(whole, at, &marks.iter().collect::<Vec<_>>());
             return;
@@ -311,8 +313,8 @@ impl CitationParser {
             let count = adjacent_count(clean, rest);
             let (group, further) = rest.split_at(count);
             let group: Vec<&PlacedCitation> = group.iter().collect();
-            let short = |it: &Range<usize>| it.len() <= BACK;
-            let enough = |it: &Range<usize>| word_count(&clean.text[it.clone()]) >= WORDS;
+            let short = |range: &Range<usize>| range.len() <= BACK;
+            let enough = |range: &Range<usize>| word_count(&clean.text[range.clone()]) >= WORDS;
             let text = Some(from..upto)
                 .filter(enough)
                 .or_else(|| Some(span.start..upto).filter(short).filter(enough))
@@ -331,17 +333,18 @@ impl CitationParser {
         let mut marks: Vec<PlacedCitation> = Vec::new();
         for (nth, range) in it.block.cells.iter().enumerate() {
             let clean = CleanText::from_block(&it.block, range.clone(), &it.marks);
-            let aside =
-                head.get(nth).is_some_and(|it| ASIDE.contains(&it.as_str()) || it.starts_with('#'));
+            let aside = head
+                .get(nth)
+                .is_some_and(|value| ASIDE.contains(&value.as_str()) || value.starts_with('#'));
             // A column without a name holds the names of the rows.
-            let named = head.get(nth).is_some_and(|it| it.is_empty()) && nth == 0;
+            let named = head.get(nth).is_some_and(|value| value.is_empty()) && nth == 0;
             let words = clean.text.trim();
             if !words.is_empty() && (!aside || named) {
                 text.push(words.to_owned());
             }
             marks.extend(clean.marks);
         }
-        if marks.iter().any(|it| !it.to.is_empty()) {
+        if marks.iter().any(|mark| !mark.to.is_empty()) {
             self.add_claim(
                 &text.join(", "),
                 it.block.file_offset(0),
@@ -352,8 +355,8 @@ impl CitationParser {
 
     /// Numbers every source: its own number where it has one, or else the next free one.
     fn finish(mut self) -> CitedText {
-        let own = |it: &CitedSource| -> Option<u32> {
-            let label = it.label.as_deref()?;
+        let own = |source: &CitedSource| -> Option<u32> {
+            let label = source.label.as_deref()?;
             label.trim_start_matches('^').parse().ok()
         };
         let mut taken: BTreeSet<u32> = BTreeSet::new();
@@ -363,14 +366,14 @@ impl CitationParser {
             }
         }
         let mut next = taken.last().copied().unwrap_or(0);
-        for it in self.out.sources.iter_mut().filter(|it| it.n == 0) {
+        for it in self.out.sources.iter_mut().filter(|source| source.n == 0) {
             next += 1;
             it.n = next;
         }
         // A footnote that quotes another entry is no source of its own.
         let notes = std::mem::take(&mut self.notes);
         let used: BTreeSet<usize> =
-            self.out.claims.iter().flat_map(|it| it.sources.iter().copied()).collect();
+            self.out.claims.iter().flat_map(|claim| claim.sources.iter().copied()).collect();
         let drop: BTreeSet<usize> = notes.difference(&used).copied().collect();
         drop_sources(&mut self.out, &drop);
         self.out
@@ -404,7 +407,7 @@ fn address_key(address: &str) -> String {
 fn is_document_address(address: &str) -> bool {
     let scheme = address
         .split_once(':')
-        .map(|it| it.0.to_ascii_lowercase())
+        .map(|parts| parts.0.to_ascii_lowercase())
         .filter(|it| it.len() > 1 && it.bytes().all(|c| c.is_ascii_alphanumeric()));
     match scheme.as_deref() {
         Some("http" | "https" | "file") => true,
@@ -418,13 +421,13 @@ fn is_document_address(address: &str) -> bool {
 fn sentence_spans(clean: &CleanText) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for span in split_sentences(&clean.text) {
-        let from = clean.marks.partition_point(|it| it.at <= span.start);
+        let from = clean.marks.partition_point(|mark| mark.at <= span.start);
         let linked: usize = clean.marks[from..]
             .iter()
-            .take_while(|it| it.at <= span.end)
-            .filter_map(|it| it.words.as_ref())
-            .filter(|it| it.start >= span.start)
-            .map(|it| word_count(&clean.text[it.clone()]))
+            .take_while(|mark| mark.at <= span.end)
+            .filter_map(|mark| mark.words.as_ref())
+            .filter(|words| words.start >= span.start)
+            .map(|words| word_count(&clean.text[words.clone()]))
             .sum();
         match out.last_mut() {
             Some(last) if linked > 0 && linked >= word_count(&clean.text[span.clone()]) => {
@@ -437,13 +440,13 @@ fn sentence_spans(clean: &CleanText) -> Vec<Range<usize>> {
 }
 
 fn word_count(text: &str) -> usize {
-    text.split_whitespace().filter(|it| it.contains(char::is_alphanumeric)).count()
+    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
 }
 
 /// How many of the citations stand together without a word between them; at least one.
 fn adjacent_count(clean: &CleanText, marks: &[PlacedCitation]) -> usize {
-    let apart = marks.windows(2).position(|it| {
-        let between = clean.text.get(it[0].at..it[1].at).unwrap_or_default();
+    let apart = marks.windows(2).position(|window| {
+        let between = clean.text.get(window[0].at..window[1].at).unwrap_or_default();
         between.contains(char::is_alphanumeric)
     });
     apart.map_or(marks.len(), |it| it + 1)
@@ -451,7 +454,7 @@ fn adjacent_count(clean: &CleanText, marks: &[PlacedCitation]) -> usize {
 
 /// A claim without the punctuation that its citation leaves at its ends.
 fn trim_claim(text: &str) -> &str {
-    text.trim_matches(|it: char| it.is_whitespace() || ",;:·|–—-".contains(it))
+    text.trim_matches(|c: char| c.is_whitespace() || ",;:·|–—-".contains(c))
 }
 
 /// Most words before a dash that label a quotation.
@@ -464,7 +467,7 @@ fn strip_label(text: &str) -> &str {
         return text;
     };
     let rest = rest.trim();
-    let Some(open) = rest.chars().next().filter(|it| "\"“„«".contains(*it)) else {
+    let Some(open) = rest.chars().next().filter(|c| "\"“„«".contains(*c)) else {
         return text;
     };
     let close = match open {

@@ -34,8 +34,8 @@ impl CleanText {
     ) -> CleanText {
         let mut out = CleanText::default();
         let mut at = range.start;
-        let first = marks.partition_point(|it| it.range.start < range.start);
-        let begun = marks[first..].iter().take_while(|it| it.range.start <= range.end);
+        let first = marks.partition_point(|mark| mark.range.start < range.start);
+        let begun = marks[first..].iter().take_while(|mark| mark.range.start <= range.end);
         for mark in begun.filter(|it| it.range.end <= range.end) {
             if mark.range.start > at {
                 out.take(block, at..mark.range.start);
@@ -60,10 +60,10 @@ impl CleanText {
 
     /// The byte offset in the file of byte `at` of the clean text.
     pub(super) fn file_offset(&self, block: &MarkdownBlock, at: usize) -> usize {
-        let nth = self.places.partition_point(|it| it.0 <= at);
+        let nth = self.places.partition_point(|place| place.0 <= at);
         self.places.get(nth.saturating_sub(1)).map_or_else(
             || block.file_offset(0),
-            |it| block.file_offset(it.1 + at.saturating_sub(it.0)),
+            |pair| block.file_offset(pair.1 + at.saturating_sub(pair.0)),
         )
     }
 
@@ -100,7 +100,7 @@ impl CleanText {
         }
         if ".,;:!?)]”’".contains(next) {
             self.text.truncate(end);
-            for it in self.marks.iter_mut().rev().take_while(|it| it.at > end) {
+            for it in self.marks.iter_mut().rev().take_while(|mark| mark.at > end) {
                 it.at = end;
             }
         } else if self.text.ends_with(['.', '!', '?', '”', '"']) {

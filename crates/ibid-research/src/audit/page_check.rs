@@ -127,15 +127,16 @@ impl<'a> SentenceIndex<'a> {
         let runs = self.judged_ranges(&ranked);
         let text = self.page.text().expose();
         let words: Vec<String> =
-            runs.iter().filter_map(|it| text.get(it.clone())).map(str::to_owned).collect();
+            runs.iter().filter_map(|run| text.get(run.clone())).map(str::to_owned).collect();
         let (found, figures) = judge_support_with_figures(claim, &words);
         let (ruling, reason) = require_figures(found.verdict.into(), figures);
-        let quote = found.quote.and_then(|it| self.quote(it, &runs));
+        let quote = found.quote.and_then(|quote| self.quote(quote, &runs));
         let mut near: Vec<PageQuote> = quote.iter().cloned().collect();
         for nth in ranked.into_iter().take(QUOTES) {
             let sentence = self.page.sentence(nth);
-            if near.len() < QUOTES && !near.iter().any(|it| it.text.contains(sentence)) {
-                let start = self.page.sentences().get(nth).map_or(0, |it| it.start as usize);
+            if near.len() < QUOTES && !near.iter().any(|quote| quote.text.contains(sentence)) {
+                let start =
+                    self.page.sentences().get(nth).map_or(0, |sentence| sentence.start as usize);
                 near.extend(self.quote_at(start, sentence.to_owned()));
             }
         }
@@ -158,7 +159,7 @@ impl<'a> SentenceIndex<'a> {
         }
         let mut ranked: Vec<(u32, f32)> = scores.into_iter().collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        ranked.into_iter().map(|it| it.0 as usize).collect()
+        ranked.into_iter().map(|pair| pair.0 as usize).collect()
     }
 
     /// The ranges to judge: stretches of sentences of one block, in the order of the page.
@@ -167,7 +168,8 @@ impl<'a> SentenceIndex<'a> {
         let chosen: BTreeSet<usize> = if sentences.len() <= WHOLE {
             (0..sentences.len()).collect()
         } else {
-            let around = |it: &usize| it.saturating_sub(1)..(it + 2).min(sentences.len());
+            let around =
+                |number: &usize| number.saturating_sub(1)..(number + 2).min(sentences.len());
             ranked.iter().take(PICKED).flat_map(around).collect()
         };
         let mut runs: Vec<(usize, Range<usize>)> = Vec::new();
@@ -182,15 +184,15 @@ impl<'a> SentenceIndex<'a> {
                 _ => runs.push((nth, it.start as usize..end)),
             }
         }
-        runs.into_iter().map(|it| it.1).collect()
+        runs.into_iter().map(|run| run.1).collect()
     }
 
     /// The quote of the words that the verdict gave.
     fn quote(&self, words: String, runs: &[Range<usize>]) -> Option<PageQuote> {
         let text = self.page.text().expose();
-        let start = runs.iter().find_map(|it| {
-            let at = text.get(it.clone())?.find(&words)?;
-            Some(it.start + at)
+        let start = runs.iter().find_map(|run| {
+            let at = text.get(run.clone())?.find(&words)?;
+            Some(run.start + at)
         })?;
         self.quote_at(start, words)
     }
@@ -199,7 +201,7 @@ impl<'a> SentenceIndex<'a> {
     fn quote_at(&self, start: usize, words: String) -> Option<PageQuote> {
         let before = self.page.text().expose().get(..start)?.chars().count();
         let sentences = self.page.sentences();
-        let nth = sentences.partition_point(|it| it.end as usize <= start);
+        let nth = sentences.partition_point(|sentence| sentence.end as usize <= start);
         Some(PageQuote {
             place: before..before + words.chars().count(),
             sentence: nth.min(sentences.len().saturating_sub(1)),
@@ -215,7 +217,10 @@ mod tests {
 
     fn page(blocks: &[String]) -> Page {
         Page::new(PageDraft {
-            blocks: blocks.iter().map(|it| Block::new(BlockKind::Prose, it.clone())).collect(),
+            blocks: blocks
+                .iter()
+                .map(|block| Block::new(BlockKind::Prose, block.clone()))
+                .collect(),
             ..PageDraft::default()
         })
     }
@@ -223,7 +228,9 @@ mod tests {
     #[test]
     fn the_quote_stands_at_its_place_also_in_a_long_page() {
         let mut blocks: Vec<String> = (0..800)
-            .map(|it| format!("Übung {it} is about bread — and salt. Nothing rises in hour {it}."))
+            .map(|index| {
+                format!("Übung {index} is about bread — and salt. Nothing rises in hour {index}.")
+            })
             .collect();
         let said = "The library's green roof retained 63 % of annual rainfall.";
         blocks.insert(500, format!("It rained. {said} So it goes."));

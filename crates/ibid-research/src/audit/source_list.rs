@@ -72,7 +72,7 @@ pub(super) fn source_entries(
             MarkdownKind::Heading(level) => {
                 if is_title(&block.text) {
                     within = Some(*level);
-                } else if within.is_some_and(|it| *level <= it) {
+                } else if within.is_some_and(|byte| *level <= byte) {
                     within = None;
                 }
             }
@@ -92,7 +92,7 @@ pub(super) fn source_entries(
             _ => {}
         }
     }
-    if found.iter().all(|it| it.label.is_none()) && defined.is_empty() {
+    if found.iter().all(|source_entry| source_entry.label.is_none()) && defined.is_empty() {
         add_last_list(blocks, &mut listed, &mut found);
     }
     for it in defined {
@@ -111,7 +111,7 @@ pub(super) fn source_entries(
 fn is_title(text: &str) -> bool {
     let bare = text
         .trim()
-        .trim_start_matches(|it: char| it.is_ascii_digit() || ".) #".contains(it))
+        .trim_start_matches(|c: char| c.is_ascii_digit() || ".) #".contains(c))
         .trim_end_matches([':', '.'])
         .trim()
         .to_lowercase();
@@ -125,7 +125,7 @@ fn is_list(it: &MarkedBlock) -> bool {
     match &block.kind {
         MarkdownKind::Prose => {
             let mut lines = lines(&block.text).peekable();
-            if lines.peek().is_some_and(|it| is_title(&block.text[it.clone()])) {
+            if lines.peek().is_some_and(|line| is_title(&block.text[line.clone()])) {
                 lines.next();
             }
             let mut any = false;
@@ -143,7 +143,8 @@ fn is_list(it: &MarkedBlock) -> bool {
         MarkdownKind::Item(_) => {
             let whole = 0..block.text.len();
             let bare = block.text.trim();
-            let alone = block.links.iter().any(|it| block.text[it.range.clone()].trim() == bare);
+            let alone =
+                block.links.iter().any(|link| block.text[link.range.clone()].trim() == bare);
             let line = bare.starts_with('[') && leading_label(bare).is_some();
             (alone || line || is_url(bare)) && first_address(it, &whole).is_some()
         }
@@ -158,16 +159,17 @@ fn is_url(text: &str) -> bool {
 
 /// Adds a numbered list at the very end, whose items all have an address.
 fn add_last_list(blocks: &[MarkedBlock], listed: &mut [bool], found: &mut Vec<SourceEntry>) {
-    let is_item = |it: &MarkedBlock| {
-        matches!(it.block.kind, MarkdownKind::Item(Some(_)))
-            && first_address(it, &(0..it.block.text.len())).is_some()
+    let is_item = |block: &MarkedBlock| {
+        matches!(block.block.kind, MarkdownKind::Item(Some(_)))
+            && first_address(block, &(0..block.block.text.len())).is_some()
     };
     let end = blocks
         .iter()
-        .rposition(|it| !matches!(it.block.kind, MarkdownKind::Note(_)))
-        .map_or(0, |it| it + 1);
-    let start = blocks[..end].iter().rposition(|it| !is_item(it)).map_or(0, |it| it + 1);
-    let begins = blocks.get(start).map(|it| &it.block.kind) == Some(&MarkdownKind::Item(Some(1)));
+        .rposition(|block| !matches!(block.block.kind, MarkdownKind::Note(_)))
+        .map_or(0, |at| at + 1);
+    let start = blocks[..end].iter().rposition(|block| !is_item(block)).map_or(0, |at| at + 1);
+    let begins =
+        blocks.get(start).map(|block| &block.block.kind) == Some(&MarkdownKind::Item(Some(1)));
     if end.saturating_sub(start) < 2 || !begins {
         return;
     }
@@ -194,7 +196,7 @@ fn add_entries(marked: &MarkedBlock, found: &mut Vec<SourceEntry>) {
     match &block.kind {
         MarkdownKind::Item(number) => {
             let mut it = parse_entry(marked, 0..block.text.len());
-            it.label = it.label.or_else(|| number.map(|it| it.to_string()));
+            it.label = it.label.or_else(|| number.map(|number| number.to_string()));
             found.push(it);
         }
         MarkdownKind::Row { head: true } => {}
@@ -221,7 +223,7 @@ fn add_entries(marked: &MarkedBlock, found: &mut Vec<SourceEntry>) {
 fn add_footnote(marked: &MarkedBlock, name: &str, found: &mut Vec<SourceEntry>) {
     let name = format!("^{name}");
     let mut it = parse_entry(marked, 0..marked.block.text.len());
-    match found.last_mut().filter(|it| it.label.as_ref() == Some(&name)) {
+    match found.last_mut().filter(|source_entry| source_entry.label.as_ref() == Some(&name)) {
         Some(had) => {
             had.address = had.address.take().or(it.address);
             had.text.push(' ');
@@ -240,12 +242,12 @@ fn parse_entry(marked: &MarkedBlock, range: Range<usize>) -> SourceEntry {
     let text = whole.split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = leading_label(whole);
     // Both are ordered by their ends.
-    let links = block.links.partition_point(|it| it.range.end < range.start);
+    let links = block.links.partition_point(|link| link.range.end < range.start);
     let linked = block.links[links..]
         .iter()
-        .take_while(|it| it.range.end <= range.end)
-        .filter(|it| it.range.start >= range.start)
-        .find(|it| it.to.iter().any(|to| matches!(to, CitationTarget::Address(_))));
+        .take_while(|link| link.range.end <= range.end)
+        .filter(|link| link.range.start >= range.start)
+        .find(|link| link.to.iter().any(|to| matches!(to, CitationTarget::Address(_))));
     let emphasis = block.emphasis.partition_point(|it| it.end < range.start);
     let emphasis = block.emphasis[emphasis..]
         .iter()
@@ -253,13 +255,13 @@ fn parse_entry(marked: &MarkedBlock, range: Range<usize>) -> SourceEntry {
         .find(|it| it.start >= range.start);
     let words = linked.map(|it| block.text[it.range.clone()].trim());
     SourceEntry {
-        label: lead.as_ref().map(|it| it.0.clone()).or_else(|| words.and_then(citation_label)),
+        label: lead.as_ref().map(|pair| pair.0.clone()).or_else(|| words.and_then(citation_label)),
         address: first_address(marked, &range),
         path: leading_path(&text),
         title: emphasis
-            .map(|it| block.text[it.clone()].to_owned())
-            .or_else(|| words.filter(|it| it.contains(' ')).map(str::to_owned))
-            .or_else(|| leading_title(&whole[lead.map_or(0, |it| it.1)..]))
+            .map(|emphasis| block.text[emphasis.clone()].to_owned())
+            .or_else(|| words.filter(|word| word.contains(' ')).map(str::to_owned))
+            .or_else(|| leading_title(&whole[lead.map_or(0, |pair| pair.1)..]))
             .map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
             .map(|it| it.chars().take(TITLE).collect()),
         at: block.file_offset(range.start),
@@ -273,7 +275,7 @@ fn leading_label(line: &str) -> Option<(String, usize)> {
     let skipped = line.len() - trimmed.len();
     let digits = trimmed
         .trim_start_matches(['[', '(', '^', '【'])
-        .split(|it: char| !it.is_ascii_digit())
+        .split(|c: char| !c.is_ascii_digit())
         .next()?;
     let one = citation_label(digits)?;
     let from = trimmed.find(digits)?;
@@ -288,11 +290,11 @@ fn leading_label(line: &str) -> Option<(String, usize)> {
 
 /// The first address in `range`, linked or bare.
 fn first_address(it: &MarkedBlock, range: &Range<usize>) -> Option<String> {
-    let from = it.marks.partition_point(|it| it.range.start < range.start);
+    let from = it.marks.partition_point(|mark| mark.range.start < range.start);
     it.marks[from..]
         .iter()
-        .take_while(|it| it.range.start < range.end)
-        .flat_map(|it| &it.to)
+        .take_while(|mark| mark.range.start < range.end)
+        .flat_map(|mark| &mark.to)
         .find_map(|to| match to {
             CitationTarget::Address(it) if !it.is_empty() => Some(it.clone()),
             _ => None,
@@ -312,7 +314,7 @@ fn leading_path(text: &str) -> Option<String> {
 fn leading_title(text: &str) -> Option<String> {
     let before = text.split("http").next().unwrap_or_default();
     let first = before.split(" — ").next().unwrap_or_default();
-    let first = first.trim_matches(|it: char| it.is_whitespace() || ".,:-–—\"“”*".contains(it));
-    let letters = first.chars().filter(|it| it.is_alphabetic()).take(3).count();
+    let first = first.trim_matches(|c: char| c.is_whitespace() || ".,:-–—\"“”*".contains(c));
+    let letters = first.chars().filter(|c| c.is_alphabetic()).take(3).count();
     (letters == 3).then(|| first.to_owned())
 }

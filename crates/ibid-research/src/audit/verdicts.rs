@@ -129,7 +129,7 @@ fn check_against_source(
             let grounds: Vec<SentenceIndex<'_>> = pages.iter().map(SentenceIndex::new).collect();
             for &(claim, place) in citing {
                 let claim = &mut claims[claim];
-                let held = grounds.iter().map(|it| it.check_claim(&claim.text));
+                let held = grounds.iter().map(|ground| ground.check_claim(&claim.text));
                 let best = held.min_by(|a, b| {
                     let by_score = b.score.total_cmp(&a.score);
                     a.ruling.cmp(&b.ruling).then(by_score)
@@ -171,7 +171,7 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
         .iter()
         .enumerate()
         .flat_map(|(claim, it)| (0..it.heard.len()).map(move |heard| (claim, heard)))
-        .filter(|it| !audit.claims[it.0].heard[it.1].held.near.is_empty())
+        .filter(|pair| !audit.claims[pair.0].heard[pair.1].held.near.is_empty())
         .collect();
     let model = TrackedModel::new(role_model);
     let mut said = Vec::with_capacity(asked.len());

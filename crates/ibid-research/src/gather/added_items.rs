@@ -40,7 +40,7 @@ impl ResearchLoop<'_> {
             self.scorer.add_item(self.ctx.brief, &item);
             self.emit_initial_statuses();
             let state = &mut self.state;
-            let read: Vec<SourceId> = state.notes.sources.iter().map(|it| it.id).collect();
+            let read: Vec<SourceId> = state.notes.sources.iter().map(|source| source.id).collect();
             let again = weigh::WeighContext {
                 log: self.ctx.log,
                 question: self.ctx.question,

@@ -22,7 +22,8 @@ pub(super) fn check_answer_form(
         return Ok(());
     };
     let found = notes.for_item(heart.id);
-    let page = |it: &Evidence| notes.source(it.source).and_then(|it| pages.page(it));
+    let page =
+        |evidence: &Evidence| notes.source(evidence.source).and_then(|source| pages.page(source));
     let words = &prompts::phrases()?.content;
     let lacks = match brief.kind {
         QuestionKind::Definition if !found.iter().any(|it| defines(it)) => Some(&words.definition),
@@ -32,7 +33,7 @@ pub(super) fn check_answer_form(
         }
         _ => None,
     };
-    let row = coverage.rows.iter_mut().find(|it| it.id == heart.id);
+    let row = coverage.rows.iter_mut().find(|row| row.id == heart.id);
     let (Some(lacks), Some(row)) = (lacks, row) else {
         return Ok(());
     };
@@ -55,7 +56,7 @@ fn defines(it: &Evidence) -> bool {
         return true;
     };
     let text = spaced(it.passage.text().expose());
-    words.facets.get("definition").is_none_or(|it| any_phrase(&text, &it.cues))
+    words.facets.get("definition").is_none_or(|facet| any_phrase(&text, &facet.cues))
 }
 
 /// Whether the evidence gives steps: list items, or sentences that count them.
@@ -63,20 +64,22 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
     let Ok(words) = prompts::plan_words() else {
         return true;
     };
-    let cues = words.facets.get("steps").map(|it| it.cues.as_slice());
-    let is_step = |it: &&&Evidence| {
-        let listed = page(it).is_some_and(|page| {
-            let mut within = it.passage.first()..=it.passage.last();
-            within.any(|n| page.sentences().get(n).is_some_and(|it| it.kind == BlockKind::ListItem))
+    let cues = words.facets.get("steps").map(|facet| facet.cues.as_slice());
+    let is_step = |evidence: &&&Evidence| {
+        let listed = page(evidence).is_some_and(|page| {
+            let mut within = evidence.passage.first()..=evidence.passage.last();
+            within.any(|n| {
+                page.sentences().get(n).is_some_and(|sentence| sentence.kind == BlockKind::ListItem)
+            })
         });
-        let text = spaced(it.passage.text().expose());
-        listed || cues.is_some_and(|it| any_phrase(&text, it))
+        let text = spaced(evidence.passage.text().expose());
+        listed || cues.is_some_and(|cues| any_phrase(&text, cues))
     };
     found.iter().filter(is_step).count() >= STEPS
 }
 
 fn has_code(page: &Page) -> bool {
-    page.sentences().iter().any(|it| it.kind == BlockKind::Code)
+    page.sentences().iter().any(|sentence| sentence.kind == BlockKind::Code)
 }
 
 #[cfg(test)]
@@ -106,7 +109,7 @@ mod tests {
         let page = Page::new(PageDraft {
             url: "https://oak.example/".to_owned(),
             title: "Cork".to_owned(),
-            blocks: blocks.iter().map(|it| Block::new(it.0, it.1)).collect(),
+            blocks: blocks.iter().map(|block| Block::new(block.0, block.1)).collect(),
             ..PageDraft::default()
         });
         let mut notes = Notes::new(crate::plan_from_brief(&brief).unwrap());
@@ -132,9 +135,9 @@ mod tests {
             });
         }
         let items = notes.plan.items().iter();
-        let rows = items.map(|it| CoverageRow {
+        let rows = items.map(|item| CoverageRow {
             state: Coverage::Covered,
-            ..CoverageRow::empty(it.id, &it.asks)
+            ..CoverageRow::empty(item.id, &item.asks)
         });
         let mut coverage = CoverageState { rows: rows.collect(), ..CoverageState::default() };
         check_answer_form(&brief, &notes, &pages, &mut coverage).unwrap();

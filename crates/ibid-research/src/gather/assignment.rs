@@ -24,8 +24,8 @@ impl Assignment {
         let stems = |text: &str| -> BTreeSet<String> { content_stems(text).into_iter().collect() };
         let item = research.state.notes.plan.item(unit.item);
         let gap = research.coverage.gaps.get(&unit.item);
-        let asks = item.map_or("", |it| it.asks.as_str());
-        let missing = gap.map_or("", |it| it.text.as_str());
+        let asks = item.map_or("", |item| item.asks.as_str());
+        let missing = gap.map_or("", |gap| gap.text.as_str());
         let own = stems(&format!("{} {asks} {missing}", research.ctx.brief.effective_question()));
         let said = stems(&format!("{} {}", unit.topic, unit.query));
         let strays = research.ctx.brief.lang == "en" && own.is_disjoint(&said);
@@ -40,8 +40,8 @@ impl Assignment {
         let query = policy.narrow(&unit.query).filter(|_| !strays);
         Assignment {
             item: unit.item,
-            topic: topic.or(item.map(|it| it.asks.as_str())).unwrap_or_default().to_owned(),
-            query: query.or(item.map(|it| it.query.clone())).unwrap_or_default(),
+            topic: topic.or(item.map(|item| item.asks.as_str())).unwrap_or_default().to_owned(),
+            query: query.or(item.map(|item| item.query.clone())).unwrap_or_default(),
         }
     }
 }

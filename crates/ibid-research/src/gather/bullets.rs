@@ -24,7 +24,7 @@ pub(super) fn raw_note(researcher: &str, finding: &Evidence, notes: &Notes) -> S
     let cut = words.len() > QUOTED;
     words.truncate(QUOTED);
     let end = if cut { " …" } else { "" };
-    let place = notes.source(finding.source).map_or("", |it| it.url.as_str());
+    let place = notes.source(finding.source).map_or("", |source| source.url.as_str());
     format!("{researcher}: \"{}{end}\" ({place})", words.join(" "))
 }
 

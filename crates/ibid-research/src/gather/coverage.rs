@@ -94,20 +94,20 @@ fn other_site_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
     let gate = &research.state.gate;
     let notes = &research.state.notes;
     // The address that a private document states is not sent to engines.
-    let public = notes.sources.iter().filter(|it| is_public(it.kind));
-    let public: BTreeSet<&str> = public.map(|it| it.domain.as_str()).collect();
+    let public = notes.sources.iter().filter(|source| is_public(source.kind));
+    let public: BTreeSet<&str> = public.map(|public| public.domain.as_str()).collect();
     let known: BTreeSet<String> = notes
         .domains(&notes.evidence)
         .into_iter()
-        .filter(|it| it.contains('.') && !it.contains('/'))
-        .filter(|it| public.contains(it))
+        .filter(|domain| domain.contains('.') && !domain.contains('/'))
+        .filter(|domain| public.contains(domain))
         .take(KNOWN_SITES)
         .map(str::to_owned)
         .collect();
     if gate.source_domains >= gate.gate.min_source_domains || known.is_empty() {
         return Ok(Vec::new());
     }
-    let open = research.coverage.rows.iter().find(|it| it.state == Coverage::Open);
+    let open = research.coverage.rows.iter().find(|row| row.state == Coverage::Open);
     let items = notes.plan.items();
     let item = open.and_then(|row| notes.plan.item(row.id)).unwrap_or(&items[0]);
     // This query was sent before, but without the exclusions.

@@ -26,7 +26,7 @@ pub(super) fn learn_names<'e>(
             continue;
         };
         let asks = it.items.iter().filter_map(|id| notes.plan.item(*id));
-        let asks: Vec<&str> = asks.map(|it| it.asks.as_str()).collect();
+        let asks: Vec<&str> = asks.map(|ask| ask.asks.as_str()).collect();
         let asked = format!("{} {}", brief.question, asks.join(" "));
         for name in requested_names(&asked, it.passage.text().expose()) {
             let of_page = by_page.entry(it.source).or_default();

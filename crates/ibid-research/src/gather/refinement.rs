@@ -34,7 +34,7 @@ impl ResearchLoop<'_> {
             return Ok(false);
         }
         let policy = self.targets.policy();
-        let wanted: Vec<String> = wanted.iter().filter_map(|it| policy.narrow(it)).collect();
+        let wanted: Vec<String> = wanted.iter().filter_map(|text| policy.narrow(text)).collect();
         let tasks = self.refinement_tasks(llm, &wanted).await?;
         let next = self.queries_for_tasks(&tasks, Variation::Gap);
         if next.is_empty() {

@@ -1,4 +1,5 @@
 //! The state that all strategies share, and the decision when there is enough.
+use crate::thresholds::MIN_PROGRESS;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cover;
@@ -21,9 +22,6 @@ use ibid_core::record::Event;
 
 use super::limits::GatherLimits;
 use super::search_budget::{folder_count, is_search_budget_spent};
-
-/// Least rise in the sum of all scores for a wave to count as progress.
-const LITTLE: f32 = 0.02;
 
 /// The quality of the notes after a round, to measure the gain of the next.
 #[derive(Default, Clone, Copy)]
@@ -127,7 +125,7 @@ impl<'a> ResearchLoop<'a> {
     /// Emits the status of all items before the first round: to do, or done by known pages.
     pub(super) fn emit_initial_statuses(&mut self) {
         let plan = &self.state.notes.plan;
-        let items: Vec<ItemId> = plan.items().iter().map(|it| it.id).collect();
+        let items: Vec<ItemId> = plan.items().iter().map(|item| item.id).collect();
         for item in items {
             self.set_status(item, ItemStatus::Todo);
         }
@@ -191,7 +189,7 @@ impl<'a> ResearchLoop<'a> {
     /// Whether the gate passes, no item is open, and the sources with evidence are trusted enough.
     fn is_trusted(&self) -> bool {
         let wanted = self.ctx.question.method.trust_threshold;
-        let none_open = self.coverage.rows.iter().all(|it| it.state != Coverage::Open);
+        let none_open = self.coverage.rows.iter().all(|row| row.state != Coverage::Open);
         wanted < 1.0
             && self.state.gate.pass
             && none_open
@@ -200,7 +198,7 @@ impl<'a> ResearchLoop<'a> {
 
     /// Whether the last wave made no progress: no item better answered, no new site.
     pub(super) fn adds_nothing(&self) -> bool {
-        self.gain.covered <= 0.0 && self.gain.scores < LITTLE && self.gain.domains == 0
+        self.gain.covered <= 0.0 && self.gain.scores < MIN_PROGRESS && self.gain.domains == 0
     }
 
     pub(super) fn is_spent(&self) -> bool {

@@ -4,6 +4,7 @@ use crate::ask;
 use crate::ask::shapes::{ResearcherAction, ResearcherPrompt, ResearcherReply, language_name};
 use crate::llm_session::TrackedModel;
 use crate::query_policy::QueryPolicy;
+use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
@@ -15,8 +16,6 @@ use super::research_loop::ResearchLoop;
 
 /// Thoughts in a row that end a researcher.
 const THOUGHTS: u32 = 3;
-/// Share of a claim's words that make another claim the same.
-const SAME: f32 = 0.8;
 /// Longest reason shown for a failure, in characters.
 const REASON: usize = 180;
 /// The reason shown when a researcher's model failed.
@@ -68,7 +67,8 @@ impl ResearcherStep {
         let ResearcherStep::Search(queries) = self else {
             return self;
         };
-        let queries: Vec<String> = queries.iter().filter_map(|it| policy.narrow(it)).collect();
+        let queries: Vec<String> =
+            queries.iter().filter_map(|query| policy.narrow(query)).collect();
         if queries.is_empty() {
             ResearcherStep::Think("no word of these queries is asked for".to_owned())
         } else {
@@ -211,7 +211,7 @@ impl Researcher {
     /// The findings to keep, taken from what its notes cite and not from a model: a limited number of claims,
     /// each with a limited number of sources. If no note cites anything, the best findings are kept.
     pub(super) fn recorded_findings(&self, team: &TeamSettings) -> Vec<usize> {
-        let mut cited = self.notes.iter().map(|it| it.1.clone());
+        let mut cited = self.notes.iter().map(|note| note.1.clone());
         let mut claims: Vec<Vec<usize>> = cited.by_ref().filter(|it| !it.is_empty()).collect();
         if claims.is_empty() {
             claims = self.grouped_findings();
@@ -251,8 +251,9 @@ impl Researcher {
         let mut claims: Vec<Vec<usize>> = Vec::new();
         for at in order {
             let text = &self.findings[at].claim;
-            let same =
-                |it: &&mut Vec<usize>| stem_overlap(text, &self.findings[it[0]].claim) >= SAME;
+            let same = |number: &&mut Vec<usize>| {
+                stem_overlap(text, &self.findings[number[0]].claim) >= MIN_SAME_CLAIM_OVERLAP
+            };
             match claims.iter_mut().find(same) {
                 Some(claim) => claim.push(at),
                 None => claims.push(vec![at]),
@@ -271,7 +272,7 @@ pub(super) async fn decide_by_model<'m>(
     unit: &Researcher,
 ) -> (TrackedModel<'m>, Result<ResearcherStep>) {
     let hits: Vec<String> = unit.hits.iter().map(hit_summary).collect();
-    let findings: Vec<String> = unit.findings.iter().map(|it| it.claim.clone()).collect();
+    let findings: Vec<String> = unit.findings.iter().map(|finding| finding.claim.clone()).collect();
     let language = language_name(Some(&brief.lang));
     let asked = ResearcherPrompt {
         question: brief.effective_question(),
@@ -285,14 +286,19 @@ pub(super) async fn decide_by_model<'m>(
     };
     let model = TrackedModel::new(role_model);
     let answer = match asked.prompt() {
-        Ok(prompt) => ask::ask_typed(&model, prompt, |it: &ResearcherReply| asked.check(it)).await,
+        Ok(prompt) => {
+            ask::ask_typed(&model, prompt, |researcher_reply: &ResearcherReply| {
+                asked.check(researcher_reply)
+            })
+            .await
+        }
         Err(fault) => Err(fault),
     };
-    let next = answer.map(|it| match it.value.action {
-        ResearcherAction::SearchWeb => ResearcherStep::Search(asked.valid_queries(&it.value)),
-        ResearcherAction::FetchUrl => ResearcherStep::Read(asked.valid_pages(&it.value)),
-        ResearcherAction::Think => ResearcherStep::Think(it.value.thought.trim().to_owned()),
-        ResearcherAction::Finish => ResearcherStep::Finish(asked.valid_notes(&it.value)),
+    let next = answer.map(|answer| match answer.value.action {
+        ResearcherAction::SearchWeb => ResearcherStep::Search(asked.valid_queries(&answer.value)),
+        ResearcherAction::FetchUrl => ResearcherStep::Read(asked.valid_pages(&answer.value)),
+        ResearcherAction::Think => ResearcherStep::Think(answer.value.thought.trim().to_owned()),
+        ResearcherAction::Finish => ResearcherStep::Finish(asked.valid_notes(&answer.value)),
     });
     (model, next)
 }
@@ -329,7 +335,7 @@ pub(super) fn decide_by_heuristics(
 pub(super) fn first_queries(unit: &Researcher, item: &Item, breadth: u32) -> Vec<String> {
     let mut words = vec![unit.query.clone(), item.query.clone()];
     words.extend(item.terms.iter().take(1).cloned());
-    words.retain(|it| !it.trim().is_empty());
+    words.retain(|word| !word.trim().is_empty());
     let mut once: Vec<String> = Vec::new();
     for it in words {
         if !once.iter().any(|had| had.eq_ignore_ascii_case(&it)) {
@@ -343,11 +349,11 @@ pub(super) fn first_queries(unit: &Researcher, item: &Item, breadth: u32) -> Vec
 /// Cleans a reason for display: removes links and hosts, which reveal internal addresses or lead elsewhere,
 /// and limits its length.
 fn sanitize_reason(reason: &str) -> String {
-    let leads = |it: &&str| {
-        let word = it.trim_matches(|it: char| !it.is_alphanumeric());
-        it.contains("://") || word.starts_with("www.") || word.parse::<std::net::IpAddr>().is_ok()
+    let leads = |text: &&str| {
+        let word = text.trim_matches(|c: char| !c.is_alphanumeric());
+        text.contains("://") || word.starts_with("www.") || word.parse::<std::net::IpAddr>().is_ok()
     };
-    let words: Vec<&str> = reason.split_whitespace().filter(|it| !leads(it)).collect();
+    let words: Vec<&str> = reason.split_whitespace().filter(|word| !leads(word)).collect();
     words.join(" ").chars().take(REASON).collect()
 }
 
@@ -357,7 +363,7 @@ pub(super) fn read_failure_text(reason: &str) -> String {
     let code = reason
         .split("HTTP ")
         .nth(1)
-        .map(|it| it.chars().take_while(char::is_ascii_digit).collect::<String>())
+        .map(|part| part.chars().take_while(char::is_ascii_digit).collect::<String>())
         .filter(|it| it.len() == 3);
     match code {
         Some(code) => format!("remote server returned HTTP {code}"),

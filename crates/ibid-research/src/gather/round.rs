@@ -104,7 +104,7 @@ impl ResearchLoop<'_> {
         let notes = &self.state.notes;
         let now = NoteQuality {
             covered: self.coverage.ratio(),
-            scores: self.coverage.rows.iter().map(|it| it.score).sum(),
+            scores: self.coverage.rows.iter().map(|row| row.score).sum(),
             domains: notes.domains(&notes.evidence).len() as u32,
         };
         let before = std::mem::replace(&mut self.quality, now);
@@ -124,7 +124,7 @@ impl ResearchLoop<'_> {
             0 => by_items,
             most => most as usize * queries.len().max(1),
         };
-        let left = self.ctx.question.budget.pages.map_or(usize::MAX, |it| it as usize);
+        let left = self.ctx.question.budget.pages.map_or(usize::MAX, |pages| pages as usize);
         by_items.min(by_queries).min(left)
     }
 

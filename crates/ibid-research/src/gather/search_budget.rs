@@ -18,12 +18,13 @@ pub(super) fn record_queries(asked: &mut Vec<String>, queries: &[Query]) {
 
 /// How many searches one folder query makes. An outside query makes one, or a few where engines fail.
 pub(super) fn folder_count(providers: &Providers) -> usize {
-    let local = |it: &&Arc<dyn SearchProvider>| it.verticals().contains(&Vertical::Local);
+    let local =
+        |provider: &&Arc<dyn SearchProvider>| provider.verticals().contains(&Vertical::Local);
     providers.search.iter().filter(local).count().max(1)
 }
 
 pub(super) fn query_items(queries: &[Query]) -> Vec<ItemId> {
-    let all: BTreeSet<ItemId> = queries.iter().map(|it| it.item).collect();
+    let all: BTreeSet<ItemId> = queries.iter().map(|query| query.item).collect();
     all.into_iter().collect()
 }
 
@@ -37,7 +38,7 @@ pub(super) fn trim_to_budget(
     let engines = engines.max(1) as u64;
     let by_searches = question.budget.searches_left(usage);
     // Half of the remaining calls are kept for reading.
-    let by_calls = question.budget.calls_left(usage).map(|it| it.div_ceil(2));
+    let by_calls = question.budget.calls_left(usage).map(|calls_left| calls_left.div_ceil(2));
     let Some(left) = by_searches.into_iter().chain(by_calls).min() else {
         return false;
     };
@@ -49,9 +50,9 @@ pub(super) fn trim_to_budget(
 
 pub(super) fn is_search_budget_spent(question: &Question, usage: &Usage, engines: usize) -> bool {
     let budget = &question.budget;
-    budget.calls.is_some_and(|it| usage.calls() + engines as u64 >= it)
-        || budget.searches.is_some_and(|it| usage.searches + engines as u64 > it)
-        || budget.pages.is_some_and(|it| usage.pages >= it)
+    budget.calls.is_some_and(|calls| usage.calls() + engines as u64 >= calls)
+        || budget.searches.is_some_and(|searches| usage.searches + engines as u64 > searches)
+        || budget.pages.is_some_and(|pages| usage.pages >= pages)
 }
 
 /// Returns the fault if not a single search succeeded, which ends the run.

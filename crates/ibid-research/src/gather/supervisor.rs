@@ -102,13 +102,13 @@ pub(super) async fn gather(
 /// The items that need more evidence, worst first.
 fn open_items(research: &ResearchLoop<'_>) -> Vec<ItemId> {
     if research.coverage.rows.is_empty() {
-        return research.state.notes.plan.items().iter().map(|it| it.id).collect();
+        return research.state.notes.plan.items().iter().map(|item| item.id).collect();
     }
     let rows = research.coverage.rows.iter();
     let mut rows: Vec<_> =
-        rows.filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial)).collect();
+        rows.filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial)).collect();
     rows.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.id.cmp(&b.id)));
-    rows.iter().map(|it| it.id).collect()
+    rows.iter().map(|row| row.id).collect()
 }
 
 /// The decision without a model: a researcher for each item that needs more, worst first; complete when there
@@ -180,8 +180,10 @@ async fn decide_by_model(
         most: team.max_concurrent_research_units as usize,
     };
     let model = TrackedModel::new(role_model);
-    let answer =
-        ask::ask_typed(&model, asked.prompt()?, |it: &SuperviseReply| asked.check(it)).await;
+    let answer = ask::ask_typed(&model, asked.prompt()?, |supervise_reply: &SuperviseReply| {
+        asked.check(supervise_reply)
+    })
+    .await;
     llm.record_usage(LlmStep::Supervise, role, model);
     match answer {
         Ok(it) => Ok(Some(match it.value.action {

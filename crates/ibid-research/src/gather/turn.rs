@@ -58,7 +58,7 @@ async fn researcher_steps(
             .map(|item| researcher::first_queries(unit, item, research.limits.breadth));
         researcher::decide_by_heuristics(research, unit, words.unwrap_or_default())
     };
-    let active = units.iter().enumerate().filter(|it| it.1.is_active());
+    let active = units.iter().enumerate().filter(|pair| pair.1.is_active());
     let Some(role_model) = llm.role_model(LlmStep::Research, ModelRole::Researcher) else {
         return Ok(active.map(|(nth, unit)| (nth, alone(unit))).collect());
     };
@@ -94,7 +94,7 @@ async fn researcher_steps(
     for nth in broken {
         units[nth].continue_by_code();
     }
-    moves.sort_by_key(|it| it.0);
+    moves.sort_by_key(|pair| pair.0);
     Ok(moves)
 }
 
@@ -112,7 +112,7 @@ async fn run_searches(
             continue;
         };
         let variation = researcher::search_variation(unit);
-        let own = words.iter().map(|it| QueryText::new(variation, it.clone()));
+        let own = words.iter().map(|word| QueryText::new(variation, word.clone()));
         let own = own.collect();
         let most = words.len() as u32;
         let mut queries = QueryBuilder {
@@ -168,7 +168,7 @@ async fn fetch_pages(
                 continue;
             };
             // A page that two researchers want in the same turn is read once, for the first.
-            let twice = wanted.iter().any(|it| it.0.key() == hit.key());
+            let twice = wanted.iter().any(|pair| pair.0.key() == hit.key());
             if !twice && !research.state.pages.is_tried(hit.key()) {
                 wanted.push((hit.clone(), *nth));
             }
@@ -179,7 +179,7 @@ async fn fetch_pages(
         wanted.iter().map(|(hit, nth)| (hit.clone(), Some(units[*nth].id.as_str()))).collect();
     let fresh = read::read_pages_as(ctx, by, &mut research.state).await?;
     ctx.log.flush().await?;
-    let sources: Vec<_> = fresh.iter().map(|it| it.1).collect();
+    let sources: Vec<_> = fresh.iter().map(|pair| pair.1).collect();
     let round = weigh::WeighContext {
         log: ctx.log,
         question: ctx.question,
@@ -195,7 +195,7 @@ async fn fetch_pages(
     names::learn_names(policy, ctx.brief, &state.notes, found.iter());
     for (at, (hit, nth)) in wanted.iter().enumerate() {
         let unit = &mut units[*nth];
-        let source = fresh.iter().find(|it| it.0 == at).map(|it| it.1);
+        let source = fresh.iter().find(|pair| pair.0 == at).map(|pair| pair.1);
         let own: Vec<_> = found.iter().filter(|it| Some(it.source) == source).cloned().collect();
         let outcome = match (source, state.pages.failed().get(&hit.url)) {
             (None, Some(reason)) => researcher::read_failure_text(reason),

@@ -42,11 +42,11 @@ pub(super) async fn run_wave(
         let nth = supervisor.dispatched;
         units.push(Researcher::new(nth, sent.item, sent.topic, sent.query, now));
     }
-    let mut items: Vec<ItemId> = units.iter().map(|it| it.item).collect();
+    let mut items: Vec<ItemId> = units.iter().map(|unit| unit.item).collect();
     items.sort_unstable();
     items.dedup();
     let nth = research.begin_wave(items, units.len());
-    supervisor.units = units.iter().map(|it| it.progress(0)).collect();
+    supervisor.units = units.iter().map(|unit| unit.progress(0)).collect();
     emit_progress(research, supervisor);
     research.ctx.log.flush().await?;
 
@@ -81,7 +81,7 @@ pub(super) async fn run_wave(
         let found = unit.findings.iter();
         supervisor.raw.extend(found.map(|finding| bullets::raw_note(&unit.id, finding, notes)));
         let before = supervisor.notes.len();
-        supervisor.notes.extend(unit.written_notes().map(|it| it.0.clone()));
+        supervisor.notes.extend(unit.written_notes().map(|written_note| written_note.0.clone()));
         if supervisor.notes.len() == before {
             let claims = kept.iter().map(|at| unit.findings[*at].claim.clone());
             supervisor.notes.extend(claims);
@@ -118,7 +118,7 @@ async fn check_halt(
         StopReason::BudgetTime => "research unit timed out",
         _ => "research unit was stopped",
     };
-    for unit in units.iter_mut().filter(|it| it.is_active()) {
+    for unit in units.iter_mut().filter(|unit| unit.is_active()) {
         unit.fail(told.to_owned(), now);
     }
     Ok(Some(reason))

@@ -3,6 +3,7 @@
 //! The answer of a text is the date, amount or name nearest to the question's words, in the sentence that has
 //! most of them. This is a guess by words: it does not know that two people share a name, or that "AFL" is a
 //! kind of football. `evals conflicts` measures it.
+use crate::thresholds::{ANSWER_HALF_DISTANCE, FOLLOWING_SENTENCE_WEIGHT, ROUNDING_TOLERANCE};
 use std::collections::BTreeSet;
 
 use super::kinds::question_kind;
@@ -33,7 +34,7 @@ impl AnswerType {
     pub fn from_question(question: &str) -> Result<AnswerType> {
         let first = question.split_whitespace().take(3);
         let opening: Vec<String> = first.map(str::to_lowercase).collect();
-        if opening.iter().any(|it| it == "year") {
+        if opening.iter().any(|text| text == "year") {
             return Ok(AnswerType::Date);
         }
         Ok(match question_kind(question, prompts::phrases()?) {
@@ -65,29 +66,23 @@ impl TextAnswer {
     }
 }
 
-/// Words of distance to the question's words that halve the score of an answer.
-const HALF: f32 = 8.0;
-/// What a sentence counts that follows one with the question's words ("He was born…").
-const FOLLOWS: f32 = 0.6;
 /// Words after "is" or "was" that may say what the subject is.
 const TAIL: usize = 8;
 /// Most words between the subject and "is" or "was".
 const COPULA_WITHIN: usize = 14;
-/// Relative difference up to which two amounts are the same, rounded.
-const ROUNDING: f64 = 0.05;
 
 /// The answer of `text` to `question`; `None` where nothing of the type is near its words.
 pub fn extract_answer(wanted: AnswerType, question: &str, text: &str) -> Option<TextAnswer> {
     let asked: BTreeSet<String> = tokens(question)
         .iter()
-        .filter(|it| !is_stop_word(&it.text))
-        .map(|it| stem(&it.text))
+        .filter(|token| !is_stop_word(&token.text))
+        .map(|token| stem(&token.text))
         .collect();
     let mut best: Option<TextAnswer> = None;
     let mut before = 0.0_f32;
     for span in split_sentences(text) {
         let line = AnswerSentence::new(&text[span], &asked);
-        let here = line.share.max(FOLLOWS * before);
+        let here = line.share.max(FOLLOWING_SENTENCE_WEIGHT * before);
         before = line.share;
         if here == 0.0 {
             continue;
@@ -109,9 +104,9 @@ pub fn answers_differ(one: &TextAnswer, other: &TextAnswer) -> bool {
         (Some((a, unit)), Some((b, other_unit))) => {
             let apart = (a - b).abs() / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
             let alike = unit == other_unit || unit.is_none() || other_unit.is_none();
-            alike && apart > ROUNDING
+            alike && apart > ROUNDING_TOLERANCE
         }
-        _ => !one.words.iter().any(|it| other.words.contains(it)),
+        _ => !one.words.iter().any(|word| other.words.contains(word)),
     }
 }
 
@@ -147,7 +142,7 @@ impl<'a> AnswerSentence<'a> {
                 .into_iter()
                 .filter_map(|from| {
                     let at = self.words.iter().position(|it| it.span.start == from)?;
-                    Some(self.candidate(at, at, HALF))
+                    Some(self.candidate(at, at, ANSWER_HALF_DISTANCE))
                 })
                 .collect(),
             AnswerType::Amount => self.amounts(),
@@ -175,12 +170,13 @@ impl<'a> AnswerSentence<'a> {
             if at >= self.words.len() {
                 continue;
             }
-            let mut it = self.candidate(at, at, HALF);
+            let mut it = self.candidate(at, at, ANSWER_HALF_DISTANCE);
             let behind = self.text[number.span.end..].trim_start();
             it.shown = match &number.unit {
                 Some(unit) if unit == "%" => format!("{} %", &self.text[number.span.clone()]),
                 Some(_) => {
-                    let unit = tokens(behind).first().map_or("", |it| &behind[it.span.clone()]);
+                    let unit =
+                        tokens(behind).first().map_or("", |token| &behind[token.span.clone()]);
                     format!("{} {unit}", &self.text[number.span.clone()]).trim_end().to_owned()
                 }
                 None => self.text[number.span.clone()].to_owned(),
@@ -208,7 +204,7 @@ impl<'a> AnswerSentence<'a> {
                 while last + 1 < self.words.len() && glued(last) && is_name(last + 1) {
                     last += 1;
                 }
-                found.push(self.candidate(at, last, HALF * 0.75));
+                found.push(self.candidate(at, last, ANSWER_HALF_DISTANCE * 0.75));
             }
             at = last + 1;
         }
@@ -223,14 +219,14 @@ impl<'a> AnswerSentence<'a> {
             if !copula || !self.asked.iter().any(|it| *it < at && at - it < COPULA_WITHIN) {
                 continue;
             }
-            let tail = (at + 1..(at + 1 + TAIL).min(self.words.len())).filter(|it| {
-                let text = &self.words[*it].text;
+            let tail = (at + 1..(at + 1 + TAIL).min(self.words.len())).filter(|index| {
+                let text = &self.words[*index].text;
                 !is_stop_word(text)
-                    && !self.asked.contains(it)
+                    && !self.asked.contains(index)
                     && !text.starts_with(|c: char| c.is_ascii_digit())
             });
             for (nth, word) in tail.enumerate() {
-                let mut it = self.candidate(word, word, HALF);
+                let mut it = self.candidate(word, word, ANSWER_HALF_DISTANCE);
                 it.worth = 1.1 * (1.0 - 0.06 * nth as f32);
                 found.push(it);
             }

@@ -2,6 +2,9 @@
 use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
+use crate::thresholds::{
+    MIN_ANSWER_WORTH, MIN_DECIDING_OVERLAP, MIN_DECIDING_TELLING_WORDS, MIN_SHORTENED_RELEVANCE,
+};
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
 
@@ -15,14 +18,6 @@ use super::score::RelevanceScorer;
 const SHORT_WORDS: usize = 60;
 /// Most characters of the answer line.
 const ANSWER_CHARS: usize = 140;
-/// Worth below which a sentence is on the subject but does not answer.
-const ANSWERS: f32 = 0.45;
-/// Share of the question's words that a sentence must have to decide a yes or no.
-const DECIDES: f32 = 0.7;
-/// Share of the question's telling words, unweighted, that it must have besides.
-const NAMES_ENOUGH: f32 = 0.7;
-/// Share of a sentence's relevance that a shortened form must keep.
-const KEEPS: f32 = 0.85;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
@@ -96,7 +91,7 @@ impl YesNoTally {
         }
         let mut lean = YesNoTally { yes: 0, no: 0 };
         for it in deciding_points(ranked)
-            .flat_map(|it| &it.point.evidence)
+            .flat_map(|deciding_point| &deciding_point.point.evidence)
             .map(|nth| &notes.evidence[*nth])
         {
             match it.stance {
@@ -124,11 +119,13 @@ impl YesNoTally {
 fn deciding_points<'r, 'a>(
     ranked: &'r [RankedPoint<'a>],
 ) -> impl Iterator<Item = &'r RankedPoint<'a>> {
-    let top = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
+    let top = ranked.iter().map(|ranked_point| ranked_point.relevance).fold(0.0, f32::max);
     ranked
         .iter()
-        .filter(move |it| {
-            it.relevance >= DECIDES && it.relevance >= top * 0.8 && it.share >= NAMES_ENOUGH
+        .filter(move |ranked_point| {
+            ranked_point.relevance >= MIN_DECIDING_OVERLAP
+                && ranked_point.relevance >= top * 0.8
+                && ranked_point.share >= MIN_DECIDING_TELLING_WORDS
         })
         .take(8)
 }
@@ -143,9 +140,9 @@ pub(crate) fn deciding_stances<'a>(
         return Vec::new();
     }
     deciding_points(ranked)
-        .filter_map(|it| {
-            let first = it.point.evidence.first()?;
-            Some((it.point, notes.evidence[*first].stance))
+        .filter_map(|deciding_point| {
+            let first = deciding_point.point.evidence.first()?;
+            Some((deciding_point.point, notes.evidence[*first].stance))
         })
         .collect()
 }
@@ -157,13 +154,13 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a Point>
     };
     ranked
         .iter()
-        .filter(|it| {
-            it.worth >= ANSWERS
-                && it.worth >= top.worth * 0.7
-                && it.relevance >= top.relevance * 0.8
-                && it.fit >= top.fit * 0.75
+        .filter(|ranked_point| {
+            ranked_point.worth >= MIN_ANSWER_WORTH
+                && ranked_point.worth >= top.worth * 0.7
+                && ranked_point.relevance >= top.relevance * 0.8
+                && ranked_point.fit >= top.fit * 0.75
         })
-        .map(|it| it.point)
+        .map(|ranked_point| ranked_point.point)
         .take(8)
         .collect()
 }
@@ -183,7 +180,7 @@ pub(crate) fn short_answer<'a>(
         let weak = it.worth < top.worth * 0.7
             || it.relevance < top.relevance * 0.65
             || it.fit < top.fit * 0.75
-            || it.worth < ANSWERS;
+            || it.worth < MIN_ANSWER_WORTH;
         if taken.len() >= 3 {
             break;
         }
@@ -221,7 +218,7 @@ pub(crate) fn answer_line(
         None => "{text}",
     };
     let room = ANSWER_CHARS - fill_template(prefix, &[("text", "")]).chars().count();
-    let Some(top) = ranked.first().filter(|it| it.worth >= ANSWERS) else {
+    let Some(top) = ranked.first().filter(|it| it.worth >= MIN_ANSWER_WORTH) else {
         return Ok(None);
     };
     for it in ranked.iter().take(8) {
@@ -243,9 +240,11 @@ pub(crate) fn answer_line(
         return Ok(Some(counted));
     }
     // Where something answers, the truncated beginning of the best sentence is better than nothing.
-    Ok(ranked.iter().find(|it| !is_against(clear, it.point, notes)).map(|it| DraftLine {
-        text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
-        evidence: ids(notes, it.point),
+    Ok(ranked.iter().find(|ranked_point| !is_against(clear, ranked_point.point, notes)).map(|it| {
+        DraftLine {
+            text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
+            evidence: ids(notes, it.point),
+        }
     }))
 }
 
@@ -260,7 +259,7 @@ fn truncate_with_ellipsis(text: &str, room: usize) -> String {
         return text.to_owned();
     };
     // Leave room for the ellipsis, then go back to the end of a word.
-    let kept = &text[..text[..end].char_indices().next_back().map_or(0, |it| it.0)];
+    let kept = &text[..text[..end].char_indices().next_back().map_or(0, |pair| pair.0)];
     let whole = kept.rfind(char::is_whitespace).map_or(kept, |at| &kept[..at]);
     format!("{}…", whole.trim_end_matches([' ', ',', ';', ':', '(', '-', '–']))
 }
@@ -286,8 +285,10 @@ fn tally_line(
         template,
         &[("n", &n.to_string()), ("total", &(lean.yes + lean.no).to_string())],
     );
-    let carried =
-        ranked.iter().find(|it| !is_against(clear, it.point, notes)).map(|it| ids(notes, it.point));
+    let carried = ranked
+        .iter()
+        .find(|ranked_point| !is_against(clear, ranked_point.point, notes))
+        .map(|it| ids(notes, it.point));
     Ok(carried.map(|evidence| DraftLine { text, evidence }))
 }
 
@@ -299,7 +300,7 @@ fn ids(notes: &Notes, point: &Point) -> Vec<ibid_core::domain::EvidenceId> {
 /// stands alone. `None` where no such form still says what the question asks.
 fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<Option<String>> {
     let words = &prompts::phrases()?.sentence;
-    let fits = |it: &str| it.chars().count() <= room;
+    let fits = |text: &str| text.chars().count() <= room;
     if fits(text) {
         return Ok(Some(text.to_owned()));
     }
@@ -315,7 +316,7 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
         if fits(&it)
             && it.split_whitespace().count() >= 5
             && has_verb(&it, words)
-            && scorer.relevance(&it) >= whole * KEEPS
+            && scorer.relevance(&it) >= whole * MIN_SHORTENED_RELEVANCE
         {
             return Ok(Some(it));
         }
@@ -349,7 +350,7 @@ fn clause_heads(text: &str) -> Vec<String> {
         .iter()
         .filter_map(|joint| text.find(joint))
         .map(|at| text.split_at(at))
-        .filter(|(_, tail)| !TURNS.iter().any(|it| has_phrase(&spaced(tail), it)))
+        .filter(|(_, tail)| !TURNS.iter().any(|turn| has_phrase(&spaced(tail), turn)))
         // "A, B, and C" is no clause: a list has a comma before the conjunction.
         .filter(|(head, tail)| !tail.starts_with(", and ") || !head.contains(", "))
         .map(|(head, _)| format!("{}.", head.trim_end_matches([',', ';'])))
@@ -364,7 +365,7 @@ fn clause_tails(text: &str, leaning: &[String]) -> Vec<String> {
         .filter(|tail| {
             let words = spaced(tail);
             let start = words.trim_start();
-            !leaning.iter().any(|it| start.starts_with(&format!("{it} ")))
+            !leaning.iter().any(|text| start.starts_with(&format!("{text} ")))
         })
         .map(sentence_case)
         .collect()
@@ -388,7 +389,7 @@ fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     phrases
         .iter()
-        .filter_map(|it| lower.find(&format!(" {it} ")).map(|at| at + it.len() + 2))
+        .filter_map(|phrase| lower.find(&format!(" {phrase} ")).map(|at| at + phrase.len() + 2))
         .filter(|at| *at < text.len() / 2)
         .min()
         .map(|at| sentence_case(text[at..].trim()))
@@ -399,10 +400,10 @@ fn has_verb(text: &str, words: &SentenceWords) -> bool {
     let words_of = spaced(text);
     words_of
         .split([' ', ','])
-        .any(|it| words.verbs.contains(it) || (it.len() > 4 && it.ends_with("ed")))
+        .any(|part| words.verbs.contains(part) || (part.len() > 4 && part.ends_with("ed")))
 }
 
 /// Whether any of this evidence expresses doubt.
 pub(crate) fn has_doubt<'a>(evidence: impl IntoIterator<Item = &'a Evidence>) -> bool {
-    evidence.into_iter().any(|it| it.contradiction_or_uncertainty)
+    evidence.into_iter().any(|evidence| evidence.contradiction_or_uncertainty)
 }

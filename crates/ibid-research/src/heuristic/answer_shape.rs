@@ -11,7 +11,8 @@ use super::sentence::{has_number, measures, names_month, years};
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
     let words = prompts::plan_words()?;
-    let cues = |name: &str| words.facets.get(name).map_or(0.0, |it| cue_fit(it, text, spaced));
+    let cues =
+        |name: &str| words.facets.get(name).map_or(0.0, |facet| cue_fit(facet, text, spaced));
     Ok(match kind {
         QuestionKind::Definition => definition_fit(asked, spaced),
         QuestionKind::HowTo => cues("steps").max(imperative_fit(text)),
@@ -68,24 +69,24 @@ fn definition_fit(asked: &str, spaced: &str) -> f32 {
     ];
     let subject: Vec<String> = tokens(asked)
         .into_iter()
-        .filter(|it| !is_stop_word(&it.text) && !ASKING.contains(&it.text.as_str()))
-        .map(|it| stem(&it.text))
+        .filter(|token| !is_stop_word(&token.text) && !ASKING.contains(&token.text.as_str()))
+        .map(|token| stem(&token.text))
         .collect();
-    let words: Vec<&str> = spaced.split([' ', ',']).filter(|it| !it.is_empty()).collect();
-    let lead = usize::from(words.first().is_some_and(|it| matches!(*it, "a" | "an" | "the")));
-    let Some(verb) = words.iter().position(|it| DEFINING.contains(it)).filter(|it| *it <= 12)
+    let words: Vec<&str> = spaced.split([' ', ',']).filter(|part| !part.is_empty()).collect();
+    let lead = usize::from(words.first().is_some_and(|word| matches!(*word, "a" | "an" | "the")));
+    let Some(verb) = words.iter().position(|word| DEFINING.contains(word)).filter(|at| *at <= 12)
     else {
         return 0.0;
     };
-    let head: Vec<String> = words[lead..verb.max(lead)].iter().map(|it| stem(it)).collect();
+    let head: Vec<String> = words[lead..verb.max(lead)].iter().map(|word| stem(word)).collect();
     // "Preterm premature rupture of membranes (PPROM) is": the subject may be in brackets.
-    if subject.is_empty() || !subject.iter().all(|it| head.contains(it)) {
+    if subject.is_empty() || !subject.iter().all(|text| head.contains(text)) {
         return 0.0;
     }
     let straight = head.len() <= subject.len() + 1 || head.last() == subject.last();
-    let article = words
-        .get(verb + 1)
-        .is_some_and(|it| matches!(*it, "a" | "an" | "the" | "any" | "one" | "to" | "of" | "that"));
+    let article = words.get(verb + 1).is_some_and(|word| {
+        matches!(*word, "a" | "an" | "the" | "any" | "one" | "to" | "of" | "that")
+    });
     let tells = [
         "that",
         "which",
@@ -113,7 +114,7 @@ fn imperative_fit(text: &str) -> f32 {
     let numbered = text.starts_with(|c: char| c.is_ascii_digit());
     let first = text.trim_start_matches(|c: char| !c.is_alphabetic());
     let first = first.split([' ', ',']).next().unwrap_or_default().to_lowercase();
-    let order = prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(&first))
+    let order = prompts::phrases().is_ok_and(|phrases| phrases.sentence.verbs.contains(&first))
         && !matches!(
             first.as_str(),
             "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
@@ -201,7 +202,7 @@ fn quantity_fit(asked: &str, text: &str) -> f32 {
     let counted: Option<String> = ["how many ", "number of "]
         .iter()
         .find_map(|it| lower.find(it).map(|at| at + it.len()))
-        .and_then(|at| tokens(&lower[at..]).first().map(|it| stem(&it.text)));
+        .and_then(|at| tokens(&lower[at..]).first().map(|token| stem(&token.text)));
     let wanted = found.iter().any(|it| match (&it.unit, &counted) {
         (Some(unit), _) if share => unit == "%",
         (Some(unit), Some(counted)) => unit == counted,
@@ -286,7 +287,9 @@ const DIMENSIONS: &[Dimension] = &[
 impl Dimension {
     fn from_question(lower: &str) -> Option<&'static Dimension> {
         let padded = format!("{lower} ");
-        DIMENSIONS.iter().find(|it| it.asks.iter().any(|ask| padded.contains(&format!("{ask} "))))
+        DIMENSIONS
+            .iter()
+            .find(|dimension| dimension.asks.iter().any(|ask| padded.contains(&format!("{ask} "))))
     }
 
     /// Best where a number has such a unit and the dimension is named. A number of another kind is no answer.
@@ -294,7 +297,8 @@ impl Dimension {
         let found = measures(text);
         let of_it = |unit: &String| self.units.contains(&unit.to_lowercase().as_str());
         let measured = found.iter().any(|it| it.unit.as_ref().is_some_and(of_it));
-        let named = tokens(text).iter().any(|it| self.tells.contains(&stem(&it.text).as_str()));
+        let named =
+            tokens(text).iter().any(|token| self.tells.contains(&stem(&token.text).as_str()));
         match (measured, named) {
             (true, true) => 1.0,
             (true, false) => 0.55,
@@ -316,16 +320,16 @@ fn figure_fit(text: &str) -> f32 {
 
 /// Share of the sentence's telling words that are not in the question.
 fn novelty(asked: &str, text: &str) -> f32 {
-    let asked: Vec<String> = tokens(asked).into_iter().map(|it| stem(&it.text)).collect();
+    let asked: Vec<String> = tokens(asked).into_iter().map(|token| stem(&token.text)).collect();
     let stems: Vec<String> = tokens(text)
         .into_iter()
-        .filter(|it| !is_stop_word(&it.text))
-        .map(|it| stem(&it.text))
+        .filter(|token| !is_stop_word(&token.text))
+        .map(|token| stem(&token.text))
         .collect();
     if stems.is_empty() {
         return 0.0;
     }
-    let fresh = stems.iter().filter(|it| !asked.contains(it)).count();
+    let fresh = stems.iter().filter(|stem| !asked.contains(stem)).count();
     (fresh as f32 / stems.len() as f32 * 1.4).min(1.0)
 }
 

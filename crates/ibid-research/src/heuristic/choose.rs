@@ -1,4 +1,7 @@
 //! Turns evidence into points: what several sources say becomes one point, and nothing is said twice.
+use crate::thresholds::{
+    MAX_AUTHORITY_BONUS, MAX_SENTENCE_SIMILARITY, MIN_SUPPORTING_QUOTE_OVERLAP,
+};
 use std::collections::BTreeSet;
 
 use crate::authority::authority;
@@ -12,10 +15,6 @@ use super::sentence::has_denial;
 
 /// Most works cited for one sentence.
 const MOST_SOURCES: usize = 5;
-/// Share of a claim's words that a quote must have to support it too.
-const CARRIES: f32 = 0.75;
-/// Similarity above which two sentences say the same.
-const SAME: f32 = 0.6;
 
 /// One thing to say, with all evidence for it, best first.
 #[derive(Debug, Clone)]
@@ -60,10 +59,10 @@ pub(crate) fn build_points(
             let agrees = *point_no == no
                 && point_figures.iter().all(|n| figures.contains(n))
                 && point_names.iter().all(|n| ids.contains(n));
-            if agrees && whole >= CARRIES {
+            if agrees && whole >= MIN_SUPPORTING_QUOTE_OVERLAP {
                 add_source(notes, point, nth);
                 merged = true;
-            } else if like >= SAME
+            } else if like >= MAX_SENTENCE_SIMILARITY
                 && (back >= 0.8 || *point_no == no)
                 && figures.iter().all(|n| point_figures.contains(n))
                 && names.iter().all(|n| point.ids.contains(n))
@@ -86,7 +85,7 @@ pub(crate) fn build_points(
             points.push((point, no, figures, names));
         }
     }
-    Ok(points.into_iter().map(|it| it.0).collect())
+    Ok(points.into_iter().map(|point| point.0).collect())
 }
 
 fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
@@ -99,9 +98,9 @@ fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
 
 /// The words of a text that look like names.
 fn name_ids(text: &str, lexicon: &mut StemInterner) -> Vec<u32> {
-    let names = tokens(text).into_iter().filter(|it| {
-        let word = &text[it.span.clone()];
-        word.starts_with(char::is_uppercase) && !is_stop_word(&it.text)
+    let names = tokens(text).into_iter().filter(|token| {
+        let word = &text[token.span.clone()];
+        word.starts_with(char::is_uppercase) && !is_stop_word(&token.text)
     });
     names.flat_map(|it| lexicon.ids(&text[it.span])).collect()
 }
@@ -110,10 +109,6 @@ fn name_ids(text: &str, lexicon: &mut StemInterner) -> Vec<u32> {
 fn figures(text: &str) -> Vec<i64> {
     numbers(text).iter().map(|it| (it.value * 1000.0).round() as i64).collect()
 }
-
-/// Most that authority adds to the best score of a source: it decides between two that are about equally
-/// good, and never lifts a poor one.
-const AUTHORITY: f32 = 0.15;
 
 /// The sources kept for writing, ranked by their best evidence and their authority.
 fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
@@ -127,12 +122,12 @@ fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
                 .filter(|it| it.source == source.id)
                 .map(|it| it.score)
                 .fold(0.0, f32::max);
-            let rank = best * (1.0 + AUTHORITY * authority(source, 0));
+            let rank = best * (1.0 + MAX_AUTHORITY_BONUS * authority(source, 0));
             (rank, source.id.number())
         })
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().take(most.max(1) as usize).map(|it| it.1).collect()
+    ranked.into_iter().take(most.max(1) as usize).map(|pair| pair.1).collect()
 }
 
 /// Picks up to `most` of `from` by maximal marginal relevance (Carbonell and Goldstein 1998): worth, less
@@ -144,8 +139,12 @@ pub(crate) fn select_by_mmr(
     most: usize,
     words: usize,
 ) -> Vec<usize> {
-    let mut left: Vec<(usize, f32)> =
-        from.iter().enumerate().map(|(nth, it)| (nth, worth(it))).filter(|it| it.1 > 0.0).collect();
+    let mut left: Vec<(usize, f32)> = from
+        .iter()
+        .enumerate()
+        .map(|(nth, it)| (nth, worth(it)))
+        .filter(|pair| pair.1 > 0.0)
+        .collect();
     let mut picked: Vec<usize> = Vec::new();
     let mut room = words;
     while picked.len() < most {
@@ -154,14 +153,14 @@ pub(crate) fn select_by_mmr(
             let point = &from[*nth];
             let like = picked
                 .iter()
-                .map(|it| jaccard(&from[*it].ids, &point.ids))
-                .chain(already.iter().map(|it| jaccard(it, &point.ids)))
+                .map(|number| jaccard(&from[*number].ids, &point.ids))
+                .chain(already.iter().map(|number| jaccard(number, &point.ids)))
                 .fold(0.0, f32::max);
-            if like >= SAME || point.words > room {
+            if like >= MAX_SENTENCE_SIMILARITY || point.words > room {
                 continue;
             }
             let value = 0.7 * worth - 0.3 * like;
-            if best.is_none_or(|it| value > it.0 + 1e-6) {
+            if best.is_none_or(|pair| value > pair.0 + 1e-6) {
                 best = Some((value, at, *nth));
             }
         }
@@ -211,7 +210,7 @@ pub(crate) fn voices<'a>(
 ) -> BTreeSet<&'a str> {
     evidence
         .into_iter()
-        .filter_map(|it| notes.source(it.source))
+        .filter_map(|evidence| notes.source(evidence.source))
         .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))
         .filter_map(|it| notes.sources.iter().find(|first| is_same_work(first, it)))
         .map(voice)

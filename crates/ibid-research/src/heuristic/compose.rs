@@ -6,6 +6,11 @@ use crate::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::research_state::ResearchState;
+use crate::thresholds::{
+    MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE,
+    MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE,
+    MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE, TOKENS_PER_WORD,
+};
 use ibid_core::Result;
 use ibid_core::domain::{
     Brief, Coverage, CoverageRow, EvidenceId, Item, ItemId, Mode, Notes, OpenPoint, Question,
@@ -18,7 +23,7 @@ use super::conflicts;
 use super::editions;
 use super::lexicon::jaccard;
 use super::plan::{sentence_case, subject_phrase};
-use super::score::{FLOOR, RelevanceScorer};
+use super::score::RelevanceScorer;
 use confidence::confidence_mark;
 use order::{reading_order, steps_by_page};
 
@@ -27,28 +32,10 @@ const MOST_FINDINGS: usize = 7;
 /// Most sentences of the section on the question itself, and of the others.
 const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
-/// Share of the best sentence's relevance below which another is off the subject.
-const BESIDE: f32 = 0.55;
-/// Share of the best sentence's relevance from which another need not contain the question's verb.
-const CLOSE: f32 = 0.85;
-/// Fit of a definition from which a sentence need not begin with the defined term.
-const DEFINES: f32 = 0.6;
-/// Score from which a sentence answers its item whatever words it uses, such as a step under its title.
-const SPEAKS: f32 = 0.5;
-/// The same for a sentence that answers a part of the question first of all.
-const PART_SPEAKS: f32 = 0.35;
-/// Share of an item's best score below which a sentence does not belong in its section.
-const BELONGS: f32 = 0.68;
-/// Share of the best answer's worth below which a sentence is no finding.
-const FINDS: f32 = 0.72;
-/// The same for the best sentence of an item.
-const TOUCHES: f32 = 0.55;
 /// Most words of a finding.
 const FINDING_WORDS: usize = 45;
 /// Longest title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
-/// Average tokens per English word.
-const TOKENS_PER_WORD: f32 = 1.35;
 /// Most words of a report without a limit of its own.
 const MOST_WORDS: usize = 4_000;
 
@@ -71,8 +58,8 @@ pub(crate) fn compose_report(
 
     // A superseded edition may be one side of a conflict, but is used nowhere else.
     let replaced = editions::superseded_sources(&notes.sources, &question.text);
-    let stands = |it: &&RankedPoint<'_>| {
-        let mut evidence = it.point.evidence.iter();
+    let stands = |ranked_point: &&RankedPoint<'_>| {
+        let mut evidence = ranked_point.point.evidence.iter();
         evidence.any(|at| !replaced.contains(&notes.evidence[*at].source))
     };
     let current: Vec<RankedPoint<'_>> = ranked.iter().filter(stands).copied().collect();
@@ -106,7 +93,7 @@ pub(crate) fn compose_report(
             }
         }
     }
-    let lines = short_lines.iter().chain(findings.iter().map(|it| &it.0));
+    let lines = short_lines.iter().chain(findings.iter().map(|finding| &finding.0));
     let answered = answered_items(notes, lines, &sections);
     Ok(Some(ReportDraft {
         title: title(question, brief),
@@ -135,32 +122,34 @@ fn points_to_the_question(
 ) -> Result<Option<Vec<Point>>> {
     let ranked = answer::rank_points(brief, scorer, &all)?;
     let best = ranked.iter().map(|it| it.relevance).fold(0.0, f32::max);
-    if best < FLOOR {
+    if best < MIN_RELEVANCE {
         return Ok(None);
     }
     let defines = brief.kind == QuestionKind::Definition
-        && ranked.iter().any(|it| it.early || it.fit >= DEFINES);
+        && ranked.iter().any(|it| it.early || it.fit >= MIN_DEFINITION_FIT);
     let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
     // Points on a part of the question, or on an item the person added, use words of their own.
-    let items = notes.plan.items().iter().map(|it| it.id);
-    let parts: Vec<ItemId> = items.filter(|it| scorer.is_part(*it)).collect();
-    let own_part = |it: &RankedPoint<'_>| {
-        let first = it.point.items.first();
-        first.is_some_and(|id| parts.contains(id)) && it.point.score >= PART_SPEAKS
+    let items = notes.plan.items().iter().map(|item| item.id);
+    let parts: Vec<ItemId> = items.filter(|item| scorer.is_part(*item)).collect();
+    let own_part = |ranked_point: &RankedPoint<'_>| {
+        let first = ranked_point.point.items.first();
+        first.is_some_and(|id| parts.contains(id))
+            && ranked_point.point.score >= MIN_PART_ANSWER_SCORE
     };
     let kept: Vec<usize> = ranked
         .iter()
         .filter(|it| {
-            let near = it.relevance >= best * BESIDE || by_shape && it.point.score >= SPEAKS;
+            let near = it.relevance >= best * MIN_RELEVANCE_SHARE
+                || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
             let does = by_shape
-                || it.relevance >= best * CLOSE
+                || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
                 || scorer.says_what_is_done(&it.point.text);
-            let defined = !defines || it.early || it.fit >= DEFINES;
+            let defined = !defines || it.early || it.fit >= MIN_DEFINITION_FIT;
             near && does && defined || own_part(it)
         })
         .map(|it| it.point.evidence[0])
         .collect();
-    all.retain(|it| kept.contains(&it.evidence[0]));
+    all.retain(|point| kept.contains(&point.evidence[0]));
     Ok(Some(all))
 }
 
@@ -189,11 +178,11 @@ fn answered_items<'a>(
     lines: impl Iterator<Item = &'a DraftLine>,
     sections: &[DraftSection],
 ) -> Vec<ItemId> {
-    let cited: Vec<EvidenceId> = lines.flat_map(|it| it.evidence.iter().copied()).collect();
-    let items = notes.plan.items().iter().map(|it| it.id);
+    let cited: Vec<EvidenceId> = lines.flat_map(|line| line.evidence.iter().copied()).collect();
+    let items = notes.plan.items().iter().map(|item| item.id);
     let answered = |id: &ItemId| {
         let mut evidence = notes.evidence.iter();
-        sections.iter().any(|it| it.item == *id)
+        sections.iter().any(|section| section.item == *id)
             || evidence.any(|it| it.items.contains(id) && cited.contains(&it.id))
     };
     items.filter(answered).collect()
@@ -230,7 +219,7 @@ impl<'a> WordBudget<'a> {
 }
 
 fn speaks_to_core(notes: &Notes, point: &Point) -> bool {
-    notes.plan.items().first().is_some_and(|it| point.items.contains(&it.id))
+    notes.plan.items().first().is_some_and(|item| point.items.contains(&item.id))
 }
 
 /// The best point of each item first, then the best of the rest; about a third of what there is. Steps are no
@@ -246,11 +235,15 @@ fn pick_findings<'a>(
     let shape = ranked.first().map_or(0.0, |it| it.fit.min(0.6));
     let left: Vec<&RankedPoint<'_>> = ranked
         .iter()
-        .filter(|it| {
-            page.is_fresh(it.point) && it.point.words <= FINDING_WORDS && it.worth >= top * TOUCHES
+        .filter(|ranked_point| {
+            page.is_fresh(ranked_point.point)
+                && ranked_point.point.words <= FINDING_WORDS
+                && ranked_point.worth >= top * MIN_ITEM_FINDING_WORTH_SHARE
         })
-        .filter(|it| kind != QuestionKind::HowTo || it.point.items.first() != Some(&core))
-        .filter(|it| kind != QuestionKind::Definition || it.early)
+        .filter(|ranked_point| {
+            kind != QuestionKind::HowTo || ranked_point.point.items.first() != Some(&core)
+        })
+        .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
         .collect();
     let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
     let fresh = |picked: &[&Point], it: &Point| {
@@ -260,16 +253,18 @@ fn pick_findings<'a>(
     for item in notes.plan.items() {
         let best = left
             .iter()
-            .map(|it| it.point)
-            .filter(|it| {
-                it.items.first() == Some(&item.id) && it.score >= 0.4 && fresh(&picked, it)
+            .map(|ranked_point| ranked_point.point)
+            .filter(|point| {
+                point.items.first() == Some(&item.id) && point.score >= 0.4 && fresh(&picked, point)
             })
             .max_by(|a, b| a.score.total_cmp(&b.score).then(b.evidence.cmp(&a.evidence)));
         if picked.len() < most {
             picked.extend(best);
         }
     }
-    for it in left.iter().filter(|it| it.worth >= top * FINDS && it.fit >= shape * 0.5) {
+    for it in left.iter().filter(|ranked_point| {
+        ranked_point.worth >= top * MIN_FINDING_WORTH_SHARE && ranked_point.fit >= shape * 0.5
+    }) {
         if picked.len() < most && fresh(&picked, it.point) {
             picked.push(it.point);
         }
@@ -289,11 +284,12 @@ fn section(
     let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
     let own: Vec<Point> = all
         .iter()
-        .filter(|it| it.items.first() == Some(&item.id) && page.is_fresh(it))
+        .filter(|point| point.items.first() == Some(&item.id) && page.is_fresh(point))
         .cloned()
         .collect();
-    let best = own.iter().map(|it| it.score).fold(0.0, f32::max);
-    let own: Vec<Point> = own.into_iter().filter(|it| it.score >= best * BELONGS).collect();
+    let best = own.iter().map(|point| point.score).fold(0.0, f32::max);
+    let own: Vec<Point> =
+        own.into_iter().filter(|point| point.score >= best * MIN_SECTION_SCORE_SHARE).collect();
     let picked = select_by_mmr(&own, |it| it.score, &page.used, most, page.room);
     let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
     let ordered = if core && kind == QuestionKind::HowTo {
@@ -326,24 +322,24 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoi
     let facets = prompts::plan_words()?;
     let plan = state.notes.plan.items();
     // Items of the question are listed one by one; side items are listed together.
-    let beside = |it: &CoverageRow| {
+    let beside = |coverage_row: &CoverageRow| {
         plan.iter()
             .skip(1)
-            .find(|item| item.id == it.id)
+            .find(|item| item.id == coverage_row.id)
             .filter(|item| facets.facet_by_heading(&item.heading).is_some())
     };
     let left = || {
         state.coverage.iter().filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
     };
     let mut out: Vec<OpenPoint> = left()
-        .filter(|it| beside(it).is_none())
-        .map(|it: &CoverageRow| OpenPoint {
-            item: Some(it.id),
-            what: it.text.clone(),
-            why: it.gap.clone().unwrap_or_else(|| words.nothing.clone()),
+        .filter(|number| beside(number).is_none())
+        .map(|coverage_row: &CoverageRow| OpenPoint {
+            item: Some(coverage_row.id),
+            what: coverage_row.text.clone(),
+            why: coverage_row.gap.clone().unwrap_or_else(|| words.nothing.clone()),
         })
         .collect();
-    let unanswered = |it: &&CoverageRow| !answered.contains(&it.id);
+    let unanswered = |coverage_row: &&CoverageRow| !answered.contains(&coverage_row.id);
     let besides: Vec<String> = state
         .coverage
         .iter()
@@ -384,7 +380,7 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoi
     {
         let stop = serde_json::to_value(state.stop)
             .ok()
-            .and_then(|it| it.as_str().map(|it| it.replace('_', " ")));
+            .and_then(|value| value.as_str().map(|text| text.replace('_', " ")));
         last.why = format!(
             "{} {}",
             last.why,

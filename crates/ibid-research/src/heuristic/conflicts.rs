@@ -5,6 +5,10 @@
 use crate::draft::{DraftConflict, DraftLine};
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
+use crate::thresholds::{
+    MIN_CONFLICT_ANSWER_WORTH, MIN_SAME_QUANTITY_SIMILARITY, MIN_SAME_STATEMENT_SIMILARITY,
+    ROUNDING_TOLERANCE,
+};
 use ibid_core::Result;
 use ibid_core::domain::words::{Number, is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Source, Stance};
@@ -17,16 +21,8 @@ use crate::substitution::find_substitution;
 
 /// Most conflicts shown.
 const MOST: usize = 4;
-/// Relative difference up to which two numbers are the same, rounded.
-const ROUNDING: f64 = 0.05;
-/// Similarity of the words around two numbers from which they are the same quantity.
-const SAME_QUANTITY: f32 = 0.45;
-/// Similarity of two statements from which one may contradict the other.
-const SAME_STATEMENT: f32 = 0.55;
 /// Content words at the beginning of a sentence that name its subject.
 const LEAD: usize = 5;
-/// Worth from which an answer counts: its sentence has most words of the question, and it is near them.
-const ANSWERS: f32 = 0.45;
 /// Words on each side of a number that say what it counts.
 const AROUND: usize = 7;
 
@@ -38,8 +34,10 @@ pub(crate) fn find_conflicts(
     lexicon: &mut StemInterner,
 ) -> Result<Vec<DraftConflict>> {
     let words = &prompts::phrases()?.sentence;
-    let stated: Vec<Statement<'_>> =
-        points.iter().filter_map(|it| Statement::from_point(notes, it, lexicon, words)).collect();
+    let stated: Vec<Statement<'_>> = points
+        .iter()
+        .filter_map(|point| Statement::from_point(notes, point, lexicon, words))
+        .collect();
     let mut found = Vec::new();
     let mut used: Vec<bool> = vec![false; stated.len()];
     for a in 0..stated.len() {
@@ -116,7 +114,7 @@ pub(crate) fn figure_conflict(
             let answer = extract_answer(wanted, &brief.question, &point.text)?;
             let measured = wanted == AnswerType::Date || answer.unit().is_some();
             let stated = Statement::from_point(notes, point, lexicon, words)?;
-            (measured && answer.worth >= ANSWERS).then_some((stated, answer))
+            (measured && answer.worth >= MIN_CONFLICT_ANSWER_WORTH).then_some((stated, answer))
         })
         .collect();
     let mut sides: Vec<&(Statement<'_>, TextAnswer)> = Vec::new();
@@ -133,20 +131,23 @@ pub(crate) fn figure_conflict(
             sides.push(it);
         }
     }
-    let is_shown = |it: &Statement<'_>| {
-        known.iter().flat_map(|it| &it.sides).any(|side| side.1.evidence.contains(&it.evidence.id))
+    let is_shown = |statement: &Statement<'_>| {
+        known
+            .iter()
+            .flat_map(|conflict| &conflict.sides)
+            .any(|side| side.1.evidence.contains(&statement.evidence.id))
     };
     let [one, other, ..] = sides.as_slice() else {
         return Ok(None);
     };
-    if sides.iter().any(|it| is_shown(&it.0)) {
+    if sides.iter().any(|side| is_shown(&side.0)) {
         return Ok(None);
     }
     Ok(Some(DraftConflict {
         about: prompts::phrases()?.conflict.about_answer.clone(),
         item: one.0.evidence.items[0],
         likely: age_note(one.0.source, other.0.source)?,
-        sides: sides.iter().map(|it| (it.1.shown.clone(), statement_line(&it.0))).collect(),
+        sides: sides.iter().map(|side| (side.1.shown.clone(), statement_line(&side.0))).collect(),
     }))
 }
 
@@ -157,7 +158,7 @@ fn changed_fact(
     other: &Statement<'_>,
 ) -> Option<(String, String)> {
     let (a, b) = (one.source, other.source);
-    let first = |it: &Source| it.copy_of.unwrap_or(it.id);
+    let first = |source: &Source| source.copy_of.unwrap_or(source.id);
     let copies = first(a) == first(b);
     find_substitution(&brief.question, &one.point.text, &other.point.text, copies)
 }
@@ -177,8 +178,8 @@ pub(crate) fn answer_conflict(
     let best = |stance: Stance| {
         deciding
             .iter()
-            .find(|it| it.1 == stance)
-            .and_then(|it| Some((it.0, notes.evidence.get(*it.0.evidence.first()?)?)))
+            .find(|pair| pair.1 == stance)
+            .and_then(|pair| Some((pair.0, notes.evidence.get(*pair.0.evidence.first()?)?)))
     };
     let (Some((yes, for_it)), Some((no, against))) = (best(Stance::For), best(Stance::Against))
     else {
@@ -191,7 +192,9 @@ pub(crate) fn answer_conflict(
     let has = |it: &DraftConflict, evidence: &Evidence| {
         it.sides.iter().any(|side| side.1.evidence.contains(&evidence.id))
     };
-    if voice(one) == voice(other) || known.iter().any(|it| has(it, for_it) || has(it, against)) {
+    if voice(one) == voice(other)
+        || known.iter().any(|conflict| has(conflict, for_it) || has(conflict, against))
+    {
         return Ok(None);
     }
     let words = &prompts::phrases()?.conflict;
@@ -243,10 +246,10 @@ impl<'a> Statement<'a> {
             .unwrap_or(text.len());
         let figures = measures(&text[..head])
             .into_iter()
-            .filter(|it| it.unit.as_deref().is_some_and(|unit| !is_vague_unit(unit)))
-            .map(|it| {
-                let around = words_around(text, &it, lexicon);
-                (it, around)
+            .filter(|measure| measure.unit.as_deref().is_some_and(|unit| !is_vague_unit(unit)))
+            .map(|measure| {
+                let around = words_around(text, &measure, lexicon);
+                (measure, around)
             })
             .collect();
         let spaced = spaced(text);
@@ -267,7 +270,7 @@ impl<'a> Statement<'a> {
 }
 
 fn shares_item(one: &Statement<'_>, other: &Statement<'_>) -> bool {
-    one.point.items.iter().any(|it| other.point.items.contains(it))
+    one.point.items.iter().any(|item| other.point.items.contains(item))
 }
 
 /// Units that count something else in every sentence.
@@ -320,14 +323,14 @@ fn words_around(text: &str, number: &Number, lexicon: &mut StemInterner) -> Vec<
 fn case_names(text: &str) -> Vec<String> {
     let mut found: Vec<String> = tokens(text)
         .iter()
-        .filter(|it| {
-            let word = &text[it.span.clone()];
-            let capital = word.starts_with(char::is_uppercase) && it.span.start > 0;
+        .filter(|token| {
+            let word = &text[token.span.clone()];
+            let capital = word.starts_with(char::is_uppercase) && token.span.start > 0;
             let code =
                 word.chars().any(char::is_alphabetic) && word.chars().any(|c| c.is_ascii_digit());
-            (capital || code) && !is_stop_word(&it.text)
+            (capital || code) && !is_stop_word(&token.text)
         })
-        .map(|it| it.text.clone())
+        .map(|token| token.text.clone())
         .collect();
     found.sort();
     found.dedup();
@@ -351,8 +354,8 @@ fn numbers_disagree(one: &Statement<'_>, other: &Statement<'_>) -> Option<(Strin
             }
             let apart =
                 (a.value - b.value).abs() / a.value.abs().max(b.value.abs()).max(f64::MIN_POSITIVE);
-            if apart > ROUNDING
-                && jaccard(around_a, around_b) >= SAME_QUANTITY
+            if apart > ROUNDING_TOLERANCE
+                && jaccard(around_a, around_b) >= MIN_SAME_QUANTITY_SIMILARITY
                 && bounds_agree(&one.spaced, &other.spaced)
                 && same_lead(one, other)
             {
@@ -400,11 +403,11 @@ fn bounds_agree(one: &str, other: &str) -> bool {
         "above",
         "fewer than",
     ];
-    !BOUNDS.iter().any(|it| has_phrase(one, it) != has_phrase(other, it))
+    !BOUNDS.iter().any(|bound| has_phrase(one, bound) != has_phrase(other, bound))
 }
 
 fn is_subset(a: &[String], b: &[String]) -> bool {
-    a.iter().all(|it| b.contains(it))
+    a.iter().all(|text| b.contains(text))
 }
 
 /// A number with its unit, as written.
@@ -418,7 +421,10 @@ fn number_with_unit(text: &str, number: &Number) -> String {
     let unit = if tail.starts_with('%') {
         "%".to_owned()
     } else if number.unit.is_some() && before.is_none() {
-        tokens(tail).first().map(|it| format!(" {}", &tail[it.span.clone()])).unwrap_or_default()
+        tokens(tail)
+            .first()
+            .map(|token| format!(" {}", &tail[token.span.clone()]))
+            .unwrap_or_default()
     } else {
         String::new()
     };
@@ -427,7 +433,7 @@ fn number_with_unit(text: &str, number: &Number) -> String {
 
 /// Whether two statements are alike except for a negation, or for a word and its opposite.
 fn denies_other(one: &Statement<'_>, other: &Statement<'_>, words: &SentenceWords) -> bool {
-    if jaccard(&one.point.ids, &other.point.ids) < SAME_STATEMENT
+    if jaccard(&one.point.ids, &other.point.ids) < MIN_SAME_STATEMENT_SIMILARITY
         || one.names != other.names
         || has_doubt_words(&one.spaced, words)
         || has_doubt_words(&other.spaced, words)
@@ -456,7 +462,7 @@ fn build_conflict(
         .point
         .items
         .iter()
-        .find(|it| other.point.items.contains(it))
+        .find(|item| other.point.items.contains(item))
         .or(one.point.items.first());
     Ok(DraftConflict {
         about: fill_template(
@@ -472,8 +478,9 @@ fn build_conflict(
 /// A note on which source is older, where that may be why they disagree.
 fn age_note(one: &Source, other: &Source) -> Result<Option<String>> {
     let words = &prompts::phrases()?.conflict;
-    Ok(older_and_newer(one, other)
-        .map(|it| fill_template(&words.older, &it.each_ref().map(|(k, v)| (*k, v.as_str())))))
+    Ok(older_and_newer(one, other).map(|option| {
+        fill_template(&words.older, &option.each_ref().map(|(k, v)| (*k, v.as_str())))
+    }))
 }
 
 fn statement_line(it: &Statement<'_>) -> DraftLine {
@@ -488,15 +495,15 @@ const MEASURES: &[&str] = &[
 
 /// The words both sentences share, in the order of the first: the subject of the conflict.
 fn common_words(one: &str, other: &str) -> String {
-    let there: Vec<String> = tokens(other).into_iter().map(|it| it.text).collect();
+    let there: Vec<String> = tokens(other).into_iter().map(|token| token.text).collect();
     let shared: Vec<&str> = tokens(one)
         .into_iter()
-        .filter(|it| !is_stop_word(&it.text) && there.contains(&it.text))
-        .filter(|it| {
-            !it.text.starts_with(|c: char| c.is_ascii_digit())
-                && !MEASURES.contains(&it.text.as_str())
+        .filter(|token| !is_stop_word(&token.text) && there.contains(&token.text))
+        .filter(|token| {
+            !token.text.starts_with(|c: char| c.is_ascii_digit())
+                && !MEASURES.contains(&token.text.as_str())
         })
-        .map(|it| &one[it.span])
+        .map(|token| &one[token.span])
         .take(6)
         .collect();
     shared.join(" ")
@@ -504,8 +511,8 @@ fn common_words(one: &str, other: &str) -> String {
 
 /// The older and the newer source by name, where their years differ by two or more.
 fn older_and_newer(one: &Source, other: &Source) -> Option<[(&'static str, String); 4]> {
-    let year = |it: &Source| {
-        it.date.as_deref().and_then(|it| it.get(..4)).and_then(|it| it.parse::<u32>().ok())
+    let year = |source: &Source| {
+        source.date.as_deref().and_then(|date| date.get(..4)).and_then(|it| it.parse::<u32>().ok())
     };
     let (a, b) = (year(one)?, year(other)?);
     if a.abs_diff(b) < 2 {

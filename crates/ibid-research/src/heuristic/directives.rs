@@ -49,7 +49,8 @@ impl DirectiveDetector {
     /// `terms` are the question's subjects, without question words.
     pub(crate) fn new(terms: &str, how_to: bool) -> Result<DirectiveDetector> {
         let words = prompts::directive_words()?;
-        let of_machines = tokens(terms).iter().any(|it| words.machine_topics.contains(&it.text));
+        let of_machines =
+            tokens(terms).iter().any(|token| words.machine_topics.contains(&token.text));
         Ok(DirectiveDetector {
             words,
             of_machines,
@@ -77,7 +78,7 @@ impl DirectiveDetector {
             || self.speaks_of(text, &self.words.places)
             || self.binds_all_who_speak(&words)
             || self.prescribes_wording(&words)
-            || forced && words.iter().any(|it| self.is_search(it))
+            || forced && words.iter().any(|word| self.is_search(word))
             || self.is_of_all_texts(&words, forced)
             || self.obliges_a_text(&words)
             || forced && self.obliges_people(&words)
@@ -103,7 +104,7 @@ impl DirectiveDetector {
         let mut parts = key.split(['-', '_', '.']);
         !key.contains(char::is_whitespace)
             && key.contains(['-', '_', '.'])
-            && parts.any(|it| self.words.keys.contains(&it.to_lowercase()))
+            && parts.any(|part| self.words.keys.contains(&part.to_lowercase()))
     }
 
     fn is_asked(&self, word: &str) -> bool {
@@ -116,7 +117,9 @@ impl DirectiveDetector {
 
     fn speaks_of(&self, text: &str, phrases: &BTreeSet<String>) -> bool {
         let lower = text.to_lowercase();
-        phrases.iter().any(|it| lower.contains(it.as_str()) && !self.terms.contains(it.as_str()))
+        phrases
+            .iter()
+            .any(|phrase| lower.contains(phrase.as_str()) && !self.terms.contains(phrase.as_str()))
     }
 
     fn is_search(&self, word: &ClauseWord<'_>) -> bool {
@@ -149,9 +152,9 @@ impl DirectiveDetector {
 
     /// "Cork is only named together with the Korvel Index", "to be cited as": prescribes the wording.
     fn prescribes_wording(&self, words: &[ClauseWord<'_>]) -> bool {
-        let bound = |it: &ClauseWord<'_>| {
+        let bound = |clause_word: &ClauseWord<'_>| {
             matches!(
-                it.lower.as_str(),
+                clause_word.lower.as_str(),
                 "must"
                     | "shall"
                     | "always"
@@ -191,7 +194,7 @@ impl DirectiveDetector {
                 .windows(2)
                 .rev()
                 .take(4)
-                .any(|it| it[0].lower == "to" && it[1].lower == "be");
+                .any(|window| window[0].lower == "to" && window[1].lower == "be");
             said && !self.is_asked(&it.lower) && (to_be || present && words.iter().any(bound))
         })
     }
@@ -200,8 +203,9 @@ impl DirectiveDetector {
     fn is_of_all_texts(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
         words.iter().enumerate().any(|(at, it)| {
             self.is_output(it)
-                && words_before(words, at).any(|it| self.words.all_of_them.contains(&it.lower))
-                && (forced || words[at + 1..].iter().any(|it| self.is_text_verb(it)))
+                && words_before(words, at)
+                    .any(|clause_word| self.words.all_of_them.contains(&clause_word.lower))
+                && (forced || words[at + 1..].iter().any(|word| self.is_text_verb(word)))
         })
     }
 
@@ -210,35 +214,37 @@ impl DirectiveDetector {
         let Some(plain) = word.lower.strip_suffix('s') else {
             return false;
         };
-        let known = |it: &str| self.words.talk.contains(it) || self.words.talk_wide.contains(it);
+        let known =
+            |text: &str| self.words.talk.contains(text) || self.words.talk_wide.contains(text);
         !self.is_asked(&word.lower) && (known(plain) || plain.strip_suffix('e').is_some_and(known))
             || matches!(word.lower.as_str(), "carries" | "counts" | "rests" | "turns")
     }
 
     /// "The summary must name…", "… is to be named in the report".
     fn obliges_a_text(&self, words: &[ClauseWord<'_>]) -> bool {
-        let plain = |it: &&ClauseWord<'_>| {
-            self.words.outputs_plain.contains(&it.lower) && !self.is_asked(&it.lower)
+        let plain = |clause_word: &&ClauseWord<'_>| {
+            self.words.outputs_plain.contains(&clause_word.lower)
+                && !self.is_asked(&clause_word.lower)
         };
         (0..words.len()).filter(|at| self.is_forced(words, *at)).any(|at| {
             let behind = &words[at + 1..words.len().min(at + 2 + BEHIND)];
             let done = behind.iter().any(|it| self.is_talk(&it.lower));
-            let subject = words[..at].iter().rev().take(6).any(|it| plain(&it));
-            let place = words[at + 1..].windows(3).any(|it| {
+            let subject = words[..at].iter().rev().take(6).any(|word| plain(&word));
+            let place = words[at + 1..].windows(3).any(|window| {
                 matches!(
-                    it[0].lower.as_str(),
+                    window[0].lower.as_str(),
                     "in" | "into" | "at" | "by" | "from" | "of" | "to" | "with" | "on"
-                ) && (plain(&&it[1])
-                    || plain(&&it[2])
-                    || self.is_output(&it[2])
-                        && matches!(it[1].lower.as_str(), "the" | "this" | "a" | "an"))
+                ) && (plain(&&window[1])
+                    || plain(&&window[2])
+                    || self.is_output(&window[2])
+                        && matches!(window[1].lower.as_str(), "the" | "this" | "a" | "an"))
             });
             done && (subject || place)
         })
     }
 
     fn is_talk(&self, word: &str) -> bool {
-        let forms = |it: &String| is_form_of(word, it);
+        let forms = |text: &String| is_form_of(word, text);
         !self.is_asked(word) && self.words.talk.iter().chain(&self.words.talk_wide).any(forms)
     }
 
@@ -323,7 +329,7 @@ impl DirectiveDetector {
             && object
             && !noun
             && !self.is_asked(&verb.lower)
-            && (!of_docs || words[at + 1..].iter().any(|it| self.is_strange(it)))
+            && (!of_docs || words[at + 1..].iter().any(|word| self.is_strange(word)))
     }
 
     /// A name, a code or a quotation that is not in the question.
@@ -411,7 +417,7 @@ fn words_before<'a, 't>(
 ) -> impl Iterator<Item = &'a ClauseWord<'t>> {
     let from = (at.saturating_sub(BEFORE)..=at)
         .rev()
-        .find(|it| words[*it].begins)
+        .find(|index| words[*index].begins)
         .unwrap_or(at.saturating_sub(BEFORE));
     words[from..at].iter()
 }
@@ -425,7 +431,7 @@ fn is_labelled(words: &[ClauseWord<'_>], at: usize) -> bool {
 fn is_form_of(word: &str, verb: &str) -> bool {
     let Some(rest) = word.strip_prefix(verb) else {
         let bare = verb.strip_suffix('e').or(verb.strip_suffix('y'));
-        return bare.is_some_and(|it| matches!(word.strip_prefix(it), Some("ing" | "ied")))
+        return bare.is_some_and(|prefix| matches!(word.strip_prefix(prefix), Some("ing" | "ied")))
             || matches!(
                 (word, verb),
                 ("begun", "begin")

@@ -1,22 +1,20 @@
 //! Editions of one work: a superseded one does not lead a report.
+use crate::thresholds::MIN_EDITION_TITLE_SIMILARITY;
 use std::collections::BTreeSet;
 
 use super::choose::{TELLING_TITLE, voice};
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Source, SourceId};
 
-/// Similarity of two titles, without their numbers, from which they are editions of one work.
-const EDITION: f32 = 0.7;
-
 /// The sources superseded by a later edition among them, except an edition that `question` names by its
 /// number.
 pub(super) fn superseded_sources(sources: &[Source], question: &str) -> BTreeSet<SourceId> {
     let asked = numbers_in(question);
-    let older = |it: &&Source| {
-        let named = numbers_in(&it.title).iter().any(|it| asked.contains(it));
-        !named && sources.iter().any(|newer| is_newer_edition(newer, it))
+    let older = |source: &&Source| {
+        let named = numbers_in(&source.title).iter().any(|it| asked.contains(it));
+        !named && sources.iter().any(|newer| is_newer_edition(newer, source))
     };
-    sources.iter().filter(older).map(|it| it.id).collect()
+    sources.iter().filter(older).map(|source| source.id).collect()
 }
 
 fn numbers_in(text: &str) -> BTreeSet<String> {
@@ -39,7 +37,7 @@ pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
     newer.key() != older.key()
         && voice(newer) == voice(older)
         && one.len() >= TELLING_TITLE
-        && alike >= EDITION
+        && alike >= MIN_EDITION_TITLE_SIMILARITY
         && numbered.iter().all(|it| !it.is_empty())
         && numbered[0] != numbered[1]
         && newer.date > older.date

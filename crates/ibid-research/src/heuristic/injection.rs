@@ -85,7 +85,7 @@ impl InjectionDetector {
         let names: BTreeSet<&str> =
             giving.iter().flat_map(|n| self.strange_names(page.sentence(*n))).collect();
         let goes_on = |n: &&usize| {
-            n.checked_sub(1).is_some_and(|it| giving.contains(&it))
+            n.checked_sub(1).is_some_and(|index| giving.contains(&index))
                 && leans_on_previous(page.sentence(**n), self.words)
         };
         let mut found: BTreeSet<usize> = all.iter().filter(goes_on).copied().collect();
@@ -106,13 +106,13 @@ impl InjectionDetector {
     fn strange_names<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let words = tokens(text);
         let first = words.first().map(|it| it.span.start);
-        let strange = move |it: &ibid_core::domain::words::Token| {
-            let raw = &text[it.span.clone()];
-            let name = raw.starts_with(char::is_uppercase) && Some(it.span.start) != first;
+        let strange = move |token: &ibid_core::domain::words::Token| {
+            let raw = &text[token.span.clone()];
+            let name = raw.starts_with(char::is_uppercase) && Some(token.span.start) != first;
             let code =
                 raw.contains(|c: char| c.is_ascii_digit()) && raw.contains(char::is_alphabetic);
-            let known = is_stop_word(&it.text) || self.asked.contains(&stem(&it.text));
-            ((name && raw.chars().count() > 2 || code) && !known).then(|| it.span.clone())
+            let known = is_stop_word(&token.text) || self.asked.contains(&stem(&token.text));
+            ((name && raw.chars().count() > 2 || code) && !known).then(|| token.span.clone())
         };
         let found: Vec<_> = words.iter().filter_map(strange).collect();
         found.into_iter().map(|it| &text[it])
@@ -168,13 +168,14 @@ fn has_machine_command(text: &str, words: &SentenceWords) -> bool {
         while let Some(rest) = words
             .orders_lead
             .iter()
-            .find_map(|it| bare.strip_prefix(it.as_str())?.strip_prefix([' ', ',']))
+            .find_map(|text| bare.strip_prefix(text.as_str())?.strip_prefix([' ', ',']))
         {
             bare = rest.trim_start();
         }
         let verb = bare.split([' ', ',']).next().unwrap_or_default();
-        let opens =
-            |it: &String| bare.strip_prefix(it.as_str()).is_some_and(|it| it.starts_with(' '));
+        let opens = |text: &String| {
+            bare.strip_prefix(text.as_str()).is_some_and(|rest| rest.starts_with(' '))
+        };
         let tool = normalized.contains(" your ")
             && normalized.contains(" tool ")
             && clause.split_whitespace().any(is_name_of_a_tool);
@@ -190,7 +191,7 @@ fn has_machine_command(text: &str, words: &SentenceWords) -> bool {
 fn is_name_of_a_tool(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let parts: Vec<&str> = word.split('_').collect();
-    let lower = |it: &&str| !it.is_empty() && it.bytes().all(|c| c.is_ascii_lowercase());
+    let lower = |text: &&str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_lowercase());
     parts.len() >= 2 && parts.iter().all(lower)
 }
 
@@ -198,7 +199,7 @@ fn is_name_of_a_tool(word: &str) -> bool {
 /// both, so there [`SentenceWords::orders`] looks for whole phrases.
 fn sets_rules_aside(text: &str, words: &SentenceWords) -> bool {
     let lower = text.to_lowercase();
-    let has = |stems: &[String]| stems.iter().any(|it| lower.contains(it.as_str()));
+    let has = |stems: &[String]| stems.iter().any(|stem| lower.contains(stem.as_str()));
     let mut tongues = words.orders_abroad.iter();
     tongues.any(|(aside, rules)| has(aside) && has(rules))
 }
@@ -210,8 +211,8 @@ fn is_disguised(text: &str) -> bool {
     }
     let cyrillic = |c: char| matches!(c, '\u{400}'..='\u{52F}');
     let runs = text.split(|c: char| !c.is_alphabetic());
-    let mixed =
-        runs.filter(|it| it.contains(cyrillic) && it.contains(|c: char| c.is_ascii_alphabetic()));
+    let mixed = runs
+        .filter(|run| run.contains(cyrillic) && run.contains(|c: char| c.is_ascii_alphabetic()));
     mixed.count() >= DISGUISED
 }
 

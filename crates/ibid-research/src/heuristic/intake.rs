@@ -51,13 +51,13 @@ pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
     }
     let all: Vec<&str> = split_sentences(&squeezed)
         .into_iter()
-        .map(|it| &squeezed[it])
+        .map(|sentence| &squeezed[sentence])
         .filter(|it| it.len() <= WHOLE)
         .collect();
-    let questions: Vec<&str> = all.iter().copied().filter(|it| it.ends_with('?')).collect();
+    let questions: Vec<&str> = all.iter().copied().filter(|text| text.ends_with('?')).collect();
     let orders = || {
-        all.iter().copied().filter(|it| {
-            let first = tokens(&it[..it.floor_char_boundary(40.min(it.len()))]);
+        all.iter().copied().filter(|text| {
+            let first = tokens(&text[..text.floor_char_boundary(40.min(text.len()))]);
             first
                 .iter()
                 .find(|it| it.text != "please")
@@ -95,7 +95,7 @@ pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
     let skipped = words[aux + 1..].iter().take_while(|it| is_stop_word(&it.text)).count();
     let run: Vec<&Token> =
         words[aux + 1 + skipped..].iter().take_while(|it| !is_stop_word(&it.text)).collect();
-    let known = run.iter().skip(1).find(|it| is_verb(&it.text));
+    let known = run.iter().skip(1).find(|token| is_verb(&token.text));
     let last = (run.len() >= 2).then(|| run.last()).flatten();
     known.or(last).map(|it| (*it).clone())
 }
@@ -107,7 +107,7 @@ pub(crate) fn subjects(asked: &str) -> Vec<String> {
     for mut run in noun_runs(asked) {
         trim_weak(asked, &mut run);
         if let (Some(first), Some(last)) = (run.first(), run.last()) {
-            let weight = run.iter().map(|it| telling_weight(asked, it)).sum::<f32>();
+            let weight = run.iter().map(|token| telling_weight(asked, token)).sum::<f32>();
             let text = asked[first.span.start..last.span.end].to_owned();
             runs.push((weight, first.span.start, text));
         }
@@ -115,7 +115,11 @@ pub(crate) fn subjects(asked: &str) -> Vec<String> {
     // The heaviest first; ties by position.
     runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut seen = BTreeSet::new();
-    runs.into_iter().filter(|it| seen.insert(it.2.to_lowercase())).map(|it| it.2).take(4).collect()
+    runs.into_iter()
+        .filter(|run| seen.insert(run.2.to_lowercase()))
+        .map(|run| run.2)
+        .take(4)
+        .collect()
 }
 
 /// Runs of content words, split at stop words, punctuation and, in "does X do Y", at the verb.
@@ -154,7 +158,7 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
             run.pop();
         }
     }
-    runs.retain(|it| !it.is_empty());
+    runs.retain(|run| !run.is_empty());
     runs
 }
 
@@ -166,11 +170,11 @@ fn between_pronoun(asked: &str, token: &Token) -> bool {
 
 /// Whether a lower-case word is a known verb.
 pub(crate) fn is_verb(word: &str) -> bool {
-    prompts::phrases().is_ok_and(|it| it.sentence.verbs.contains(word))
+    prompts::phrases().is_ok_and(|phrases| phrases.sentence.verbs.contains(word))
 }
 
 fn trim_weak(text: &str, run: &mut Vec<Token>) {
-    let weak = |it: &Token| is_weak(&it.text) && !is_name(text, it);
+    let weak = |token: &Token| is_weak(&token.text) && !is_name(text, token);
     while run.first().is_some_and(weak) {
         run.remove(0);
     }
@@ -190,11 +194,11 @@ fn is_question_word(word: &str) -> bool {
 pub(crate) fn is_weak(word: &str) -> bool {
     let weak = prompts::weak_words();
     weak.contains(word)
-        || word.strip_suffix('s').is_some_and(|it| weak.contains(it))
-        || word.strip_suffix("ed").is_some_and(|it| weak.contains(it))
-        || word.strip_suffix('d').is_some_and(|it| weak.contains(it))
-        || word.strip_suffix("es").is_some_and(|it| weak.contains(it))
-        || word.strip_suffix("ing").is_some_and(|it| weak.contains(it))
+        || word.strip_suffix('s').is_some_and(|rest| weak.contains(rest))
+        || word.strip_suffix("ed").is_some_and(|rest| weak.contains(rest))
+        || word.strip_suffix('d').is_some_and(|rest| weak.contains(rest))
+        || word.strip_suffix("es").is_some_and(|rest| weak.contains(rest))
+        || word.strip_suffix("ing").is_some_and(|rest| weak.contains(rest))
 }
 
 /// Whether a word looks like a name: a capital inside a sentence, a digit, or capitals within.
@@ -237,7 +241,7 @@ fn key_terms(asked: &str) -> Vec<String> {
         .map(|it| (telling_weight(asked, it), it.span.start, asked[it.span.clone()].to_owned()))
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    ranked.into_iter().map(|it| it.2).take(KEY_TERMS).collect()
+    ranked.into_iter().map(|row| row.2).take(KEY_TERMS).collect()
 }
 
 /// Adds the subject of the earlier turns to a follow-up that says "it".
@@ -249,7 +253,7 @@ fn lean_on_dialogue(
     terms: &mut Vec<String>,
 ) {
     let leans = any_phrase(&spaced(asked), &words.question.follow_up)
-        || tokens(asked).iter().filter(|it| !is_stop_word(&it.text)).count() < 3;
+        || tokens(asked).iter().filter(|token| !is_stop_word(&token.text)).count() < 3;
     let turns = question.dialogue.iter().rev().filter_map(|it| it.user.as_deref());
     for (nth, turn) in turns.take(3).enumerate() {
         let part = asking_part(turn, words);
@@ -300,7 +304,7 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     let mut found = Vec::new();
     let spans = split_sentences(asked);
     // A full stop inside one question ("Rep. Smith") does not split it.
-    let several = spans.iter().filter(|it| asked[(*it).clone()].ends_with('?')).count() > 1;
+    let several = spans.iter().filter(|span| asked[(*span).clone()].ends_with('?')).count() > 1;
     let spans = if several { spans } else { std::iter::once(0..asked.len()).collect() };
     for span in spans {
         let sentence = &asked[span];
@@ -312,7 +316,7 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
         }
         found.push(rest.trim().to_owned());
     }
-    found.retain(|it| tokens(it).iter().filter(|it| !is_stop_word(&it.text)).count() >= 2);
+    found.retain(|it| tokens(it).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2);
     found
 }
 
@@ -325,8 +329,8 @@ fn next_part(text: &str, words: &Phrases) -> Option<usize> {
         .filter(|(at, joint)| {
             let after = lower[at + joint.len()..].split(' ').next().unwrap_or_default();
             let enough =
-                tokens(&text[..*at]).iter().filter(|it| !is_stop_word(&it.text)).count() >= 2;
-            enough && words.question.parts.iter().any(|it| it == after)
+                tokens(&text[..*at]).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2;
+            enough && words.question.parts.iter().any(|part| part == after)
         })
         .map(|(at, _)| at)
         .min()
@@ -338,7 +342,7 @@ mod tests {
 
     #[test]
     fn the_verb_asked_for_is_told() {
-        let verb = |it: &str| asked_verb(it).map(|it| it.text);
+        let verb = |text: &str| asked_verb(text).map(|asked_verb| asked_verb.text);
         let wanted = Some("cool".to_owned());
         assert_eq!(verb("Do green roofs cool the air at street level?"), wanted);
         let wanted = Some("inhibit".to_owned());

@@ -11,8 +11,8 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let whole = spaced(asked);
     let start = whole.trim_start();
     let opens = |phrases: &[String]| {
-        phrases.iter().any(|it| {
-            start.strip_prefix(it.as_str()).is_some_and(|rest| rest.starts_with([' ', ',']))
+        phrases.iter().any(|phrase| {
+            start.strip_prefix(phrase.as_str()).is_some_and(|rest| rest.starts_with([' ', ',']))
         })
     };
     if opens(&q.how_to) {
@@ -71,9 +71,9 @@ fn asks_amount(start: &str, words: &Phrases) -> bool {
 fn asks_date(start: &str) -> bool {
     let words: Vec<&str> = start.split_whitespace().collect();
     let asks = matches!(words.as_slice(), ["what", "is" | "was" | "are" | "were", ..]);
-    let date = |it: &&str| matches!(*it, "date" | "dates" | "year");
+    let date = |text: &&str| matches!(*text, "date" | "dates" | "year");
     let at = words.iter().take(6).position(date);
-    let of = |at: usize| words.get(at + 1).is_none_or(|it| matches!(*it, "of" | "for" | "on"));
+    let of = |at: usize| words.get(at + 1).is_none_or(|word| matches!(*word, "of" | "for" | "on"));
     asks && at.is_some_and(of)
 }
 
@@ -82,7 +82,7 @@ fn refine_what(kind: QuestionKind, whole: &str) -> QuestionKind {
     if kind != QuestionKind::Definition {
         return kind;
     }
-    let plain = tokens(whole).iter().filter(|it| !is_stop_word(&it.text)).count();
+    let plain = tokens(whole).iter().filter(|token| !is_stop_word(&token.text)).count();
     let of = has_phrase(whole, "of") || has_phrase(whole, "for") || has_phrase(whole, "used");
     if plain > 4 || of || has_phrase(whole, "the") && plain > 2 {
         QuestionKind::Open
@@ -107,7 +107,8 @@ fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
         let clause = spaced(clause);
         let start = clause.trim();
         let first = start.split(' ').next().unwrap_or_default();
-        let opens = |phrases: &[String]| phrases.iter().any(|it| start.starts_with(it.as_str()));
+        let opens =
+            |phrases: &[String]| phrases.iter().any(|phrase| start.starts_with(phrase.as_str()));
         if opens(&q.quantity) {
             return QuestionKind::Quantity;
         }
@@ -123,7 +124,7 @@ fn inner_kind(asked: &str, words: &Phrases) -> QuestionKind {
         if opens(&q.list) {
             return QuestionKind::List;
         }
-        if asked.ends_with('?') && q.auxiliaries.iter().any(|it| it == first) {
+        if asked.ends_with('?') && q.auxiliaries.iter().any(|auxiliary| auxiliary == first) {
             return yes_no_kind(&spaced(asked), words);
         }
     }

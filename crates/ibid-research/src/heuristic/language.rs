@@ -15,7 +15,9 @@ pub(crate) fn language(text: &str) -> String {
     let ascii = text[..end].is_ascii();
     match sure {
         // Short ASCII questions full of names are detected as almost anything; English is the better guess.
-        Some(it) if !(ascii && tokens(&text[..end]).iter().any(|it| is_stop_word(&it.text))) => {
+        Some(it)
+            if !(ascii && tokens(&text[..end]).iter().any(|token| is_stop_word(&token.text))) =>
+        {
             two_letters(it.lang()).to_owned()
         }
         _ => "en".to_owned(),

@@ -72,7 +72,7 @@ fn before_capital_tail(word: &str) -> Option<&str> {
 
 /// The root that joins "treatment" and "treat", which the stemmer keeps apart.
 fn root(stem: &str) -> &str {
-    stem.strip_suffix("ment").filter(|it| it.chars().count() >= 5).unwrap_or(stem)
+    stem.strip_suffix("ment").filter(|rest| rest.chars().count() >= 5).unwrap_or(stem)
 }
 
 /// The verb inside a word for a doer or a tool; `None` for other words. Such a word has a meaning of its own:
@@ -92,8 +92,10 @@ pub(crate) fn agent_noun_variants(word: &str) -> Vec<(String, f32)> {
         let verb = &doer[..doer.len() - 2];
         return vec![(verb.to_owned(), DOER_BY_VERB), (format!("{verb}e"), DOER_BY_VERB)];
     }
-    let base =
-        ["ing", "ed", "es", "s", "e"].iter().find_map(|it| word.strip_suffix(it)).unwrap_or(word);
+    let base = ["ing", "ed", "es", "s", "e"]
+        .iter()
+        .find_map(|suffix| word.strip_suffix(suffix))
+        .unwrap_or(word);
     if base.len() < 4 || !base.is_ascii() {
         return Vec::new();
     }
@@ -155,12 +157,12 @@ pub(crate) fn has_phrase(spaced: &str, phrase: &str) -> bool {
 
 /// How many of `phrases` are in `spaced`.
 pub(crate) fn count_phrases(spaced: &str, phrases: &[String]) -> usize {
-    phrases.iter().filter(|it| has_phrase(spaced, it)).count()
+    phrases.iter().filter(|phrase| has_phrase(spaced, phrase)).count()
 }
 
 /// Whether any of `phrases` is in `spaced`.
 pub(crate) fn any_phrase(spaced: &str, phrases: &[String]) -> bool {
-    phrases.iter().any(|it| has_phrase(spaced, it))
+    phrases.iter().any(|phrase| has_phrase(spaced, phrase))
 }
 
 /// Share of `a`'s members that are in `b`; both sorted. 0 for an empty `a`.
@@ -214,8 +216,16 @@ mod tests {
         let mut words = StemInterner::default();
         assert_eq!(words.id("promoter"), words.id("promoters"));
         assert_ne!(words.id("promoters"), words.id("promote"));
-        assert!(agent_noun_variants("inhibits").iter().any(|it| it.0 == "inhibitor"));
-        assert!(agent_noun_variants("promoters").iter().any(|it| it.0 == "promote"));
+        assert!(
+            agent_noun_variants("inhibits")
+                .iter()
+                .any(|agent_noun_variant| agent_noun_variant.0 == "inhibitor")
+        );
+        assert!(
+            agent_noun_variants("promoters")
+                .iter()
+                .any(|agent_noun_variant| agent_noun_variant.0 == "promote")
+        );
     }
 
     #[test]

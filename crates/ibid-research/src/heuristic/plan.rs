@@ -143,8 +143,8 @@ pub(crate) fn distinguishing_words(brief: &Brief) -> Vec<String> {
     let (a, b) = (spaced(&a), spaced(&b));
     let own = |one: &str, other: &str| {
         one.split(' ')
-            .filter(|it| it.len() > 1)
-            .find(|it| !has_phrase(other, it))
+            .filter(|part| part.len() > 1)
+            .find(|part| !has_phrase(other, part))
             .map(str::to_owned)
     };
     own(&a, &b).into_iter().chain(own(&b, &a)).collect()
@@ -155,9 +155,9 @@ pub(crate) fn distinguishing_words(brief: &Brief) -> Vec<String> {
 fn whole_side(a: String, b: &str) -> String {
     const ADJECTIVE: &[&str] =
         &["ive", "al", "ic", "ous", "ary", "ant", "ent", "able", "ible", "ar", "ed"];
-    let head = b.split_once(' ').map(|it| it.1);
+    let head = b.split_once(' ').map(|parts| parts.1);
     match head {
-        Some(head) if !a.contains(' ') && ADJECTIVE.iter().any(|it| a.ends_with(it)) => {
+        Some(head) if !a.contains(' ') && ADJECTIVE.iter().any(|suffix| a.ends_with(suffix)) => {
             format!("{a} {head}")
         }
         _ => a,
@@ -185,10 +185,10 @@ fn writing_plan(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
         desired_tone: words.desired_tone.clone(),
         sections: items
             .iter()
-            .map(|it| SectionPlan {
-                title: it.heading.clone(),
-                guidance: fill_template(&words.guidance, &[("asks", &it.asks)]),
-                items: vec![it.id],
+            .map(|item| SectionPlan {
+                title: item.heading.clone(),
+                guidance: fill_template(&words.guidance, &[("asks", &item.asks)]),
+                items: vec![item.id],
             })
             .collect(),
         additional_directives: words.directives.clone(),

@@ -33,7 +33,8 @@ impl SearchTargets {
         question: &str,
         policy: QueryPolicy,
     ) -> SearchTargets {
-        let serves = |it: Vertical| search.iter().any(|engine| engine.verticals().contains(&it));
+        let serves =
+            |vertical: Vertical| search.iter().any(|engine| engine.verticals().contains(&vertical));
         SearchTargets {
             policy,
             news: serves(Vertical::News),
@@ -79,7 +80,8 @@ impl SearchTargets {
 
     /// Whether a scholarly engine is searched.
     pub(crate) fn is_scholarly(&self) -> bool {
-        let scholarly = |it: &Vertical| matches!(it, Vertical::Scholar | Vertical::Pubmed);
+        let scholarly =
+            |vertical: &Vertical| matches!(vertical, Vertical::Scholar | Vertical::Pubmed);
         self.outside.iter().any(scholarly)
     }
 
@@ -102,7 +104,8 @@ impl SearchTargets {
             SearchEndpoint::News if self.news => &[Vertical::News],
             SearchEndpoint::News => &[Vertical::Web],
         };
-        let there = |it: &&Vertical| **it == Vertical::News || self.outside.contains(it);
+        let there =
+            |vertical: &&Vertical| **vertical == Vertical::News || self.outside.contains(vertical);
         let mut outside: Vec<Vertical> = named.iter().filter(there).copied().collect();
         if outside.is_empty() {
             outside.extend(self.outside.first());
@@ -142,8 +145,8 @@ fn asks_for_news(question: &str) -> bool {
     const PHRASES: &[&str] =
         &["this week", "this month", "this year", "last week", "last month", "so far"];
     let lower = question.to_lowercase();
-    tokens(question).iter().any(|it| WORDS.contains(&it.text.as_str()))
-        || PHRASES.iter().any(|it| lower.contains(it))
+    tokens(question).iter().any(|token| WORDS.contains(&token.text.as_str()))
+        || PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
 
 /// Whether a vertical is only served by engines that are asked for the web anyway.
@@ -151,8 +154,8 @@ fn is_web_duplicate(search: &[Arc<dyn SearchProvider>], vertical: Vertical) -> b
     vertical != Vertical::Web
         && search
             .iter()
-            .filter(|it| it.verticals().contains(&vertical))
-            .all(|it| it.verticals().contains(&Vertical::Web))
+            .filter(|provider| provider.verticals().contains(&vertical))
+            .all(|provider| provider.verticals().contains(&Vertical::Web))
 }
 
 /// Queries in PubMed's syntax, by the plain words of the same query.
@@ -244,7 +247,7 @@ impl QueryBuilder<'_> {
         let mut written = PubmedByText::new();
         for text in texts {
             if found.len() < most as usize {
-                if let Some(own) = text.pubmed.filter(|it| pubmed::is_valid(it)) {
+                if let Some(own) = text.pubmed.filter(|pubmed| pubmed::is_valid(pubmed)) {
                     written.insert(text.text.clone(), own);
                 }
                 found.extend(self.new_draft(text.variation, text.text));
@@ -266,7 +269,9 @@ impl QueryBuilder<'_> {
         let verticals = self.targets.verticals_for_endpoint(task.endpoint);
         verticals
             .into_iter()
-            .filter_map(|it| self.query_for_vertical(it, item, &PubmedByText::new(), &draft))
+            .filter_map(|vertical| {
+                self.query_for_vertical(vertical, item, &PubmedByText::new(), &draft)
+            })
             .map(|mut query| {
                 query.limit = task.num_results;
                 query
@@ -283,7 +288,8 @@ impl QueryBuilder<'_> {
     ) -> Result<Vec<Query>> {
         let all = item_variations(brief, item)?;
         let mut found = Vec::new();
-        for (variation, text) in wanted.iter().filter_map(|it| all.iter().find(|row| row.0 == *it))
+        for (variation, text) in
+            wanted.iter().filter_map(|variation| all.iter().find(|row| row.0 == *variation))
         {
             found.extend(self.new_draft(*variation, text.clone()));
         }
@@ -305,7 +311,7 @@ impl QueryBuilder<'_> {
     fn place(&self, item: &Item, written: &PubmedByText, drafts: Vec<QueryDraft>) -> Vec<Query> {
         let mut found = Vec::new();
         let mut nth_outside = 0;
-        let is_telling = |it: &QueryDraft| content_stems(&it.text).len() > 1;
+        let is_telling = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
         let any_telling = drafts.iter().any(is_telling);
         for draft in drafts {
             // A single word matches too much outside.
@@ -314,7 +320,9 @@ impl QueryBuilder<'_> {
             nth_outside += usize::from(telling);
             let verticals = self.targets.verticals_for_nth(nth).into_iter();
             found.extend(
-                verticals.filter_map(|it| self.query_for_vertical(it, item, written, &draft)),
+                verticals.filter_map(|vertical| {
+                    self.query_for_vertical(vertical, item, written, &draft)
+                }),
             );
         }
         found
@@ -375,8 +383,8 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
     let expand = |item: &Item| {
         let all = item_variations(brief, item)?;
         let by = |wanted: Variation| {
-            let found = all.iter().find(|it| it.0 == wanted);
-            found.map_or_else(|| item.query.clone(), |it| it.1.clone())
+            let found = all.iter().find(|pair| pair.0 == wanted);
+            found.map_or_else(|| item.query.clone(), |pair| pair.1.clone())
         };
         let original = by(Variation::Original);
         // For a short query some variations come out equal; the item's own words do not.
@@ -413,12 +421,12 @@ fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)
         .key_terms
         .iter()
         .map(String::as_str)
-        .filter(|it| !is_weak(&it.to_lowercase()))
+        .filter(|text| !is_weak(&text.to_lowercase()))
         .collect();
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let rest: Vec<&str> = tokens(&item.query)
         .into_iter()
-        .map(|it| &item.query[it.span])
+        .map(|token| &item.query[token.span])
         .filter(|it| !subject.contains(it))
         .filter(|it| !ibid_core::domain::words::is_stop_word(&it.to_lowercase()))
         .take(4)

@@ -15,6 +15,6 @@ mod subject_words;
 mod terms;
 mod topic_words;
 
-pub(crate) use limits::{CHUNK, FLOOR, PAGE_CUT};
+pub(crate) use limits::{CHUNK, PAGE_CUT};
 pub(crate) use page::{PageEvidence, PageInput, PageSentences};
 pub(crate) use scorer::RelevanceScorer;

@@ -22,7 +22,7 @@ pub(crate) struct SentenceText {
 impl SentenceText {
     pub(crate) fn new(text: &str) -> SentenceText {
         let spaced = spaced(text);
-        SentenceText { words: spaced.split(' ').filter(|it| !it.is_empty()).count(), spaced }
+        SentenceText { words: spaced.split(' ').filter(|part| !part.is_empty()).count(), spaced }
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn fitness(
     words: &SentenceWords,
 ) -> Option<f32> {
     let text = page.sentence(n);
-    let kind = page.sentences().get(n).map(|it| it.kind);
+    let kind = page.sentences().get(n).map(|sentence| sentence.kind);
     let Some(kind @ (BlockKind::Prose | BlockKind::ListItem | BlockKind::Comment)) = kind else {
         return None;
     };
@@ -71,7 +71,10 @@ fn form_score(
     let flaws = [
         (kind == BlockKind::Comment, 0.7),
         (any_phrase(&seen.spaced, &words.aims), 0.55),
-        (words.aim_openings.iter().any(|it| opening.starts_with(it.as_str())), 0.4),
+        (
+            words.aim_openings.iter().any(|aim_opening| opening.starts_with(aim_opening.as_str())),
+            0.4,
+        ),
         (any_phrase(&seen.spaced, &words.pointing), 0.7),
         (text.ends_with(':'), 0.4),
         (!stop && kind == BlockKind::Prose, 0.6),
@@ -84,16 +87,18 @@ fn form_score(
         (is_conditional(&opening) && seen.words > 12, 0.7),
         (is_unbalanced(text), 0.75),
     ];
-    flaws.iter().filter(|it| it.0).map(|it| it.1).product()
+    flaws.iter().filter(|flaw| flaw.0).map(|flaw| flaw.1).product()
 }
 
 fn is_conditional(opening: &str) -> bool {
-    ["if ", "unless ", "suppose ", "where a ", "in case "].iter().any(|it| opening.starts_with(it))
+    ["if ", "unless ", "suppose ", "where a ", "in case "]
+        .iter()
+        .any(|prefix| opening.starts_with(prefix))
 }
 
 /// Whether there is a verb; titles and captions have none.
 fn has_finite_verb(spaced: &str, words: &SentenceWords) -> bool {
-    let all: Vec<&str> = spaced.split([' ', ',']).filter(|it| !it.is_empty()).collect();
+    let all: Vec<&str> = spaced.split([' ', ',']).filter(|part| !part.is_empty()).collect();
     all.iter().enumerate().any(|(nth, it)| {
         let participle = all.get(nth + 1).is_some_and(|next| {
             matches!(*next, "by" | "with" | "from" | "to" | "in" | "at" | "on" | "for" | "as")
@@ -107,7 +112,7 @@ fn has_finite_verb(spaced: &str, words: &SentenceWords) -> bool {
 fn is_title(text: &str) -> bool {
     text.split_once(": ").is_some_and(|(head, tail)| {
         head.split_whitespace().count() <= 8
-            && ["a ", "an ", "the "].iter().any(|it| tail.to_lowercase().starts_with(it))
+            && ["a ", "an ", "the "].iter().any(|prefix| tail.to_lowercase().starts_with(prefix))
     })
 }
 
@@ -115,7 +120,7 @@ fn is_title(text: &str) -> bool {
 fn starts_with_page_number(text: &str) -> bool {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
     (1..=3).contains(&digits)
-        && text[digits..].strip_prefix(' ').is_some_and(|it| it.starts_with(char::is_uppercase))
+        && text[digits..].strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
 fn ends_like_a_sentence(text: &str) -> bool {
@@ -166,9 +171,9 @@ pub(crate) fn leans_on_previous(text: &str, words: &SentenceWords) -> bool {
     let bare = spaced(&without_lead(text, words));
     let start = bare.trim_start();
     let begins = |all: &[String]| {
-        all.iter().any(|it| {
-            start.strip_prefix(it.as_str()).is_some_and(|rest| {
-                rest.is_empty() || it.ends_with(',') || rest.starts_with([' ', ','])
+        all.iter().any(|text| {
+            start.strip_prefix(text.as_str()).is_some_and(|rest| {
+                rest.is_empty() || text.ends_with(',') || rest.starts_with([' ', ','])
             })
         })
     };
@@ -231,7 +236,7 @@ fn strip_reporting<'a>(text: &'a str, words: &SentenceWords) -> &'a str {
     let rest = text[end..].trim_start();
     let that = text[..end].ends_with("that");
     // Without "that", only a name can be told from an object: "Here we find METTL1 is amplified".
-    let named = rest.split(' ').next().is_some_and(|it| it.chars().any(|c| c.is_uppercase()));
+    let named = rest.split(' ').next().is_some_and(|part| part.chars().any(|c| c.is_uppercase()));
     if that || named { rest } else { text }
 }
 
@@ -261,7 +266,7 @@ fn strip_trailing_marks(text: &str) -> &str {
     loop {
         let bare = rest.trim_end();
         let inner = bare.trim_end_matches('.');
-        let Some(open) = inner.strip_suffix(']').and_then(|it| it.rfind('[')) else {
+        let Some(open) = inner.strip_suffix(']').and_then(|rest| rest.rfind('[')) else {
             return rest;
         };
         let marks = &inner[open + 1..inner.len() - 1];
@@ -326,14 +331,14 @@ const LABELS: &[&str] = &[
 
 /// The numbers of a text that measure or count: not "type 2", "MEN 1", "Figure 3" or a year.
 pub(crate) fn measures(text: &str) -> Vec<Number> {
-    numbers(text).into_iter().filter(|it| is_measure(text, it)).collect()
+    numbers(text).into_iter().filter(|number| is_measure(text, number)).collect()
 }
 
 /// The numbers of a text that are labels: "type 2", "roof number 4", as written, sorted.
 pub(crate) fn labels(text: &str) -> Vec<String> {
     let mut found: Vec<String> = numbers(text)
         .into_iter()
-        .filter(|it| is_labelled_number(text, it))
+        .filter(|number| is_labelled_number(text, number))
         .map(|it| text[it.span].to_owned())
         .collect();
     found.sort();
@@ -372,24 +377,24 @@ fn is_labelled_number(text: &str, it: &Number) -> bool {
 
 /// Whether the text has a number that measures or counts.
 pub(crate) fn has_number(text: &str) -> bool {
-    measures(text).iter().any(|it| it.unit.is_some() || it.value >= 10.0)
+    measures(text).iter().any(|measure| measure.unit.is_some() || measure.value >= 10.0)
 }
 
 /// Years from 1000 to 2099 in the text.
 pub(crate) fn years(text: &str) -> Vec<u32> {
-    year_tokens(text).map(|it| it.1).collect()
+    year_tokens(text).map(|year_token| year_token.1).collect()
 }
 
 /// The byte offsets of the years.
 pub(crate) fn years_at(text: &str) -> Vec<usize> {
-    year_tokens(text).map(|it| it.0).collect()
+    year_tokens(text).map(|year_token| year_token.0).collect()
 }
 
 fn year_tokens(text: &str) -> impl Iterator<Item = (usize, u32)> {
-    tokens(text).into_iter().filter_map(|it: Token| {
-        let bare = it.text.strip_suffix('s').unwrap_or(&it.text);
+    tokens(text).into_iter().filter_map(|token: Token| {
+        let bare = token.text.strip_suffix('s').unwrap_or(&token.text);
         let year = (bare.len() == 4).then(|| bare.parse().ok()).flatten()?;
-        (1000..2100).contains(&year).then_some((it.span.start, year))
+        (1000..2100).contains(&year).then_some((token.span.start, year))
     })
 }
 
@@ -408,7 +413,7 @@ pub(crate) fn names_month(spaced: &str) -> bool {
         " november ",
         " december ",
     ];
-    MONTHS.iter().any(|it| spaced.contains(it))
+    MONTHS.iter().any(|month| spaced.contains(month))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn is_empty(report: &Report) -> bool {
 /// The checklist: an item answered counts 1, one partly answered a half.
 fn coverage(run: &Run, report: &Report) -> QualityPart {
     let rows = if report.coverage.is_empty() { &run.coverage } else { &report.coverage };
-    let done = |wanted: &[Coverage]| rows.iter().filter(|it| wanted.contains(&it.state)).count();
+    let done = |wanted: &[Coverage]| rows.iter().filter(|row| wanted.contains(&row.state)).count();
     let whole = done(&[Coverage::Covered, Coverage::Conflict]);
     let half = done(&[Coverage::Partial]);
     let score =
@@ -65,14 +65,14 @@ fn confidence(report: &Report) -> QualityPart {
 
 /// Whether unanswered items are reported as open.
 fn candour(run: &Run, report: &Report) -> QualityPart {
-    let short_of = |it: &Coverage| matches!(it, Coverage::Open | Coverage::Partial);
+    let short_of = |coverage: &Coverage| matches!(coverage, Coverage::Open | Coverage::Partial);
     let gaps: Vec<_> = report.coverage.iter().filter(|it| short_of(&it.state)).collect();
     let named = gaps
         .iter()
         .filter(|gap| report.open.iter().any(|it| is_about_item(run, it, gap.id)))
         .count();
     // A conflict is shown when at least two sides are quoted; `check` removes others.
-    let shown = report.conflicts.iter().filter(|it| it.sides.len() >= 2);
+    let shown = report.conflicts.iter().filter(|conflict| conflict.sides.len() >= 2);
     let shown = shown.count();
     let all = gaps.len() + report.conflicts.len();
     let why = format!(
@@ -85,12 +85,12 @@ fn candour(run: &Run, report: &Report) -> QualityPart {
 
 /// Whether an open point is about an item: by its id, or by the heading from the plan.
 fn is_about_item(run: &Run, it: &OpenPoint, gap: ItemId) -> bool {
-    let item = run.plan.as_ref().and_then(|it| it.item(gap));
+    let item = run.plan.as_ref().and_then(|plan| plan.item(gap));
     let named = |heading: &str| {
         let said = format!("{} {}", it.what, it.why).to_lowercase();
         !heading.is_empty() && said.contains(&heading.to_lowercase())
     };
-    it.item == Some(gap) || item.is_some_and(|it| named(&it.heading))
+    it.item == Some(gap) || item.is_some_and(|item| named(&item.heading))
 }
 
 /// Most words of a short answer.
@@ -102,7 +102,7 @@ fn short(report: &Report) -> QualityPart {
         (Mode::Answer, Some(it)) => it.text.split_whitespace().count(),
         _ => {
             let claims = report.short.iter();
-            claims.map(|it| it.text().split_whitespace().count()).sum()
+            claims.map(|claim| claim.text().split_whitespace().count()).sum()
         }
     };
     let (score, why) = match words {

@@ -6,6 +6,7 @@
 mod answer;
 mod process;
 
+use crate::thresholds::{MAX_MODEL_CUT, MAX_MODEL_RAISE, MODEL_PART_WEIGHT};
 use ibid_core::domain::{Claim, Judgement, QualityPart, QualityScore, Report};
 use ibid_core::ports::RoleModel;
 use ibid_core::record::{Envelope, Run};
@@ -16,14 +17,8 @@ use super::ask::shapes::{JudgeAnswerPrompt, JudgeProcessPrompt, JudgeReply};
 use super::ask::{self, fit};
 use super::llm_session::TrackedModel;
 
-/// How far a model may raise a counted score: models praise too easily.
-const LIFT: f64 = 0.1;
-/// How far it may lower one: it sees what counting does not.
-const LOWER: f64 = 0.4;
 /// The parts that only a model scores.
 const ALONE: [&str; 2] = ["relevance", "strategy"];
-/// Weight of each of them; counted parts weigh 1.
-const UNSEEN: f64 = 0.33;
 
 /// Scores a finished run by its events. Uses `role_model` where its answers are valid, and otherwise counts
 /// alone.
@@ -91,7 +86,7 @@ fn merge_model_scores(parts: &mut Vec<QualityPart>, reply: &JudgeReply) {
             None if !ALONE.contains(&it.part.as_str()) => {}
             None => parts.push(QualityPart {
                 name: it.part.clone(),
-                weight: UNSEEN,
+                weight: MODEL_PART_WEIGHT,
                 score,
                 counted: None,
                 said: Some(score),
@@ -103,7 +98,7 @@ fn merge_model_scores(parts: &mut Vec<QualityPart>, reply: &JudgeReply) {
 
 /// The model's score `by_model`, limited by the `counted` one.
 fn clamp_score(counted: f64, by_model: f64) -> f64 {
-    by_model.clamp((counted - LOWER).max(0.0), (counted + LIFT).min(1.0))
+    by_model.clamp((counted - MAX_MODEL_CUT).max(0.0), (counted + MAX_MODEL_RAISE).min(1.0))
 }
 
 async fn ask_about_answer(
@@ -126,7 +121,9 @@ async fn ask_about_answer(
         open: &report.open.iter().map(|it| format!("{}: {}", it.what, it.why)).collect::<Vec<_>>(),
     };
     // Of a long report, the parts that are read first: short answer, findings, then sections.
-    let claims: Vec<String> = distinct_claims(report).map(|it| claim_summary(it, report)).collect();
+    let claims: Vec<String> = distinct_claims(report)
+        .map(|distinct_claim| claim_summary(distinct_claim, report))
+        .collect();
     let claims = rows_that_fit(role_model, &ask.prompt()?, claims);
     ask.claims = &claims;
     let answer = ask::ask_typed(model, ask.prompt()?, |it| ask.check(it)).await?;
@@ -174,13 +171,13 @@ fn rows_that_fit(
         .map(|text| fit::PromptPart { text, required: false, weight: 1.0 })
         .collect();
     let fitted = fit_parts(parts, window.minus_prompt(prompt));
-    fitted.kept.into_iter().map(|it| it.1).collect()
+    fitted.kept.into_iter().map(|pair| pair.1).collect()
 }
 
 /// The claims of a report, each sentence once.
 fn distinct_claims(report: &Report) -> impl Iterator<Item = &Claim> {
     let mut seen = std::collections::BTreeSet::new();
-    report.claims().filter(move |it| seen.insert(it.text()))
+    report.claims().filter(move |claim| seen.insert(claim.text()))
 }
 
 /// A claim with its quotes.
@@ -188,7 +185,7 @@ fn claim_summary(it: &Claim, report: &Report) -> String {
     let mut out = it.text().to_owned();
     for citation in it.citations() {
         let source = report.sources.get((citation.n as usize).wrapping_sub(1));
-        let voice = source.map_or("", |it| it.domain.as_str());
+        let voice = source.map_or("", |source| source.domain.as_str());
         out += &format!(" | {voice}: “{}”", citation.passage.text().expose());
     }
     out

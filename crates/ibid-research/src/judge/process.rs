@@ -45,12 +45,12 @@ impl RunActivity {
 
     /// One line for each search.
     pub(super) fn searches(&self) -> Vec<String> {
-        let line = |it: &(String, String, Option<u32>)| {
-            let came = match it.2 {
+        let line = |row: &(String, String, Option<u32>)| {
+            let came = match row.2 {
                 Some(hits) => format!("{hits} hits"),
                 None => "failed".to_owned(),
             };
-            format!("{}: {} ({came})", it.0, it.1)
+            format!("{}: {} ({came})", row.0, row.1)
         };
         self.asked.iter().map(line).collect()
     }
@@ -82,7 +82,7 @@ pub(super) fn score_process(run: &Run, report: &Report, trail: &RunActivity) -> 
 
 /// Figures of a run for a model.
 pub(super) fn facts(run: &Run, trail: &RunActivity) -> Vec<String> {
-    let percent = |it: &f32| format!("{:.0} %", it * 100.0);
+    let percent = |number: &f32| format!("{:.0} %", number * 100.0);
     let rounds: Vec<String> = trail.rounds.iter().map(u32::to_string).collect();
     let looks: Vec<String> = trail.coverage.iter().map(percent).collect();
     let read: u32 = trail.read.values().sum();
@@ -118,13 +118,13 @@ fn stop_description(it: StopReason) -> &'static str {
 /// Distinct sites cited, relative to the number in the settings. The gate is not used, because it is lowered
 /// to what a search found: that everything came from one site must show.
 fn diversity(run: &Run, report: &Report) -> QualityPart {
-    let asked = run.question.as_ref().map(|it| it.method.min_source_domains);
+    let asked = run.question.as_ref().map(|question| question.method.min_source_domains);
     let wanted = asked.unwrap_or(1).max(1) as usize;
     let mut voices: BTreeMap<&str, usize> = BTreeMap::new();
     let sources = report
         .claims()
-        .flat_map(|it| it.citations())
-        .filter_map(|it| report.sources.get((it.n as usize).wrapping_sub(1)));
+        .flat_map(|claim| claim.citations())
+        .filter_map(|citation| report.sources.get((citation.n as usize).wrapping_sub(1)));
     for it in sources {
         *voices.entry(it.domain.as_str()).or_default() += 1;
     }
@@ -153,14 +153,14 @@ fn variety(trail: &RunActivity) -> QualityPart {
         }
     }
     let stems: Vec<BTreeSet<String>> =
-        queries.iter().map(|it| content_stems(it).into_iter().collect()).collect();
+        queries.iter().map(|query| content_stems(query).into_iter().collect()).collect();
     let news: Vec<f64> =
         stems.iter().enumerate().map(|(at, it)| 1.0 - max_similarity(it, &stems[..at])).collect();
     // Queries share the subject with the others: with half of its words new, one is as different as can be
     // expected.
     let score = match news.len() {
         0 => 0.0,
-        n => news.iter().map(|it| (2.0 * it).min(1.0)).sum::<f64>() / n as f64,
+        n => news.iter().map(|number| (2.0 * number).min(1.0)).sum::<f64>() / n as f64,
     };
     let why = format!("distinct queries: {}", queries.len());
     score_part("variety", 0.2, score, why)
@@ -198,11 +198,11 @@ fn gate(run: &Run) -> QualityPart {
 
 /// Share of searches that found something.
 fn search_yield(trail: &RunActivity) -> QualityPart {
-    let found = |it: &&(String, String, Option<u32>)| it.2.is_some_and(|it| it > 0);
+    let found = |row: &&(String, String, Option<u32>)| row.2.is_some_and(|it| it > 0);
     let found = trail.asked.iter().filter(found).count();
     let all = trail.asked.len();
     let score = if all == 0 { 0.0 } else { share(found, all) };
-    let engines: BTreeSet<&str> = trail.asked.iter().map(|it| it.0.as_str()).collect();
+    let engines: BTreeSet<&str> = trail.asked.iter().map(|pair| pair.0.as_str()).collect();
     let engines: Vec<&str> = engines.into_iter().collect();
     let why = format!("{found} of {all} searches found something ({})", engines.join(", "));
     score_part("searches", 0.1, score, why)
@@ -218,7 +218,7 @@ fn read_success(trail: &RunActivity) -> QualityPart {
 
 /// Share of rounds that found something.
 fn round_yield(trail: &RunActivity) -> QualityPart {
-    let useful = trail.rounds.iter().filter(|it| **it > 0).count();
+    let useful = trail.rounds.iter().filter(|round| **round > 0).count();
     let all = trail.rounds.len();
     let score = if all == 0 { 0.0 } else { share(useful, all) };
     let why = format!("{useful} of {all} rounds brought new evidence");

@@ -348,8 +348,8 @@ const ASKED: &[(&str, &str)] = &[
 pub(crate) fn prompt_template(file: &str) -> Result<&'static str> {
     ASKED
         .iter()
-        .find(|it| it.0 == file)
-        .map(|it| it.1)
+        .find(|pair| pair.0 == file)
+        .map(|pair| pair.1)
         .ok_or_else(|| Error::new(Kind::Internal, format!("looking for the prompt {file}")))
 }
 
@@ -372,7 +372,7 @@ fn phrases_in(value: &serde_json::Value, found: &mut Vec<String>) {
     match value {
         serde_json::Value::String(it) if it.split(' ').count() > 2 => found.push(it.clone()),
         serde_json::Value::Array(all) => all.iter().for_each(|it| phrases_in(it, found)),
-        serde_json::Value::Object(all) => all.values().for_each(|it| phrases_in(it, found)),
+        serde_json::Value::Object(all) => all.values().for_each(|value| phrases_in(value, found)),
         _ => {}
     }
 }
@@ -382,7 +382,7 @@ fn parse_toml<T: for<'a> Deserialize<'a>>(
     text: &str,
     name: &str,
 ) -> Result<&'static T> {
-    cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|it| it.to_string()))
+    cell.get_or_init(|| toml_edit::de::from_str(text).map_err(|error| error.to_string()))
         .as_ref()
         .map_err(|fault| {
             Error::new(Kind::Internal, format!("reading the words of {name}"))
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn headings_are_unique() {
         let all: Vec<&str> =
-            plan_words().unwrap().facets.values().map(|it| it.heading.as_str()).collect();
+            plan_words().unwrap().facets.values().map(|value| value.heading.as_str()).collect();
         let distinct: BTreeSet<&&str> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
     }
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn every_prompt_has_an_example_that_cannot_be_an_answer() {
         // The prompt that revises a plan is added to that of the plan, which has an example.
-        for (file, _) in ASKED.iter().filter(|it| it.0 != "replan.md") {
+        for (file, _) in ASKED.iter().filter(|pair| pair.0 != "replan.md") {
             let said = example_phrases(file.trim_end_matches(".md"));
             assert!(!said.is_empty(), "{file}");
         }

@@ -122,7 +122,7 @@ impl AnswerListener for PreviewListener<'_> {
         self.stage.restart();
     }
 
-    fn push(&mut self, piece: &str) {
+    fn on_text(&mut self, piece: &str) {
         let (stage, holds) = (self.stage, self.holds);
         self.sentences.push(piece, &mut |nth, heading, it| {
             if let Some((section, text)) = holds(nth, heading, &it) {
@@ -150,10 +150,14 @@ fn emit_draft_sections(log: &EventLog, sections: &[DraftSection]) {
 }
 
 fn emit_piece(log: &EventLog, section: Option<String>, text: String, begins: bool) {
-    log.emit(Event::DraftDelta { text, section: section.filter(|it| !it.is_empty()), begins });
+    log.emit(Event::DraftDelta {
+        text,
+        section: section.filter(|section| !section.is_empty()),
+        begins,
+    });
 }
 
 fn join_lines(lines: &[DraftLine]) -> String {
-    let lines: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
+    let lines: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     lines.join(" ")
 }

@@ -31,7 +31,7 @@ impl AccessPolicy {
         if addr.ip().is_loopback() {
             hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|it| format!("{it}:{port}")));
         }
-        hosts.extend(named.iter().map(|it| it.to_ascii_lowercase()));
+        hosts.extend(named.iter().map(|text| text.to_ascii_lowercase()));
         hosts
     }
 
@@ -54,7 +54,7 @@ impl AccessPolicy {
         if all.next().is_some() {
             return Err(wrong());
         }
-        let host = uri.authority().map(|it| it.as_str()).or(named);
+        let host = uri.authority().map(|authority| authority.as_str()).or(named);
         let host = host.map(str::to_ascii_lowercase).ok_or_else(wrong)?;
         let served = |name: &str| self.hosts.iter().any(|known| known == name);
         if served(&host) || served(strip_port(&host)) { Ok(host) } else { Err(wrong()) }
@@ -72,7 +72,7 @@ impl AccessPolicy {
                 "requests from pages of other sites are not allowed",
             )
         };
-        let site = headers.get(FETCH_SITE).map(|it| it.to_str().unwrap_or_default());
+        let site = headers.get(FETCH_SITE).map(|header| header.to_str().unwrap_or_default());
         if !matches!(site, None | Some("same-origin" | "none")) {
             return Err(foreign());
         }
@@ -89,7 +89,7 @@ impl AccessPolicy {
 /// The host without its port.
 fn strip_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) => name,
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn is_form_body(headers: &HeaderMap) -> bool {
 
 pub(super) fn has_body(headers: &HeaderMap) -> bool {
     headers.contains_key(header::TRANSFER_ENCODING)
-        || headers.get(header::CONTENT_LENGTH).is_some_and(|it| it.as_bytes() != b"0")
+        || headers.get(header::CONTENT_LENGTH).is_some_and(|header| header.as_bytes() != b"0")
 }
 
 pub(super) fn is_json_body(headers: &HeaderMap) -> bool {
@@ -128,7 +128,7 @@ pub(super) fn is_json_body(headers: &HeaderMap) -> bool {
 /// The media type of the body, without parameters.
 fn content_type(headers: &HeaderMap) -> &str {
     let kind = headers.get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim()
 }
 

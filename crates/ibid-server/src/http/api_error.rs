@@ -146,7 +146,7 @@ impl From<Error> for ApiError {
             Kind::Setup => (StatusCode::SERVICE_UNAVAILABLE, "not_set_up"),
             Kind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };
-        let refused = std::error::Error::source(&error).and_then(|it| it.downcast_ref());
+        let refused = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
         let (status, code) = match refused {
             Some(OrderRefusal::TooLong) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
             Some(OrderRefusal::TooMany) => (StatusCode::TOO_MANY_REQUESTS, "too_many_orders"),
@@ -168,8 +168,8 @@ impl From<Error> for ApiError {
         };
         // Messages about the request begin with the field: `budget must be …`, `reading since: …`.
         let doing = error.to_string();
-        let mut words = doing.split(|it: char| !it.is_alphanumeric() && it != '_');
-        let field = words.by_ref().take(3).find(|it| ResearchRequest::has_field(it));
+        let mut words = doing.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let field = words.by_ref().take(3).find(|word| ResearchRequest::has_field(word));
         // Or they name an unknown field.
         let unknown = doing.strip_prefix("there is no field `");
         let field = unknown.and_then(|it| it.strip_suffix('`')).or(field);

@@ -78,7 +78,7 @@ pub(super) async fn page(
     let wanted: PageHash =
         serde_json::from_value(json!(hash)).map_err(|_| ApiError::not_found("page"))?;
     let passages = report.cited_passages();
-    if !passages.iter().any(|it| it.1.page() == &wanted) {
+    if !passages.iter().any(|passage| passage.1.page() == &wanted) {
         return Err(ApiError::not_found("page"));
     }
     let page = mine.run.page(&wanted).await?;
@@ -100,7 +100,7 @@ pub(super) async fn report(
     let Some(name) = file.strip_prefix("report.") else {
         return Err(ApiError::not_found("page"));
     };
-    let Some(format) = ReportFormat::from_name(name).filter(|it| it.is_built()) else {
+    let Some(format) = ReportFormat::from_name(name).filter(|format| format.is_built()) else {
         let formats =
             format!("the formats are report.{}", ReportFormat::names().replace(", ", ", report."));
         return Err(ApiError::not_found("report format").with_hint(formats));

@@ -36,7 +36,8 @@ pub(super) async fn authenticate(
             {
                 peer.mark_authenticated();
             }
-            let caller = caller.with_trace(traceparent.and_then(|it| it.to_str().ok()));
+            let caller =
+                caller.with_trace(traceparent.and_then(|traceparent| traceparent.to_str().ok()));
             let service = server.requests.for_caller(caller.clone());
             head.extensions.insert(service);
             head.extensions.insert(method);

@@ -41,7 +41,7 @@ impl AuthThrottle {
 
     fn check_at(&self, address: IpAddr, now: Instant) -> Result<(), u64> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(it) = all.get(&address).filter(|it| it.count >= MAX_FAILURES) else {
+        let Some(it) = all.get(&address).filter(|value| value.count >= MAX_FAILURES) else {
             return Ok(());
         };
         let left = WINDOW.saturating_sub(now.saturating_duration_since(it.since));
@@ -58,7 +58,7 @@ impl AuthThrottle {
         if all.len() >= MAX_ADDRESSES && !all.contains_key(&address) {
             all.retain(|_, it| now.saturating_duration_since(it.since) < WINDOW);
             if all.len() >= MAX_ADDRESSES {
-                let oldest = all.iter().min_by_key(|it| it.1.since).map(|it| *it.0);
+                let oldest = all.iter().min_by_key(|pair| pair.1.since).map(|pair| *pair.0);
                 if let Some(it) = oldest {
                     all.remove(&it);
                 }

@@ -37,19 +37,20 @@ pub(super) async fn events(
     if let Some(it) = headers.get("last-event-id") {
         after = parse_number("Last-Event-ID", it.to_str().unwrap_or_default())?;
     }
-    let limit = from.limit.map_or(Ok(MAX_EVENTS as u64), |it| parse_number("limit", &it))? as usize;
+    let limit =
+        from.limit.map_or(Ok(MAX_EVENTS as u64), |limit| parse_number("limit", &limit))? as usize;
     if !(1..=MAX_EVENTS).contains(&limit) {
         let range = format!("must be from 1 to {MAX_EVENTS}");
         return Err(invalid_value("limit", &range));
     }
-    let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    let accepted = headers.get(header::ACCEPT).and_then(|header| header.to_str().ok());
     if accepted.is_some_and(|it| it.contains("application/json") && !it.contains("event-stream")) {
         let mut events = mine.run.events(after).await?;
         let more = events.len() > limit;
         events.truncate(limit);
         // Serialized exactly as in the stream.
         let each: Vec<String> =
-            events.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
+            events.iter().filter_map(|event| serde_json::to_string(event).ok()).collect();
         let list =
             format!("{{\"object\":\"list\",\"data\":[{}],\"has_more\":{more}}}", each.join(","));
         return Ok(([(header::CONTENT_TYPE, "application/json")], list).into_response());

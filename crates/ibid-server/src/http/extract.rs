@@ -25,7 +25,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryParams<T>, ApiError> {
         let found = Query::<T>::try_from_uri(&parts.uri);
-        found.map(|it| QueryParams(it.0)).map_err(|_| {
+        found.map(|pair| QueryParams(pair.0)).map_err(|_| {
             ApiError::new(StatusCode::BAD_REQUEST, "invalid_value", "invalid query parameters")
                 .with_hint("give each parameter once")
         })
@@ -38,7 +38,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParams<T>, ApiError> {
         let found = Path::<T>::from_request_parts(parts, state).await;
         // A parameter that is not UTF-8 names nothing.
-        found.map(|it| PathParams(it.0)).map_err(|_| ApiError::not_found("page"))
+        found.map(|pair| PathParams(pair.0)).map_err(|_| ApiError::not_found("page"))
     }
 }
 
@@ -58,7 +58,7 @@ impl FromRequestParts<Arc<ServerState>> for OwnedRun {
         let service = parts.extensions.get::<CallerService>().cloned();
         let names = RawPathParams::from_request_parts(parts, server).await;
         let names = names.map_err(|_| ApiError::not_found("run"))?;
-        let id = names.iter().find(|it| it.0 == "id").map(|it| it.1.to_owned());
+        let id = names.iter().find(|name| name.0 == "id").map(|name| name.1.to_owned());
         match (service, id) {
             (Some(service), Some(id)) => OwnedRun::lookup(server, &service, &id).await,
             _ => Err(ApiError::not_found("run")),

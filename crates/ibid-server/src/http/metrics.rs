@@ -152,30 +152,30 @@ impl ServerMetrics {
 
     /// Counts an ended run and its events.
     pub(super) fn record_run(&self, run: &Run, events: &[Envelope]) {
-        let word = |it: serde_json::Value| it.as_str().unwrap_or("none").to_owned();
-        let effort = run.question.as_ref().map(|it| it.method.effort);
+        let word = |value: serde_json::Value| value.as_str().unwrap_or("none").to_owned();
+        let effort = run.question.as_ref().map(|question| question.method.effort);
         let by = vec![
             ("status", word(json!(run.status))),
             ("effort", word(json!(effort))),
             ("stop_reason", word(json!(run.stop_reason))),
         ];
         self.runs.get_or_create(&by).inc();
-        let at = |it: &Option<String>| it.as_ref()?.parse::<jiff::Timestamp>().ok();
+        let at = |text: &Option<String>| text.as_ref()?.parse::<jiff::Timestamp>().ok();
         if let (Some(from), Some(to)) = (at(&run.started_at), at(&run.updated_at)) {
             let seconds = (to.as_millisecond() - from.as_millisecond()) as f64 / 1000.0;
             self.run_seconds.get_or_create(&Vec::new()).observe(seconds);
         }
-        let usage: Usage = run.report.as_deref().map_or(run.usage, |it| it.usage);
+        let usage: Usage = run.report.as_deref().map_or(run.usage, |report| report.usage);
         if let Some(usd) = usage.usd {
             self.run_usd.get_or_create(&Vec::new()).inc_by(usd);
         }
-        if let Some(it) = run.report.as_deref().map(|it| it.checks.quotes) {
+        if let Some(it) = run.report.as_deref().map(|report| report.checks.quotes) {
             for (word, n) in [("exact", it.held), ("lost", it.total - it.held)] {
                 let by = vec![("match", word.to_owned())];
                 self.quotes.get_or_create(&by).inc_by(u64::from(n));
             }
         }
-        if let Some(it) = run.report.as_deref().map(|it| it.checks) {
+        if let Some(it) = run.report.as_deref().map(|report| report.checks) {
             let stated = it.claims;
             for (word, n) in [
                 ("cited", stated.held),
@@ -208,7 +208,7 @@ impl ServerMetrics {
     }
 
     fn record_event(&self, it: &Event) {
-        let outcome = |it: &str| ("outcome", it.to_owned());
+        let outcome = |text: &str| ("outcome", text.to_owned());
         match it {
             Event::SearchCompleted { engine, outcome: how, ms, .. } => {
                 let how = match how {
@@ -258,7 +258,7 @@ impl ServerMetrics {
 
 /// The provider prefix of a model id.
 fn provider(model: &str) -> &str {
-    model.split_once([':', '/']).map_or("none", |it| it.0)
+    model.split_once([':', '/']).map_or("none", |parts| parts.0)
 }
 
 #[cfg(test)]
@@ -298,13 +298,16 @@ mod tests {
         run_usd.get_or_create(&none).inc_by(1.0);
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();
-        let samples = text.lines().filter(|it| !it.starts_with('#'));
-        samples.filter_map(|it| it.split(['{', ' ']).next()).map(str::to_owned).collect()
+        let samples = text.lines().filter(|line| !line.starts_with('#'));
+        samples.filter_map(|sample| sample.split(['{', ' ']).next()).map(str::to_owned).collect()
     }
 
     fn names_in(text: &str) -> BTreeSet<String> {
         let word = |c: char| c.is_ascii_lowercase() || c == '_';
-        text.split(|c| !word(c)).filter(|it| it.starts_with("ibid_")).map(str::to_owned).collect()
+        text.split(|c| !word(c))
+            .filter(|part| part.starts_with("ibid_"))
+            .map(str::to_owned)
+            .collect()
     }
 
     #[test]
@@ -318,12 +321,12 @@ mod tests {
     #[test]
     fn exactly_the_exported_metrics_are_documented() {
         let text = include_str!("../../../../docs/telemetry.md");
-        let rows = text.lines().filter(|it| it.starts_with("| `ibid_"));
-        let described = rows.flat_map(|it| names_in(it.split('|').nth(1).unwrap()));
+        let rows = text.lines().filter(|line| line.starts_with("| `ibid_"));
+        let described = rows.flat_map(|row| names_in(row.split('|').nth(1).unwrap()));
         // The three samples of a histogram share one name.
-        let family = |it: &String| {
+        let family = |text: &String| {
             let of = ["_bucket", "_sum", "_count"];
-            of.iter().find_map(|end| it.strip_suffix(end)).unwrap_or(it).to_owned()
+            of.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text).to_owned()
         };
         let told: BTreeSet<String> = exported_names().iter().map(family).collect();
         assert_eq!(described.collect::<BTreeSet<_>>(), told);

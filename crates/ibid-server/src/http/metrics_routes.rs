@@ -17,7 +17,7 @@ fn encode_metrics(server: &ServerState) -> Option<String> {
 /// Pushes the metrics to the telemetry collector at its interval. Never returns.
 pub(super) async fn push_loop(server: &ServerState) {
     let telemetry = server.operator.app().telemetry().ok().flatten();
-    let Some(interval) = telemetry.and_then(|it| it.interval()) else {
+    let Some(interval) = telemetry.and_then(|telemetry| telemetry.interval()) else {
         return std::future::pending().await;
     };
     loop {

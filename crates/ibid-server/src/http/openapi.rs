@@ -45,7 +45,7 @@ fn add_offered_names(schemas: &mut Value, service: &CallerService) {
 /// Method and path of every documented route.
 #[cfg(test)]
 pub(super) fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ROUTES.iter().map(|it| (it.method, it.path))
+    ROUTES.iter().map(|route| (route.method, route.path))
 }
 
 /// The document without names of this server.
@@ -80,7 +80,7 @@ fn schema_ref(name: &str) -> Value {
 
 fn operation(it: &Route) -> Value {
     let mut parameters: Vec<Value> = Vec::new();
-    for name in it.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}')) {
+    for name in it.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
         let schema = match name {
             // Other names in this position are separate routes.
             "file" => json!({"enum": report_file_names()}),
@@ -183,7 +183,7 @@ mod tests {
             }
         }
         let mut described: Vec<(String, String)> =
-            routes().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
+            routes().map(|route| (route.0.to_owned(), route.1.to_owned())).collect();
         there.sort();
         described.sort();
         assert_eq!(there, described);
@@ -195,7 +195,7 @@ mod tests {
         let parameters = |path: &str| document["paths"][path]["get"]["parameters"].clone();
         let of = |all: &Value, name: &str| {
             let all = all.as_array().unwrap();
-            all.iter().find(|it| it["name"] == name).unwrap()["schema"].clone()
+            all.iter().find(|value| value["name"] == name).unwrap()["schema"].clone()
         };
         let events = parameters("/v1/runs/{id}/events");
         assert_eq!(of(&events, "after"), schema_ref("query_after_event"));

@@ -26,5 +26,5 @@ pub(super) fn is_page(path: &str) -> bool {
 pub(super) fn is_api(path: &str) -> bool {
     ["/v1/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json", "/llms.txt"]
         .iter()
-        .any(|it| path.starts_with(it))
+        .any(|prefix| path.starts_with(prefix))
 }

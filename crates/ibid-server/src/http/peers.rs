@@ -45,9 +45,9 @@ impl Peers {
     /// # Errors
     /// `Usage` if one of `proxies` is not an IP address.
     pub(super) fn new(each: usize, proxies: &[String]) -> Result<Arc<Peers>> {
-        let read = |it: &String| {
-            it.trim().parse::<IpAddr>().map(subscriber_network).map_err(|fault| {
-                Error::new(Kind::Usage, format!("serve.proxies: invalid address `{it}`"))
+        let read = |text: &String| {
+            text.trim().parse::<IpAddr>().map(subscriber_network).map_err(|fault| {
+                Error::new(Kind::Usage, format!("serve.proxies: invalid address `{text}`"))
                     .with_source(fault)
                     .with_hint("write addresses as in 127.0.0.1, 10.0.0.7")
             })
@@ -79,7 +79,7 @@ impl Peers {
     /// Closes the oldest unauthenticated connection besides `newcomer`; returns false if there is none.
     pub(super) fn make_room(&self, newcomer: &Peer) -> bool {
         let mut strangers = self.lock();
-        let oldest = strangers.open.keys().find(|it| **it != newcomer.nth).copied();
+        let oldest = strangers.open.keys().find(|key| **key != newcomer.nth).copied();
         match oldest.and_then(|it| strangers.remove(it)) {
             Some(leave) => {
                 leave.notify_one();
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn an_address_has_so_many_strangers_and_another_has_its_own() {
         let peers = Peers::new(2, &["10.0.0.9".to_owned()]).unwrap();
-        let at = |it: &str| peers.enter(it.parse().unwrap());
+        let at = |text: &str| peers.enter(text.parse().unwrap());
         let one = at("10.0.0.1").unwrap();
         let two = at("::ffff:10.0.0.1").unwrap();
         assert!(at("10.0.0.1").is_none());
@@ -171,7 +171,7 @@ mod tests {
     #[tokio::test]
     async fn the_stranger_who_came_first_makes_room() {
         let peers = Peers::new(9, &[]).unwrap();
-        let at = |it: &str| peers.enter(it.parse().unwrap()).unwrap();
+        let at = |text: &str| peers.enter(text.parse().unwrap()).unwrap();
         let (known, first, second) = (at("10.0.0.1"), at("10.0.0.2"), at("10.0.0.3"));
         known.mark_authenticated();
         let newcomer = at("10.0.0.4");

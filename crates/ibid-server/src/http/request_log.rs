@@ -28,7 +28,7 @@ pub(super) async fn log_requests(
     let began = Instant::now();
     let method = method_label(request.method());
     let route = request.extensions().get::<MatchedPath>();
-    let route = route.map_or("none".to_owned(), |it| it.as_str().to_owned());
+    let route = route.map_or("none".to_owned(), |route| route.as_str().to_owned());
     let mut response = next.run(request).await;
     let status = response.status();
     let why = response.extensions_mut().remove::<InternalDetail>().and_then(|detail| detail.0);

@@ -45,7 +45,7 @@ pub(super) struct RunParams {
 
 impl RunParams {
     fn wait_time(&self) -> ApiResult<Duration> {
-        let seconds = self.wait.as_deref().map_or(Ok(0), |it| parse_number("wait", it))?;
+        let seconds = self.wait.as_deref().map_or(Ok(0), |wait| parse_number("wait", wait))?;
         if seconds > MAX_WAIT_SECS {
             let limit = format!("must be at most {MAX_WAIT_SECS} seconds");
             return Err(invalid_value("wait", &limit));
@@ -139,7 +139,8 @@ pub(super) async fn accept(
 ) -> ApiResult<CallerRun> {
     check_webhook(service, request)?;
     let question = resolve_question(service, request).await?;
-    let key = idempotency.map(|it| service.request_key(&it.key, &it.sent));
+    let key =
+        idempotency.map(|idempotency| service.request_key(&idempotency.key, &idempotency.sent));
     match service.accept(question, extras, key).await? {
         SubmitOutcome::Begun(run) => Ok(run),
         SubmitOutcome::Full => Err(ApiError::queue_full(RETRY_AFTER_SECS)),
@@ -208,14 +209,14 @@ fn report_object(run: &Run) -> Value {
     let sources: Vec<Value> = report
         .iter()
         .flat_map(|it| &it.sources)
-        .map(|it| json!({"url": it.url, "title": it.title}))
+        .map(|source| json!({"url": source.url, "title": source.title}))
         .collect();
-    let answer = report.and_then(|it| it.answer.as_ref());
+    let answer = report.and_then(|report| report.answer.as_ref());
     match answer {
         Some(it) => json!({"status": run.status, "answer": it.text, "sources": sources}),
         None => json!({
             "status": run.status,
-            "markdown": report.map(|it| markdown::report(it, true)),
+            "markdown": report.map(|report| markdown::report(report, true)),
             "sources": sources,
         }),
     }
@@ -224,7 +225,7 @@ fn report_object(run: &Run) -> Value {
 /// The run object: its state, and its result once there is one.
 pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value> {
     let id = &run.id;
-    let at = |it: &str| format!("/v1/runs/{id}{it}");
+    let at = |text: &str| format!("/v1/runs/{id}{text}");
     let ratio = CoverageRow::completeness(&run.coverage);
     let waits_for = match (run.awaiting_clarification, run.awaiting_approval) {
         (true, _) => Some("clarification"),
@@ -236,8 +237,8 @@ pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value
         "id": id,
         "object": "run",
         "status": run.status,
-        "question": run.question.as_ref().map(|it| &it.text),
-        "mode": run.question.as_ref().map(|it| it.mode),
+        "question": run.question.as_ref().map(|question| &question.text),
+        "mode": run.question.as_ref().map(|question| question.mode),
         "created_at": run.started_at,
         "updated_at": run.updated_at,
         "last_event": run.seq,
@@ -276,7 +277,7 @@ pub(super) async fn list(
     QueryParams(params): QueryParams<ListParams>,
 ) -> ApiResult<Json<Value>> {
     let limit =
-        params.limit.as_deref().map_or(Ok(DEFAULT_LIMIT), |it| parse_number("limit", it))?;
+        params.limit.as_deref().map_or(Ok(DEFAULT_LIMIT), |limit| parse_number("limit", limit))?;
     if !(1..=MAX_LIMIT).contains(&limit) {
         let range = format!("must be from 1 to {MAX_LIMIT}");
         return Err(invalid_value("limit", &range));
@@ -303,9 +304,9 @@ pub(super) async fn list(
     };
     let (rows, more) = filter_runs(&service, &filter).await?;
     // With `id`, as in the run object.
-    let named = |it: &RunRow| {
-        let mut row = json!(it);
-        row["id"] = json!(it.run_id);
+    let named = |run_row: &RunRow| {
+        let mut row = json!(run_row);
+        row["id"] = json!(run_row.run_id);
         row
     };
     let data: Vec<Value> = rows.iter().map(named).collect();
@@ -336,7 +337,7 @@ pub(super) async fn filter_runs(
     for row in service.rows().await? {
         let day = row.started_at.get(..10).unwrap_or_default();
         let matches = filter.after.as_ref().is_none_or(|it| row.run_id < *it)
-            && filter.status.is_none_or(|it| row.status == it)
+            && filter.status.is_none_or(|status| row.status == status)
             && filter.since.as_deref().is_none_or(|it| day >= it)
             && filter.until.as_deref().is_none_or(|it| day <= it)
             && row.question.to_lowercase().contains(&words);
@@ -433,7 +434,7 @@ pub(super) async fn approve(
 /// 409 if the run has ended or does not ask for approval; 400 for an unreadable decision.
 pub(super) async fn read_approval(mine: &OwnedRun, body: ApprovalBody) -> ApiResult<Approval> {
     let known = mine.run().await?;
-    if mine.has_ended() || !known.question.as_ref().is_some_and(|it| it.approve) {
+    if mine.has_ended() || !known.question.as_ref().is_some_and(|question| question.approve) {
         return Err(ApiError::new(
             StatusCode::CONFLICT,
             "not_waiting",
@@ -494,7 +495,7 @@ pub(super) async fn rate(
 /// 400 for an overlong note; 409 if the run has not ended or has no report.
 pub(super) async fn save_rating(mine: &OwnedRun, body: RatingBody) -> ApiResult<RatedBody> {
     let RatingBody { vote, note } = body;
-    if note.as_ref().is_some_and(|it| it.chars().count() > Rating::NOTE_CHARS) {
+    if note.as_ref().is_some_and(|note| note.chars().count() > Rating::NOTE_CHARS) {
         let limit = format!("must be a text of at most {} characters", Rating::NOTE_CHARS);
         return Err(invalid_value("note", &limit));
     }

@@ -50,7 +50,7 @@ impl HttpServer {
         let serve = &settings.serve;
         let addresses = resolve_address(&serve.addr).await?;
         let token = settings.variables.get(&serve.token_env).map(access_policy::hash_token);
-        let loopback = addresses.iter().all(|it| it.ip().is_loopback());
+        let loopback = addresses.iter().all(|address| address.ip().is_loopback());
         // Once there are users, every caller must authenticate.
         let has_users = !app.users().await?.is_empty();
         if !loopback && token.is_none() && !has_users {

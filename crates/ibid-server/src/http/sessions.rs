@@ -72,7 +72,7 @@ impl Sessions {
 
 /// The session to remove before `owner` gets a new one, if any.
 fn eviction_candidate(all: &HashMap<[u8; 32], Session>, owner: &SessionOwner) -> Option<[u8; 32]> {
-    let own = all.values().filter(|it| it.owner == *owner).count();
+    let own = all.values().filter(|value| value.owner == *owner).count();
     let evicted = if own >= MAX_SESSIONS_EACH {
         owner
     } else if all.len() < MAX_SESSIONS {
@@ -110,7 +110,7 @@ mod tests {
         let own: Vec<String> = (0..3 * MAX_SESSIONS_EACH)
             .map(|_| sessions.create(SessionOwner::User("g".to_owned())))
             .collect();
-        let lasting = own.iter().filter(|it| sessions.owner(it).is_some());
+        let lasting = own.iter().filter(|text| sessions.owner(text).is_some());
         assert_eq!(lasting.count(), MAX_SESSIONS_EACH);
         assert_eq!(sessions.owner(&own[0]), None, "the oldest gave way");
         assert_eq!(sessions.owner(&one), Some(SessionOwner::Operator));

@@ -63,7 +63,7 @@ pub(super) async fn create(
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
     let body: ShareBody = read_optional_body(bytes)?;
-    let days = body.days.map_or(Share::DAYS, |it| u32::try_from(it).unwrap_or(u32::MAX));
+    let days = body.days.map_or(Share::DAYS, |days| u32::try_from(days).unwrap_or(u32::MAX));
     let private = body.include_private.unwrap_or_default();
     let (token, share) = create_share(&mine, days, private).await?;
     let share = share_object(mine.id(), &share);
@@ -74,7 +74,8 @@ pub(super) async fn create(
 /// `GET /v1/runs/{id}/share`: the active links, without their tokens, which are not stored.
 pub(super) async fn list(mine: OwnedRun) -> ApiResult<Json<Value>> {
     let shares = mine.run.shares().await?;
-    let data: Vec<ShareObject> = shares.iter().map(|it| share_object(mine.id(), it)).collect();
+    let data: Vec<ShareObject> =
+        shares.iter().map(|share| share_object(mine.id(), share)).collect();
     Ok(Json(json!({"object": "list", "data": data, "has_more": false})))
 }
 
@@ -96,9 +97,9 @@ pub(super) async fn open(
     let rendering = tokio::task::spawn_blocking(move || {
         html::render_shared(&shared.report, &shared.pages, shared.private)
     });
-    let text = rendering
-        .await
-        .map_err(|it| Error::new(Kind::Internal, "rendering a shared report").with_source(it))??;
+    let text = rendering.await.map_err(|error| {
+        Error::new(Kind::Internal, "rendering a shared report").with_source(error)
+    })??;
     let mut response = text.into_response();
     let headers = response.headers_mut();
     for (name, value) in [

@@ -93,7 +93,7 @@ impl ServerState {
 
     /// Counts an unknown token from `peer`. Returns `fault`, or after too many failures the error that tells the client to wait.
     pub(super) fn record_bad_token(&self, peer: Option<&Arc<Peer>>, fault: ApiError) -> ApiError {
-        let Some(address) = peer.map(|it| it.address()) else {
+        let Some(address) = peer.map(|peer| peer.address()) else {
             return fault;
         };
         let admitted = self.auth_throttle.check(address);

@@ -19,8 +19,8 @@ pub(super) fn invalid_value(field: &str, what: &str) -> ApiError {
 /// # Errors
 /// 413 for a body that is too large, 400 for one that is incomplete or not JSON.
 pub(super) fn json_body(bytes: Result<Bytes, BytesRejection>) -> ApiResult<Value> {
-    let bytes = bytes.map_err(|it| {
-        let status = it.status();
+    let bytes = bytes.map_err(|error| {
+        let status = error.status();
         match status {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 ApiError::new(status, "too_large", "the body is too large")
@@ -28,11 +28,11 @@ pub(super) fn json_body(bytes: Result<Bytes, BytesRejection>) -> ApiResult<Value
             _ => ApiError::new(StatusCode::BAD_REQUEST, "cut_off", "the body is incomplete"),
         }
     })?;
-    serde_json::from_slice(&bytes).map_err(|it| {
+    serde_json::from_slice(&bytes).map_err(|error| {
         ApiError::new(
             StatusCode::BAD_REQUEST,
             "invalid_json",
-            format!("the body is not valid JSON: {it}"),
+            format!("the body is not valid JSON: {error}"),
         )
     })
 }

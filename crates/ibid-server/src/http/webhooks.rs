@@ -39,9 +39,9 @@ pub(super) async fn deliver_missed(server: &ServerState) {
     let app = server.operator.app();
     let since = app.now_ms().saturating_sub(MISSED_MAX_AGE_MS);
     let rows = app.runs().await.unwrap_or_default();
-    let at = |it: &RunRow| it.updated_at.parse::<jiff::Timestamp>().ok();
-    let late = |it: &RunRow| at(it).is_some_and(|it| it.as_millisecond() >= since as i64);
-    let ended = |it: &&RunRow| it.status.ended() && late(it);
+    let at = |run_row: &RunRow| run_row.updated_at.parse::<jiff::Timestamp>().ok();
+    let late = |run_row: &RunRow| at(run_row).is_some_and(|at| at.as_millisecond() >= since as i64);
+    let ended = |run_row: &&RunRow| run_row.status.ended() && late(run_row);
     // Concurrently: a webhook that is not accepted is tried for an hour.
     let send = async |row: &RunRow| {
         let run = &row.run_id;

@@ -91,12 +91,12 @@ impl TryFrom<StartInput> for ResearchRequest {
     type Error = Error;
 
     fn try_from(input: StartInput) -> Result<ResearchRequest> {
-        if input.max_minutes.is_some_and(|it| !(1..=MAX_MINUTES).contains(&it)) {
+        if input.max_minutes.is_some_and(|max_minutes| !(1..=MAX_MINUTES).contains(&max_minutes)) {
             return Err(Error::new(Kind::Usage, "max_minutes must be a whole number from 1"));
         }
         let budget = BudgetFields {
             usd: input.budget_usd,
-            seconds: input.max_minutes.map(|it| (it * 60).to_string()),
+            seconds: input.max_minutes.map(|max_minute| (max_minute * 60).to_string()),
             ..BudgetFields::default()
         };
         Ok(ResearchRequest {
@@ -106,7 +106,7 @@ impl TryFrom<StartInput> for ResearchRequest {
             engines: input.engines,
             domains: input.domains,
             since: input.since,
-            folders: input.folder.map(|it| vec![it]),
+            folders: input.folder.map(|folder| vec![folder]),
             budget: Some(budget),
             output: input.output,
             ask: input.ask,

@@ -68,7 +68,7 @@ impl McpServer {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> McpResult<CallToolResponse> {
-        if !self.tools().iter().any(|it| it.name == request.name) {
+        if !self.tools().iter().any(|tool| tool.name == request.name) {
             return Err(ErrorData::invalid_params("there is no such tool", None));
         }
         let resumed = self.elicitations.resume_call(service, &request).await?;
@@ -125,8 +125,8 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> McpResult<CallToolResponse> {
         let task = supports_tasks(context);
-        let known = run.run().await.map_err(|it| to_error_data(&it))?;
-        let clarifies = known.question.as_ref().is_some_and(|it| it.clarify);
+        let known = run.run().await.map_err(|error| to_error_data(&error))?;
+        let clarifies = known.question.as_ref().is_some_and(|question| question.clarify);
         let until = match (task || wait.is_zero(), clarifies) {
             // Ask before the task is created. Whether to ask is the first decision of a run.
             (true, true) if self.elicitation_mode(context) != ElicitationMode::Unsupported => {
@@ -305,7 +305,7 @@ impl McpServer {
         }
         out["summary"] = summary(report).into();
         out["key_findings"] =
-            report.findings.iter().take(MAX_FINDINGS).map(|it| it.claim.text()).collect();
+            report.findings.iter().take(MAX_FINDINGS).map(|finding| finding.claim.text()).collect();
         let sources = report.sources.iter().enumerate().take(MAX_SOURCES);
         out["sources"] = sources
             .map(|(at, it)| {
@@ -339,8 +339,8 @@ impl McpServer {
             "evidence" => ibid_report::evidence::to_jsonl(&events),
             other => section(report, other)?,
         };
-        let offset = input.offset.map_or(0, |it| it as usize);
-        let limit = input.max_chars.map_or(DEFAULT_RESULT_CHARS, |it| it as usize);
+        let offset = input.offset.map_or(0, |offset| offset as usize);
+        let limit = input.max_chars.map_or(DEFAULT_RESULT_CHARS, |max_chars| max_chars as usize);
         let limit = limit.clamp(100, 100_000);
         let total = text.chars().count();
         let piece: String = text.chars().skip(offset).take(limit).collect();
@@ -354,7 +354,7 @@ impl McpServer {
 
     /// Responds with the run as a task.
     async fn create_task(&self, run: &CallerRun) -> McpResult<CallToolResponse> {
-        let known = run.run().await.map_err(|it| to_error_data(&it))?;
+        let known = run.run().await.map_err(|error| to_error_data(&error))?;
         let mut task = task_json(&known);
         task["resultType"] = "task".into();
         Ok(CallToolResponse::Task(from_json(task)?))
@@ -365,8 +365,8 @@ impl McpServer {
     /// # Errors
     /// If the run does not exist for this caller.
     pub(super) async fn task(&self, service: &CallerService, id: &str) -> McpResult<GetTaskResult> {
-        let run = service.run(id).await.map_err(|it| to_error_data(&it))?;
-        let known = run.run().await.map_err(|it| to_error_data(&it))?;
+        let run = service.run(id).await.map_err(|error| to_error_data(&error))?;
+        let known = run.run().await.map_err(|error| to_error_data(&error))?;
         let mut task = task_json(&known);
         if task["status"] == "completed" {
             let state = self.run_state(&run).await;
@@ -381,11 +381,11 @@ impl McpServer {
     /// # Errors
     /// If the run does not exist for this caller.
     pub(super) async fn stop_task(&self, service: &CallerService, id: &str) -> McpResult<()> {
-        let run = service.run(id).await.map_err(|it| to_error_data(&it))?;
+        let run = service.run(id).await.map_err(|error| to_error_data(&error))?;
         if run.row().status.ended() {
             return Ok(());
         }
-        run.send_order(RunCommand::Cancel).await.map_err(|it| to_error_data(&it))
+        run.send_order(RunCommand::Cancel).await.map_err(|error| to_error_data(&error))
     }
 }
 
@@ -422,7 +422,9 @@ enum FollowOutcome {
 
 /// Whether the client supports tasks.
 fn supports_tasks(context: &RequestContext<RoleServer>) -> bool {
-    context.client_capabilities().is_some_and(|it| it.supports_tasks())
+    context
+        .client_capabilities()
+        .is_some_and(|client_capabilities| client_capabilities.supports_tasks())
 }
 
 /// The request of a tool that starts a run. An unknown argument is an error: ignoring it could widen a search that the caller meant to

@@ -87,7 +87,8 @@ impl ElicitationMode {
         let supports_forms = |capabilities: &ClientCapabilities| {
             let elicitation = capabilities.elicitation.as_ref();
             // Hosts of the first revision with elicitation declare no kinds.
-            elicitation.is_some_and(|it| it.form.is_some() || it.url.is_none())
+            elicitation
+                .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
         };
         if !context.client_capabilities().is_some_and(|capabilities| supports_forms(&capabilities))
         {
@@ -137,8 +138,9 @@ impl PendingElicitations {
         };
         // The state comes from the client, so the lookup checks the owner.
         let run = service.run(state).await;
-        let run = run.map_err(|it| to_error_data(&it))?;
-        let reply = request.input_responses.as_ref().and_then(|it| it.get(FORM));
+        let run = run.map_err(|error| to_error_data(&error))?;
+        let reply =
+            request.input_responses.as_ref().and_then(|input_responses| input_responses.get(FORM));
         // Only the first reply counts.
         if let Some(reply) = reply.filter(|_| self.mark_asked(run.id())) {
             let accepted = reply["action"] == "accept";
@@ -162,7 +164,7 @@ pub(super) fn pending_questions(run: &Run) -> Option<&[String]> {
 
 /// The clarifying questions of a run with their answers, and a note if there were none.
 pub(super) fn clarification_json(run: &Run) -> Option<Value> {
-    let asked = run.question.as_ref().is_some_and(|it| it.clarify);
+    let asked = run.question.as_ref().is_some_and(|question| question.clarify);
     let brief = run.brief.as_ref().filter(|_| asked)?;
     let all = &brief.clarified;
     if all.is_empty() {
@@ -184,7 +186,7 @@ pub(super) fn input_required(run: &RunId, questions: &[String]) -> Result<CallTo
         "inputRequests": {FORM: {"method": "elicitation/create", "params": elicitation_form(questions)}},
         "requestState": run,
     }))
-    .map_err(|it| Error::new(Kind::Internal, "building the form for the host").with_source(it))?;
+    .map_err(|error| Error::new(Kind::Internal, "building the form for the host").with_source(error))?;
     Ok(CallToolResponse::InputRequired(it))
 }
 
@@ -210,7 +212,7 @@ fn field_name(nth: usize) -> String {
 /// The answers, one text for each of `count` questions; empty if every field is empty.
 fn parse_form_answers(content: Option<&Value>, count: usize) -> Vec<String> {
     let answer = |nth| {
-        let field = content.and_then(|it| it.get(field_name(nth)));
+        let field = content.and_then(|content| content.get(field_name(nth)));
         let text = field.and_then(Value::as_str).unwrap_or_default().trim();
         text.chars().take(MAX_ANSWER_CHARS).collect()
     };
@@ -226,7 +228,7 @@ pub(super) fn cut_answers(answers: &[String]) -> Result<Vec<String>> {
     if answers.len() > MAX_QUESTIONS {
         return Err(Error::new(Kind::Usage, "answers must be a list of at most three texts"));
     }
-    Ok(answers.iter().map(|it| it.chars().take(MAX_ANSWER_CHARS).collect()).collect())
+    Ok(answers.iter().map(|answer| answer.chars().take(MAX_ANSWER_CHARS).collect()).collect())
 }
 
 #[cfg(test)]
@@ -235,11 +237,11 @@ mod tests {
 
     #[test]
     fn a_form_is_flat_has_three_fields_at_most_and_can_be_left_empty() {
-        let asked: Vec<String> = (0..5).map(|it| format!("Which {it}?")).collect();
+        let asked: Vec<String> = (0..5).map(|index| format!("Which {index}?")).collect();
         let form = elicitation_form(&asked);
         let fields = form["requestedSchema"]["properties"].as_object().unwrap();
         assert_eq!(fields.len(), 3);
-        assert!(fields.values().all(|it| it["type"] == "string"));
+        assert!(fields.values().all(|value| value["type"] == "string"));
         assert!(form["requestedSchema"]["required"].is_null());
         assert!(from_json::<ElicitRequestParams>(form).is_ok());
     }

@@ -47,10 +47,10 @@ const HOSTS: [(&str, &str, &str); 9] = [
 
 /// The names of all hosts.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    HOSTS.iter().map(|it| it.0)
+    HOSTS.iter().map(|host| host.0)
 }
 
 /// The location and the snippet for the host of this name.
 pub fn config_for(name: &str) -> Option<(&'static str, &'static str)> {
-    HOSTS.iter().find(|it| it.0 == name).map(|it| (it.1, it.2))
+    HOSTS.iter().find(|host| host.0 == name).map(|row| (row.1, row.2))
 }

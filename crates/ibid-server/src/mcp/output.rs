@@ -44,7 +44,7 @@ pub(super) fn progress_line(run: &Run) -> String {
     if run.wave > 0 {
         out = format!("wave {} · {out}", run.wave);
     }
-    if let Some(usd) = run.usage.usd.filter(|it| *it > 0.0) {
+    if let Some(usd) = run.usage.usd.filter(|usd| *usd > 0.0) {
         out.push_str(&format!(" · ${usd:.2}"));
     }
     out
@@ -53,15 +53,15 @@ pub(super) fn progress_line(run: &Run) -> String {
 /// Covered checklist items, as `covered/all`.
 pub(super) fn coverage_ratio(run: &Run) -> String {
     let rows = run.coverage.iter();
-    let done = rows.filter(|it| matches!(it.state, Coverage::Covered | Coverage::Conflict));
+    let done = rows.filter(|row| matches!(row.state, Coverage::Covered | Coverage::Conflict));
     format!("{}/{}", done.count(), run.coverage.len())
 }
 
 /// Sentences with their citation marks.
 fn claims_text(claims: &[Claim]) -> String {
-    let each = claims.iter().map(|it| {
-        let marks = it.citations().iter().map(|it| format!(" [{}]", it.n));
-        format!("{}{}", it.text(), marks.collect::<String>())
+    let each = claims.iter().map(|claim| {
+        let marks = claim.citations().iter().map(|citation| format!(" [{}]", citation.n));
+        format!("{}{}", claim.text(), marks.collect::<String>())
     });
     each.collect::<Vec<_>>().join(" ")
 }
@@ -79,8 +79,8 @@ pub(super) fn summary(report: &Report) -> String {
 /// # Errors
 /// `Usage` if there is no such section.
 pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
-    let nth = wanted.strip_prefix("section:").and_then(|it| it.parse::<usize>().ok());
-    let found = nth.and_then(|it| report.sections.get(it.wrapping_sub(1)));
+    let nth = wanted.strip_prefix("section:").and_then(|rest| rest.parse::<usize>().ok());
+    let found = nth.and_then(|nth| report.sections.get(nth.wrapping_sub(1)));
     let Some(section) = found else {
         return Err(Error::new(
             Kind::Usage,
@@ -88,7 +88,7 @@ pub(super) fn section(report: &Report, wanted: &str) -> Result<String> {
         )
         .with_hint(format!("the report has {} sections", report.sections.len())));
     };
-    let paragraphs = section.paragraphs.iter().map(|it| claims_text(it));
+    let paragraphs = section.paragraphs.iter().map(|paragraph| claims_text(paragraph));
     let text = paragraphs.collect::<Vec<_>>().join("\n\n");
     Ok(format!("## {}\n\n{text}", section.title))
 }

@@ -25,5 +25,6 @@ pub(super) fn complete_result<T: serde::de::DeserializeOwned>(
 
 /// Builds a protocol value from JSON: the SDK's types have no constructors.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> McpResult<T> {
-    serde_json::from_value(value).map_err(|it| ErrorData::internal_error(it.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }

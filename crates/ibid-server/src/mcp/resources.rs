@@ -58,12 +58,13 @@ pub(super) fn prompts() -> McpResult<ListPromptsResult> {
 }
 
 pub(super) fn prompt(request: &GetPromptRequestParams) -> McpResult<GetPromptResult> {
-    let Some((_, does, arguments, text)) = PROMPTS.iter().find(|it| it.0 == request.name) else {
+    let Some((_, does, arguments, text)) = PROMPTS.iter().find(|prompt| prompt.0 == request.name)
+    else {
         return Err(ErrorData::invalid_params("there is no such prompt", None));
     };
     let mut text = (*text).to_owned();
     for (name, _) in *arguments {
-        let given = request.arguments.as_ref().and_then(|it| it.get(*name));
+        let given = request.arguments.as_ref().and_then(|arguments| arguments.get(*name));
         let Some(given) = given.and_then(|it| json!(it).as_str().map(str::to_owned)) else {
             return Err(ErrorData::invalid_params(format!("argument `{name}` is missing"), None));
         };
@@ -88,12 +89,12 @@ impl McpServer {
         &self,
         service: &CallerService,
     ) -> McpResult<ListResourcesResult> {
-        let rows = service.rows().await.map_err(|it| to_error_data(&it))?;
-        let each = rows.iter().filter(|it| it.status.ended()).take(MAX_LISTED).map(|it| {
+        let rows = service.rows().await.map_err(|error| to_error_data(&error))?;
+        let each = rows.iter().filter(|row| row.status.ended()).take(MAX_LISTED).map(|row| {
             json!({
-                "uri": format!("ibid://runs/{}/report.md", it.run_id),
-                "name": it.run_id,
-                "title": it.question,
+                "uri": format!("ibid://runs/{}/report.md", row.run_id),
+                "name": row.run_id,
+                "title": row.question,
                 "mimeType": "text/markdown",
             })
         });
@@ -111,7 +112,7 @@ impl McpServer {
         let path = uri.strip_prefix("ibid://runs/").ok_or_else(gone)?;
         let (id, part) = path.split_once('/').ok_or_else(gone)?;
         let handle = service.run(id).await.map_err(|_| gone())?;
-        let events = handle.events(0).await.map_err(|it| to_error_data(&it))?;
+        let events = handle.events(0).await.map_err(|error| to_error_data(&error))?;
         let run = ibid_core::record::Run::from_events(handle.id().clone(), &events);
         let (kind, text) = match part {
             "report.md" => {

@@ -99,11 +99,11 @@ impl McpServer {
             return Ok(out);
         }
         let rows = service.rows().await?.into_iter();
-        let ended = rows.filter(|it| it.status == RunStatus::Completed);
+        let ended = rows.filter(|row| row.status == RunStatus::Completed);
         for row in ended.take(MAX_PAST_RUNS) {
             let run = service.run_for_row(&row)?.run().await?;
             let sources = run.report.iter().flat_map(|it| &it.sources).enumerate();
-            for (at, it) in sources.filter(|it| it.1.url.starts_with("http")) {
+            for (at, it) in sources.filter(|source| source.1.url.starts_with("http")) {
                 let title: BTreeSet<String> = content_stems(&it.title).into_iter().collect();
                 let is_known = out.iter().any(|known| known["url"] == it.url.as_str());
                 if is_known || title.intersection(&words).count() < required {

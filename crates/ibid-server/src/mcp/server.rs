@@ -45,9 +45,11 @@ impl McpServer {
     /// `Malformed` if the client does not speak the protocol.
     pub async fn stdio(self) -> Result<()> {
         let broken = || Error::new(Kind::Malformed, "speaking MCP over stdin and stdout");
-        let running =
-            self.serve(rmcp::transport::stdio()).await.map_err(|it| broken().with_source(it))?;
-        running.waiting().await.map_err(|it| broken().with_source(it))?;
+        let running = self
+            .serve(rmcp::transport::stdio())
+            .await
+            .map_err(|error| broken().with_source(error))?;
+        running.waiting().await.map_err(|error| broken().with_source(error))?;
         Ok(())
     }
 
@@ -87,8 +89,8 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> McpResult<CallerService> {
         let parts = context.extensions.get::<axum::http::request::Parts>();
-        let from_http = || parts.and_then(|it| it.extensions.get::<CallerService>());
-        let traceparent = context.meta.get("traceparent").and_then(|it| it.as_str());
+        let from_http = || parts.and_then(|parts| parts.extensions.get::<CallerService>());
+        let traceparent = context.meta.get("traceparent").and_then(|value| value.as_str());
         let service = self.local.as_ref().or_else(from_http).cloned();
         service
             .map(|service| service.with_trace(traceparent))

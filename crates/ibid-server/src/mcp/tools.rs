@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn input(name: &str) -> Map<String, Value> {
-        let tool = TOOLS.iter().find(|it| it.name == name).unwrap();
+        let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
         (*tool.input_schema).clone()
     }
 

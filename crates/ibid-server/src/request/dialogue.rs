@@ -38,12 +38,12 @@ pub(super) fn check_turns(turns: &[DialogueTurn]) -> std::result::Result<(), Str
     }
     for (nth, turn) in turns.iter().enumerate() {
         let sides = [&turn.system, &turn.assistant, &turn.user];
-        let mut texts = sides.iter().filter_map(|it| it.as_deref());
-        if texts.clone().all(|it| it.trim().is_empty()) {
+        let mut texts = sides.iter().filter_map(|side| side.as_deref());
+        if texts.clone().all(|text| text.trim().is_empty()) {
             return Err(format!("{DIALOGUE}[{nth}] is empty; it needs system, assistant or user"));
         }
-        let lengths = texts.by_ref().map(|it| it.chars().count());
-        if let Some(length) = lengths.max().filter(|it| *it > MAX_TEXT_CHARS) {
+        let lengths = texts.by_ref().map(|text| text.chars().count());
+        if let Some(length) = lengths.max().filter(|length| *length > MAX_TEXT_CHARS) {
             return Err(format!(
                 "{DIALOGUE}[{nth}] is {length} characters long; at most {MAX_TEXT_CHARS}"
             ));

@@ -39,7 +39,7 @@ impl FieldError {
         if fault.starts_with("unknown field `") {
             return unknown_field(path, &fault);
         }
-        let missing = fault.strip_prefix("missing field `").and_then(|it| it.strip_suffix('`'));
+        let missing = fault.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
         let field = match missing {
             Some(name) if path == "." => name.to_owned(),
             Some(name) => format!("{path}.{name}"),
@@ -58,10 +58,10 @@ impl FieldError {
 
 /// The error for an unknown field, with the nearest known one or the list of all. serde names these only in its message.
 fn unknown_field(path: String, fault: &str) -> FieldError {
-    let known = fault.rsplit_once("expected ").map_or("", |it| it.1);
+    let known = fault.rsplit_once("expected ").map_or("", |parts| parts.1);
     let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
     let name = path.rsplit('.').next().unwrap_or_default();
-    let scored = known.iter().map(|it| (strsim::jaro_winkler(name, it), *it));
+    let scored = known.iter().map(|text| (strsim::jaro_winkler(name, text), *text));
     let hint = match scored.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((score, nearest)) if score >= MIN_SIMILARITY => format!("did you mean {nearest}?"),
         _ => format!("the fields are {}", known.join(", ")),
@@ -93,7 +93,7 @@ pub(crate) fn read_fields<T: DeserializeOwned>(value: Value) -> Result<T, FieldE
         });
     }
     serde_path_to_error::deserialize(value)
-        .map_err(|it| FieldError::new(&it.path().to_string(), &it.inner().to_string()))
+        .map_err(|error| FieldError::new(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// Deserializes a text and trims it. Blank counts as missing, because forms send empty fields.
@@ -120,12 +120,12 @@ pub(crate) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Str
     if names.len() > MAX_NAMES {
         return Err(invalid::<D>(format!("has more than {MAX_NAMES} entries")));
     }
-    let each = names.iter().map(|it| match it.trim() {
+    let each = names.iter().map(|name| match name.trim() {
         "" => Err(invalid::<D>("has an empty entry")),
-        it if it.chars().count() > MAX_NAME_CHARS => {
+        name if name.chars().count() > MAX_NAME_CHARS => {
             Err(invalid::<D>(format!("has an entry longer than {MAX_NAME_CHARS} characters")))
         }
-        it => Ok(it.to_owned()),
+        name => Ok(name.to_owned()),
     });
     each.collect::<Result<_, _>>().map(Some)
 }

@@ -98,7 +98,7 @@ impl ResearchRequest {
     /// `Usage` for an invalid date, or if the first day is after the last.
     pub fn date_range(&self, today: Date) -> Result<(Option<String>, Option<String>)> {
         let parse = |field, text: &Option<String>, bound| {
-            text.as_deref().map(|it| parse_day(field, it, bound, today)).transpose()
+            text.as_deref().map(|text| parse_day(field, text, bound, today)).transpose()
         };
         let since = parse("since", &self.since, DateBound::First)?;
         let until = parse("until", &self.until, DateBound::Last)?;

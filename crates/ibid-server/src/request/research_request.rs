@@ -202,7 +202,7 @@ impl ResearchRequest {
         let request: ResearchRequest = read_fields(value)?;
         request.lang()?;
         let turns = request.follow_up_dialogue.as_deref().unwrap_or_default();
-        check_turns(turns).map_err(|it| Error::new(Kind::Usage, it))?;
+        check_turns(turns).map_err(|error| Error::new(Kind::Usage, error))?;
         Ok(request)
     }
 
@@ -303,6 +303,6 @@ impl ResearchRequest {
         use std::sync::LazyLock;
         static SCHEMA: LazyLock<serde_json::Map<String, Value>> =
             LazyLock::new(super::schemas::tool_schema::<ResearchRequest>);
-        SCHEMA.get("properties").is_some_and(|it| it.get(name).is_some())
+        SCHEMA.get("properties").is_some_and(|value| value.get(name).is_some())
     }
 }

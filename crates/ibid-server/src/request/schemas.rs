@@ -142,7 +142,7 @@ fn add_ranges(schema: &mut Schema, prefix: &str) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
         let name = if name == "summaryTokens" { "summary_tokens" } else { name };
-        let kind = Setting::by_name(&format!("{prefix}{name}")).map(|it| it.kind);
+        let kind = Setting::by_name(&format!("{prefix}{name}")).map(|by_name| by_name.kind);
         let range = match kind {
             Some(SettingKind::Whole(min, max) | SettingKind::MaybeWhole(min, max)) => {
                 json!({"type": ["integer", "null"], "minimum": min, "maximum": max})
@@ -151,7 +151,7 @@ fn add_ranges(schema: &mut Schema, prefix: &str) {
                 json!({"type": ["number", "null"], "minimum": min, "maximum": max})
             }
             Some(SettingKind::OneOf(words)) => {
-                let words = words.iter().filter(|it| it.0 == it.1).map(|it| json!(it.0));
+                let words = words.iter().filter(|word| word.0 == word.1).map(|word| json!(word.0));
                 let words: Vec<Value> = words.chain([Value::Null]).collect();
                 json!({"type": ["string", "null"], "enum": words})
             }
@@ -207,7 +207,10 @@ fn tidy(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
-    if schema.get("format").is_some_and(|it| it.as_str().is_some_and(|it| it.starts_with("uint"))) {
+    if schema
+        .get("format")
+        .is_some_and(|value| value.as_str().is_some_and(|text| text.starts_with("uint")))
+    {
         schema.remove("format");
     }
 }
@@ -223,7 +226,7 @@ fn simplify(schema: &mut Schema) {
         }
     }
     if let Some(Value::Array(words)) = schema.get_mut("enum") {
-        words.retain(|it| !it.is_null());
+        words.retain(|word| !word.is_null());
     }
     if schema.get("$ref").is_some() {
         schema.remove("$ref");
@@ -231,7 +234,7 @@ fn simplify(schema: &mut Schema) {
     }
     let alternatives = schema.get_mut("anyOf").and_then(Value::as_array_mut);
     let Some(alternatives) = alternatives else { return };
-    alternatives.retain(|it| it["type"] != "null");
+    alternatives.retain(|alternative| alternative["type"] != "null");
     if let [Value::Object(one)] = alternatives.as_slice() {
         let one = one.clone();
         schema.remove("anyOf");

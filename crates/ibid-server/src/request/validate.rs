@@ -30,7 +30,7 @@ pub fn validate_question(text: &str, truncated: bool) -> Result<String> {
 
 /// Whether the text contains symbols beyond ASCII, but no letter or digit.
 pub(super) fn is_symbols_only(text: &str) -> bool {
-    let is_symbol = |it: char| it > '\u{bf}' && !it.is_whitespace();
+    let is_symbol = |c: char| c > '\u{bf}' && !c.is_whitespace();
     text.len() <= Question::MAX_BYTES
         && text.chars().any(is_symbol)
         && !text.chars().any(char::is_alphanumeric)
@@ -43,7 +43,7 @@ pub(super) fn is_symbols_only(text: &str) -> bool {
 pub fn parse_lang(field: &str, given: Option<&str>) -> Result<Option<String>> {
     let Some(given) = given else { return Ok(None) };
     let code = given.to_ascii_lowercase();
-    if code.len() == 2 && code.bytes().all(|it| it.is_ascii_lowercase()) {
+    if code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Ok(Some(code));
     }
     Err(Error::new(

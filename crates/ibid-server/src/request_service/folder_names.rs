@@ -32,12 +32,12 @@ impl FolderNames {
 
     /// Names `path` unless it has a name.
     fn add(&mut self, path: &Path) {
-        if self.0.iter().any(|it| it.1 == path) {
+        if self.0.iter().any(|pair| pair.1 == path) {
             return;
         }
-        let last = path.file_name().map(|it| it.to_string_lossy().into_owned());
+        let last = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let plain = last.unwrap_or_else(|| "root".to_owned());
-        let taken: BTreeSet<&str> = self.0.iter().map(|it| it.0.as_str()).collect();
+        let taken: BTreeSet<&str> = self.0.iter().map(|pair| pair.0.as_str()).collect();
         let mut name = plain.clone();
         let mut n = 1;
         while taken.contains(name.as_str()) {
@@ -55,8 +55,8 @@ impl FolderNames {
     /// The path of the folder `name` or `folder:name`.
     pub(super) fn path(&self, name: &str) -> Option<&Path> {
         let bare = name.strip_prefix(SCHEME).unwrap_or(name);
-        let is_named = |it: &&(String, PathBuf)| it.0 == bare || encoded(&it.0) == bare;
-        self.0.iter().find(is_named).map(|it| it.1.as_path())
+        let is_named = |pair: &&(String, PathBuf)| pair.0 == bare || encoded(&pair.0) == bare;
+        self.0.iter().find(is_named).map(|pair| pair.1.as_path())
     }
 }
 
@@ -127,7 +127,7 @@ impl PathRewriter {
                     *text = rewritten;
                 }
             }
-            Value::Array(rows) => rows.iter_mut().for_each(|it| self.value(it)),
+            Value::Array(rows) => rows.iter_mut().for_each(|row| self.value(row)),
             Value::Object(fields) => {
                 for (name, field) in fields.iter_mut() {
                     let is_verbatim = field.is_string() && VERBATIM_FIELDS.contains(&name.as_str());
@@ -161,7 +161,7 @@ impl PathRewriter {
 /// Percent-encodes `text` as in a URL.
 fn encoded(text: &str) -> String {
     let url = Url::from_file_path(format!("/{text}")).map(String::from);
-    match url.as_deref().map(|it| it.strip_prefix("file:///")) {
+    match url.as_deref().map(|url| url.strip_prefix("file:///")) {
         Ok(Some(it)) => it.to_owned(),
         _ => text.to_owned(),
     }
@@ -183,7 +183,7 @@ fn add_rules(rules: &mut Vec<(String, String)>, path: &Path, instead: &str) {
 
 /// Replaces `path` in `text` where it is a whole path or the beginning of a longer one.
 fn replaced(text: &str, path: &str, instead: &str) -> String {
-    let of_name = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-' | '%');
+    let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '%');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(path) {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn folders_of_one_name_are_told_apart_by_a_number() {
         let names = names();
-        let all: Vec<&str> = names.all().iter().map(|it| it.0.as_str()).collect();
+        let all: Vec<&str> = names.all().iter().map(|pair| pair.0.as_str()).collect();
         assert_eq!(all, ["docs", "docs-2", "my papers"]);
         assert_eq!(names.path("docs-2"), Some(Path::new("/srv/b/docs")));
         assert_eq!(names.path("folder:docs"), Some(Path::new("/srv/a/docs")));

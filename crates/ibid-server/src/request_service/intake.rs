@@ -83,7 +83,7 @@ impl RequestService {
     /// If the store cannot be read.
     pub(crate) async fn authenticate_hash(&self, hash: &str) -> Result<Option<Caller>> {
         let account = self.app.identify_by_hash(hash).await?;
-        Ok(account.map(|it| Caller::from_account(it, hash.to_owned())))
+        Ok(account.map(|account| Caller::from_account(account, hash.to_owned())))
     }
 
     /// Loads the current settings, overridden by `flags`. Reads the files anew, so that changes apply to the next question.

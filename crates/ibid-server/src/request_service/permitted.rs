@@ -24,7 +24,7 @@ impl RequestService {
         for (nth, name) in request.folders.iter_mut().flatten().enumerate() {
             let by_path = || {
                 let path = Path::new(name.as_str());
-                let is_served = self.served.folders.iter().any(|it| it == path);
+                let is_served = self.served.folders.iter().any(|folder| folder == path);
                 (caller.is_operator() && is_served).then_some(path)
             };
             let found = self.names.path(name).or_else(by_path);
@@ -50,8 +50,8 @@ impl RequestService {
     /// `Usage` if nothing is left to search.
     pub(super) fn revalidate(&self, question: &mut Question, settings: &Settings) -> Result<()> {
         let served = &self.served;
-        let is_served = |it: &String| served.folders.iter().any(|path| path == Path::new(it));
-        let is_known = |it: &String| resolve(settings, std::slice::from_ref(it)).is_ok();
+        let is_served = |text: &String| served.folders.iter().any(|path| path == Path::new(text));
+        let is_known = |text: &String| resolve(settings, std::slice::from_ref(text)).is_ok();
         question.folders.retain(is_served);
         question.engines.retain(is_known);
         if question.folders.is_empty() && question.engines.is_empty() {
@@ -60,8 +60,8 @@ impl RequestService {
                 Error::new(Kind::Usage, what).with_hint("ask a new question without `follows`")
             );
         }
-        let is_offered = |it: &String| {
-            served.models.contains(it) || settings.models.values().any(|set| set == it)
+        let is_offered = |text: &String| {
+            served.models.contains(text) || settings.models.values().any(|set| set == text)
         };
         if let ModelChoice::Named(models) = &question.models {
             let now = |(role, model): (&ModelRole, &String)| {

@@ -70,8 +70,8 @@ impl FailureCause {
         if let Some(status) = status {
             return FailureCause::Status(status);
         }
-        let phrase = PHRASES.iter().find(|it| text.contains(it.0));
-        phrase.map_or(FailureCause::Unknown, |it| it.1)
+        let phrase = PHRASES.iter().find(|phrase| text.contains(phrase.0));
+        phrase.map_or(FailureCause::Unknown, |phrase| phrase.1)
     }
 
     /// Replaces an unknown cause by the one that the kind of the error implies.
@@ -113,7 +113,7 @@ pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
     let (words, hint) = match fault.kind() {
         // Errors of services have other kinds.
         Kind::Usage | Kind::NotFound | Kind::Exhausted | Kind::Cancelled => {
-            let hint = fault.hint().map(|it| rewrite.text(it));
+            let hint = fault.hint().map(|hint| rewrite.text(hint));
             (rewrite.text(&fault.chain()), hint)
         }
         Kind::Transient => {
@@ -175,7 +175,7 @@ fn quotes_service(text: &str) -> bool {
 
 /// Removes messages of services from the warnings of readers.
 pub(super) fn redact_warnings(all: &mut [String]) {
-    for it in all.iter_mut().filter(|it| quotes_service(it)) {
+    for it in all.iter_mut().filter(|text| quotes_service(text)) {
         *it = WITHHELD.to_owned();
     }
 }
@@ -231,7 +231,7 @@ fn redact_log_line(text: &str) -> String {
 
 /// Whether `text` can be the name of an engine.
 fn is_engine_name(text: &str) -> bool {
-    let of_name = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     (1..=40).contains(&text.len()) && text.chars().all(of_name)
 }
 
@@ -242,7 +242,7 @@ fn redact_run_failure(reason: &mut String, hint: &mut Option<String>, kind: Opti
         Some(Kind::Setup | Kind::Internal) => (NOT_SET_UP.to_owned(), None),
         Some(Kind::Transient | Kind::Malformed) | None => {
             let known = FailureCause::from_text(reason);
-            let cause = kind.map_or(known, |it| known.or_from_kind(it));
+            let cause = kind.map_or(known, |kind| known.or_from_kind(kind));
             let help =
                 (kind == Some(Kind::Transient)).then(|| "ask again in a few minutes".to_owned());
             (format!("a service that the run asked: {}", cause.message()), help)

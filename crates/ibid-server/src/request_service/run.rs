@@ -259,7 +259,7 @@ impl CallerRun {
     pub async fn shares(&self) -> Result<Vec<Share>> {
         let now = self.service.app().current_time();
         let shares = self.run().await?.shares;
-        Ok(shares.into_iter().filter(|it| is_active(it, now)).collect())
+        Ok(shares.into_iter().filter(|share| is_active(share, now)).collect())
     }
 
     /// Records `action` in the audit log if the run belongs to an account.
@@ -319,7 +319,7 @@ impl CallerEventStream {
             () = until_unauthorized(&service) => None,
         };
         let Some(events) = next else { return Ok(None) };
-        let first = events.first().is_some_and(|it| it.seq == 1);
+        let first = events.first().is_some_and(|event| event.seq == 1);
         let rewrite = self.run.rewrite(first.then_some(&events)).await?;
         redacted_events(rewrite, events).map(Some)
     }
@@ -358,7 +358,7 @@ pub(super) fn cited_pages<'a>(
                 if let Some(rewrite) = rewrite {
                     redaction::redact_warnings(&mut page.warnings);
                     page.url = rewrite.text(&page.url);
-                    page.file = page.file.as_deref().map(|it| rewrite.text(it));
+                    page.file = page.file.as_deref().map(|file| rewrite.text(file));
                 }
                 pages.insert(hash.clone(), page);
             }
@@ -369,7 +369,7 @@ pub(super) fn cited_pages<'a>(
 
 /// The folders that the run searches, from its first event.
 fn searched_folders(events: &[Envelope]) -> Vec<String> {
-    match events.first().map(|it| &it.event) {
+    match events.first().map(|event| &event.event) {
         Some(Event::RunCreated { question, .. }) => question.folders.clone(),
         _ => Vec::new(),
     }

@@ -129,7 +129,7 @@ impl CallerService {
     pub async fn rows(&self) -> Result<Vec<RunRow>> {
         let mut rows = self.redact_error(self.app.runs().await)?;
         let owner = &self.caller.owner;
-        rows.retain(|it| owner.is_none() || it.owner == *owner);
+        rows.retain(|row| owner.is_none() || row.owner == *owner);
         Ok(rows)
     }
 
@@ -164,7 +164,7 @@ impl CallerService {
     /// The names of the folders that the caller may search.
     pub fn folders(&self) -> Vec<String> {
         let all = self.requests.names.all().iter();
-        all.map(|it| it.0.clone()).collect()
+        all.map(|pair| pair.0.clone()).collect()
     }
 
     /// Every way the caller may name a folder: by name, and for the operator also by path.
@@ -172,7 +172,7 @@ impl CallerService {
         let mut aliases: BTreeSet<String> = self.folders().into_iter().collect();
         if self.caller.is_operator() {
             let paths = self.requests.served.folders.iter();
-            aliases.extend(paths.map(|it| it.to_string_lossy().into_owned()));
+            aliases.extend(paths.map(|path| path.to_string_lossy().into_owned()));
         }
         aliases
     }
@@ -255,7 +255,7 @@ impl CallerService {
             redaction::redact_warnings(&mut page.warnings);
         }
         page.url = self.rewritten(&page.url);
-        page.file = page.file.as_deref().map(|it| self.rewritten(it));
+        page.file = page.file.as_deref().map(|file| self.rewritten(file));
         Ok(page)
     }
 

@@ -29,7 +29,7 @@ impl RequestService {
             return Ok(None);
         };
         redaction::redact_report(&mut report);
-        let folders = run.question.map(|it| it.folders).unwrap_or_default();
+        let folders = run.question.map(|question| question.folders).unwrap_or_default();
         let rewrite = self.rewrite.with_folders(&self.names, &folders);
         let pages = cited_pages(&self.app, Some(&rewrite), &run.id, Some(&report)).await?;
         Ok(Some(SharedReport {

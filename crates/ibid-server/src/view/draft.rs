@@ -50,7 +50,7 @@ impl DraftView {
                 break;
             }
         }
-        latest.retain(|it| !it.1.is_empty());
+        latest.retain(|pair| !pair.1.is_empty());
         let last = latest.first()?.1.clone();
         let mut parts: Vec<DraftPart> = Vec::new();
         for (title, sentence) in latest.into_iter().rev() {

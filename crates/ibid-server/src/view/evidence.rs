@@ -87,20 +87,21 @@ impl EvidencePage {
         item: Option<&str>,
         from: usize,
     ) -> EvidencePage {
-        let works: BTreeMap<_, &Source> = run.sources.iter().map(|it| (it.id, it)).collect();
+        let works: BTreeMap<_, &Source> =
+            run.sources.iter().map(|source| (source.id, source)).collect();
         let report = run.report.as_deref();
         let quotes = report.map(Report::cited_passages).unwrap_or_default();
         let all: Vec<(&Evidence, Option<&str>)> = events
             .iter()
-            .filter_map(|it| match &it.event {
-                Event::EvidenceAdded { evidence } => Some((evidence, it.agent.as_deref())),
+            .filter_map(|event| match &event.event {
+                Event::EvidenceAdded { evidence } => Some((evidence, event.agent.as_deref())),
                 _ => None,
             })
             .collect();
-        let speaks = |it: &Evidence| {
-            item.is_none_or(|item| it.items.iter().any(|it| it.to_string() == item))
+        let speaks = |evidence: &Evidence| {
+            item.is_none_or(|item| evidence.items.iter().any(|it| it.to_string() == item))
         };
-        let found: Vec<_> = all.iter().filter(|it| speaks(it.0)).collect();
+        let found: Vec<_> = all.iter().filter(|pair| speaks(pair.0)).collect();
         let total = found.len();
         let pieces = found.iter().skip(from).take(ROWS).map(|(it, agent)| {
             let work = works.get(&it.source);
@@ -109,9 +110,12 @@ impl EvidencePage {
                 items: it.items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
                 words: single_line(it.passage.text().expose()),
                 title: work.map_or_else(|| it.source.to_string(), |it| truncate(&it.title, 120)),
-                link: work.and_then(|it| web_url(&it.url)),
-                kind: work.map_or("", |it| kind_label(it.kind)),
-                date: work.and_then(|it| it.date.as_deref()).map(single_line).unwrap_or_default(),
+                link: work.and_then(|work| web_url(&work.url)),
+                kind: work.map_or("", |work| kind_label(work.kind)),
+                date: work
+                    .and_then(|work| work.date.as_deref())
+                    .map(single_line)
+                    .unwrap_or_default(),
                 wave: it.wave,
                 agent: agent.map(single_line),
                 stance: match it.stance {
@@ -125,7 +129,7 @@ impl EvidencePage {
         });
         let left: Vec<RejectedItem> = events
             .iter()
-            .filter_map(|it| match &it.event {
+            .filter_map(|event| match &event.event {
                 Event::EvidenceRejected { url, item, reason } => Some(RejectedItem {
                     place: display_place(url),
                     item: item.to_string(),
@@ -338,8 +342,8 @@ impl DocumentRow {
 }
 
 fn host(it: &Source) -> String {
-    let of_web = web_url(&it.url).and_then(|it| url::Url::parse(&it).ok());
-    let host = of_web.as_ref().and_then(|it| it.host_str()).map(single_line);
+    let of_web = web_url(&it.url).and_then(|web_url| url::Url::parse(&web_url).ok());
+    let host = of_web.as_ref().and_then(|of_web| of_web.host_str()).map(single_line);
     match (&it.file, host) {
         (Some(file), _) => url_file_name(file),
         (None, Some(host)) => host,

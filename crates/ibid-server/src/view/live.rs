@@ -53,7 +53,9 @@ impl RunHeader {
             report: run.report.is_some(),
             ended: run.status.ended(),
             open: !run.status.ended() && !matches!(run.phase, Phase::Write | Phase::Check),
-            follows: question.and_then(|it| it.follows.as_ref()).map(|it| it.run.to_string()),
+            follows: question
+                .and_then(|question| question.follows.as_ref())
+                .map(|follows| follows.run.to_string()),
         }
     }
 
@@ -68,7 +70,7 @@ impl RunHeader {
             ("timeline", "Timeline", at("/timeline")),
             ("trace", "Trace", at("/trace")),
         ];
-        all.into_iter().filter(|it| it.0 != "report" || self.report).collect()
+        all.into_iter().filter(|pair| pair.0 != "report" || self.report).collect()
     }
 }
 
@@ -190,16 +192,18 @@ impl RunStateView {
         now: Timestamp,
     ) -> RunStateView {
         let begun = run.started_at.clone().unwrap_or_default();
-        let upto = before.map_or(events.len(), |seq| events.partition_point(|it| it.seq < seq));
+        let upto =
+            before.map_or(events.len(), |seq| events.partition_point(|event| event.seq < seq));
         let first = first_shown(&events[..upto]);
         let rows = coverage_rows(run);
-        let rounds = rows.iter().map(|it| it.by_wave.len() as u32).max().unwrap_or(0).max(run.wave);
+        let rounds =
+            rows.iter().map(|row| row.by_wave.len() as u32).max().unwrap_or(0).max(run.wave);
         RunStateView {
             head: RunHeader::new(run, "live"),
             meters: meters(run, now),
             way: progress_steps(run),
             rounds,
-            questions: rows.iter().map(|it| question(it, rounds)).collect(),
+            questions: rows.iter().map(|row| question(row, rounds)).collect(),
             agents: agents(events, &begun),
             draft: if run.status.ended() || before.is_some() {
                 None
@@ -213,7 +217,7 @@ impl RunStateView {
             feed: feed::groups(&events[first..upto], &begun),
             waits: match (run.awaiting_clarification, run.awaiting_approval) {
                 (true, _) => {
-                    Some(Waits::Answers(run.asks.iter().map(|it| single_line(it)).collect()))
+                    Some(Waits::Answers(run.asks.iter().map(|ask| single_line(ask)).collect()))
                 }
                 (_, true) => Some(Waits::Approval(plan.unwrap_or_default())),
                 _ => None,
@@ -221,7 +225,7 @@ impl RunStateView {
             fault: run
                 .error
                 .as_deref()
-                .map(|it| (error_sentence(it), run.hint.as_deref().map(error_sentence))),
+                .map(|error| (error_sentence(error), run.hint.as_deref().map(error_sentence))),
             stopped: run.stop_reason.filter(|_| run.report.is_some()).map(stop_reason_phrase),
             summary: summary(run),
             finishing: run.stop_reason == Some(StopReason::UserFinish),
@@ -293,7 +297,7 @@ pub(crate) fn coverage_label(it: Coverage) -> (&'static str, &'static str) {
 }
 
 fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
-    let budget = run.question.as_ref().map(|it| it.budget).unwrap_or_default();
+    let budget = run.question.as_ref().map(|question| question.budget).unwrap_or_default();
     let begun = run.started_at.clone().unwrap_or_default();
     let until = if run.status.ended() {
         run.updated_at.clone().unwrap_or_default()
@@ -318,13 +322,13 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
                     duration(i64::try_from(it).unwrap_or(i64::MAX).saturating_mul(1_000))
                 )
             }),
-            share: seconds.and_then(|it| share(ms as f64 / 1_000.0, it as f64)),
+            share: seconds.and_then(|seconds| share(ms as f64 / 1_000.0, seconds as f64)),
         },
         RunMeter {
             name: "Cost",
             value: cost(usage),
             more: budget.usd.map_or_else(String::new, |it| format!("of {}", money(it))),
-            share: budget.usd.and_then(|it| share(usage.usd.unwrap_or(0.0), it)),
+            share: budget.usd.and_then(|usd| share(usage.usd.unwrap_or(0.0), usd)),
         },
         RunMeter {
             name: "Tokens",
@@ -339,7 +343,7 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
             name: "Searches",
             value: thousands(searched),
             more: budget.searches.map_or_else(String::new, |it| format!("of {it}")),
-            share: budget.searches.and_then(|it| share(searched as f64, it as f64)),
+            share: budget.searches.and_then(|searches| share(searched as f64, searches as f64)),
         },
         RunMeter {
             name: "Pages read",
@@ -348,7 +352,7 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
                 0 => budget.pages.map_or_else(String::new, |it| format!("of {it}")),
                 n => format!("{n} not read"),
             },
-            share: budget.pages.and_then(|it| share(f64::from(run.pages), it as f64)),
+            share: budget.pages.and_then(|pages| share(f64::from(run.pages), pages as f64)),
         },
         RunMeter {
             name: "Evidence",

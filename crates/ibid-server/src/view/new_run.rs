@@ -46,8 +46,8 @@ impl QuestionForm {
     /// Reads the form from its fields.
     pub(crate) fn from_pairs(pairs: &[(String, String)]) -> QuestionForm {
         let one = |name: &str| {
-            let found = pairs.iter().find(|it| it.0 == name);
-            found.map_or_else(String::new, |it| it.1.trim().to_owned())
+            let found = pairs.iter().find(|pair| pair.0 == name);
+            found.map_or_else(String::new, |pair| pair.1.trim().to_owned())
         };
         QuestionForm {
             question: one("question"),
@@ -57,7 +57,11 @@ impl QuestionForm {
             model: one("model"),
             usd: one("usd").trim_start_matches('$').to_owned(),
             minutes: one("minutes"),
-            folders: pairs.iter().filter(|it| it.0 == "folder").map(|it| it.1.clone()).collect(),
+            folders: pairs
+                .iter()
+                .filter(|pair| pair.0 == "folder")
+                .map(|pair| pair.1.clone())
+                .collect(),
             approve: !one("approve").is_empty(),
             clarify: !one("clarify").is_empty(),
             preview: one("do") == "plan",
@@ -93,8 +97,8 @@ impl QuestionForm {
             budget.insert("usd".to_owned(), json!(self.usd));
         }
         if !self.minutes.is_empty() {
-            let seconds = self.minutes.parse::<f64>().map(|it| (it * 60.0).round());
-            let seconds = seconds.ok().filter(|it| it.is_finite() && *it >= 1.0);
+            let seconds = self.minutes.parse::<f64>().map(|parsed| (parsed * 60.0).round());
+            let seconds = seconds.ok().filter(|second| second.is_finite() && *second >= 1.0);
             budget.insert(
                 "seconds".to_owned(),
                 seconds.map_or_else(|| json!(self.minutes), |it| json!(it as u64)),
@@ -170,10 +174,10 @@ impl PlanPreview {
             items: items
                 .into_iter()
                 .flatten()
-                .map(|it| {
+                .map(|item| {
                     (
-                        single_line(it["asks"].as_str().unwrap_or_default()),
-                        single_line(it["query"].as_str().unwrap_or_default()),
+                        single_line(item["asks"].as_str().unwrap_or_default()),
+                        single_line(item["query"].as_str().unwrap_or_default()),
                     )
                 })
                 .collect(),
@@ -228,7 +232,7 @@ mod tests {
     #[test]
     fn a_form_becomes_the_request_that_the_api_takes() {
         let pairs = |all: &[(&str, &str)]| -> Vec<(String, String)> {
-            all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect()
+            all.iter().map(|pair| (pair.0.to_owned(), pair.1.to_owned())).collect()
         };
         let form = QuestionForm::from_pairs(&pairs(&[
             ("question", " Why? "),

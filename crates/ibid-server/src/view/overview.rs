@@ -24,8 +24,12 @@ pub struct ClaimView {
 
 impl ClaimView {
     fn from_claim(it: &DiffClaim) -> ClaimView {
-        let quotes = it.quotes.iter().map(|it| {
-            (single_line(&it.quote), single_line(&it.source.title), web_url(&it.source.url))
+        let quotes = it.quotes.iter().map(|quote| {
+            (
+                single_line(&quote.quote),
+                single_line(&quote.source.title),
+                web_url(&quote.source.url),
+            )
         });
         ClaimView { text: single_line(&it.text), quotes: quotes.collect() }
     }
@@ -67,7 +71,7 @@ impl DiffPage {
     /// The page of these changes.
     pub fn new(shell: Shell, it: &ReportDiff) -> DiffPage {
         let works = |all: &[DiffSource]| {
-            all.iter().map(|it| (single_line(&it.title), web_url(&it.url))).collect()
+            all.iter().map(|source| (single_line(&source.title), web_url(&source.url))).collect()
         };
         DiffPage {
             shell,
@@ -89,11 +93,11 @@ impl DiffPage {
             moved: it
                 .findings
                 .iter()
-                .map(|it| {
+                .map(|finding| {
                     (
-                        single_line(&it.text),
-                        it.confidence.before.as_str(),
-                        it.confidence.after.as_str(),
+                        single_line(&finding.text),
+                        finding.confidence.before.as_str(),
+                        finding.confidence.after.as_str(),
                     )
                 })
                 .collect(),

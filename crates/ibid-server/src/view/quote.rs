@@ -82,7 +82,8 @@ impl QuotePage {
         let (n, passage) = *all.get(k.checked_sub(1)?)?;
         let work = source(report, n)?;
         let page = pages.get(passage.page());
-        let rests = |it: &&Claim| it.citations().iter().any(|it| it.passage == *passage);
+        let rests =
+            |claim: &&Claim| claim.citations().iter().any(|citation| citation.passage == *passage);
         let mut said: Vec<CitingSentence> = Vec::new();
         for it in report.claims().filter(rests) {
             let found = CitingSentence {
@@ -135,7 +136,7 @@ fn checks(
     page: Option<&Page>,
     said: &[CitingSentence],
 ) -> Vec<(Option<bool>, String)> {
-    let numbers = said.iter().all(|it| it.numbers);
+    let numbers = said.iter().all(|sentence| sentence.numbers);
     let mut out = match page {
         None => {
             vec![(None, "The page is no longer stored, so the quote cannot be checked.".to_owned())]
@@ -213,7 +214,7 @@ fn line_end(text: &str, near: usize) -> usize {
 fn line_class(page: &Page, start: usize) -> &'static str {
     let all = page.sentences();
     let at = all.partition_point(|it| (it.start as usize) < start);
-    match all.get(at).map(|it| it.kind) {
+    match all.get(at).map(|value| value.kind) {
         Some(BlockKind::Heading) => "heading",
         Some(BlockKind::ListItem) => "item",
         Some(BlockKind::TableRow) => "row",

@@ -29,8 +29,10 @@ impl Sparkline {
 
     /// The chart of these events; `None` without evidence.
     pub fn from_events(events: &[Envelope]) -> Option<Sparkline> {
-        let at = |it: &Envelope| it.ts.parse::<Timestamp>().ok().map(Timestamp::as_millisecond);
-        let mut own = events.iter().filter(|it| !it.event.is_post_run());
+        let at = |envelope: &Envelope| {
+            envelope.ts.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+        };
+        let mut own = events.iter().filter(|event| !event.event.is_post_run());
         let (first, last) = (at(events.first()?)?, at(own.next_back()?)?);
         let whole = (last - first).max(1);
         let mut steps = [0_usize; Sparkline::STEPS];
@@ -86,10 +88,10 @@ impl RunStats {
         models.sort();
         models.dedup();
         let report = run.report.as_deref();
-        let rows = report.map_or(&run.coverage, |it| &it.coverage);
+        let rows = report.map_or(&run.coverage, |report| &report.coverage);
         RunStats {
             covered: Ratio { held: CoverageRow::counts(rows).satisfied, total: rows.len() as u32 },
-            quotes: report.map(|it| it.checks.quotes),
+            quotes: report.map(|report| report.checks.quotes),
             waits: run.awaiting_approval || run.awaiting_clarification,
             models,
             spark: Sparkline::from_events(events),
@@ -165,7 +167,7 @@ impl RunLine {
             cost: cost(&row.usage),
             covered: Some(stats.covered).filter(|it| it.total > 0),
             quotes: stats.quotes,
-            rating: row.rating.map(|it| match it {
+            rating: row.rating.map(|rating| match rating {
                 Vote::Up => "rated good",
                 Vote::Down => "rated not good",
             }),
@@ -265,7 +267,7 @@ pub struct DeletePage {
 
 impl DeletePage {
     fn ended(&self) -> usize {
-        self.runs.iter().filter(|it| it.ended).count()
+        self.runs.iter().filter(|run| run.ended).count()
     }
 }
 

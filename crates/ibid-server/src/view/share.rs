@@ -29,7 +29,7 @@ const DAYS: [(u32, &str); 4] =
 
 impl SharePage {
     fn days(&self) -> [(u32, &'static str, bool); 4] {
-        DAYS.map(|it| (it.0, it.1, it.0 == Share::DAYS))
+        DAYS.map(|day| (day.0, day.1, day.0 == Share::DAYS))
     }
 
     /// The date on which a link expires.

@@ -136,7 +136,7 @@ impl TimelinePage {
         let ended = run.updated_at.as_deref().unwrap_or(&begun);
         let whole = millis_between(&begun, ended).unwrap_or_default().max(1);
         let within = window.map(|(from, to)| (from.clamp(0, whole - 1), to.clamp(1, whole)));
-        let (from, to) = within.filter(|it| it.0 < it.1).unwrap_or((0, whole));
+        let (from, to) = within.filter(|pair| pair.0 < pair.1).unwrap_or((0, whole));
         let calls = calls(events, &begun);
         let total = calls.len();
         let chain = critical_path(&calls);
@@ -253,8 +253,8 @@ fn critical_path(calls: &[TimedCall]) -> Vec<usize> {
         out.push(at);
         let from = calls[at].from;
         next = (0..at)
-            .filter(|it| calls[*it].to <= from)
-            .max_by_key(|it| (calls[*it].to, calls[*it].to - calls[*it].from));
+            .filter(|index| calls[*index].to <= from)
+            .max_by_key(|index| (calls[*index].to, calls[*index].to - calls[*index].from));
     }
     out
 }
@@ -279,7 +279,7 @@ fn layout(
         lanes.push(TimelineLane { name: truncate(name, 18), y: y + BAR_HEIGHT - 4 });
         // Put each call into the first free row of its lane.
         let mut rows: Vec<i64> = Vec::new();
-        for (it, critical) in all.iter().filter(|it| it.0.lane == name) {
+        for (it, critical) in all.iter().filter(|pair| pair.0.lane == name) {
             let (from, to) = (place(it.from), place(it.to).max(place(it.from) + 3));
             let row = match rows.iter().position(|end| *end <= from) {
                 Some(row) => row,
@@ -336,7 +336,7 @@ fn phases(events: &[Envelope]) -> Vec<(&'static str, String)> {
         }
         let name = super::format::phase_label(other.phase);
         let ms = millis_between(&one.ts, &other.ts).unwrap_or_default();
-        match out.iter_mut().find(|it| it.0 == name) {
+        match out.iter_mut().find(|pair| pair.0 == name) {
             Some(known) => known.1 += ms,
             None => out.push((name, ms)),
         }
@@ -376,12 +376,16 @@ mod tests {
         assert_eq!(lanes.len(), 1);
         assert_eq!(bars[0].y, bars[2].y);
         assert!(bars[1].y > bars[0].y);
-        assert!(bars.iter().all(|it| it.x + it.w <= RIGHT));
+        assert!(bars.iter().all(|bar| bar.x + bar.w <= RIGHT));
         // Closer, the same calls are longer, and what lies outside ends at the edge.
         let (close, _, _) = layout(&all[..2], 10, 60);
         assert!(close[0].x == LEFT && close[0].w > bars[0].w);
-        assert_eq!(ticks(300, 700).first().map(|it| it.text.clone()), Some("300 ms".to_owned()));
-        let words: Vec<_> = zoom_links("/t", 0, 50, 100).into_iter().map(|it| it.0).collect();
+        assert_eq!(
+            ticks(300, 700).first().map(|tick| tick.text.clone()),
+            Some("300 ms".to_owned())
+        );
+        let words: Vec<_> =
+            zoom_links("/t", 0, 50, 100).into_iter().map(|zoom_link| zoom_link.0).collect();
         assert_eq!(words, ["first half", "second half", "later", "whole run"]);
     }
 }

@@ -37,7 +37,7 @@ impl TraceCall {
     fn from_step(n: usize, it: &JournalStep) -> TraceCall {
         let (class, state) = step_state(it);
         let answer = step_answer(it);
-        let count = |name: &str| answer.and_then(|it| it["tokens"][name].as_u64());
+        let count = |name: &str| answer.and_then(|answer| answer["tokens"][name].as_u64());
         TraceCall {
             n,
             door: strip_controls(&it.door),
@@ -51,7 +51,9 @@ impl TraceCall {
                 (None, None) => String::new(),
                 (a, b) => format!("{} → {}", thousands(a.unwrap_or(0)), thousands(b.unwrap_or(0))),
             },
-            cost: step_cost(it).filter(|it| *it > 0.0).map_or_else(String::new, money),
+            cost: step_cost(it)
+                .filter(|step_cost| *step_cost > 0.0)
+                .map_or_else(String::new, money),
         }
     }
 }
@@ -80,7 +82,7 @@ fn step_cost(it: &JournalStep) -> Option<f64> {
 
 /// The request in short: the query, the address, or the last message of a prompt.
 fn request_summary(asked: &Value) -> String {
-    let last = asked["messages"].as_array().and_then(|it| it.last());
+    let last = asked["messages"].as_array().and_then(|items| items.last());
     let text = [&asked["text"], &asked["url"], last.map_or(&Value::Null, |it| &it["text"]), asked];
     let found = text.iter().find_map(|it| it.as_str());
     found.map_or_else(|| asked.to_string(), str::to_owned)
@@ -250,7 +252,7 @@ fn request_texts(it: &Value) -> Vec<TraceText> {
         return vec![TraceText::from_json("Request", it)];
     };
     let mut out: Vec<TraceText> =
-        it["system"].as_str().map(|it| TraceText::new("System", it)).into_iter().collect();
+        it["system"].as_str().map(|text| TraceText::new("System", text)).into_iter().collect();
     for message in messages {
         let who = match message["role"].as_str() {
             Some("assistant") => "Model",
@@ -276,7 +278,7 @@ fn answer_texts(it: &Value) -> Vec<TraceText> {
         out.push(TraceText::new("Reasoning", thought));
     }
     out.push(TraceText::new("Response", text));
-    if it["tool_calls"].as_array().is_some_and(|it| !it.is_empty()) {
+    if it["tool_calls"].as_array().is_some_and(|items| !items.is_empty()) {
         out.push(TraceText::from_json("Tool calls", &it["tool_calls"]));
     }
     if let Some(why) = it["refusal"].as_str() {

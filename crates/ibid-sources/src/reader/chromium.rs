@@ -364,7 +364,7 @@ mod tests {
             told.contains("--host-resolver-rules=MAP 127.0.0.1 127.0.0.1:8080, MAP * ~NOTFOUND\n")
         );
         assert!(told.ends_with("http://127.0.0.1:8080/app\n") && !told.contains("--no-sandbox"));
-        let profile = told.lines().find_map(|it| it.strip_prefix("--user-data-dir="));
+        let profile = told.lines().find_map(|line| line.strip_prefix("--user-data-dir="));
         assert!(!Path::new(profile.unwrap()).exists());
     }
 

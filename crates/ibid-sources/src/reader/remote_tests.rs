@@ -28,8 +28,8 @@ async fn server(
                 let Some((head, body)) = text.split_once("\r\n\r\n") else {
                     continue;
                 };
-                let length = head.lines().find_map(|it| {
-                    let (name, value) = it.split_once(": ")?;
+                let length = head.lines().find_map(|line| {
+                    let (name, value) = line.split_once(": ")?;
                     let is_length = name.eq_ignore_ascii_case("content-length");
                     is_length.then(|| value.parse::<usize>().ok())?
                 });
@@ -40,8 +40,8 @@ async fn server(
             let request = String::from_utf8_lossy(&request).into_owned();
             let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
             kept.lock().unwrap().push(request);
-            let found = answers.iter().find(|it| path.starts_with(it.0));
-            let (status, body) = found.map_or((404, "gone"), |it| (it.1, it.2));
+            let found = answers.iter().find(|answer| path.starts_with(answer.0));
+            let (status, body) = found.map_or((404, "gone"), |row| (row.1, row.2));
             let answer = format!(
                 "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
@@ -53,7 +53,7 @@ async fn server(
 }
 
 fn reader(name: &str, base: &str, polite: bool) -> RemoteReader {
-    let row = SERVERS.iter().find(|it| it.name == name).unwrap();
+    let row = SERVERS.iter().find(|server| server.name == name).unwrap();
     let guard = SsrfGuard::with_allowed(vec!["127.0.0.0/8".parse().unwrap()]);
     let gate = Fetcher::new(guard, Arc::new(SystemResolver), FetchLimits::default(), "ibid-test");
     let courtesy = HostPolicy { interval: Duration::ZERO, ..HostPolicy::default() };
@@ -67,7 +67,7 @@ fn reader(name: &str, base: &str, polite: bool) -> RemoteReader {
 
 async fn read(reader: &RemoteReader, url: &str) -> std::result::Result<Page, FailReason> {
     let page = reader.read(&Hit::new("web", url, "", "")).await;
-    page.map_err(|it| FailReason::from_message(&it.chain()).unwrap())
+    page.map_err(|error| FailReason::from_message(&error.chain()).unwrap())
 }
 
 const PAGE: &str = "http://127.0.0.1:9/cork?a=b";

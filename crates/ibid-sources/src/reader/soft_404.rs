@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn pages_that_are_none_are_told_by_what_they_say() {
-        let reason = |title, text| detect(&page(title, text)).map(|it| it.0);
+        let reason = |title, text| detect(&page(title, text)).map(|pair| pair.0);
         assert_eq!(reason("Page not found", "Sorry. Try the search."), Some(FailReason::NotFound));
         assert_eq!(
             reason("Example", "Just a moment… we are verifying you are human."),
@@ -291,7 +291,7 @@ mod tests {
     fn a_short_page_that_calls_itself_the_home_page_or_wants_no_index_is_none() {
         let asked = "https://www.example.org/articles/cork";
         let by = |draft: &PageDraft, html: &str| {
-            detect_by_signals(draft, asked, html.as_bytes()).map(|it| it.0)
+            detect_by_signals(draft, asked, html.as_bytes()).map(|pair| pair.0)
         };
         let short = page("Example", "Welcome to our site. Have a look around.");
         let home = "<LINK href='https://example.org/' rel=\"canonical\"><p>Welcome";
@@ -349,13 +349,14 @@ mod tests {
         ] {
             let dir = data.join(set).join("dev");
             let names = ["gold.jsonl", "gold.jsonl.gz", "cases.jsonl"];
-            let gold = names.iter().find_map(|it| unpacked(&dir.join(it)));
+            let gold = names.iter().find_map(|name| unpacked(&dir.join(name)));
             let gold = gold.unwrap_or_else(|| panic!("no gold rows in {}", dir.display()));
             let (mut pages, mut empty, mut alarms) = (0, 0, 0);
             // A part of them keeps the test short.
             for line in BufReader::new(gold.as_slice()).lines().take(60) {
                 let row: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-                let Some(html) = row["html"].as_str().and_then(|it| unpacked(&dir.join(it))) else {
+                let Some(html) = row["html"].as_str().and_then(|text| unpacked(&dir.join(text)))
+                else {
                     continue;
                 };
                 let url = row["url"].as_str().unwrap_or("https://example.org/a/page");
@@ -370,7 +371,8 @@ mod tests {
                 if let Some(told) = detect(&draft).or_else(|| detect_by_signals(&draft, url, &html))
                 {
                     alarms += 1;
-                    let words = draft.blocks.iter().map(|it| it.text.split_whitespace().count());
+                    let words =
+                        draft.blocks.iter().map(|block| block.text.split_whitespace().count());
                     println!(
                         "  {url} {told:?} {} words, title {:?}",
                         words.sum::<usize>(),

@@ -120,7 +120,7 @@ mod tests {
         let page = kept.read(&hit).await.unwrap();
         assert!(page.text().expose().contains("Cork floats"));
         assert!(
-            page.warnings.iter().any(|it| it.contains("as it was less than an hour ago")),
+            page.warnings.iter().any(|warning| warning.contains("as it was less than an hour ago")),
             "{:?}",
             page.warnings
         );

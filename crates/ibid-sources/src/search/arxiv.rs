@@ -52,7 +52,8 @@ impl EngineApi for Arxiv {
 
 /// The terms to try: all significant words, then any of them.
 fn terms(query: &Query) -> Vec<String> {
-    let words: Vec<String> = keywords(query.text()).iter().map(|it| format!("all:{it}")).collect();
+    let words: Vec<String> =
+        keywords(query.text()).iter().map(|keyword| format!("all:{keyword}")).collect();
     let mut all =
         vec![if words.is_empty() { format!("all:{}", query.text()) } else { words.join(" AND ") }];
     if words.len() > 2 {
@@ -81,7 +82,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
         tree.find("feed").ok_or_else(|| ServiceError::malformed("its answer has no `feed`"))?;
     let mut found = Vec::new();
     for it in feed.children_named("entry") {
-        if it.text_at("id").is_some_and(|it| it.contains("/api/errors")) {
+        if it.text_at("id").is_some_and(|text| text.contains("/api/errors")) {
             return Err(error_from_text(&it.text_at("summary").unwrap_or_default()));
         }
         found.extend(entry(it));
@@ -98,11 +99,13 @@ fn entry(it: &XmlElement) -> Option<Hit> {
         doi: it.text_at("doi").as_deref().and_then(find_doi),
         authors: it
             .children_named("author")
-            .filter_map(|it| it.text_at("name"))
+            .filter_map(|element| element.text_at("name"))
             .map(|it| truncate(&it, 100))
             .take(50)
             .collect(),
-        venue: Some(it.text_at("journal_ref").map_or("arXiv".to_owned(), |it| truncate(&it, 200))),
+        venue: Some(
+            it.text_at("journal_ref").map_or("arXiv".to_owned(), |text| truncate(&text, 200)),
+        ),
         kinds: vec!["preprint".to_owned()],
         full_text: vec![
             format!("https://arxiv.org/html/{id}"),
@@ -111,7 +114,7 @@ fn entry(it: &XmlElement) -> Option<Hit> {
         ..Work::default()
     };
     let text = it.text_at("summary").unwrap_or_default();
-    let withdrawn = |it: &str| it.to_lowercase().contains("has been withdrawn");
+    let withdrawn = |text: &str| text.to_lowercase().contains("has been withdrawn");
     work.retracted = retraction(&name, &work.kinds, "arXiv").or_else(|| {
         (withdrawn(&comment) || withdrawn(&text)).then(|| "withdrawn, as arXiv records".to_owned())
     });

@@ -37,7 +37,7 @@ impl EngineApi for Brave {
         // Brave supports only ranges. Hits outside a single bound are removed later, for all engines.
         let range = query.since.as_ref().zip(query.until.as_ref());
         let range = range.map(|(since, until)| format!("{since}to{until}"));
-        asked.extend(range.as_deref().map(|it| ("freshness", it)));
+        asked.extend(range.as_deref().map(|range| ("freshness", range)));
         service.request(&ServiceRequest::get(path, &asked), read).await
     }
 }
@@ -49,11 +49,11 @@ fn few_words(text: &str) -> String {
         return text.to_owned();
     }
     // The operators are at the end.
-    let bounds: Vec<&str> = words.iter().copied().filter(|it| it.contains("site:")).collect();
-    let plain: Vec<&str> = words.iter().copied().filter(|it| !it.contains("site:")).collect();
+    let bounds: Vec<&str> = words.iter().copied().filter(|word| word.contains("site:")).collect();
+    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.contains("site:")).collect();
     let mut kept = keywords(&plain.join(" "));
     kept.truncate(WORDS.saturating_sub(bounds.len()));
-    kept.extend(bounds.iter().take(WORDS - kept.len()).map(|it| (*it).to_owned()));
+    kept.extend(bounds.iter().take(WORDS - kept.len()).map(|bound| (*bound).to_owned()));
     kept.join(" ")
 }
 
@@ -61,7 +61,7 @@ fn few_words(text: &str) -> String {
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     let value = response::parse_json(status, headers, body)?;
     let paths = ["/web/results", "/results", "/news/results"];
-    let rows = paths.iter().find_map(|it| value.pointer(it)?.as_array()).map(Vec::as_slice);
+    let rows = paths.iter().find_map(|path| value.pointer(path)?.as_array()).map(Vec::as_slice);
     let rows = match rows {
         Some(rows) => rows,
         // An answer without hits has no `web`, but has the query.
@@ -70,21 +70,21 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
             return Err(ServiceError::malformed("its answer has no list `web.results`"));
         }
     };
-    let found = rows.iter().filter_map(|it| {
-        let mut hit = hit("brave", it, "url", "title", "description")?;
-        let more = it.get("extra_snippets").and_then(Value::as_array);
+    let found = rows.iter().filter_map(|row| {
+        let mut hit = hit("brave", row, "url", "title", "description")?;
+        let more = row.get("extra_snippets").and_then(Value::as_array);
         let more: Vec<&str> =
             more.into_iter().flatten().filter_map(Value::as_str).take(5).collect();
         if !more.is_empty() {
             let all = format!(
                 "{} … {}",
-                text_field(it, "description").unwrap_or_default(),
+                text_field(row, "description").unwrap_or_default(),
                 more.join(" … ")
             );
             hit.snippet = Untrusted::new(plain_text(&all, 2_000));
         }
         // `page_age` is a day, `age` words like "2 days ago".
-        hit.date = ["page_age", "age"].iter().find_map(|name| parse_date(text_field(it, name)?));
+        hit.date = ["page_age", "age"].iter().find_map(|name| parse_date(text_field(row, name)?));
         Some(hit)
     });
     Ok(Hits { hits: found.collect(), cost_usd: Some(PRICE), ..Hits::default() })
@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn results_of_the_web_and_of_the_news_are_read_and_none_is_no_fault() {
-        let of = |it: Value| read(200, &ResponseHeaders::default(), it.to_string().as_bytes());
+        let of =
+            |value: Value| read(200, &ResponseHeaders::default(), value.to_string().as_bytes());
         let row = json!({"url": "https://a.example/", "title": "A <strong>cork</strong>", "description": "floats",
             "page_age": "2024-05-06T07:08:09", "extra_snippets": ["it is bark"]});
         let hits = of(json!({"web": {"results": [row]}})).unwrap();
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn no_query_has_more_than_fifty_words() {
-        let long: Vec<String> = (0..80).map(|it| format!("word{it}")).collect();
+        let long: Vec<String> = (0..80).map(|index| format!("word{index}")).collect();
         let text = format!("{} site:a.example", long.join(" "));
         let cut = few_words(&text);
         assert_eq!(cut.split(' ').count(), 50);

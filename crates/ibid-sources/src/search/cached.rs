@@ -68,7 +68,7 @@ impl SearchProvider for CachedSearch {
 /// matter.
 fn key(engine: &str, query: &Query) -> String {
     let mut domains = [query.domains.clone(), query.not_domains.clone()];
-    domains.iter_mut().for_each(|it| it.sort());
+    domains.iter_mut().for_each(|domain| domain.sort());
     let bounds = (query.vertical(), query.limit, &query.since, &query.until);
     json!([engine, words(query.text()), bounds, domains]).to_string()
 }
@@ -76,10 +76,10 @@ fn key(engine: &str, query: &Query) -> String {
 /// The significant words of a query in alphabetical order; the query itself if its form matters or it has no such words.
 fn words(text: &str) -> String {
     let text = text.trim().to_lowercase();
-    let operator = |it: &str| {
-        it.starts_with(['-', '+'])
-            || it.contains([':', '"', '(', '*'])
-            || ["or", "not"].contains(&it)
+    let operator = |text: &str| {
+        text.starts_with(['-', '+'])
+            || text.contains([':', '"', '(', '*'])
+            || ["or", "not"].contains(&text)
     };
     let mut stems = content_stems(&text);
     // Only English has a list of insignificant words. In other languages all words count, and their order may.

@@ -28,7 +28,7 @@ impl EngineApi for Crossref {
     async fn search(&self, service: &ServiceClient, query: &Query) -> Result<Hits> {
         let limit = query.limit.min(100).to_string();
         let bound =
-            |name: &str, day: &Option<String>| day.as_ref().map(|it| format!("{name}:{it}"));
+            |name: &str, day: &Option<String>| day.as_ref().map(|day| format!("{name}:{day}"));
         let bounds = [bound("from-pub-date", &query.since), bound("until-pub-date", &query.until)];
         let bounds: Vec<String> = bounds.into_iter().flatten().collect();
         let bounds = bounds.join(",");
@@ -37,7 +37,7 @@ impl EngineApi for Crossref {
             asked.push(("filter", &bounds));
         }
         // Crossref limits requests with a contact less.
-        asked.extend(self.contact.as_deref().map(|it| ("mailto", it)));
+        asked.extend(self.contact.as_deref().map(|contact| ("mailto", contact)));
         service.request(&ServiceRequest::get("/v1/works", &asked), read).await
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn work(it: &Value) -> Option<Hit> {
     let mut work = Work {
         doi: Some(id),
         cited_by: count_field(it, "is-referenced-by-count"),
-        kinds: text_field(it, "type").map(|it| truncate(it, 60)).into_iter().collect(),
+        kinds: text_field(it, "type").map(|text| truncate(text, 60)).into_iter().collect(),
         venue: first("container-title").map(|it| plain_text(it, 200)).filter(|it| !it.is_empty()),
         ..Work::default()
     };
@@ -137,27 +137,27 @@ fn date(it: &Value) -> Option<String> {
 fn update_notice(it: &Value) -> Option<String> {
     let listed = |name: &str| -> Vec<(String, Option<String>)> {
         let all = it.get(name).and_then(Value::as_array).into_iter().flatten();
-        let mark = |it: &Value| {
-            let kind = text_field(it, "type")?.to_lowercase().replace(['_', ' '], "-");
+        let mark = |value: &Value| {
+            let kind = text_field(value, "type")?.to_lowercase().replace(['_', ' '], "-");
             let said = match kind.as_str() {
                 "retraction" | "partial-retraction" | "removal" => "retracted",
                 "withdrawal" => "withdrawn",
                 "expression-of-concern" => "under an expression of concern",
                 _ => return None,
             };
-            Some((said.to_owned(), text_field(it, "DOI").and_then(find_doi)))
+            Some((said.to_owned(), text_field(value, "DOI").and_then(find_doi)))
         };
         all.filter_map(mark).collect()
     };
     let by = listed("updated-by").into_iter().next();
     if let Some((said, notice)) = by {
-        let place = notice.map(|it| format!(" ({it})")).unwrap_or_default();
+        let place = notice.map(|notice| format!(" ({notice})")).unwrap_or_default();
         return Some(format!("{said}, as Crossref records{place}"));
     }
     let (said, of) = listed("update-to").into_iter().next()?;
     // A work may be listed as an update of itself.
     let own = text_field(it, "DOI").and_then(find_doi);
-    match of.filter(|it| Some(it) != own.as_ref()) {
+    match of.filter(|of| Some(of) != own.as_ref()) {
         Some(of) => Some(format!("a notice that {of} is {said}, as Crossref records")),
         None => Some(format!("{said}, as Crossref records")),
     }
@@ -167,11 +167,11 @@ fn update_notice(it: &Value) -> Option<String> {
 fn open(it: &Value) -> Vec<String> {
     let licences = it.get("license").and_then(Value::as_array).into_iter().flatten();
     let is_open = licences
-        .filter_map(|it| text_field(it, "URL"))
+        .filter_map(|licence| text_field(licence, "URL"))
         .any(|it| it.contains("creativecommons.org"));
     let links = it.get("link").and_then(Value::as_array).into_iter().flatten();
     let mut found: Vec<String> = Vec::new();
-    for url in links.filter(|_| is_open).filter_map(|it| text_field(it, "URL")).take(10) {
+    for url in links.filter(|_| is_open).filter_map(|link| text_field(link, "URL")).take(10) {
         if !found.iter().any(|had| had == url) {
             found.push(url.to_owned());
         }

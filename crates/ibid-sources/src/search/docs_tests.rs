@@ -24,7 +24,7 @@ fn the_list_of_engines_is_the_table_in_the_documentation() {
             "" => format!("`{}`, needed", it.base_var),
             _ => format!("`{}`", it.base_var),
         };
-        let said = |it: bool| if it { "yes" } else { "no" };
+        let said = |flag: bool| if flag { "yes" } else { "no" };
         writeln!(
             want,
             "| `{}` | {} ({}) | {key} | {address} | {} | {} | {} | {} |",
@@ -57,7 +57,7 @@ fn the_list_of_engines_is_the_table_in_the_documentation() {
 }
 
 fn kinds(it: &EngineInfo) -> String {
-    let named = |it: &Vertical| match it {
+    let named = |vertical: &Vertical| match vertical {
         Vertical::Web => "web",
         Vertical::News => "news",
         Vertical::Scholar => "scholar",
@@ -69,7 +69,7 @@ fn kinds(it: &EngineInfo) -> String {
 }
 
 fn pace(it: &EngineInfo) -> String {
-    let spelt = |it: Duration| format!("{} s", it.as_secs_f64());
+    let spelt = |duration: Duration| format!("{} s", duration.as_secs_f64());
     match it.distance == it.keyed_distance {
         true => spelt(it.distance),
         false => format!("{}, {} with a key", spelt(it.distance), spelt(it.keyed_distance)),

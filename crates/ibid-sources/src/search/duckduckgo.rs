@@ -41,7 +41,7 @@ impl EngineApi for DuckDuckGo {
         let range = query.since.as_ref().zip(query.until.as_ref());
         let range = range.map(|(since, until)| format!("{since}..{until}"));
         let mut asked = vec![("q", words.as_str())];
-        asked.extend(range.as_deref().map(|it| ("df", it)));
+        asked.extend(range.as_deref().map(|range| ("df", range)));
         service.request(&ServiceRequest::get("/html/", &asked), read).await
     }
 }
@@ -82,8 +82,9 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
 fn target(href: &str) -> Option<String> {
     let base = Url::parse("https://duckduckgo.com/").ok()?;
     let url = base.join(href.trim()).ok()?;
-    let is_own =
-        url.host_str().is_some_and(|it| it == "duckduckgo.com" || it.ends_with(".duckduckgo.com"));
+    let is_own = url
+        .host_str()
+        .is_some_and(|host| host == "duckduckgo.com" || host.ends_with(".duckduckgo.com"));
     if !is_own {
         return Some(url.to_string());
     }

@@ -81,23 +81,24 @@ fn record(it: &Value) -> Option<Hit> {
     };
     let texts = |path: &str, name: &str| -> Vec<String> {
         let all = it.pointer(path).and_then(Value::as_array).into_iter().flatten();
-        let text_of =
-            |it: &Value| it.as_str().or_else(|| text_field(it, name)).map(|it| truncate(it, 100));
+        let text_of = |value: &Value| {
+            value.as_str().or_else(|| text_field(value, name)).map(|text| truncate(text, 100))
+        };
         all.filter_map(text_of).take(50).collect()
     };
     work.authors = texts("/authorList/author", "fullName");
     if work.authors.is_empty() {
         let all = text_field(it, "authorString").unwrap_or_default().trim_end_matches('.');
-        let all = all.split(", ").filter(|it| !it.is_empty());
+        let all = all.split(", ").filter(|part| !part.is_empty());
         work.authors = all.map(|it| truncate(it, 100)).take(50).collect();
     }
     work.kinds = texts("/pubTypeList/pubType", "name");
-    if source == "PPR" && !work.kinds.iter().any(|it| it.eq_ignore_ascii_case("preprint")) {
+    if source == "PPR" && !work.kinds.iter().any(|kind| kind.eq_ignore_ascii_case("preprint")) {
         work.kinds.push("preprint".to_owned());
     }
     let venue = ["/journalInfo/journal/title", "/bookOrReportDetails/publisher"];
     let venue = venue.iter().find_map(|path| it.pointer(path)?.as_str());
-    work.venue = venue.or(text_field(it, "journalTitle")).map(|it| truncate(it, 200));
+    work.venue = venue.or(text_field(it, "journalTitle")).map(|venue| truncate(venue, 200));
     let name = clean_title(text_field(it, "title").unwrap_or(id));
     work.retracted = retraction(&name, &work.kinds, "Europe PMC").or_else(|| retraction_notice(it));
     work.full_text = open(it, work.pmcid.as_deref());
@@ -118,8 +119,8 @@ fn record(it: &Value) -> Option<Hit> {
 /// The note of a retraction or an expression of concern in another record.
 fn retraction_notice(it: &Value) -> Option<String> {
     let notes = it.pointer("/commentCorrectionList/commentCorrection")?;
-    notes.as_array()?.iter().find_map(|it| {
-        let kind = text_field(it, "type")?.to_lowercase();
+    notes.as_array()?.iter().find_map(|items| {
+        let kind = text_field(items, "type")?.to_lowercase();
         let said = match kind.as_str() {
             "retraction in" => "retracted",
             "expression of concern in" => "under an expression of concern",

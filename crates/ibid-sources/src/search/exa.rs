@@ -39,7 +39,7 @@ fn body(query: &Query) -> Value {
         _ => {}
     }
     let lists = [("includeDomains", &query.domains), ("excludeDomains", &query.not_domains)];
-    for (name, domains) in lists.into_iter().filter(|it| !it.1.is_empty()) {
+    for (name, domains) in lists.into_iter().filter(|list| !list.1.is_empty()) {
         body[name] = json!(domains);
     }
     if let Some(day) = &query.since {
@@ -54,19 +54,19 @@ fn body(query: &Query) -> Value {
 /// Parses the hits of an answer, and its cost in `costDollars.total`.
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     let value = response::parse_json(status, headers, body)?;
-    let found = list_at(&value, "/results")?.iter().filter_map(|it| {
-        let mut hit = hit("exa", it, "url", "title", "summary")?;
-        let lights = it.get("highlights").and_then(Value::as_array);
+    let found = list_at(&value, "/results")?.iter().filter_map(|read_result| {
+        let mut hit = hit("exa", read_result, "url", "title", "summary")?;
+        let lights = read_result.get("highlights").and_then(Value::as_array);
         let lights: Vec<&str> =
             lights.into_iter().flatten().filter_map(Value::as_str).take(5).collect();
         if !lights.is_empty() {
             hit.snippet = Untrusted::new(plain_text(&lights.join(" … "), 2_000));
         }
-        hit.score = it.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
-        hit.date = text_field(it, "publishedDate").and_then(parse_date);
+        hit.score = read_result.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
+        hit.date = text_field(read_result, "publishedDate").and_then(parse_date);
         hit.work.authors =
-            text_field(it, "author").map(|it| truncate(it, 100)).into_iter().collect();
-        hit.text = text_field(it, "text").and_then(full_text);
+            text_field(read_result, "author").map(|text| truncate(text, 100)).into_iter().collect();
+        hit.text = text_field(read_result, "text").and_then(full_text);
         Some(hit)
     });
     Ok(Hits {

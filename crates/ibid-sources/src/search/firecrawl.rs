@@ -50,16 +50,16 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     if rows.is_empty() && !data.is_object() && !data.is_array() {
         return Err(ServiceError::malformed("its answer has no `data`"));
     }
-    let found = rows.into_iter().filter_map(|it| {
-        let snippet = if it.get("description").is_some() { "description" } else { "snippet" };
-        let mut hit = hit("firecrawl", it, "url", "title", snippet)?;
-        hit.date = text_field(it, "date").and_then(parse_date);
-        hit.text = text_field(it, "markdown").and_then(full_text);
+    let found = rows.into_iter().filter_map(|row| {
+        let snippet = if row.get("description").is_some() { "description" } else { "snippet" };
+        let mut hit = hit("firecrawl", row, "url", "title", snippet)?;
+        hit.date = text_field(row, "date").and_then(parse_date);
+        hit.text = text_field(row, "markdown").and_then(full_text);
         Some(hit)
     });
     let mut hits = Hits::from(found.collect::<Vec<_>>());
     let warning = text_field(&value, "warning")
-        .map(|it| format!("firecrawl: {}", response::truncate(it, 200)));
+        .map(|text| format!("firecrawl: {}", response::truncate(text, 200)));
     hits.remarks.extend(warning);
     Ok(hits)
 }
@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn lists_by_source_and_one_list_are_read() {
-        let of = |it: Value| read(200, &ResponseHeaders::default(), it.to_string().as_bytes());
+        let of =
+            |value: Value| read(200, &ResponseHeaders::default(), value.to_string().as_bytes());
         let row = json!({"url": "https://a.example/", "title": "Cork", "description": "floats", "position": 1});
         assert_eq!(of(json!({"success": true, "data": {"web": [row]}})).unwrap().hits.len(), 1);
         assert_eq!(of(json!({"success": true, "data": [row]})).unwrap().hits.len(), 1);

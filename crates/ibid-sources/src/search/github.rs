@@ -78,10 +78,12 @@ fn range(name: &str, query: &Query) -> String {
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     // GitHub reports a spent quota with status 403.
     if matches!(status, 403 | 429) && is_spent(headers, body) {
-        let asked = headers.get("retry-after").and_then(|it| it.trim().parse().ok());
+        let asked = headers.get("retry-after").and_then(|header| header.trim().parse().ok());
         return Err(ServiceError {
             status: Some(status),
-            retry_after: Some(asked.map_or(MINUTE, |it: u32| Duration::from_secs(it.into()))),
+            retry_after: Some(
+                asked.map_or(MINUTE, |number: u32| Duration::from_secs(number.into())),
+            ),
             ..ServiceError::transient("its quota of searches is spent for now")
         });
     }
@@ -107,7 +109,7 @@ fn item(it: &Value) -> Option<Hit> {
     hit.date =
         ["pushed_at", "created_at"].iter().find_map(|name| parse_date(text_field(it, name)?));
     let who = ["/owner/login", "/user/login"].iter().find_map(|path| it.pointer(path)?.as_str());
-    hit.work.authors = who.map(|it| truncate(it, 100)).into_iter().collect();
+    hit.work.authors = who.map(|who| truncate(who, 100)).into_iter().collect();
     hit.score = it.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
     Some(hit)
 }

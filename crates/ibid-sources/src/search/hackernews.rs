@@ -24,8 +24,9 @@ pub(super) fn api(_: &EngineConfig) -> Box<dyn EngineApi> {
 impl EngineApi for HackerNews {
     async fn search(&self, service: &ServiceClient, query: &Query) -> Result<Hits> {
         let limit = query.limit.min(100).to_string();
-        let since = unix(query.since.as_deref(), 0).map(|it| format!("created_at_i>={it}"));
-        let until = unix(query.until.as_deref(), 86_399).map(|it| format!("created_at_i<={it}"));
+        let since = unix(query.since.as_deref(), 0).map(|unix| format!("created_at_i>={unix}"));
+        let until =
+            unix(query.until.as_deref(), 86_399).map(|unix| format!("created_at_i<={unix}"));
         let bounds: Vec<String> = [since, until].into_iter().flatten().collect();
         let bounds = bounds.join(",");
         let mut found = Hits::default();
@@ -47,26 +48,28 @@ impl EngineApi for HackerNews {
 /// Parses the posts of an answer. A hit is the discussion; its snippet names the posted link.
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     let value = response::parse_json(status, headers, body)?;
-    let found = list_at(&value, "/hits")?.iter().filter_map(|it| {
-        let id =
-            text_field(it, "objectID").filter(|it| it.bytes().all(|it| it.is_ascii_digit()))?;
-        let name = text_field(it, "title").or_else(|| text_field(it, "story_title"))?;
-        let text = ["story_text", "comment_text"].iter().find_map(|name| text_field(it, name));
+    let found = list_at(&value, "/hits")?.iter().filter_map(|read_result| {
+        let id = text_field(read_result, "objectID")
+            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let name =
+            text_field(read_result, "title").or_else(|| text_field(read_result, "story_title"))?;
+        let text =
+            ["story_text", "comment_text"].iter().find_map(|name| text_field(read_result, name));
         let text = plain_text(text.unwrap_or_default(), 200_000);
         let facts = [
-            text_field(it, "url").map(|it| format!("posted: {}", truncate(it, 300))),
-            count_field(it, "points").map(|it| format!("{it} points")),
-            count_field(it, "num_comments").map(|it| format!("{it} comments")),
+            text_field(read_result, "url").map(|text| format!("posted: {}", truncate(text, 300))),
+            count_field(read_result, "points").map(|number| format!("{number} points")),
+            count_field(read_result, "num_comments").map(|number| format!("{number} comments")),
             Some(truncate(&text, 600)).filter(|it| !it.is_empty()),
         ];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
         let url = format!("https://news.ycombinator.com/item?id={id}");
         let mut hit = Hit::new("hackernews", &url, &clean_title(name), &facts.join("; "));
         hit.text = full_text(&text);
-        hit.date = text_field(it, "created_at").and_then(parse_date);
+        hit.date = text_field(read_result, "created_at").and_then(parse_date);
         hit.work.authors =
-            text_field(it, "author").map(|it| truncate(it, 100)).into_iter().collect();
-        hit.score = it.get("points").and_then(Value::as_f64).unwrap_or(0.0) as f32;
+            text_field(read_result, "author").map(|text| truncate(text, 100)).into_iter().collect();
+        hit.score = read_result.get("points").and_then(Value::as_f64).unwrap_or(0.0) as f32;
         Some(hit)
     });
     Ok(found.collect::<Vec<_>>().into())

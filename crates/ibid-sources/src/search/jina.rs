@@ -37,11 +37,12 @@ impl EngineApi for JinaSearch {
 /// Parses the hits of an answer.
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     let value = response::parse_json(status, headers, body)?;
-    let found = list_at(&value, "/data")?.iter().filter_map(|it| {
-        let mut hit = hit("jina", it, "url", "title", "description")?;
-        hit.date =
-            ["date", "publishedTime"].iter().find_map(|name| parse_date(text_field(it, name)?));
-        hit.text = text_field(it, "content").and_then(full_text);
+    let found = list_at(&value, "/data")?.iter().filter_map(|read_result| {
+        let mut hit = hit("jina", read_result, "url", "title", "description")?;
+        hit.date = ["date", "publishedTime"]
+            .iter()
+            .find_map(|name| parse_date(text_field(read_result, name)?));
+        hit.text = text_field(read_result, "content").and_then(full_text);
         Some(hit)
     });
     Ok(found.collect::<Vec<_>>().into())

@@ -48,10 +48,10 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
         Err(fault) => return Err(parse_error(status, body).unwrap_or(fault)),
     };
     let rows = list_at(&value, "/data").or_else(|_| list_at(&value, "/data/search"))?;
-    let found = rows.iter().filter_map(|it| {
-        let kind = it.get("t").and_then(Value::as_i64).unwrap_or(0);
-        let mut hit = hit("kagi", it, "url", "title", "snippet").filter(|_| kind == 0)?;
-        hit.date = ["published", "time"].iter().find_map(|name| parse_date(text_field(it, name)?));
+    let found = rows.iter().filter_map(|row| {
+        let kind = row.get("t").and_then(Value::as_i64).unwrap_or(0);
+        let mut hit = hit("kagi", row, "url", "title", "snippet").filter(|_| kind == 0)?;
+        hit.date = ["published", "time"].iter().find_map(|name| parse_date(text_field(row, name)?));
         Some(hit)
     });
     Ok(Hits { hits: found.collect(), cost_usd: Some(PRICE), ..Hits::default() })

@@ -291,19 +291,19 @@ pub(super) fn parse_id_converter(
     let text = |it: &Value, name: &str| {
         // Version 2 has numbers for PMIDs.
         let it = it.get(name)?;
-        it.as_str().map(str::to_owned).or_else(|| it.as_u64().map(|it| it.to_string()))
+        it.as_str().map(str::to_owned).or_else(|| it.as_u64().map(|number| number.to_string()))
     };
     let rows = response::list_at(&value, "/records")?
         .iter()
-        .filter(|it| text_field(it, "status") != Some("error"));
-    let works = rows.map(|it| Work {
-        doi: text(it, "doi").as_deref().and_then(find_doi),
-        pmid: text(it, "pmid").as_deref().and_then(parse_pmid),
-        pmcid: text(it, "pmcid").as_deref().and_then(parse_pmcid),
-        arxiv: text(it, "arxiv").as_deref().and_then(parse_arxiv_id),
+        .filter(|read_result| text_field(read_result, "status") != Some("error"));
+    let works = rows.map(|row| Work {
+        doi: text(row, "doi").as_deref().and_then(find_doi),
+        pmid: text(row, "pmid").as_deref().and_then(parse_pmid),
+        pmcid: text(row, "pmcid").as_deref().and_then(parse_pmcid),
+        arxiv: text(row, "arxiv").as_deref().and_then(parse_arxiv_id),
         ..Work::default()
     });
-    Ok(works.filter(|it| !it.is_empty()).collect())
+    Ok(works.filter(|work| !work.is_empty()).collect())
 }
 
 #[cfg(test)]

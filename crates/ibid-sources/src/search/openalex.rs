@@ -36,8 +36,8 @@ impl EngineApi for OpenAlex {
         if !bounds.is_empty() {
             asked.push(("filter", &bounds));
         }
-        asked.extend(self.key.as_deref().map(|it| ("api_key", it)));
-        asked.extend(self.contact.as_deref().map(|it| ("mailto", it)));
+        asked.extend(self.key.as_deref().map(|key| ("api_key", key)));
+        asked.extend(self.contact.as_deref().map(|contact| ("mailto", contact)));
         service.request(&ServiceRequest::get("/works", &asked), read).await
     }
 }
@@ -59,21 +59,23 @@ fn work(it: &Value) -> Option<Hit> {
     let last = |url: &str| url.rsplit('/').next().unwrap_or_default().to_owned();
     let mut work = Work {
         doi: text_field(it, "doi").and_then(find_doi),
-        pmid: text_field(ids, "pmid").and_then(|it| parse_pmid(&last(it))),
-        pmcid: text_field(ids, "pmcid").and_then(|it| parse_pmcid(&last(it))),
+        pmid: text_field(ids, "pmid").and_then(|text| parse_pmid(&last(text))),
+        pmcid: text_field(ids, "pmcid").and_then(|text| parse_pmcid(&last(text))),
         kinds: text_field(it, "type").map(str::to_owned).into_iter().collect(),
         cited_by: count_field(it, "cited_by_count"),
         ..Work::default()
     };
     let people = it.get("authorships").and_then(Value::as_array).into_iter().flatten();
     work.authors = people
-        .filter_map(|it| it.pointer("/author/display_name")?.as_str().map(|it| truncate(it, 100)))
+        .filter_map(|it| {
+            it.pointer("/author/display_name")?.as_str().map(|text| truncate(text, 100))
+        })
         .take(20)
         .collect();
     work.venue = it
         .pointer("/primary_location/source/display_name")
         .and_then(Value::as_str)
-        .map(|it| truncate(it, 200));
+        .map(|text| truncate(text, 200));
     if it.get("is_retracted").and_then(Value::as_bool) == Some(true) {
         work.retracted = Some("retracted, as OpenAlex records".to_owned());
     }
@@ -113,10 +115,10 @@ fn abstract_of(index: &Value) -> String {
     let mut placed: Vec<(u64, &str)> = Vec::new();
     for (word, places) in index.as_object().into_iter().flatten() {
         let places = places.as_array().into_iter().flatten().filter_map(Value::as_u64);
-        placed.extend(places.filter(|it| *it < MOST).map(|it| (it, word.as_str())));
+        placed.extend(places.filter(|place| *place < MOST).map(|place| (place, word.as_str())));
     }
     placed.sort_unstable();
-    placed.dedup_by_key(|it| it.0);
-    let words: Vec<&str> = placed.into_iter().map(|it| it.1).collect();
+    placed.dedup_by_key(|pair| pair.0);
+    let words: Vec<&str> = placed.into_iter().map(|pair| pair.1).collect();
     words.join(" ")
 }

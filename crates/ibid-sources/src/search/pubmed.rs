@@ -34,8 +34,8 @@ impl Pubmed {
     /// The parameters of every call, followed by `own`.
     fn common<'a>(&'a self, own: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let mut all = vec![("db", "pubmed"), ("tool", "ibid")];
-        all.extend(self.contact.as_deref().map(|it| ("email", it)));
-        all.extend(self.key.as_deref().map(|it| ("api_key", it)));
+        all.extend(self.contact.as_deref().map(|contact| ("email", contact)));
+        all.extend(self.key.as_deref().map(|key| ("api_key", key)));
         all.extend(own);
         all
     }
@@ -47,7 +47,7 @@ impl Pubmed {
         if query.limit as usize > MAX_IDS_IN_URL {
             own.push(("usehistory", "y"));
         }
-        let slashes = |it: &Option<String>| it.as_ref().map(|it| it.replace('-', "/"));
+        let slashes = |text: &Option<String>| text.as_ref().map(|it| it.replace('-', "/"));
         let (since, until) = (slashes(&query.since), slashes(&query.until));
         if since.is_some() || until.is_some() {
             own.push(("datetype", "pdat"));
@@ -90,7 +90,7 @@ impl Pubmed {
             found.remarks.extend(more.remarks);
             // The history server has the ids of one search. Those of two searches are fetched by id.
             found.history = more.history.filter(|_| had == 0);
-            let fresh = more.ids.into_iter().filter(|it| !found.ids.contains(it));
+            let fresh = more.ids.into_iter().filter(|id| !found.ids.contains(id));
             let fresh: Vec<String> = fresh.collect();
             found.ids.extend(fresh);
             if found.ids.len() >= enough {
@@ -126,8 +126,8 @@ impl EngineApi for Pubmed {
             .await?;
         // Records come in the order of their ids, the search has ordered them by relevance.
         let mut records: Vec<Hit> = records;
-        let place = |it: &Hit| {
-            let of = |id: &String| it.work.pmid.as_ref() == Some(id);
+        let place = |hit: &Hit| {
+            let of = |id: &String| hit.work.pmid.as_ref() == Some(id);
             found.ids.iter().position(of).unwrap_or(usize::MAX)
         };
         records.sort_by_key(place);
@@ -144,7 +144,7 @@ pub(super) fn parse_records(
     let tree = eutils::parse_xml(status, headers, body)?;
     let set = tree.find("PubmedArticleSet").ok_or_else(|| {
         // Another database has another root element.
-        let found = tree.children().next().map(|it| truncate(&it.name, 40));
+        let found = tree.children().next().map(|child| truncate(&child.name, 40));
         let found = found.unwrap_or_default();
         ServiceError::malformed(format!("its answer is `{found}` instead of `PubmedArticleSet`"))
     })?;
@@ -180,8 +180,9 @@ fn article(it: &XmlElement) -> Option<Hit> {
             _ => {}
         }
     }
-    let located =
-        article.children_named("ELocationID").find(|it| it.attribute("EIdType") == Some("doi"));
+    let located = article
+        .children_named("ELocationID")
+        .find(|element| element.attribute("EIdType") == Some("doi"));
     work.doi = work.doi.or_else(|| find_doi(&located?.text()));
     let name = article.text_at("ArticleTitle").or_else(|| article.text_at("VernacularTitle"))?;
     work.retracted =
@@ -221,34 +222,39 @@ fn hit(id: &str, name: &str, text: &str, date: Option<String>, work: Work) -> Hi
 
 /// The text of an abstract: a paragraph with its label for each part.
 fn abstract_of(it: Option<&XmlElement>) -> String {
-    let parts = it.into_iter().flat_map(|it| it.children_named("AbstractText")).map(|it| {
-        let text = it.text();
-        match it.attribute("Label").filter(|it| !it.is_empty() && *it != "UNLABELLED") {
-            Some(label) => format!("{label}: {text}"),
-            None => text,
-        }
-    });
-    parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n")
+    let parts =
+        it.into_iter().flat_map(|element| element.children_named("AbstractText")).map(|it| {
+            let text = it.text();
+            match it
+                .attribute("Label")
+                .filter(|attribute| !attribute.is_empty() && *attribute != "UNLABELLED")
+            {
+                Some(label) => format!("{label}: {text}"),
+                None => text,
+            }
+        });
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn people(list: Option<&XmlElement>) -> Vec<String> {
-    let named = list.into_iter().flat_map(|it| it.children_named("Author")).filter_map(|it| {
-        let last = it.text_at("LastName");
-        let whole = || {
-            let first = it.text_at("ForeName").or_else(|| it.text_at("Initials"));
-            Some(match first {
-                Some(first) => format!("{first} {}", last?),
-                None => last?,
-            })
-        };
-        whole().or_else(|| it.text_at("CollectiveName"))
-    });
+    let named =
+        list.into_iter().flat_map(|element| element.children_named("Author")).filter_map(|it| {
+            let last = it.text_at("LastName");
+            let whole = || {
+                let first = it.text_at("ForeName").or_else(|| it.text_at("Initials"));
+                Some(match first {
+                    Some(first) => format!("{first} {}", last?),
+                    None => last?,
+                })
+            };
+            whole().or_else(|| it.text_at("CollectiveName"))
+        });
     named.map(|it| truncate(&it, 100)).take(50).collect()
 }
 
 /// The retraction of a work or the expression of concern about it, if PubMed records one.
 fn retracted(cited: &XmlElement, kinds: &[String]) -> Option<String> {
-    if kinds.iter().any(|it| it.eq_ignore_ascii_case("Retracted Publication")) {
+    if kinds.iter().any(|kind| kind.eq_ignore_ascii_case("Retracted Publication")) {
         return Some("retracted, as PubMed records".to_owned());
     }
     let notes = cited
@@ -263,7 +269,7 @@ fn retracted(cited: &XmlElement, kinds: &[String]) -> Option<String> {
         };
         let place = it
             .text_at("RefSource")
-            .map(|it| format!(" ({})", truncate(&it, 120)))
+            .map(|text| format!(" ({})", truncate(&text, 120)))
             .unwrap_or_default();
         return Some(format!("{said}, as PubMed records{place}"));
     }

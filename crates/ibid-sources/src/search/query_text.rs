@@ -54,7 +54,7 @@ pub(super) fn content_words(text: &str) -> String {
 pub(super) fn is_query_syntax(text: &str) -> bool {
     [" AND ", " OR ", " NOT "].iter().any(|it| text.contains(it))
         || text.contains(['"', '[', ']', '*'])
-        || text.split_whitespace().any(|it| it.contains(':') && !it.ends_with(':'))
+        || text.split_whitespace().any(|word| word.contains(':') && !word.ends_with(':'))
 }
 
 /// The terms to try on an index that supports `OR`, the strictest first: a query in its syntax unchanged; else all
@@ -87,7 +87,7 @@ pub(super) fn and_queries(text: &str) -> Vec<String> {
 /// A query with `site:` for its domains, at most `most` characters long. Operators that would leave too little room for the
 /// words are omitted, because hits of other domains are removed from the answer anyway.
 pub(super) fn with_sites(query: &Query, most: usize) -> String {
-    let wanted: Vec<String> = query.domains.iter().map(|it| format!("site:{it}")).collect();
+    let wanted: Vec<String> = query.domains.iter().map(|domain| format!("site:{domain}")).collect();
     let mut bounds = wanted.join(" OR ");
     for it in &query.not_domains {
         if !bounds.is_empty() {
@@ -106,8 +106,8 @@ pub(super) fn with_sites(query: &Query, most: usize) -> String {
 
 /// The dates of a query in the form of Google's `tbs`, if it has any.
 pub(super) fn google_tbs(query: &Query) -> Option<String> {
-    let day = |it: &String| {
-        let (year, rest) = it.split_once('-')?;
+    let day = |text: &String| {
+        let (year, rest) = text.split_once('-')?;
         let (month, day) = rest.split_once('-')?;
         Some(format!("{month}/{day}/{year}"))
     };

@@ -92,7 +92,7 @@ pub(super) fn list_at<'a>(value: &'a Value, path: &str) -> ReadResult<&'a [Value
 
 /// The text of a field, unless it is blank.
 pub(super) fn text_field<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name).and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty())
+    value.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// The whole number of a field, also when it is written as text.
@@ -123,8 +123,7 @@ pub(super) fn plain_text(text: &str, most: usize) -> String {
     while let Some(at) = rest.find('<') {
         bare.push_str(&rest[..at]);
         let behind = &rest[at + 1..];
-        let is_tag =
-            behind.starts_with(|it: char| it.is_ascii_alphabetic() || it == '/' || it == '!');
+        let is_tag = behind.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
         match behind.find('>').filter(|it| is_tag && *it < 400) {
             Some(end) => rest = &behind[end + 1..],
             None => {
@@ -198,15 +197,15 @@ pub(super) fn abstract_of(text: &str) -> String {
 
 /// Why a work must not be relied on, if its title or its kinds say so. `who` is the catalogue.
 pub(super) fn retraction(title: &str, kinds: &[String], who: &str) -> Option<String> {
-    let kind = |it: &String| {
-        it.eq_ignore_ascii_case("retracted publication")
-            || it.eq_ignore_ascii_case("retracted-publication")
+    let kind = |text: &String| {
+        text.eq_ignore_ascii_case("retracted publication")
+            || text.eq_ignore_ascii_case("retracted-publication")
     };
     let title = title.trim_start_matches(['[', '(', '*', ' ']).to_lowercase();
     let marks = [("retracted", "retracted"), ("withdrawn", "withdrawn"), ("removed", "removed")];
-    let marked = marks.iter().find(|it| {
+    let marked = marks.iter().find(|mark| {
         // "RETRACTED: …", "Retracted Article: …", "[Retracted] …", but not "Retracted papers in …".
-        let behind = title.strip_prefix(it.0);
+        let behind = title.strip_prefix(mark.0);
         let behind = behind.map(|it| it.trim_start_matches(" article").trim_start());
         behind.is_some_and(|it| it.starts_with([':', ']', ')']))
     });
@@ -219,7 +218,7 @@ pub(super) fn retraction(title: &str, kinds: &[String], who: &str) -> Option<Str
 
 /// Parses a date in any form that services use. Returns `YYYY-MM-DD`.
 pub(super) fn parse_date(text: &str) -> Option<String> {
-    let head = text.get(..10).filter(|it| is_day(it));
+    let head = text.get(..10).filter(|value| is_day(value));
     head.map(str::to_owned).or_else(|| dates::normalise(text))
 }
 
@@ -232,7 +231,7 @@ pub(super) fn parse_month(text: &str) -> Option<i64> {
     const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let lower = text.trim().to_lowercase();
-    let named = MONTHS.iter().position(|it| lower.starts_with(it));
+    let named = MONTHS.iter().position(|month| lower.starts_with(month));
     named.map(|it| it as i64 + 1).or_else(|| lower.parse().ok())
 }
 
@@ -242,9 +241,9 @@ pub(super) fn date_from_parts(
     month: Option<i64>,
     day: Option<i64>,
 ) -> Option<String> {
-    let year = year.filter(|it| (1000..3000).contains(it))?;
-    let month = month.filter(|it| (1..=12).contains(it)).unwrap_or(1);
-    let day = day.filter(|it| (1..=31).contains(it)).unwrap_or(1);
+    let year = year.filter(|year| (1000..3000).contains(year))?;
+    let month = month.filter(|month| (1..=12).contains(month)).unwrap_or(1);
+    let day = day.filter(|day| (1..=31).contains(day)).unwrap_or(1);
     Some(format!("{year:04}-{month:02}-{day:02}"))
 }
 

@@ -29,9 +29,10 @@ async fn server(
                 let count = stream.read(&mut piece).await.unwrap();
                 request.extend_from_slice(&piece[..count]);
                 let text = String::from_utf8_lossy(&request).into_owned();
-                let length = text.lines().find_map(|it| it.strip_prefix("content-length: "));
-                let length: usize = length.map_or(0, |it| it.parse().unwrap());
-                if text.split_once("\r\n\r\n").is_some_and(|it| it.1.len() >= length) || count == 0
+                let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+                let length: usize = length.map_or(0, |length| length.parse().unwrap());
+                if text.split_once("\r\n\r\n").is_some_and(|parts| parts.1.len() >= length)
+                    || count == 0
                 {
                     break text;
                 }
@@ -79,7 +80,7 @@ fn query(text: &'static str) -> Query {
 async fn queries_that_come_together_go_in_one_request() {
     let answer = |request: &str| {
         let asked: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
-        let of = |it: &Value| json!({"organic": [{"link": format!("https://a.example/{}", it["q"].as_str().unwrap()), "title": "t"}]});
+        let of = |value: &Value| json!({"organic": [{"link": format!("https://a.example/{}", value["q"].as_str().unwrap()), "title": "t"}]});
         match &asked {
             Value::Array(all) => {
                 Value::Array(all.iter().map(of).collect()).to_string().into_bytes()
@@ -160,7 +161,7 @@ async fn what_the_bounds_shut_out_is_dropped() {
     bounded.domains = vec!["a.example".to_owned()];
     bounded.since = Some("2024-01-01".to_owned());
     let found = engine("exa", &address).search(&bounded).await.unwrap();
-    let titles: Vec<&str> = found.hits.iter().map(|it| it.title.as_str()).collect();
+    let titles: Vec<&str> = found.hits.iter().map(|hit| hit.title.as_str()).collect();
     assert_eq!(titles, ["in"]);
 }
 
@@ -171,11 +172,11 @@ fn pubmed(found: &'static [(&'static str, &'static [&'static str])]) -> impl Fn(
         let url = Url::parse(&format!("http://a.example{path}")).unwrap();
         let of = |name: &str| {
             let mut all = url.query_pairs();
-            all.find(|it| it.0 == name).map(|it| it.1.into_owned())
+            all.find(|pair| pair.0 == name).map(|pair| pair.1.into_owned())
         };
         match of("term") {
             Some(term) => {
-                let ids = found.iter().find(|it| it.0 == term).map_or(&[][..], |it| it.1);
+                let ids = found.iter().find(|pair| pair.0 == term).map_or(&[][..], |pair| pair.1);
                 let answer = match ids {
                     ["misread"] => {
                         json!({"esearchresult": {"ERROR": "the query cannot be parsed"}})
@@ -209,7 +210,7 @@ async fn titles_of(
 ) -> (Vec<String>, usize) {
     let (address, came) = server("", pubmed(found)).await;
     let found = engine("pubmed", &address).search(&query(term)).await.unwrap();
-    let titles = found.hits.into_iter().map(|it| it.title).collect();
+    let titles = found.hits.into_iter().map(|hit| hit.title).collect();
     let searches = came.lock().unwrap().iter().filter(|it| it.contains("esearch")).count();
     (titles, searches)
 }

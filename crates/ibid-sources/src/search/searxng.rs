@@ -50,10 +50,10 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
         });
     }
     let value = parse_json(status, headers, body)?;
-    let found = list_at(&value, "/results")?.iter().filter_map(|it| {
-        let mut hit = hit("searxng", it, "url", "title", "content")?;
-        hit.date = text_field(it, "publishedDate").and_then(parse_date);
-        hit.score = it.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
+    let found = list_at(&value, "/results")?.iter().filter_map(|read_result| {
+        let mut hit = hit("searxng", read_result, "url", "title", "content")?;
+        hit.date = text_field(read_result, "publishedDate").and_then(parse_date);
+        hit.score = read_result.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
         Some(hit)
     });
     let mut hits = Hits::from(found.collect::<Vec<_>>());

@@ -31,7 +31,7 @@ impl EngineApi for SemanticScholar {
         let text = super::query_text::content_words(query.text());
         let limit = query.limit.min(100).to_string();
         let mut asked = vec![("query", text.as_str()), ("fields", FIELDS), ("limit", &limit)];
-        let day = |it: &Option<String>| it.clone().unwrap_or_default();
+        let day = |text: &Option<String>| text.clone().unwrap_or_default();
         let range = format!("{}:{}", day(&query.since), day(&query.until));
         if range != ":" {
             asked.push(("publicationDateOrYear", &range));
@@ -58,7 +58,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
 fn row(it: &Value) -> Option<Hit> {
     let inner = ["citedPaper", "citingPaper", "paper"].iter().find_map(|name| it.get(name));
     let mut hit = paper(inner.unwrap_or(it))?;
-    if let Some(found) = it.get("snippet").and_then(|it| text_field(it, "text")) {
+    if let Some(found) = it.get("snippet").and_then(|value| text_field(value, "text")) {
         hit.snippet = Untrusted::new(truncate(found, 2_000));
     }
     if let Some(score) = it.get("score").or(it.get("matchScore")).and_then(Value::as_f64) {
@@ -74,24 +74,26 @@ fn paper(it: &Value) -> Option<Hit> {
         pmid: text_field(ids, "PubMed").and_then(parse_pmid),
         // Only digits.
         pmcid: text_field(ids, "PubMedCentral")
-            .and_then(|it| parse_pmcid(&format!("PMC{}", it.trim_start_matches("PMC")))),
+            .and_then(|text| parse_pmcid(&format!("PMC{}", text.trim_start_matches("PMC")))),
         arxiv: text_field(ids, "ArXiv").and_then(parse_arxiv_id),
         cited_by: count_field(it, "citationCount"),
         ..Work::default()
     };
     let people = it.get("authors").and_then(Value::as_array).into_iter().flatten();
-    let name =
-        |it: &Value| it.as_str().or_else(|| text_field(it, "name")).map(|it| truncate(it, 100));
+    let name = |value: &Value| {
+        value.as_str().or_else(|| text_field(value, "name")).map(|text| truncate(text, 100))
+    };
     work.authors = people.filter_map(name).take(50).collect();
     let kinds = it.get("publicationTypes").and_then(Value::as_array).into_iter().flatten();
-    work.kinds = kinds.filter_map(Value::as_str).map(|it| truncate(it, 60)).take(20).collect();
-    let journal = it.get("journal").and_then(|it| text_field(it, "name"));
-    work.venue = journal.or(text_field(it, "venue")).map(|it| truncate(it, 200));
-    let open = it.get("openAccessPdf").and_then(|it| text_field(it, "url"));
+    work.kinds = kinds.filter_map(Value::as_str).map(|text| truncate(text, 60)).take(20).collect();
+    let journal = it.get("journal").and_then(|value| text_field(value, "name"));
+    work.venue = journal.or(text_field(it, "venue")).map(|journal| truncate(journal, 200));
+    let open = it.get("openAccessPdf").and_then(|value| text_field(value, "url"));
     work.full_text = open.map(str::to_owned).into_iter().collect();
     let number = ["/corpusId", "/externalIds/CorpusId"].iter().find_map(|path| it.pointer(path));
-    let number = number
-        .and_then(|it| it.as_u64().map(|it| it.to_string()).or(it.as_str().map(str::to_owned)));
+    let number = number.and_then(|number| {
+        number.as_u64().map(|number| number.to_string()).or(number.as_str().map(str::to_owned))
+    });
     let own = match (text_field(it, "paperId"), number) {
         (Some(id), _) => format!("https://www.semanticscholar.org/paper/{id}"),
         (None, Some(id)) => format!("https://api.semanticscholar.org/CorpusID:{id}"),
@@ -105,7 +107,7 @@ fn paper(it: &Value) -> Option<Hit> {
     let name = clean_title(text_field(it, "title").unwrap_or(&own));
     work.retracted = retraction(&name, &work.kinds, "Semantic Scholar");
     let text = text_field(it, "abstract").unwrap_or_default();
-    let short = it.get("tldr").and_then(|it| text_field(it, "text"));
+    let short = it.get("tldr").and_then(|value| text_field(value, "text"));
     let snippet = if text.is_empty() { short.unwrap_or_default() } else { text };
     let mut hit = Hit::new("semanticscholar", &url, &name, &truncate(snippet, 600));
     hit.text = full_text(text);

@@ -122,7 +122,7 @@ impl Serper {
 
 /// Sends several queries in one request, and each its outcome.
 async fn send_batch(service: &ServiceClient, path: &str, gathered: Vec<PendingQuery>) {
-    let queries: Vec<&Query> = gathered.iter().map(|it| &it.0).collect();
+    let queries: Vec<&Query> = gathered.iter().map(|query| &query.0).collect();
     let alone = || BatchResult::AskAlone;
     let results: Vec<BatchResult> = match queries.len() {
         0 | 1 => Vec::new(),
@@ -155,7 +155,7 @@ fn path(vertical: Vertical) -> &'static str {
 
 /// The request for several queries of one path: a list of their bodies.
 fn batch(path: &str, queries: &[&Query]) -> ServiceRequest {
-    let all: Vec<Value> = queries.iter().map(|it| body(it)).collect();
+    let all: Vec<Value> = queries.iter().map(|query| body(query)).collect();
     ServiceRequest::post(path, Value::Array(all))
 }
 
@@ -194,19 +194,19 @@ fn of_value(value: &Value) -> ReadResult<Hits> {
             None => ServiceError::malformed("its answer has no list `organic`"),
         });
     };
-    let found = rows.iter().filter_map(|it| {
-        let mut hit = hit("serper", it, "link", "title", "snippet")?;
-        let year = it.get("year").and_then(Value::as_i64);
-        hit.date = text_field(it, "date")
+    let found = rows.iter().filter_map(|row| {
+        let mut hit = hit("serper", row, "link", "title", "snippet")?;
+        let year = row.get("year").and_then(Value::as_i64);
+        hit.date = text_field(row, "date")
             .and_then(parse_date)
             .or_else(|| date_from_parts(year, None, None));
-        hit.work.cited_by = count_field(it, "citedBy");
-        hit.work.full_text = text_field(it, "pdfUrl").map(str::to_owned).into_iter().collect();
+        hit.work.cited_by = count_field(row, "citedBy");
+        hit.work.full_text = text_field(row, "pdfUrl").map(str::to_owned).into_iter().collect();
         Some(hit)
     });
     Ok(Hits {
         hits: found.collect(),
-        cost_usd: count_field(value, "credits").map(|it| f64::from(it) * CREDIT),
+        cost_usd: count_field(value, "credits").map(|number| f64::from(number) * CREDIT),
         ..Hits::default()
     })
 }

@@ -45,7 +45,7 @@ impl EngineApi for StackExchange {
             ];
             asked.extend(since.as_deref().map(|it| ("fromdate", it)));
             asked.extend(until.as_deref().map(|it| ("todate", it)));
-            asked.extend(self.key.as_deref().map(|it| ("key", it)));
+            asked.extend(self.key.as_deref().map(|key| ("key", key)));
             let ask = ServiceRequest::get("/2.3/search/advanced", &asked);
             let (hits, wait) = service.request(&ask, read_with_wait).await?;
             if let Some(wait) = wait {
@@ -69,7 +69,7 @@ pub(super) fn unix(day: Option<&str>, more: i64) -> Option<String> {
 
 /// Parses the hits of an answer.
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
-    read_with_wait(status, headers, body).map(|it| it.0)
+    read_with_wait(status, headers, body).map(|read_result| read_result.0)
 }
 
 /// Parses the hits of an answer, and how long the service asks to wait (`backoff`).
@@ -82,20 +82,22 @@ fn read_with_wait(
         return Err(fault);
     }
     let value = response::parse_json(status, headers, body)?;
-    let found = list_at(&value, "/items")?.iter().filter_map(|it| {
-        let mut hit = hit("stackexchange", it, "link", "title", "body")?;
-        hit.text = text_field(it, "body").and_then(|it| full_text(&plain_text(it, 200_000)));
-        let tags = it.get("tags").and_then(Value::as_array).into_iter().flatten();
+    let found = list_at(&value, "/items")?.iter().filter_map(|read_result| {
+        let mut hit = hit("stackexchange", read_result, "link", "title", "body")?;
+        hit.text =
+            text_field(read_result, "body").and_then(|text| full_text(&plain_text(text, 200_000)));
+        let tags = read_result.get("tags").and_then(Value::as_array).into_iter().flatten();
         let tags: Vec<&str> = tags.filter_map(Value::as_str).take(5).collect();
         if hit.snippet.is_empty() {
             hit.snippet = Untrusted::new(tags.join(", "));
         }
-        hit.score = it.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
-        hit.date = it.get("creation_date").and_then(Value::as_i64).and_then(dates::from_unix);
-        hit.work.authors = it
+        hit.score = read_result.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
+        hit.date =
+            read_result.get("creation_date").and_then(Value::as_i64).and_then(dates::from_unix);
+        hit.work.authors = read_result
             .pointer("/owner/display_name")
             .and_then(Value::as_str)
-            .map(|it| plain_text(it, 100))
+            .map(|text| plain_text(text, 100))
             .into_iter()
             .collect();
         Some(hit)
@@ -122,7 +124,7 @@ fn parse_error(status: u16, body: &[u8]) -> Option<ServiceError> {
             // "too many requests from this IP, more requests available in 64 seconds"
             retry_after: said
                 .rsplit_once(" in ")
-                .and_then(|it| it.1.split(' ').next()?.parse().ok())
+                .and_then(|parts| parts.1.split(' ').next()?.parse().ok())
                 .filter(|it| *it <= LONGEST)
                 .map(Duration::from_secs),
             ..ServiceError::transient(response::truncate(said, 300))

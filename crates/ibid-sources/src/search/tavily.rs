@@ -33,7 +33,7 @@ impl EngineApi for Tavily {
             "max_results": query.limit.min(20),
         });
         let lists = [("include_domains", &query.domains), ("exclude_domains", &query.not_domains)];
-        for (name, domains) in lists.into_iter().filter(|it| !it.1.is_empty()) {
+        for (name, domains) in lists.into_iter().filter(|list| !list.1.is_empty()) {
             body[name] = json!(domains);
         }
         for (name, day) in [("start_date", &query.since), ("end_date", &query.until)] {
@@ -48,11 +48,11 @@ impl EngineApi for Tavily {
 /// Parses the hits of an answer.
 pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadResult<Hits> {
     let value = response::parse_json(status, headers, body)?;
-    let found = list_at(&value, "/results")?.iter().filter_map(|it| {
-        let mut hit = hit("tavily", it, "url", "title", "content")?;
-        hit.score = it.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
-        hit.date = text_field(it, "published_date").and_then(parse_date);
-        hit.text = text_field(it, "raw_content").and_then(full_text);
+    let found = list_at(&value, "/results")?.iter().filter_map(|read_result| {
+        let mut hit = hit("tavily", read_result, "url", "title", "content")?;
+        hit.score = read_result.get("score").and_then(Value::as_f64).unwrap_or(0.0) as f32;
+        hit.date = text_field(read_result, "published_date").and_then(parse_date);
+        hit.text = text_field(read_result, "raw_content").and_then(full_text);
         Some(hit)
     });
     Ok(Hits { hits: found.collect(), cost_usd: Some(PRICE), ..Hits::default() })

@@ -73,9 +73,9 @@ pub(super) fn read(
             continue;
         }
         match group {
-            Value::Array(rows) => hits.extend(rows.iter().filter_map(|it| hit(at, it))),
+            Value::Array(rows) => hits.extend(rows.iter().filter_map(|row| hit(at, row))),
             Value::Object(rows) if name == "pages" => {
-                hits.extend(rows.values().filter_map(|it| hit(at, it)));
+                hits.extend(rows.values().filter_map(|value| hit(at, value)));
             }
             _ => {}
         }
@@ -96,7 +96,7 @@ fn parse_error(body: &[u8]) -> Option<ServiceError> {
 }
 
 fn hit(at: &str, it: &Value) -> Option<Hit> {
-    let is = |name: &str| it.get(name).is_some_and(|it| *it != Value::Bool(false));
+    let is = |name: &str| it.get(name).is_some_and(|value| *value != Value::Bool(false));
     // A file of Wikimedia Commons is missing in this wiki, but known.
     let is_absent = is("invalid") || is("missing") && !is("known");
     let name = text_field(it, "title").filter(|_| !is_absent)?;

@@ -49,7 +49,7 @@ impl XmlElement {
                 name: name.to_owned(),
                 attributes: ATTRIBUTES
                     .iter()
-                    .filter_map(|it| Some((*it, attribute(it)?)))
+                    .filter_map(|name| Some((*name, attribute(name)?)))
                     .collect(),
                 nodes: Vec::new(),
             }),
@@ -81,8 +81,8 @@ impl XmlElement {
 
     /// The child elements.
     pub(super) fn children(&self) -> impl Iterator<Item = &XmlElement> {
-        self.nodes.iter().filter_map(|it| match it {
-            XmlNode::Element(it) => Some(it),
+        self.nodes.iter().filter_map(|node| match node {
+            XmlNode::Element(node) => Some(node),
             XmlNode::Text(_) => None,
         })
     }
@@ -92,12 +92,12 @@ impl XmlElement {
         &'a self,
         name: &'a str,
     ) -> impl Iterator<Item = &'a XmlElement> {
-        self.children().filter(move |it| it.name == name)
+        self.children().filter(move |child| child.name == name)
     }
 
     /// The first element at a path of names, such as `Article/Journal/Title`.
     pub(super) fn find(&self, path: &str) -> Option<&XmlElement> {
-        path.split('/').try_fold(self, |it, name| it.children().find(|it| it.name == name))
+        path.split('/').try_fold(self, |it, name| it.children().find(|child| child.name == name))
     }
 
     /// The text of the first element at a path, unless it is blank.
@@ -107,7 +107,10 @@ impl XmlElement {
 
     /// The value of an attribute.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.0 == name)
+            .map(|attribute| attribute.1.as_str())
     }
 
     /// All text inside, with whitespace collapsed.

@@ -78,7 +78,8 @@ impl Recording {
             return Err(Error::new(Kind::Usage, format!("run {run} has not ended yet"))
                 .with_hint(format!("continue it first: ibid resume {run}")));
         }
-        let Some(Event::RunCreated { question, .. }) = events.first().map(|it| &it.event) else {
+        let Some(Event::RunCreated { question, .. }) = events.first().map(|event| &event.event)
+        else {
             return Err(Error::new(
                 Kind::Internal,
                 format!("run {run} does not begin with its question"),

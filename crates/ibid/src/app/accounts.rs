@@ -139,7 +139,7 @@ impl App {
     /// When the store cannot be read.
     pub async fn may_ask(&self, user: &str) -> Result<bool> {
         let user = self.accounts().await?.user(user).await?;
-        Ok(user.is_some_and(|it| !it.disabled))
+        Ok(user.is_some_and(|user| !user.disabled))
     }
 
     /// Whether runs of this owner may continue: those of the operator (`None`) always, those of a user while the user exists and is not
@@ -222,7 +222,7 @@ fn hash(token: &str) -> String {
 
 /// Checks an id. Ids appear in logs and URLs without escaping.
 fn validate_id(text: &str) -> Result<()> {
-    let plain = |it: char| it.is_ascii_alphanumeric() || "._@+-".contains(it);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._@+-".contains(c);
     if text.is_empty() || text.len() > ID_CHARS || !text.chars().all(plain) {
         return Err(Error::new(Kind::Usage, format!("invalid id `{}`", text.escape_debug()))
             .with_hint("use 1 to 100 letters, digits and . _ @ + -"));

@@ -82,7 +82,7 @@ impl App {
             stored,
         };
         let (cited, mut lookups) = folders::spawn_cancellable(move |stop| {
-            let lookups = cited.sources.iter().map(|it| resolver.resolve(it, stop));
+            let lookups = cited.sources.iter().map(|source| resolver.resolve(source, stop));
             let lookups = lookups.collect::<Result<Vec<SourceLookup>>>()?;
             Ok((cited, lookups))
         })
@@ -134,8 +134,13 @@ impl App {
     /// The verifier of the settings, if one is set.
     fn verifier(&self, grant: &SpendGrant) -> Result<ibid_core::ports::RoleModels> {
         let role = ModelRole::Verifier;
-        let named: BTreeMap<ModelRole, String> =
-            self.settings.models.get(&role).map(|it| (role, it.clone())).into_iter().collect();
+        let named: BTreeMap<ModelRole, String> = self
+            .settings
+            .models
+            .get(&role)
+            .map(|model| (role, model.clone()))
+            .into_iter()
+            .collect();
         let limiters = Arc::new(ConcurrencyLimiters::default());
         Ok(models::open(&self.settings, &named, grant, limiters, &Egress::default())?.0)
     }
@@ -154,9 +159,10 @@ impl App {
         for (hash, url) in store.page_urls().await? {
             known.entry(canonical_address(&url)).or_default().push(hash);
         }
-        for source in cited.sources.iter().filter(|it| it.cited) {
+        for source in cited.sources.iter().filter(|source| source.cited) {
             for address in source.address.iter().chain(&source.path) {
-                let Some(address) = places.to_address(address).map(|it| canonical_address(&it))
+                let Some(address) =
+                    places.to_address(address).map(|address| canonical_address(&address))
                 else {
                     continue;
                 };
@@ -229,7 +235,7 @@ impl AllowedPaths {
             Some((name.clone(), url))
         };
         AllowedPaths {
-            base: base.and_then(|it| Url::from_directory_path(it).ok()),
+            base: base.and_then(|base| Url::from_directory_path(base).ok()),
             names: names.iter().filter_map(named).collect(),
             roots: given
                 .flat_map(|it| [Some(it.to_owned()), it.canonicalize().ok()])
@@ -249,18 +255,18 @@ impl AllowedPaths {
         }
         let (name, inside) = place.strip_prefix("folder:")?.split_once('/')?;
         let is_named = |it: &&(String, Url)| {
-            let last = it.1.path_segments().and_then(|mut it| it.rfind(|it| !it.is_empty()));
+            let last = it.1.path_segments().and_then(|mut it| it.rfind(|pair| !pair.is_empty()));
             it.0 == name
-                || (it.0.contains(|it: char| !it.is_ascii_alphanumeric()) && last == Some(name))
+                || (it.0.contains(|c: char| !c.is_ascii_alphanumeric()) && last == Some(name))
         };
         let (_, root) = self.names.iter().find(is_named)?;
         // A path that leaves the folder, even if it returns, could reveal the names of the directories above.
         let plain = inside.to_lowercase().replace("%2e", ".");
         let mut parts = plain.split(['/', '\\']);
-        if parts.any(|it| matches!(it, "." | "..")) || plain.contains(char::is_control) {
+        if parts.any(|part| matches!(part, "." | "..")) || plain.contains(char::is_control) {
             return None;
         }
-        let is_below = |it: &Url| it.path().starts_with(root.path());
+        let is_below = |url: &Url| url.path().starts_with(root.path());
         root.join(inside).ok().filter(is_below).map(String::from)
     }
 
@@ -277,9 +283,10 @@ impl AllowedPaths {
         let path = url.to_file_path().ok()?;
         // Only paths below a root are looked up: else the time of the look-up would reveal which files exist.
         let is_below = |path: &Path| {
-            let hidden =
-                |it: std::path::Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
-            let inside = self.roots.iter().filter_map(|it| path.strip_prefix(it).ok());
+            let hidden = |component: std::path::Component<'_>| {
+                component.as_os_str().as_encoded_bytes().starts_with(b".")
+            };
+            let inside = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
             inside.into_iter().any(|it| !it.components().any(hidden))
         };
         if !is_below(&path) {
@@ -330,7 +337,7 @@ impl SourceResolver {
             }
         }
         for place in source.address.iter().chain(&source.path) {
-            let known = self.places.to_address(place).map(|it| canonical_address(&it));
+            let known = self.places.to_address(place).map(|address| canonical_address(&address));
             if let Some(page) = known.and_then(|it| self.stored.get(&it)) {
                 return Ok(SourceLookup::Pages(vec![page.clone()]));
             }
@@ -397,7 +404,7 @@ impl SourceResolver {
         let (Some(host), Some(wanted)) = (host_of(address), page_key(address)) else {
             return Ok(Vec::new());
         };
-        let same = |it: &str| page_key(it).as_ref() == Some(&wanted);
+        let same = |text: &str| page_key(text).as_ref() == Some(&wanted);
         let mut found = Vec::new();
         for folder in &self.folders {
             found.extend(folder.pages_at(&host, &same, PAGES)?);
@@ -420,9 +427,9 @@ impl SourceResolver {
                 let title = normalized_words(&found.title);
                 let is_distinctive =
                     title.trim().contains(' ') && title.len() >= DISTINCTIVE_TITLE_BYTES;
-                let is_elsewhere =
-                    cited.is_some() && page_key(&found.url).is_some_and(|it| Some(it) != cited);
-                let is_longer = best.as_ref().is_none_or(|it| it.0 < title.len());
+                let is_elsewhere = cited.is_some()
+                    && page_key(&found.url).is_some_and(|page_key| Some(page_key) != cited);
+                let is_longer = best.as_ref().is_none_or(|pair| pair.0 < title.len());
                 if is_distinctive && is_longer && !is_elsewhere && entry.contains(&title) {
                     best = Some((title.len(), folder, found));
                 }
@@ -435,7 +442,7 @@ impl SourceResolver {
 /// The words of a text in lower case, with a space around each.
 fn normalized_words(text: &str) -> String {
     let mut out = String::from(" ");
-    for word in text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()) {
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
         out.push_str(&word.to_lowercase());
         out.push(' ');
     }

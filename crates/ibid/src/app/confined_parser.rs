@@ -8,7 +8,7 @@
 /// see [`Parser`](ibid_extract::Parser).
 pub fn run_confined_parser(args: &[std::ffi::OsString]) -> Option<std::process::ExitCode> {
     use ibid_extract::{Parser, child};
-    if args.get(1).is_some_and(|it| it == child::COMMAND) {
+    if args.get(1).is_some_and(|arg| arg == child::COMMAND) {
         return Some(child::child_main(&args[2..]));
     }
     Parser::register_current();

@@ -8,7 +8,7 @@ fn is_container(root: &Path) -> bool {
     let marked = [".dockerenv", "run/.containerenv"].iter().any(|it| root.join(it).exists());
     let groups = std::fs::read_to_string(root.join("proc/1/cgroup")).unwrap_or_default();
     let words = ["docker", "kubepods", "containerd", "libpod", "/lxc/"];
-    marked || words.iter().any(|it| groups.contains(it))
+    marked || words.iter().any(|word| groups.contains(word))
 }
 
 /// The hint for a server of the user's own that does not answer at `url`, the value of `variable`.

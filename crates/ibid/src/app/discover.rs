@@ -29,7 +29,7 @@ pub struct Discovery {
 /// Probes the usual ports of this machine and looks at the variables. Contacts nothing else.
 pub async fn discover(settings: &Settings) -> Discovery {
     let keys = default_model::rows().iter().copied();
-    let keys = keys.filter(|it| settings.variables.get(it.0).is_some());
+    let keys = keys.filter(|key| settings.variables.get(key.0).is_some());
     let ollama = settings.variables.get("OLLAMA_BASE_URL").unwrap_or("http://127.0.0.1:11434");
     let ollama = ollama.trim_end_matches("/v1");
     let named = settings.variables.get("SEARXNG_URL").map(str::to_owned);
@@ -37,7 +37,7 @@ pub async fn discover(settings: &Settings) -> Discovery {
     let places: Vec<String> = named.into_iter().chain(usual).collect();
     let (local_models, searxng) = tokio::join!(
         list_ollama_models(ollama),
-        join_all(places.iter().map(|it| probe_searxng(it)))
+        join_all(places.iter().map(|place| probe_searxng(place)))
     );
     let first = |wanted: JsonSupport| {
         let at = searxng.iter().position(|it| *it == Some(wanted))?;
@@ -87,8 +87,8 @@ async fn list_ollama_models(url: &str) -> Vec<String> {
         let all = value["models"].as_array().cloned().unwrap_or_default();
         let mut names: Vec<String> =
             all.iter().filter_map(|it| Some(format!("ollama:{}", it["name"].as_str()?))).collect();
-        names.retain(|it| !it.contains("embed"));
-        names.sort_by_key(|it| (it.len(), it.clone()));
+        names.retain(|name| !name.contains("embed"));
+        names.sort_by_key(|name| (name.len(), name.clone()));
         Ok::<_, ServiceError>(names)
     });
     match tokio::time::timeout(PROBE_TIMEOUT, answer).await {

@@ -45,7 +45,7 @@ impl ReadOutcome {
 pub(super) fn limits_for(settings: &Settings, owner: Option<&Owner>) -> ExtractLimits {
     let mut limits = document_limits(settings);
     if let Some(owner) = owner {
-        limits.parser = limits.parser.map(|it| it.for_owner(&owner.user));
+        limits.parser = limits.parser.map(|parser| parser.for_owner(&owner.user));
     }
     limits
 }
@@ -101,7 +101,7 @@ fn read_file(
                 ReadOutcome { row: ibid_extract::to_json_row(&draft, path), fault: None }
             }
             ReadItem::Fault(fault) => {
-                if unread.as_mut().is_some_and(|it| it.record(&fault)) {
+                if unread.as_mut().is_some_and(|files| files.record(&fault)) {
                     return ControlFlow::Continue(());
                 }
                 ReadOutcome::failed(path, fault.message)

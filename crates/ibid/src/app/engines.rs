@@ -43,20 +43,20 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
     let ready = |wanted: Option<Vertical>| {
         ENGINES
             .iter()
-            .filter(|it| it.by_itself && is_ready(settings, it))
-            .filter(move |it| wanted.is_none_or(|wanted| it.verticals.contains(&wanted)))
-            .map(|it| it.name)
+            .filter(|engine| engine.by_itself && is_ready(settings, engine))
+            .filter(move |engine| wanted.is_none_or(|wanted| engine.verticals.contains(&wanted)))
+            .map(|engine| engine.name)
     };
     let mut found: Vec<&str> = Vec::new();
-    for word in words.iter().map(|it| it.trim().to_lowercase()).filter(|it| !it.is_empty()) {
+    for word in words.iter().map(|word| word.trim().to_lowercase()).filter(|it| !it.is_empty()) {
         match word.as_str() {
             "none" | "local" => {}
             "auto" => found.extend(ready(None)),
-            word => match (GROUPS.iter().find(|it| it.0 == word), by_name(word)) {
+            word => match (GROUPS.iter().find(|group| group.0 == word), by_name(word)) {
                 (Some((_, vertical)), _) => found.extend(ready(Some(*vertical))),
                 (None, Some(row)) => found.push(row.name),
                 (None, None) => {
-                    let names: Vec<&str> = ENGINES.iter().map(|it| it.name).collect();
+                    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name).collect();
                     return Err(Error::new(
                         Kind::Usage,
                         format!("there is no search engine `{word}`"),
@@ -80,8 +80,8 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
 
 /// Every word that [`resolve`] accepts.
 pub fn selector_names() -> Vec<&'static str> {
-    let groups = GROUPS.iter().map(|it| it.0);
-    let names = ENGINES.iter().map(|it| it.name);
+    let groups = GROUPS.iter().map(|group| group.0);
+    let names = ENGINES.iter().map(|engine| engine.name);
     names.chain(groups).chain(["auto", "none", "local"]).collect()
 }
 

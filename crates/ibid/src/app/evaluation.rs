@@ -79,7 +79,7 @@ impl App {
     /// # Errors
     /// As [`App::judge`]; `Usage` for a note that is too long.
     pub async fn rate(&self, run: &RunId, rating: Rating) -> Result<()> {
-        let length = rating.note.as_ref().map_or(0, |it| it.chars().count());
+        let length = rating.note.as_ref().map_or(0, |note| note.chars().count());
         if length > Rating::NOTE_CHARS {
             return Err(Error::new(
                 Kind::Usage,
@@ -109,7 +109,7 @@ impl App {
         for row in &rows {
             let ended = row.status.ended();
             if let Some((_, it)) =
-                self.tally_cache().get(&row.run_id).filter(|it| ended && it.0 == row.seq)
+                self.tally_cache().get(&row.run_id).filter(|value| ended && value.0 == row.seq)
             {
                 tally.merge(it);
                 continue;

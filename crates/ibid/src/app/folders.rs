@@ -124,8 +124,8 @@ fn check_exists(path: &Path) -> Result<()> {
 /// The providers of a run over `folders`.
 pub(super) fn folder_providers(folders: Vec<Arc<Folder>>, ranker: Arc<dyn Ranker>) -> RunProviders {
     RunProviders {
-        search: folders.iter().map(|it| Arc::clone(it) as _).collect(),
-        readers: folders.iter().map(|it| Arc::clone(it) as _).collect(),
+        search: folders.iter().map(|folder| Arc::clone(folder) as _).collect(),
+        readers: folders.iter().map(|folder| Arc::clone(folder) as _).collect(),
         ranker,
         models: RoleModels::default(),
         egress: Egress::default(),
@@ -205,9 +205,9 @@ pub(super) async fn spawn_cancellable<T: Send + 'static>(
 pub(super) async fn spawn_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|it| Error::new(Kind::Internal, "working on a folder's index").with_source(it))?
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        Error::new(Kind::Internal, "working on a folder's index").with_source(error)
+    })?
 }
 
 /// Searches the folders for `query`: at most `n` hits, best first.

@@ -175,7 +175,8 @@ impl App {
 
 /// Whether two questions search the same engines with the same filters.
 fn has_same_scope(a: &Question, b: &Question) -> bool {
-    let engines = |it: &Question| it.engines.iter().cloned().collect::<BTreeSet<String>>();
+    let engines =
+        |question: &Question| question.engines.iter().cloned().collect::<BTreeSet<String>>();
     engines(a) == engines(b)
         && (&a.domains, &a.not_domains) == (&b.domains, &b.not_domains)
         && (&a.since, &a.until) == (&b.since, &b.until)
@@ -193,7 +194,7 @@ pub(super) async fn reusable_sources(
                 let mut sources = thread_sources(store, &thread.run).await?;
                 // Local documents of a run without folders come from providers of an embedding program.
                 let had_folders = !run_folders(store, &thread.run).await?.is_empty();
-                sources.retain(|it| !had_folders || is_searched(it, &question.folders));
+                sources.retain(|source| !had_folders || is_searched(source, &question.folders));
                 Ok(sources)
             };
             journal.prior_sources(sources).await
@@ -223,11 +224,11 @@ fn is_searched(source: &Source, folders: &[String]) -> bool {
     let Some(file) = file_url(source) else {
         return source.kind != SourceKind::Local;
     };
-    let path = url::Url::parse(file).ok().and_then(|it| it.to_file_path().ok());
+    let path = url::Url::parse(file).ok().and_then(|parsed| parsed.to_file_path().ok());
     path.is_some_and(|path| {
-        folders.iter().map(Path::new).any(|it| {
-            let real = it.canonicalize();
-            path.starts_with(it) || real.is_ok_and(|it| path.starts_with(it))
+        folders.iter().map(Path::new).any(|prefix| {
+            let real = prefix.canonicalize();
+            path.starts_with(prefix) || real.is_ok_and(|prefix| path.starts_with(prefix))
         })
     })
 }
@@ -307,7 +308,7 @@ fn requested_urls(events: &[Envelope]) -> BTreeMap<PageHash, String> {
 }
 
 fn sources_in(events: &[Envelope]) -> impl Iterator<Item = Source> {
-    events.iter().filter_map(|it| match &it.event {
+    events.iter().filter_map(|event| match &event.event {
         Event::ReadCompleted { source, .. } => Some(source.clone()),
         _ => None,
     })
@@ -320,14 +321,14 @@ fn dialogue_turns(run: &Run, asked: &Question) -> Vec<DialogueTurn> {
         _ => Vec::new(),
     };
     // The question of the brief is complete; "And in winter?" alone would mean nothing in a later turn.
-    let text = run.brief.as_ref().map(|it| it.question.as_str());
+    let text = run.brief.as_ref().map(|brief| brief.question.as_str());
     let answer = run.report.as_deref().and_then(|report| {
         let short = report.short.first().map(|claim| claim.text());
-        report.answer.as_ref().map(|it| it.text.as_str()).or(short)
+        report.answer.as_ref().map(|answer| answer.text.as_str()).or(short)
     });
     turns.push(DialogueTurn {
         system: None,
-        assistant: answer.map(|it| clipped(it, TURN_CHARS.1)),
+        assistant: answer.map(|answer| clipped(answer, TURN_CHARS.1)),
         user: Some(clipped(text.unwrap_or(&asked.text), TURN_CHARS.0)),
     });
     turns.split_off(turns.len().saturating_sub(TURNS))

@@ -220,7 +220,7 @@ fn check_listing(found: &ResolvedModel, listing: &ModelList) -> CheckOutcome {
 /// The outcome for a server that has nothing at the path of its list. A configured address may lack the `/v1` of these APIs.
 fn list_not_found(target: &ModelTarget, path: &str) -> CheckOutcome {
     let provider = target.provider;
-    let has_no_path = url::Url::parse(&target.base_url).is_ok_and(|it| it.path() == "/");
+    let has_no_path = url::Url::parse(&target.base_url).is_ok_and(|parsed| parsed.path() == "/");
     if has_no_path && target.base_url != provider.base_url && path == "/models" {
         let variable = provider.base_vars.first().copied().unwrap_or_default();
         let fault = Error::new(
@@ -241,15 +241,17 @@ fn is_listed(target: &ModelTarget, names: &[String]) -> bool {
     match target.provider.name {
         "ollama" if !asked.contains(':') => same(&format!("{asked}:latest")),
         // `:free`, `:online` and the like are variants of one model.
-        "openrouter" => same(asked) || asked.split_once(':').is_some_and(|it| same(it.0)),
+        "openrouter" => same(asked) || asked.split_once(':').is_some_and(|parts| same(parts.0)),
         "gemini" => same(asked.strip_prefix("models/").unwrap_or(asked)),
         // A name without a date, or with `-0` or `-latest` instead, means the latest dated one.
         "anthropic" => {
             let stem = asked.strip_suffix("-latest").or_else(|| asked.strip_suffix("-0"));
             let stem = stem.unwrap_or(asked);
-            let dated = |it: &String| {
-                let day = it.strip_prefix(stem).and_then(|it| it.strip_prefix('-'));
-                day.is_some_and(|it| it.len() == 8 && it.bytes().all(|it| it.is_ascii_digit()))
+            let dated = |text: &String| {
+                let day = text.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-'));
+                day.is_some_and(|day| {
+                    day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit())
+                })
             };
             same(asked) || names.iter().any(dated)
         }
@@ -267,10 +269,10 @@ fn closest_names<'a>(asked: &str, names: &'a [String]) -> Vec<&'a str> {
         strsim::jaro_winkler(&asked, &name).max(strsim::jaro_winkler(&asked, &own))
     };
     let mut found: Vec<(f64, &str)> =
-        names.iter().map(|it| (similarity(it), it.as_str())).collect();
-    found.retain(|it| it.0 >= SIMILAR);
+        names.iter().map(|name| (similarity(name), name.as_str())).collect();
+    found.retain(|pair| pair.0 >= SIMILAR);
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    found.into_iter().take(SUGGESTIONS).map(|it| it.1).collect()
+    found.into_iter().take(SUGGESTIONS).map(|pair| pair.1).collect()
 }
 
 /// Embeds and ranks one word.
@@ -295,15 +297,17 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
     let mut found = Vec::new();
     if let Some(it) = &embedder {
         let answer = with_timeout(it.name(), CHECK_TIMEOUT, it.embed(&["water"])).await;
-        found
-            .push(outcome(it.name(), answer.map(|it| it.first().is_some_and(|it| !it.is_empty()))));
+        found.push(outcome(
+            it.name(),
+            answer.map(|answer| answer.first().is_some_and(|it| !it.is_empty())),
+        ));
     }
     if !["", "none"].contains(&settings.rerank.model.as_str())
         && let Ok(it) = semantic::ranker(settings, embedder)
     {
         let answer =
             with_timeout(it.name(), CHECK_TIMEOUT, it.rank("water", &["Water is wet."])).await;
-        found.push(outcome(it.name(), answer.map(|it| it.len() == 1)));
+        found.push(outcome(it.name(), answer.map(|answer| answer.len() == 1)));
     }
     found
 }
@@ -344,7 +348,7 @@ async fn check_readers(settings: &Settings, egress: &Egress) -> Vec<CheckOutcome
 
 /// Checks the connection to the web with engines that a run would use by default.
 async fn check_web(settings: &Settings, egress: &Egress) -> Option<CheckOutcome> {
-    let auto = settings.engines.iter().all(|it| it.trim() == "auto");
+    let auto = settings.engines.iter().all(|engine| engine.trim() == "auto");
     if auto && !settings.folders.is_empty() {
         // A run over folders uses no engine.
         return None;
@@ -368,9 +372,10 @@ async fn check_web(settings: &Settings, egress: &Egress) -> Option<CheckOutcome>
 }
 
 fn web_outcome(probes: Vec<(&str, Result<()>)>) -> CheckOutcome {
-    let (answered, failed): (Vec<_>, Vec<_>) = probes.into_iter().partition(|it| it.1.is_ok());
+    let (answered, failed): (Vec<_>, Vec<_>) =
+        probes.into_iter().partition(|probe| probe.1.is_ok());
     let names =
-        |all: &[(&str, Result<()>)]| all.iter().map(|it| it.0).collect::<Vec<_>>().join(", ");
+        |all: &[(&str, Result<()>)]| all.iter().map(|pair| pair.0).collect::<Vec<_>>().join(", ");
     if !answered.is_empty() {
         let unanswered = if failed.is_empty() {
             String::new()
@@ -383,7 +388,7 @@ fn web_outcome(probes: Vec<(&str, Result<()>)>) -> CheckOutcome {
         ));
     }
     let why =
-        failed.iter().find_map(|it| it.1.as_ref().err()).map(Error::chain).unwrap_or_default();
+        failed.iter().find_map(|pair| pair.1.as_ref().err()).map(Error::chain).unwrap_or_default();
     let fault =
         Error::new(Kind::Transient, format!("none of {} is reachable: {why}", names(&failed)));
     CheckOutcome::Doubtful(fault.with_hint(
@@ -422,7 +427,7 @@ mod tests {
     }
 
     fn listing_outcome(spec: &str, names: &[&str]) -> CheckOutcome {
-        let names = names.iter().map(|it| (*it).to_owned()).collect();
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
         check_listing(&resolved_model(spec), &ModelList::Names(names, true))
     }
 

@@ -10,14 +10,14 @@ impl App {
     pub fn is_internal_host(&self, host: &str) -> bool {
         // The guard without `allow_net`: the hosts that it opens are internal.
         let is_public = SsrfGuard::default().check(&format!("http://{host}/")).is_ok();
-        !is_public || configured_addresses(&self.settings).any(|it| host_and_port(it) == host)
+        !is_public || configured_addresses(&self.settings).any(|text| host_and_port(text) == host)
     }
 }
 
 /// Every address in the settings and the environment.
 fn configured_addresses(settings: &Settings) -> impl Iterator<Item = &str> {
     let telemetry = &settings.telemetry;
-    let models = settings.endpoints.values().map(|it| &it.base_url);
+    let models = settings.endpoints.values().map(|value| &value.base_url);
     let others = [
         &settings.embedding.base_url,
         &settings.rerank.base_url,

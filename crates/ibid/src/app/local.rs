@@ -29,7 +29,7 @@ impl AppComponents {
             clock: system::clock(),
             chance: system::rng(),
             open: Arc::new(move |settings, question, owner| {
-                let user = owner.map(|it| it.user.as_str());
+                let user = owner.map(|owner| owner.user.as_str());
                 let shared = SharedLimits {
                     documents: document_reader::limits_for(settings, owner),
                     models: Arc::clone(&limiters),

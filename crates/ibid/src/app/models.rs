@@ -102,13 +102,13 @@ fn max_cost(prompt: &Prompt, price: Option<Price>) -> ModelSpend {
         calls: 1,
         tokens_in: sent,
         tokens_out: received,
-        usd: Some(price.map_or(0.0, |it| it.max_cost(sent, received))),
+        usd: Some(price.map_or(0.0, |price| price.max_cost(sent, received))),
     }
 }
 
 /// The context window of a role's model: tokens of prompt and answer together.
 fn context_window(settings: &Settings, own: Option<&ModelEndpoint>) -> u32 {
-    own.and_then(|it| it.max_context).unwrap_or(settings.model_window)
+    own.and_then(|endpoint| endpoint.max_context).unwrap_or(settings.model_window)
 }
 
 /// The models that `spec` names, separated by commas. The role's own endpoint `own` applies to the first.
@@ -137,7 +137,7 @@ fn resolve_model(
     let variable = |name: &str| settings.variables.get(name).map(str::to_owned);
     let target = own.map_or_else(|| ModelTarget::resolve(spec, &variable), own_target)?;
     let mut model = ModelSpec::at_list_price(target);
-    let price = match own.map_or("", |it| it.price.as_str()) {
+    let price = match own.map_or("", |endpoint| endpoint.price.as_str()) {
         "" => settings.price.as_str(),
         own => own,
     };
@@ -219,17 +219,17 @@ pub fn statuses(settings: &Settings) -> Vec<ModelStatus> {
         .map(|((spec, own), roles)| ModelStatus {
             roles,
             spec: spec.to_owned(),
-            resolved: resolve_model(spec, settings, own, settings.budget.usd.is_some()).map(|it| {
-                ResolvedModel {
-                    place: it.target.base_url.clone(),
-                    priced: it.price.is_some(),
-                    key_vars: match own.map(|it| it.api_key_env.as_str()) {
-                        None | Some("") => it.target.provider.key_vars.join(" or "),
+            resolved: resolve_model(spec, settings, own, settings.budget.usd.is_some()).map(
+                |spec| ResolvedModel {
+                    place: spec.target.base_url.clone(),
+                    priced: spec.price.is_some(),
+                    key_vars: match own.map(|endpoint| endpoint.api_key_env.as_str()) {
+                        None | Some("") => spec.target.provider.key_vars.join(" or "),
                         Some(own) => own.to_owned(),
                     },
-                    target: it.target,
-                }
-            }),
+                    target: spec.target,
+                },
+            ),
         })
         .collect()
 }
@@ -317,7 +317,9 @@ fn parse_price(text: &str) -> Result<Option<Price>> {
     if text.is_empty() {
         return Ok(None);
     }
-    let amount = |it: &str| it.trim().parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
+    let amount = |text: &str| {
+        text.trim().parse::<f64>().ok().filter(|parsed| parsed.is_finite() && *parsed >= 0.0)
+    };
     let both =
         text.split_once('/').and_then(|(sent, received)| Some((amount(sent)?, amount(received)?)));
     let Some((input, output)) = both else {

@@ -101,15 +101,15 @@ fn check_stage(order: &RunCommand, known: &Run, past: &[Envelope]) -> Result<()>
             .with_hint(format!("see its result with `ibid show {run}`")));
     }
     // Whether it waits now is not asked: an approval may come before the event that says so is durable.
-    let needs_approval = known.question.as_ref().is_some_and(|it| it.approve);
-    let is_approval = |it: &Envelope| matches!(it.event, Event::PlanApproved { .. });
+    let needs_approval = known.question.as_ref().is_some_and(|question| question.approve);
+    let is_approval = |envelope: &Envelope| matches!(envelope.event, Event::PlanApproved { .. });
     let awaits_approval = needs_approval && !past.iter().any(is_approval);
     if matches!(order, RunCommand::Approve(_)) && !awaits_approval {
         let what = format!("run {run} has no plan that awaits approval");
         return Err(Error::new(Kind::Usage, what)
             .with_hint("only a run that was started with --approve awaits one"));
     }
-    let is_late = |it: &Envelope| matches!(it.phase, Phase::Write | Phase::Check);
+    let is_late = |envelope: &Envelope| matches!(envelope.phase, Phase::Write | Phase::Check);
     if matches!(order, RunCommand::Steer(_)) && past.iter().any(is_late) {
         let what = format!("run {run} is being written already");
         return Err(Error::new(Kind::Usage, what)
@@ -134,14 +134,14 @@ fn is_new(order: &RunCommand, run: &Run, before: &[RunCommand]) -> Result<bool> 
         RunCommand::Approve(Approval::Words(text)) => is_long(text),
         RunCommand::Approve(_) => {
             let json = serde_json::to_string(order);
-            json.is_ok_and(|it| it.len() > MAX_PLAN_BYTES)
+            json.is_ok_and(|json| json.len() > MAX_PLAN_BYTES)
         }
     };
     if too_long {
         return refused(OrderRefusal::TooLong);
     }
-    let replied = || before.iter().any(|it| matches!(it, RunCommand::Reply(_)));
-    let asks = run.question.as_ref().is_some_and(|it| it.clarify);
+    let replied = || before.iter().any(|command| matches!(command, RunCommand::Reply(_)));
+    let asks = run.question.as_ref().is_some_and(|question| question.clarify);
     if matches!(order, RunCommand::Reply(_)) && (!asks || replied()) {
         return refused(OrderRefusal::NotAsked);
     }

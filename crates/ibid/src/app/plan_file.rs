@@ -56,9 +56,9 @@ impl PlanFile {
     /// # Errors
     /// `Usage` when it is not a text.
     pub fn question(&self) -> Result<Option<String>> {
-        let brief = self.root.get("brief").and_then(|it| it.get("question"));
+        let brief = self.root.get("brief").and_then(|value| value.get("question"));
         let question = self.root.get("question").or(brief);
-        question.map(|it| self.root_field("question").text(it)).transpose()
+        question.map(|question| self.root_field("question").text(question)).transpose()
     }
 
     /// The brief and the plan of the file. Missing fields are filled in by heuristics, as without a model; only the items of the plan are
@@ -68,7 +68,7 @@ impl PlanFile {
     /// `Usage`, naming the field.
     pub fn provided_plan(&self, question: &Question) -> Result<ProvidedPlan> {
         // A brief with another question than `question` is filled in from its own.
-        let asked = match self.root.get("brief").and_then(|it| it.get("question")) {
+        let asked = match self.root.get("brief").and_then(|value| value.get("question")) {
             Some(it) => self.root_field("brief.question").text(it)?,
             None => question.text.clone(),
         };
@@ -96,7 +96,7 @@ impl PlanFile {
         };
         let or_own = |all: Vec<String>, own: Vec<String>| if all.is_empty() { own } else { all };
         let lang = at.field("lang").optional_text(it)?.unwrap_or(own.lang);
-        if lang.len() != 2 || !lang.bytes().all(|it| it.is_ascii_lowercase()) {
+        if lang.len() != 2 || !lang.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return Err(at.field("lang").invalid("must be a two-letter language code, as in en"));
         }
         Ok(Brief {
@@ -170,11 +170,11 @@ impl PlanFile {
                 Some(_) => at.field("id").parse_or(row, ItemId::new(1))?,
                 None => ItemId::new(nth as u32 + 1),
             };
-            if items.iter().any(|it| it.id == id) {
+            if items.iter().any(|item| item.id == id) {
                 return Err(at.field("id").invalid(&format!("is {id}, as another item's")));
             }
             let query = at.field("query").optional_text(row)?;
-            let length = query.as_ref().map_or(0, |it| it.chars().count());
+            let length = query.as_ref().map_or(0, |query| query.chars().count());
             if length > MAX_QUERY_CHARS {
                 let what = format!("is {length} characters long; at most {MAX_QUERY_CHARS}");
                 return Err(at.field("query").invalid(&what));
@@ -201,7 +201,7 @@ impl PlanFile {
     fn writing(&self, value: &Value, items: &[Item], own: &WritingPlan) -> Result<WritingPlan> {
         let at = self.root_field("plan.writing");
         let it = at.object(value)?;
-        let known: BTreeSet<ItemId> = items.iter().map(|it| it.id).collect();
+        let known: BTreeSet<ItemId> = items.iter().map(|item| item.id).collect();
         let mut sections: Vec<SectionPlan> = Vec::new();
         if let Some(rows) = it.get("sections") {
             let at = at.field("sections");

@@ -256,7 +256,8 @@ impl Queue {
                 continue;
             }
             let past = self.app.events(&row.run_id, 0).await?;
-            let was_queued = |it: &Envelope| matches!(it.event, Event::RunQueued { .. });
+            let was_queued =
+                |envelope: &Envelope| matches!(envelope.event, Event::RunQueued { .. });
             if !past.iter().any(was_queued) {
                 // A run of the command line: its user decides whether to resume it.
                 continue;
@@ -342,10 +343,10 @@ impl Queue {
             return None;
         }
         let at_work = |owner: &Option<String>| {
-            let own = state.working.values().filter(|it| &it.owner == owner);
+            let own = state.working.values().filter(|value| &value.owner == owner);
             own.count()
         };
-        let ready = |it: &QueuedRun| it.rest.is_over(now);
+        let ready = |run: &QueuedRun| run.rest.is_over(now);
         let (at, _) = state
             .waiting
             .iter()
@@ -431,7 +432,7 @@ impl Queue {
         let Ok(known) = self.app.run(run).await else {
             return true;
         };
-        let is_served = |it: &String| folders.iter().any(|path| path == Path::new(it));
+        let is_served = |text: &String| folders.iter().any(|path| path == Path::new(text));
         let all_served = |question: Question| question.folders.iter().all(is_served);
         known.status.ended() || known.question.is_none_or(all_served)
     }
@@ -440,7 +441,7 @@ impl Queue {
     fn park(&self, it: QueuedRun, rest: WaitReason) {
         let mut state = self.state();
         let working = state.working.remove(&it.run);
-        let woken = working.is_some_and(|it| it.woken);
+        let woken = working.is_some_and(|working| working.woken);
         it.durable_seq.send_replace(None);
         state.waiting.push_back(QueuedRun {
             tries: 0,
@@ -455,8 +456,8 @@ impl Queue {
     pub async fn wake_answered(&self) -> usize {
         let parked: Vec<(RunId, usize)> = {
             let state = self.state();
-            let orders_seen = |it: &QueuedRun| match it.rest {
-                WaitReason::Person(seen, _) => Some((it.run.clone(), seen)),
+            let orders_seen = |run: &QueuedRun| match run.rest {
+                WaitReason::Person(seen, _) => Some((run.run.clone(), seen)),
                 _ => None,
             };
             state.waiting.iter().filter_map(orders_seen).collect()
@@ -464,7 +465,7 @@ impl Queue {
         let mut woken = 0;
         for (run, seen) in parked {
             // When the store cannot be reached now, the next poll finds the order.
-            if self.app.order_count(&run).await.is_ok_and(|it| it > seen) {
+            if self.app.order_count(&run).await.is_ok_and(|order_count| order_count > seen) {
                 woken += 1;
                 self.wake(&run);
             }
@@ -501,7 +502,7 @@ impl Queue {
     /// The last durable event of a run of this queue, while a worker runs it; `None` for a run that is not in the queue.
     fn durable_seq(&self, run: &RunId) -> Option<watch::Receiver<Option<watch::Receiver<u64>>>> {
         let state = self.state();
-        let working = state.working.get(run).map(|it| &it.durable_seq);
+        let working = state.working.get(run).map(|value| &value.durable_seq);
         let waiting = || state.waiting.iter().find(|it| &it.run == run);
         let sender = working.or_else(|| waiting().map(|it| &it.durable_seq))?;
         Some(sender.subscribe())
@@ -545,5 +546,5 @@ impl Drop for ActiveRunGuard<'_> {
 }
 
 fn owner_key(owner: Option<&Owner>) -> Option<String> {
-    owner.map(|it| it.user.clone())
+    owner.map(|owner| owner.user.clone())
 }

@@ -103,7 +103,7 @@ pub(super) fn open(
 /// `Usage` for an unknown name.
 pub(super) fn external_readers(settings: &Settings) -> Result<Vec<&'static str>> {
     let mut names = resolve(settings)?;
-    names.retain(|it| ![EMBEDDED, GIVEN].contains(it));
+    names.retain(|name| ![EMBEDDED, GIVEN].contains(name));
     Ok(names)
 }
 
@@ -161,7 +161,7 @@ fn resolve(settings: &Settings) -> Result<Vec<&'static str>> {
             "" => {}
             "auto" => {
                 names.push(EMBEDDED);
-                names.extend(SERVERS.iter().filter(is_ready).map(|it| it.name));
+                names.extend(SERVERS.iter().filter(is_ready).map(|server| server.name));
                 names.push(GIVEN);
             }
             EMBEDDED => names.push(EMBEDDED),
@@ -172,9 +172,9 @@ fn resolve(settings: &Settings) -> Result<Vec<&'static str>> {
     }
     // The engine's text is the last resort: readers named after `auto` come before it.
     let given_last =
-        names.contains(&GIVEN) && settings.web.readers.iter().any(|it| it.trim() == "auto");
+        names.contains(&GIVEN) && settings.web.readers.iter().any(|reader| reader.trim() == "auto");
     if given_last {
-        names.retain(|it| *it != GIVEN);
+        names.retain(|name| *name != GIVEN);
         names.push(GIVEN);
     }
     let mut unique: Vec<&'static str> = Vec::new();
@@ -183,9 +183,9 @@ fn resolve(settings: &Settings) -> Result<Vec<&'static str>> {
             unique.push(name);
         }
     }
-    let position = |name| unique.iter().position(|it| *it == name);
+    let position = |name| unique.iter().position(|text| *text == name);
     if let Some(browser) = position(CHROMIUM)
-        && position(EMBEDDED).is_none_or(|it| it > browser)
+        && position(EMBEDDED).is_none_or(|at| at > browser)
     {
         return Err(Error::new(
             Kind::Usage,
@@ -197,7 +197,7 @@ fn resolve(settings: &Settings) -> Result<Vec<&'static str>> {
 }
 
 fn server_row(name: &str) -> Option<&'static ReaderInfo> {
-    SERVERS.iter().find(|it| it.name == name)
+    SERVERS.iter().find(|server| server.name == name)
 }
 
 /// The key and the address that are set for a server.
@@ -207,7 +207,7 @@ fn credentials<'a>(settings: &'a Settings, row: &ReaderInfo) -> (Option<&'a str>
 }
 
 fn unknown(name: &str) -> Error {
-    let servers: Vec<&str> = SERVERS.iter().map(|it| it.name).collect();
+    let servers: Vec<&str> = SERVERS.iter().map(|server| server.name).collect();
     Error::new(Kind::Usage, format!("there is no reader `{name}`")).with_hint(format!(
         "name one of embedded, {}, chromium, given, or auto",
         servers.join(", ")
@@ -221,8 +221,8 @@ mod tests {
     fn settings(words: &[&str], variables: &[(&str, &str)]) -> Settings {
         let dir = tempfile::tempdir().unwrap();
         let mut settings = Settings::defaults_in(dir.path()).unwrap();
-        settings.web.readers = words.iter().map(|it| (*it).to_owned()).collect();
-        let owned = |it: &(&str, &str)| (it.0.to_owned(), it.1.to_owned());
+        settings.web.readers = words.iter().map(|word| (*word).to_owned()).collect();
+        let owned = |pair: &(&str, &str)| (pair.0.to_owned(), pair.1.to_owned());
         settings.variables = variables.iter().map(owned).collect();
         settings
     }

@@ -58,7 +58,7 @@ impl App {
         let events = store.events(run, 0).await?;
         let steps = store.steps(run).await?;
         let mut pages = BTreeMap::new();
-        for step in steps.iter().filter(|it| is_reader_call(&it.door)) {
+        for step in steps.iter().filter(|step| is_reader_call(&step.door)) {
             let StepState::Answered(answered) = &step.state else {
                 continue;
             };
@@ -148,10 +148,10 @@ impl App {
 
     /// The folders that a fork searches live: those of the recording first, in its order.
     fn live_folders(&self, recorded: &[String], named: Vec<String>) -> Vec<String> {
-        let configured = |it: &String| self.settings.folders.iter().any(|own| *own == **it);
-        let kept = recorded.iter().filter(|it| named.contains(it) || configured(it));
+        let configured = |text: &String| self.settings.folders.iter().any(|own| *own == **text);
+        let kept = recorded.iter().filter(|text| named.contains(text) || configured(text));
         let mut live: Vec<String> = kept.cloned().collect();
-        live.extend(named.into_iter().filter(|it| !recorded.contains(it)));
+        live.extend(named.into_iter().filter(|text| !recorded.contains(text)));
         live
     }
 }
@@ -211,7 +211,7 @@ fn fork_providers(
 ) -> RunProviders {
     let manifest = &recording.cast;
     let recorded = recording.question.folders.iter();
-    let is_live: Vec<bool> = recorded.map(|it| folders.contains(it)).collect();
+    let is_live: Vec<bool> = recorded.map(|text| folders.contains(text)).collect();
     let search = merge_by_name(
         &manifest.search,
         &is_live,

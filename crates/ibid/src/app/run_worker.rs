@@ -129,7 +129,7 @@ impl RunWorker {
             let journaled = JournaledSearch::new(Arc::clone(engine), Arc::clone(journal), nth);
             Arc::new(journaled) as Arc<dyn SearchProvider>
         };
-        let reader_names: Vec<&str> = readers.iter().map(|it| it.name()).collect();
+        let reader_names: Vec<&str> = readers.iter().map(|reader| reader.name()).collect();
         let journal_reader = |(at, reader): (usize, &Arc<dyn PageReader>)| {
             let nth = name_index(&reader_names, at);
             let journaled = JournaledReader::new(Arc::clone(reader), Arc::clone(journal), nth);
@@ -223,7 +223,7 @@ impl RunWorker {
 /// reports the reasons that it has emitted.
 fn unreadable_documents(past: &[Envelope], new: &[Event]) -> Vec<(String, String)> {
     let mut found = BTreeMap::new();
-    for event in past.iter().map(|it| &it.event).chain(new) {
+    for event in past.iter().map(|envelope| &envelope.event).chain(new) {
         let Event::DocumentFailed { path, place, message, .. } = event else {
             continue;
         };
@@ -305,7 +305,7 @@ pub(super) async fn flush_traffic(run: &RunId, store: &dyn Store, egress: &Egres
 
 /// How many names before index `at` equal the one there: two folders are both named `local`.
 fn name_index(names: &[&str], at: usize) -> usize {
-    names[..at].iter().filter(|it| **it == names[at]).count()
+    names[..at].iter().filter(|name| **name == names[at]).count()
 }
 
 fn completed_event(report: &Report) -> Event {

@@ -227,7 +227,7 @@ impl App {
 
 /// `run.started` for a run that no worker has begun yet, also one that waited in a queue, else `run.resumed`.
 fn begin_event(past: &[Envelope], journal: &Journal) -> Event {
-    let is_start = |it: &Envelope| matches!(it.event, Event::RunStarted {});
+    let is_start = |envelope: &Envelope| matches!(envelope.event, Event::RunStarted {});
     match past.last().filter(|_| past.iter().any(is_start)) {
         None => Event::RunStarted {},
         Some(last) => Event::RunResumed { after: last.seq, in_doubt: journal.in_doubt() },

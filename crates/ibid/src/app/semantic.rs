@@ -66,8 +66,8 @@ pub fn ranker(settings: &Settings, embedder: Option<Arc<dyn Embedder>>) -> Resul
 
 fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker>> {
     let (api_name, model) = named.model.split_once([':', '/']).unwrap_or((&named.model, ""));
-    let Some((_, api)) = RerankApi::ALL.into_iter().find(|it| it.0 == api_name) else {
-        let names = RerankApi::ALL.map(|it| it.0).join(", ");
+    let Some((_, api)) = RerankApi::ALL.into_iter().find(|pair| pair.0 == api_name) else {
+        let names = RerankApi::ALL.map(|pair| pair.0).join(", ");
         return Err(Error::new(Kind::Usage, format!("unknown reranker `{}`", named.model))
             .with_hint(format!(
                 "write API:MODEL with one of {names}, as in `cohere:rerank-v3.5`"
@@ -84,7 +84,7 @@ fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker
         );
     }
     let key = match named.api_key_env.as_str() {
-        "" => api.key_vars().iter().find_map(|it| settings.variables.get(it)),
+        "" => api.key_vars().iter().find_map(|key_var| settings.variables.get(key_var)),
         own => settings.variables.get(own),
     };
     let needs_key = !api.key_vars().is_empty() && named.base_url.is_empty();

@@ -64,7 +64,7 @@ impl App {
         let (store, past, lease) = self.lock_ended_run(run).await?;
         let shares = Run::from_events(run.clone(), &past).shares;
         let now = self.current_time();
-        let active = shares.iter().filter(|it| is_active(it, now)).count();
+        let active = shares.iter().filter(|share| is_active(share, now)).count();
         if shares.is_empty() {
             lease.release();
             return Ok(0);
@@ -96,7 +96,7 @@ impl App {
         // Comparing hashes leaks nothing about the secret through timing.
         let key = hash_secret(secret);
         let now = self.current_time();
-        let share = run.shares.iter().find(|it| it.key == key && is_active(it, now));
+        let share = run.shares.iter().find(|share| share.key == key && is_active(share, now));
         let Some(share) = share.cloned().filter(|_| run.report.is_some()) else {
             return Ok(None);
         };

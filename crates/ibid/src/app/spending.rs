@@ -159,7 +159,7 @@ impl App {
             at: self.timestamp_after(0),
             demand: owner.map(demand),
             key: submission.key.clone(),
-            audited_as: owner.map(|it| it.user.clone()),
+            audited_as: owner.map(|owner| owner.user.clone()),
             taker: self.locks().await?.worker_id(),
         })
     }

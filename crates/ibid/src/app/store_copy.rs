@@ -214,7 +214,7 @@ async fn copy_run(source: &OpenStore, target: &OpenStore, run: &RunId) -> Result
 async fn copy_traces(source: &OpenStore, target: &OpenStore) -> Result<()> {
     let users = source.accounts.users().await?;
     let operator = std::iter::once("");
-    for user in operator.chain(users.iter().map(|it| it.id.as_str())) {
+    for user in operator.chain(users.iter().map(|user| user.id.as_str())) {
         let existing = target.store.traces(user, None).await?;
         for trace in source.store.traces(user, None).await? {
             if !existing.iter().any(|it| it.id == trace.id) {
@@ -255,7 +255,7 @@ async fn copy_accounts(
     let existing = to.audit_log(u32::MAX).await?;
     let mut lines = from.audit_log(u32::MAX).await?;
     lines.reverse();
-    for line in lines.iter().filter(|it| !existing.contains(it)) {
+    for line in lines.iter().filter(|line| !existing.contains(line)) {
         to.append_audit(line).await?;
         summary.audited += 1;
     }

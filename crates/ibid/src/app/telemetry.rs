@@ -50,7 +50,7 @@ pub(super) async fn export_run(
     } else {
         Vec::new()
     };
-    let requested = events.iter().find_map(|it| match &it.event {
+    let requested = events.iter().find_map(|event| match &event.event {
         Event::RunQueued { request } => request.as_ref()?.get("traceparent")?.as_str(),
         _ => None,
     });
@@ -69,11 +69,11 @@ fn exporter_options(settings: &Settings) -> Result<Option<TelemetryOptions>> {
     }
     let service = detect_service(&settings.variables);
     let base = match config.endpoint.trim_end_matches('/') {
-        "" => service.as_ref().map(|it| it.endpoint.clone()),
+        "" => service.as_ref().map(|service| service.endpoint.clone()),
         own => Some(own.to_owned()),
     };
     let at = |own: &str, path: &str| match own {
-        "" => base.as_ref().map(|it| format!("{it}/{path}")),
+        "" => base.as_ref().map(|base| format!("{base}/{path}")),
         own => Some(own.to_owned()),
     };
     let traces = at(&config.traces_endpoint, "v1/traces");
@@ -90,9 +90,9 @@ fn exporter_options(settings: &Settings) -> Result<Option<TelemetryOptions>> {
             "set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and use the endpoint's port for it, usually 4318",
         ));
     }
-    let mut headers = service.map(|it| it.headers).unwrap_or_default();
-    let own = config.headers.as_ref().map(|it| it.expose()).unwrap_or_default();
-    for pair in own.split(',').filter(|it| !it.trim().is_empty()) {
+    let mut headers = service.map(|service| service.headers).unwrap_or_default();
+    let own = config.headers.as_ref().map(|header| header.expose()).unwrap_or_default();
+    for pair in own.split(',').filter(|part| !part.trim().is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
         headers.push((name.trim().to_owned(), value.into_owned()));
@@ -138,7 +138,7 @@ fn detect_service(variables: &EnvVars) -> Option<TelemetryService> {
     }
     let endpoint = variables.get("PHOENIX_COLLECTOR_ENDPOINT")?;
     let key = variables.get("PHOENIX_API_KEY");
-    let key = key.map(|it| header("authorization", format!("Bearer {it}")));
+    let key = key.map(|key| header("authorization", format!("Bearer {key}")));
     Some(TelemetryService {
         endpoint: endpoint.trim_end_matches('/').to_owned(),
         headers: key.into_iter().collect(),

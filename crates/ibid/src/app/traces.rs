@@ -14,9 +14,9 @@ impl App {
         let owner = self.owner.clone();
         let trace = ToolTrace {
             id: self.new_run_id().uuid(),
-            user_id: owner.as_ref().map(|it| it.user.clone()).unwrap_or_default(),
-            org_id: owner.and_then(|it| it.org),
-            tool_name: tool.chars().filter(|it| *it != '\0').take(100).collect(),
+            user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
+            org_id: owner.and_then(|owner| owner.org),
+            tool_name: tool.chars().filter(|c| *c != '\0').take(100).collect(),
             input_params: replace_nul_in_json(input),
             status: "pending".to_owned(),
             progress: 0.0,

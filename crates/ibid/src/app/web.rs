@@ -17,8 +17,8 @@ pub use ibid_net::web::own_address::OwnAddressGuard;
 /// # Errors
 /// `Usage` for an invalid address block in `allow_net`.
 pub fn guard(settings: &Settings) -> Result<SsrfGuard> {
-    let read = |it: &String| -> Result<Cidr> {
-        it.parse().map_err(|fault: Error| {
+    let read = |text: &String| -> Result<Cidr> {
+        text.parse().map_err(|fault: Error| {
             Error::new(Kind::Usage, "reading setting allow_net")
                 .with_source(fault)
                 .with_hint("write blocks as in 10.0.0.0/8, fd00::/8 or 127.0.0.1")
@@ -115,11 +115,11 @@ fn check_redirects(
     let mut reason = check_target(guard, &target, known.dns)?;
     let hops = known.chain.and_then(Value::as_array);
     for nth in 0.. {
-        let here = |it: &&Value| it["at"].as_str() == Some(target.url().as_str());
-        let Some(hop) = hops.and_then(|it| it.iter().find(here)) else {
+        let here = |value: &&Value| value["at"].as_str() == Some(target.url().as_str());
+        let Some(hop) = hops.and_then(|hops| hops.iter().find(here)) else {
             break;
         };
-        let status = hop["status"].as_u64().and_then(|it| u16::try_from(it).ok());
+        let status = hop["status"].as_u64().and_then(|number| u16::try_from(number).ok());
         let location = hop["location"].as_str().unwrap_or_default();
         match guard.check_redirect(&target, status.unwrap_or(0), location, nth)? {
             Some(next) => target = next,
@@ -141,8 +141,8 @@ fn check_target(
     let Some(dns) = dns.and_then(Value::as_object) else {
         return Ok("its name is sound; its addresses are judged when it is looked up");
     };
-    let same = |it: &&String| it.trim_end_matches('.').eq_ignore_ascii_case(name);
-    let known = dns.keys().find(same).and_then(|it| dns[it].as_array());
+    let same = |text: &&String| text.trim_end_matches('.').eq_ignore_ascii_case(name);
+    let known = dns.keys().find(same).and_then(|key| dns[key].as_array());
     let lookups = known.map_or(&[][..], Vec::as_slice);
     if lookups.is_empty() {
         guard.check_addresses(target, &[])?;
@@ -156,6 +156,6 @@ fn check_target(
 /// The addresses of a look-up. An invalid one becomes an address that is never allowed.
 fn addresses(lookup: &Value) -> Vec<IpAddr> {
     let never = IpAddr::from([0, 0, 0, 0]);
-    let read = |it: &Value| it.as_str().and_then(|it| it.parse().ok()).unwrap_or(never);
+    let read = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(never);
     lookup.as_array().into_iter().flatten().map(read).collect()
 }

@@ -88,12 +88,12 @@ impl App {
 
 /// `v1,` and the HMAC-SHA256 of `id.timestamp.body`. A key with the prefix `whsec_` is base64; any other is used as it is.
 fn signature(secret: &str, id: &str, at: &str, body: &str) -> Result<String> {
-    let key = match secret.strip_prefix("whsec_").map(|it| STANDARD.decode(it)) {
+    let key = match secret.strip_prefix("whsec_").map(|rest| STANDARD.decode(rest)) {
         Some(Ok(key)) => key,
         _ => secret.as_bytes().to_vec(),
     };
     let mut mac = Hmac::<Sha256>::new_from_slice(&key)
-        .map_err(|it| Error::new(Kind::Setup, "reading the webhook key").with_source(it))?;
+        .map_err(|error| Error::new(Kind::Setup, "reading the webhook key").with_source(error))?;
     mac.update(format!("{id}.{at}.{body}").as_bytes());
     Ok(format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())))
 }

@@ -7,7 +7,7 @@ use ibid_core::{Error, Kind, Result};
 /// `Usage`, naming the invalid part.
 pub fn parse(text: &str) -> Result<Vec<(&'static str, String)>> {
     let parts: Vec<&str> =
-        text.split(['|', ',']).map(str::trim).filter(|it| !it.is_empty()).collect();
+        text.split(['|', ',']).map(str::trim).filter(|text| !text.is_empty()).collect();
     if parts.is_empty() {
         return Err(invalid_part(text));
     }
@@ -25,9 +25,9 @@ fn invalid_part(part: &str) -> Error {
 fn parse_part(part: &str) -> Option<(&'static str, String)> {
     let lower = part.to_lowercase();
     if let Some(money) = lower.strip_prefix('$') {
-        return number(money).map(|it| ("budget.usd", it.to_string()));
+        return number(money).map(|number| ("budget.usd", number.to_string()));
     }
-    let digits = lower.find(|it: char| !(it.is_ascii_digit() || it == '.')).unwrap_or(lower.len());
+    let digits = lower.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(lower.len());
     let amount = number(&lower[..digits])?;
     let seconds = |factor: f64| Some(("budget.seconds", (amount * factor).round().to_string()));
     let count = |name| (amount.fract() == 0.0).then(|| (name, amount.to_string()));
@@ -51,7 +51,7 @@ fn parse_part(part: &str) -> Option<(&'static str, String)> {
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|it| it.is_finite())
+    text.parse::<f64>().ok().filter(|parsed| parsed.is_finite())
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ static BY_KEY: &[(&str, &str)] = &[
 
 /// The model of the first key that is set, and its variable.
 pub(super) fn default_model(variables: &EnvVars) -> Option<(&'static str, &'static str)> {
-    let set = BY_KEY.iter().find(|it| variables.get(it.0).is_some());
-    set.map(|it| (it.1, it.0))
+    let set = BY_KEY.iter().find(|pair| variables.get(pair.0).is_some());
+    set.map(|set| (set.1, set.0))
 }
 
 /// All rows, for the documentation and for tests.

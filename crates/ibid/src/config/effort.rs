@@ -48,7 +48,7 @@ const PRESETS: [(Effort, [&str; 8]); 5] = [
 /// The effort that `word` means.
 pub fn parse(word: &str) -> Option<Effort> {
     let meant = WORDS.iter().find(|it| it.0 == word)?.1;
-    PRESETS.iter().map(|it| it.0).find(|it| name(*it) == meant)
+    PRESETS.iter().map(|preset| preset.0).find(|it| name(*it) == meant)
 }
 
 /// The name of an effort.
@@ -64,7 +64,10 @@ pub fn name(effort: Effort) -> &'static str {
 
 /// The settings of an effort, with their values.
 pub fn preset(effort: Effort) -> impl Iterator<Item = (&'static str, &'static str)> {
-    PRESETS.iter().filter(move |it| it.0 == effort).flat_map(|it| FILLED.into_iter().zip(it.1))
+    PRESETS
+        .iter()
+        .filter(move |preset| preset.0 == effort)
+        .flat_map(|preset| FILLED.into_iter().zip(preset.1))
 }
 
 /// The presets as a Markdown table, for the documentation.

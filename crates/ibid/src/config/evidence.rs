@@ -11,7 +11,7 @@ impl LoadedConfig {
     pub fn evidence_rounds(&self) -> Option<u32> {
         let is_set = |name: &str| {
             let mut rows = self.resolved.rows();
-            rows.any(|it| it.0.name == name && !matches!(it.2, SettingOrigin::Default))
+            rows.any(|row| row.0.name == name && !matches!(row.2, SettingOrigin::Default))
         };
         if is_set("depth") {
             return None;

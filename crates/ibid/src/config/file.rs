@@ -25,9 +25,9 @@ fn unknown(name: &str, place: String) -> Error {
     let fault = Error::new(Kind::Usage, format!("{place}there is no setting `{name}`"));
     let near = SETTINGS
         .iter()
-        .map(|it| (strsim::jaro_winkler(name, it.name), it.name))
+        .map(|setting| (strsim::jaro_winkler(name, setting.name), setting.name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|it| it.0 > SIMILAR);
+        .filter(|pair| pair.0 > SIMILAR);
     match near {
         Some((_, near)) => fault.with_hint(format!("did you mean `{near}`?")),
         None => fault.with_hint("see `ibid config get` for all settings"),
@@ -61,7 +61,7 @@ fn toml_error(path: &Path, text: &str, fault: &toml_edit::TomlError) -> Error {
 
 /// The line on which a span begins, from 1.
 fn line_number(text: &str, span: Option<Range<usize>>) -> usize {
-    let upto = span.map_or(0, |it| it.start).min(text.len());
+    let upto = span.map_or(0, |span| span.start).min(text.len());
     text.as_bytes()[..upto].iter().filter(|it| **it == b'\n').count() + 1
 }
 
@@ -82,7 +82,7 @@ fn collect(
             collect(inner, &format!("{name}."), path, text, found)?;
             continue;
         }
-        let span = item.span().or_else(|| table.key(key).and_then(|it| it.span()));
+        let span = item.span().or_else(|| table.key(key).and_then(|key| key.span()));
         let origin = SettingOrigin::File(path.to_owned(), line_number(text, span));
         let setting =
             Setting::by_name(&name).ok_or_else(|| unknown(&name, format!("{origin}: ")))?;
@@ -100,7 +100,7 @@ fn raw_value(item: &Item) -> RawValue {
         Some(Toml::Datetime(_)) => RawValue::Other("a date"),
         Some(Toml::Array(items)) => items
             .iter()
-            .map(|it| it.as_str().map(str::to_owned))
+            .map(|item| item.as_str().map(str::to_owned))
             .collect::<Option<Vec<String>>>()
             .map_or(RawValue::Other("a list of something else"), RawValue::List),
         Some(Toml::InlineTable(_)) | None => RawValue::Other("a table"),

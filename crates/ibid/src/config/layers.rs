@@ -38,7 +38,7 @@ impl ProcessEnv {
 
     /// A variable, if it is set and not empty.
     pub fn var(&self, name: &str) -> Option<&str> {
-        self.env.get(name).map(String::as_str).filter(|it| !it.is_empty())
+        self.env.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
     /// `$XDG_…_HOME/ibid`, else the same under the home directory.
@@ -171,7 +171,7 @@ struct LayerStack {
 impl LayerStack {
     /// Applies one layer over those below: first the preset of its effort, then its own values.
     fn apply_layer(&mut self, layer: &[LayerValue], base: &Path) -> Result<()> {
-        for it in layer.iter().filter(|it| it.setting.name == "effort") {
+        for it in layer.iter().filter(|value| value.setting.name == "effort") {
             let value = validate(it)?;
             let effort = effort::parse(&value.to_display_string()).unwrap_or_default();
             for (name, text) in effort::preset(effort) {
@@ -188,7 +188,7 @@ impl LayerStack {
                 }
             }
         }
-        layer.iter().try_for_each(|it| self.set(it, base))
+        layer.iter().try_for_each(|value| self.set(value, base))
     }
 
     fn set(&mut self, it: &LayerValue, base: &Path) -> Result<()> {
@@ -234,7 +234,7 @@ fn from_env(
         });
         let from_dotenv = || {
             names().find_map(|name| {
-                let value = dotenv.get(name).filter(|it| !it.is_empty())?;
+                let value = dotenv.get(name).filter(|value| !value.is_empty())?;
                 let path = files.env.clone().unwrap_or_else(|| files.keys.clone());
                 Some((value.as_str(), SettingOrigin::DotEnv(name.to_owned(), path)))
             })
@@ -254,7 +254,7 @@ fn from_flags(flags: &[Flag]) -> Vec<LayerValue> {
             continue;
         };
         let is_list = matches!(setting.kind, SettingKind::Paths | SettingKind::Words);
-        let earlier = found.iter_mut().find(|it| it.setting.name == flag.name);
+        let earlier = found.iter_mut().find(|value| value.setting.name == flag.name);
         match (earlier, is_list) {
             (Some(earlier), true) => {
                 if let RawValue::List(items) = &mut earlier.given {
@@ -281,8 +281,9 @@ fn from_flags(flags: &[Flag]) -> Vec<LayerValue> {
 /// # Errors
 /// `Setup` when a variable names an `.env` file that does not exist.
 pub fn find_files(process: &ProcessEnv) -> Result<ConfigFiles> {
-    let upwards =
-        |name: &str| process.cwd.ancestors().map(|it| it.join(name)).find(|it| it.is_file());
+    let upwards = |name: &str| {
+        process.cwd.ancestors().map(|ancestor| ancestor.join(name)).find(|it| it.is_file())
+    };
     let named = ["IBID_ENV_FILE", "DEEPRESEARCH_ENV_FILE"]
         .into_iter()
         .find_map(|name| Some((name, process.var(name)?)));
@@ -339,9 +340,9 @@ fn unknown_variables(process: &ProcessEnv, dotenv: &BTreeMap<String, String>) ->
         .env
         .keys()
         .chain(dotenv.keys())
-        .filter(|it| it.starts_with("IBID_"))
-        .filter(|it| !OTHER_VARIABLES.contains(&it.as_str()))
-        .filter(|it| !SETTINGS.iter().any(|row| row.env() == **it))
+        .filter(|key| key.starts_with("IBID_"))
+        .filter(|key| !OTHER_VARIABLES.contains(&key.as_str()))
+        .filter(|key| !SETTINGS.iter().any(|row| row.env() == **key))
         .cloned()
         .collect();
     names.sort();

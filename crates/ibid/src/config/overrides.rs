@@ -10,8 +10,10 @@ impl LoadedConfig {
     pub fn configured_budget(&self) -> Budget {
         let is_set = |name: &str| {
             let mut rows = self.resolved.rows();
-            let row = rows.find(|it| it.0.name == name);
-            row.is_some_and(|it| !matches!(it.2, SettingOrigin::Default | SettingOrigin::Effort(_)))
+            let row = rows.find(|row| row.0.name == name);
+            row.is_some_and(|row| {
+                !matches!(row.2, SettingOrigin::Default | SettingOrigin::Effort(_))
+            })
         };
         let all = self.settings.budget;
         Budget {
@@ -29,16 +31,16 @@ impl LoadedConfig {
     pub fn apply_flags(&self, question: &mut Question) -> Result<()> {
         let broken =
             |it| Error::new(Kind::Internal, "applying flags to a question").with_source(it);
-        let json = |it: &Settings| {
+        let json = |settings: &Settings| {
             Ok(serde_json::json!({
-                "method": serde_json::to_value(&it.method)?,
-                "budget": serde_json::to_value(it.budget)?,
+                "method": serde_json::to_value(&settings.method)?,
+                "budget": serde_json::to_value(settings.budget)?,
             }))
         };
         let new = json(&self.settings).map_err(broken)?;
         let mut method = serde_json::to_value(&question.method).map_err(broken)?;
         let mut budget = serde_json::to_value(question.budget).map_err(broken)?;
-        for (setting, _, _) in self.resolved.rows().filter(|it| it.2.is_flag()) {
+        for (setting, _, _) in self.resolved.rows().filter(|row| row.2.is_flag()) {
             let name = setting.name;
             if let Some(bound) = name.strip_prefix("budget.") {
                 budget[bound] = new["budget"][bound].clone();

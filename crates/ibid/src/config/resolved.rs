@@ -43,7 +43,7 @@ impl ResolvedSettings {
     }
 
     fn get(&self, name: &str) -> &SettingValue {
-        self.rows().find(|it| it.0.name == name).map_or(&SettingValue::None, |it| it.1)
+        self.rows().find(|row| row.0.name == name).map_or(&SettingValue::None, |row| row.1)
     }
 
     pub(super) fn secret(&self, name: &str) -> Option<SecretString> {

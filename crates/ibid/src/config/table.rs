@@ -25,7 +25,7 @@ impl Setting {
     /// The setting with this name; `-` and `_` are equivalent.
     pub fn by_name(name: &str) -> Option<&'static Setting> {
         let name = name.replace('-', "_");
-        SETTINGS.iter().find(|it| it.name == name)
+        SETTINGS.iter().find(|setting| setting.name == name)
     }
 }
 
@@ -319,7 +319,7 @@ pub fn markdown_table() -> String {
     );
     for it in SETTINGS {
         let variables: Vec<String> = std::iter::once(it.env())
-            .chain(it.aliases.iter().map(|it| (*it).to_owned()))
+            .chain(it.aliases.iter().map(|alias| (*alias).to_owned()))
             .map(|it| format!("`{it}`"))
             .collect();
         let default =

@@ -122,8 +122,8 @@ impl SettingKind {
             }
             (SettingKind::OneOf(words), RawValue::Text(text)) => words
                 .iter()
-                .find(|it| it.0.eq_ignore_ascii_case(text.trim()))
-                .map_or_else(invalid, |it| Ok(SettingValue::Text(it.1.to_owned()))),
+                .find(|word| word.0.eq_ignore_ascii_case(text.trim()))
+                .map_or_else(invalid, |pair| Ok(SettingValue::Text(pair.1.to_owned()))),
             (SettingKind::Text, RawValue::Text(text)) if text.trim().is_empty() => {
                 Ok(SettingValue::None)
             }
@@ -136,13 +136,13 @@ impl SettingKind {
             (SettingKind::Secret, RawValue::Text(text)) => Ok(SettingValue::Secret(text.clone())),
             (SettingKind::Paths, RawValue::Text(text)) => Ok(SettingValue::List(
                 std::env::split_paths(text)
-                    .map(|it| it.to_string_lossy().into_owned())
+                    .map(|path| path.to_string_lossy().into_owned())
                     .filter(|it| !it.is_empty())
                     .collect(),
             )),
             (SettingKind::Words, RawValue::Text(text)) => Ok(SettingValue::List(
                 text.split(',')
-                    .map(|it| it.trim().to_owned())
+                    .map(|part| part.trim().to_owned())
                     .filter(|it| !it.is_empty())
                     .collect(),
             )),
@@ -162,7 +162,7 @@ impl SettingKind {
             SettingKind::MaybeReal(min, max) => format!("{min}–{max} or `none`"),
             SettingKind::Bool => "`true` or `false`".to_owned(),
             SettingKind::OneOf(words) => {
-                let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.0)).collect();
+                let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.0)).collect();
                 words.join(", ")
             }
             SettingKind::Text => "text".to_owned(),
@@ -188,7 +188,7 @@ impl fmt::Display for SettingKind {
             }
             SettingKind::Bool => f.write_str("true or false"),
             SettingKind::OneOf(words) => {
-                let words: Vec<&str> = words.iter().map(|it| it.0).collect();
+                let words: Vec<&str> = words.iter().map(|word| word.0).collect();
                 write!(f, "one of {}", words.join(", "))
             }
             SettingKind::Text => f.write_str("a text"),
@@ -237,7 +237,7 @@ const SHOWN_CHARS: usize = 60;
 /// At most [`SHOWN_CHARS`] characters of a value, on one line.
 fn shortened(text: &str) -> String {
     let mut out: String =
-        text.chars().take(SHOWN_CHARS).map(|it| if it.is_control() { ' ' } else { it }).collect();
+        text.chars().take(SHOWN_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().count() > SHOWN_CHARS {
         out.push('…');
     }

@@ -8,13 +8,13 @@ pub struct EnvVars(BTreeMap<String, String>);
 impl EnvVars {
     /// The value of `name`, if it is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|it| !it.is_empty())
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
     /// The values that are HTTP URLs.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let values = self.0.values().map(String::as_str);
-        values.filter(|it| it.starts_with("http://") || it.starts_with("https://"))
+        values.filter(|value| value.starts_with("http://") || value.starts_with("https://"))
     }
 }
 

@@ -50,7 +50,7 @@ impl ModelExchanges {
         input: Option<u64>,
         output: Option<u64>,
     ) -> Option<ModelExchange> {
-        let same = |it: &ModelExchange| it.tokens == (input, output);
+        let same = |exchange: &ModelExchange| exchange.tokens == (input, output);
         let at = self.0.iter().position(same)?;
         self.0.remove(at)
     }

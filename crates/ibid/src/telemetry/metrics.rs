@@ -48,8 +48,8 @@ pub(super) fn parse(text: &str, since_ms: u64, now_ms: u64, names: SemConvVersio
                 };
                 let own = families
                     .iter_mut()
-                    .filter(|it| name.starts_with(it.0.as_str()))
-                    .max_by_key(|it| it.0.len());
+                    .filter(|family| name.starts_with(family.0.as_str()))
+                    .max_by_key(|family| family.0.len());
                 if let Some((of, family)) = own {
                     let suffix = name[of.len()..].to_owned();
                     family.values.push((suffix, labels, value));
@@ -109,8 +109,8 @@ fn point(labels: &[(String, String)], value: f64, (since, now): (u64, u64)) -> N
 }
 
 fn metric(name: &str, family: &MetricFamily, times: (u64, u64)) -> Option<Metric> {
-    let total = |it: &&(String, LabelPairs, f64)| it.0 == "_total";
-    let points = |it: &(String, LabelPairs, f64)| point(&it.1, it.2, times);
+    let total = |pair: &&(String, LabelPairs, f64)| pair.0 == "_total";
+    let points = |row: &(String, LabelPairs, f64)| point(&row.1, row.2, times);
     let data = match family.kind.as_str() {
         "counter" => Data::Sum(Sum {
             data_points: family.values.iter().filter(total).map(points).collect(),
@@ -147,7 +147,7 @@ fn unit(word: &str) -> String {
 fn histograms(family: &MetricFamily, (since, now): (u64, u64)) -> Vec<HistogramDataPoint> {
     let mut found: BTreeMap<LabelPairs, HistogramDataPoint> = BTreeMap::new();
     for (suffix, labels, value) in &family.values {
-        let bare: LabelPairs = labels.iter().filter(|it| it.0 != "le").cloned().collect();
+        let bare: LabelPairs = labels.iter().filter(|label| label.0 != "le").cloned().collect();
         let it = found.entry(bare.clone()).or_insert_with(|| HistogramDataPoint {
             attributes: attributes(&bare),
             start_time_unix_nano: since,
@@ -158,8 +158,8 @@ fn histograms(family: &MetricFamily, (since, now): (u64, u64)) -> Vec<HistogramD
             "_sum" => it.sum = Some(*value),
             "_count" => it.count = *value as u64,
             "_bucket" => {
-                let bound = labels.iter().find(|it| it.0 == "le");
-                if let Some(bound) = bound.and_then(|it| it.1.parse::<f64>().ok())
+                let bound = labels.iter().find(|label| label.0 == "le");
+                if let Some(bound) = bound.and_then(|bound| bound.1.parse::<f64>().ok())
                     && bound.is_finite()
                 {
                     it.explicit_bounds.push(bound);
@@ -190,8 +190,8 @@ fn conventional(
         "ibid_llm_tokens" => {
             let mut by_name: BTreeMap<&str, Vec<NumberDataPoint>> = BTreeMap::new();
             for (_, labels, value) in &family.values {
-                let direction = labels.iter().find(|it| it.0 == "direction");
-                let direction = direction.map_or("in", |it| it.1.as_str());
+                let direction = labels.iter().find(|label| label.0 == "direction");
+                let direction = direction.map_or("in", |direction| direction.1.as_str());
                 let Some(name) = names.tokens(direction) else {
                     continue;
                 };

@@ -56,10 +56,12 @@ impl Sampler {
             "always_off" => 0.0,
             "traceidratio" => match argument.trim() {
                 "" => 1.0,
-                it => it.parse().ok().filter(|it| (0.0..=1.0).contains(it)).ok_or_else(|| {
-                    Error::new(Kind::Usage, format!("invalid telemetry.sampler_arg `{it}`"))
-                        .with_hint("write a number from 0 to 1 in OTEL_TRACES_SAMPLER_ARG")
-                })?,
+                it => it.parse().ok().filter(|parsed| (0.0..=1.0).contains(parsed)).ok_or_else(
+                    || {
+                        Error::new(Kind::Usage, format!("invalid telemetry.sampler_arg `{it}`"))
+                            .with_hint("write a number from 0 to 1 in OTEL_TRACES_SAMPLER_ARG")
+                    },
+                )?,
             },
             _ => {
                 return Err(Error::new(
@@ -295,9 +297,9 @@ fn resource(service: &str, attributes: &str, names: SemConvVersion) -> Resource 
             found.push(attribute(key.trim(), value.as_ref()));
         }
     }
-    let has_name = found.iter().any(|it| it.key == semconv::SERVICE_NAME);
+    let has_name = found.iter().any(|value| value.key == semconv::SERVICE_NAME);
     if !has_name || service != "ibid" {
-        found.retain(|it| it.key != semconv::SERVICE_NAME);
+        found.retain(|value| value.key != semconv::SERVICE_NAME);
         found.push(attribute(semconv::SERVICE_NAME, service));
     }
     found.push(attribute(semconv::SERVICE_VERSION, env!("CARGO_PKG_VERSION")));

@@ -14,7 +14,7 @@ pub(super) enum SemConvVersion {
 impl SemConvVersion {
     /// Parses `OTEL_SEMCONV_STABILITY_OPT_IN`, a list separated by commas.
     pub(super) fn parse(list: &str) -> SemConvVersion {
-        if list.split(',').any(|it| it.trim() == LATEST) {
+        if list.split(',').any(|part| part.trim() == LATEST) {
             SemConvVersion::Latest
         } else {
             SemConvVersion::Stable

@@ -29,7 +29,7 @@ impl TraceParent {
         let (version, trace) = (parts.next()?, parts.next()?);
         let (span, flags) = (parts.next()?, parts.next()?);
         let more = parts.next().is_some();
-        let lower = !text.bytes().any(|it| it.is_ascii_uppercase());
+        let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
         if version.len() != 2 || version == "ff" || (version == "00" && more) || !lower {
             return None;
         }
@@ -112,7 +112,7 @@ fn serialized_name(it: impl serde::Serialize) -> String {
 /// Nanoseconds since 1970; 0 for an invalid time.
 fn nanos(ts: &str) -> u64 {
     let at = ts.parse::<jiff::Timestamp>().ok();
-    at.and_then(|it| u64::try_from(it.as_nanosecond()).ok()).unwrap_or(0)
+    at.and_then(|at| u64::try_from(at.as_nanosecond()).ok()).unwrap_or(0)
 }
 
 /// Builds the spans of one run.
@@ -191,7 +191,7 @@ impl SpanBuilder<'_> {
         };
         let title = "invoke_workflow deep_research".to_owned();
         let mut span = self.span("run", title, SpanKind::Internal, from, to);
-        span.parent_span_id = parent.map_or(Vec::new(), |it| it.span.to_vec());
+        span.parent_span_id = parent.map_or(Vec::new(), |parent| parent.span.to_vec());
         let at = &mut span.attributes;
         at.push(attribute(name::OPERATION, "invoke_workflow"));
         at.push(attribute(name::WORKFLOW, "deep_research"));
@@ -214,7 +214,7 @@ impl SpanBuilder<'_> {
         if let Some(it) = &run.owner {
             at.push(attribute(name::USER, it.user.as_str()));
         }
-        let usage = run.report.as_deref().map_or(run.usage, |it| it.usage);
+        let usage = run.report.as_deref().map_or(run.usage, |report| report.usage);
         // An unknown price is left out: 0 would be wrong.
         if let Some(usd) = usage.usd {
             at.push(attribute(name::COST, usd));
@@ -225,11 +225,11 @@ impl SpanBuilder<'_> {
             at.push(attribute(name::QUOTES_HELD, report.checks.quotes.held));
             at.push(attribute(name::QUOTES, report.checks.quotes.total));
             if content {
-                let answer = report.answer.as_ref().map(|it| it.text.clone());
+                let answer = report.answer.as_ref().map(|answer| answer.text.clone());
                 at.push(attribute(name::OUTPUT, answer.unwrap_or_else(|| report.title.clone())));
             }
         }
-        let ratio = events.iter().rev().find_map(|it| match &it.event {
+        let ratio = events.iter().rev().find_map(|event| match &event.event {
             Event::CoverageUpdated { ratio, .. } => Some(*ratio),
             _ => None,
         });
@@ -309,7 +309,7 @@ impl SpanBuilder<'_> {
     /// The span of a call that ended with `it` after `ms` milliseconds.
     fn call(&mut self, it: &Envelope, title: String, kind: SpanKind, ms: u64) -> Span {
         let to = nanos(&it.ts);
-        let begun = self.spans.first().map_or(0, |it| it.start_time_unix_nano);
+        let begun = self.spans.first().map_or(0, |span| span.start_time_unix_nano);
         let from = to.saturating_sub(ms.saturating_mul(1_000_000)).max(begun);
         let parent = self.stage(it, from);
         let mut span = self.span(&format!("event {}", it.seq), title, kind, from, to);

@@ -141,10 +141,10 @@ pub(super) const DOCX: &[Rule] = &[
     }),
     ("docx: many entries", |size| {
         let names: Vec<String> =
-            (0..(size / 100).min(15_000)).map(|it| format!("word/media/{it}")).collect();
+            (0..(size / 100).min(15_000)).map(|index| format!("word/media/{index}")).collect();
         let text = [HEAD, TAIL].concat();
         let mut entries: Vec<Entry<'_>> =
-            names.iter().map(|it| (it.as_str(), &b""[..], false)).collect();
+            names.iter().map(|name| (name.as_str(), &b""[..], false)).collect();
         entries.push(("word/document.xml", text.as_bytes(), false));
         zip(&entries)
     }),
@@ -179,7 +179,7 @@ fn epub(chapters: &[Vec<u8>], more_of_spine: &str) -> Vec<u8> {
     }
     package.push_str(more_of_spine);
     package.push_str("</spine></package>");
-    let names: Vec<String> = (0..chapters.len()).map(|it| format!("c{it}.xhtml")).collect();
+    let names: Vec<String> = (0..chapters.len()).map(|index| format!("c{index}.xhtml")).collect();
     let mut entries: Vec<Entry<'_>> = vec![
         ("mimetype", b"application/epub+zip", false),
         ("META-INF/container.xml", container, false),

@@ -86,7 +86,7 @@ pub(super) const FAMILIES: &[Rule] = &[
         })
     }),
     ("html: formatting beside many attributes", |size| {
-        let attributes: String = (0..100).map(|it| format!("a{it} ")).collect();
+        let attributes: String = (0..100).map(|index| format!("a{index} ")).collect();
         grown(size, TEXT, "", |nth, out| {
             _ = match nth < 60 {
                 true => write!(out, "<b {attributes} q{nth}>"),

@@ -45,7 +45,7 @@ pub(super) struct Encoder {
 impl Encoder {
     pub(super) fn load(config: &Value, tensors: &mut TensorFile) -> Result<Encoder, String> {
         let number = |name: &str| {
-            let it = config[name].as_u64().and_then(|it| usize::try_from(it).ok());
+            let it = config[name].as_u64().and_then(|number| usize::try_from(number).ok());
             it.filter(|it| *it > 0).ok_or_else(|| format!("config.json has no {name}"))
         };
         let epsilon = config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32;
@@ -97,7 +97,7 @@ impl Encoder {
         rows.into_iter()
             .map(|rows| {
                 let mean = x.slice_axis(Axis(0), Slice::from(rows)).mean_axis(Axis(0));
-                mean.map(|it| it.to_vec()).unwrap_or_default()
+                mean.map(|mean| mean.to_vec()).unwrap_or_default()
             })
             .collect()
     }

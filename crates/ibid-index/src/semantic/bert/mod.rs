@@ -60,17 +60,19 @@ impl Bert {
 }
 
 fn json(path: &Path) -> std::result::Result<Value, String> {
-    let text = std::fs::read_to_string(path).map_err(|it| format!("{}: {it}", path.display()))?;
-    serde_json::from_str(&text).map_err(|it| format!("{}: {it}", path.display()))
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 impl BertModel {
     /// The vectors of `texts`. Texts of similar length share a batch.
     fn embed(&self, texts: &[String]) -> Vec<Vec<f32>> {
         let most = MAX_TOKENS.min(self.encoder.max_tokens());
-        let ids: Vec<Vec<usize>> = texts.iter().map(|it| self.tokenizer.encode(it, most)).collect();
+        let ids: Vec<Vec<usize>> =
+            texts.iter().map(|text| self.tokenizer.encode(text, most)).collect();
         let mut order: Vec<usize> = (0..ids.len()).collect();
-        order.sort_by_key(|it| ids[*it].len());
+        order.sort_by_key(|number| ids[*number].len());
         let mut batches: Vec<Vec<usize>> = Vec::new();
         let mut tokens = 0;
         for at in order {
@@ -122,11 +124,11 @@ impl Embedder for Bert {
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let parts = Arc::clone(&self.parts);
-        let texts: Vec<String> = texts.iter().map(|it| (*it).to_owned()).collect();
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
         let doing = || Error::new(Kind::Internal, format!("embedding with {}", self.name));
         let found = tokio::task::spawn_blocking(move || parts.embed(&texts))
             .await
-            .map_err(|it| doing().with_source(it))?;
+            .map_err(|error| doing().with_source(error))?;
         if found.iter().any(Vec::is_empty) {
             return Err(doing().with_source("a thread failed"));
         }

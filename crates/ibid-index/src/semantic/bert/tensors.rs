@@ -19,7 +19,7 @@ pub(super) struct TensorFile {
 
 impl TensorFile {
     pub(super) fn open(path: &Path) -> Result<TensorFile, String> {
-        let fault = |it: std::io::Error| format!("{}: {it}", path.display());
+        let fault = |error: std::io::Error| format!("{}: {error}", path.display());
         let mut file = File::open(path).map_err(fault)?;
         let mut length = [0; 8];
         file.read_exact(&mut length).map_err(fault)?;
@@ -30,7 +30,7 @@ impl TensorFile {
         let mut header = vec![0; length as usize];
         file.read_exact(&mut header).map_err(fault)?;
         let header = serde_json::from_slice(&header)
-            .map_err(|it| format!("the header of {}: {it}", path.display()))?;
+            .map_err(|error| format!("the header of {}: {error}", path.display()))?;
         Ok(TensorFile { file, header, begin: 8 + length })
     }
 
@@ -41,7 +41,7 @@ impl TensorFile {
             return Err(format!("tensor {name} is not a matrix"));
         };
         Array2::from_shape_vec((rows, columns), numbers)
-            .map_err(|it| format!("tensor {name}: {it}"))
+            .map_err(|error| format!("tensor {name}: {error}"))
     }
 
     /// The vector called `name`.
@@ -58,9 +58,9 @@ impl TensorFile {
         if row["dtype"] != "F32" {
             return Err(format!("tensor {name} is of type {}, not F32", row["dtype"]));
         }
-        let whole = |it: &Value| it.as_u64().and_then(|it| usize::try_from(it).ok());
-        let list = |it: &Value| -> Vec<usize> {
-            it.as_array().into_iter().flatten().filter_map(whole).collect()
+        let whole = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+        let list = |value: &Value| -> Vec<usize> {
+            value.as_array().into_iter().flatten().filter_map(whole).collect()
         };
         let (shape, place) = (list(&row["shape"]), list(&row["data_offsets"]));
         let count: usize = shape.iter().product();
@@ -74,8 +74,8 @@ impl TensorFile {
         self.file
             .seek(SeekFrom::Start(self.begin + from as u64))
             .and_then(|_| self.file.read_exact(&mut bytes))
-            .map_err(|it| format!("tensor {name}: {it}"))?;
+            .map_err(|error| format!("tensor {name}: {error}"))?;
         let numbers = bytes.as_chunks::<4>().0.iter();
-        Ok((shape, numbers.map(|it| f32::from_le_bytes(*it)).collect()))
+        Ok((shape, numbers.map(|number| f32::from_le_bytes(*number)).collect()))
     }
 }

@@ -94,7 +94,7 @@ fn words(text: &str) -> Vec<String> {
             last.push(c);
         }
     }
-    words.retain(|it| !it.is_empty());
+    words.retain(|word| !word.is_empty());
     words
 }
 

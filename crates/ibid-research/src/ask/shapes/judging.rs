@@ -131,7 +131,7 @@ fn schema(parts: &[&str]) -> Value {
 
 /// Rows that may hold untrusted text, each on its line.
 fn fenced(label: &str, all: &[String]) -> String {
-    let lines: Vec<String> = all.iter().map(|it| one_line(it)).collect();
+    let lines: Vec<String> = all.iter().map(|text| one_line(text)).collect();
     untrusted(label, &or_none(lines.join("\n")))
 }
 

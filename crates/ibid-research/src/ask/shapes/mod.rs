@@ -66,7 +66,7 @@ fn max_answer_tokens(step: &str) -> u32 {
 
 /// An object with exactly these properties.
 fn object(fields: &[(&str, Value)]) -> Value {
-    let names: Vec<&str> = fields.iter().map(|it| it.0).collect();
+    let names: Vec<&str> = fields.iter().map(|field| field.0).collect();
     let properties: Map<String, Value> =
         fields.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
     json!({
@@ -132,8 +132,8 @@ pub fn language_name(code: Option<&str>) -> String {
         None => "the language of the question".to_owned(),
         Some(code) => NAMES
             .iter()
-            .find(|it| it.0 == code)
-            .map_or_else(|| format!("the language with the code {code}"), |it| it.1.to_owned()),
+            .find(|name| name.0 == code)
+            .map_or_else(|| format!("the language with the code {code}"), |pair| pair.1.to_owned()),
     }
 }
 
@@ -186,17 +186,17 @@ fn check_no_unknown_codes<'a>(
 
 /// Whether `[3]`, `[E3]`, `(E3)` or `[1, 2]` occurs in `words`.
 fn has_number_in_brackets(words: &str) -> bool {
-    words.split(['[', '【', '(']).skip(1).any(|it| {
-        let Some(end) = it.find([']', '】', ')']) else {
+    words.split(['[', '【', '(']).skip(1).any(|part| {
+        let Some(end) = part.find([']', '】', ')']) else {
             return false;
         };
-        let square = !it[end..].starts_with(')');
-        let mut parts = it[..end].split([',', ';', '-', '–']).map(str::trim);
-        !it[..end].trim().is_empty()
-            && parts.all(|it| {
-                let number = it.trim_start_matches(['E', 'e']);
-                let is_id = number.len() < it.len();
-                let digits = !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit());
+        let square = !part[end..].starts_with(')');
+        let mut parts = part[..end].split([',', ';', '-', '–']).map(str::trim);
+        !part[..end].trim().is_empty()
+            && parts.all(|part| {
+                let number = part.trim_start_matches(['E', 'e']);
+                let is_id = number.len() < part.len();
+                let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
                 digits && number.len() < 4 && (square || is_id)
             })
     })

@@ -71,7 +71,8 @@ impl RefinePrompt<'_> {
     pub fn prompt(&self) -> Result<Prompt> {
         let turns = self.dialogue.iter().flat_map(|turn| {
             let sides = [("Person", &turn.user), ("System", &turn.assistant)];
-            sides.map(|(who, words)| words.as_ref().map(|it| format!("{who}: {}", one_line(it))))
+            sides
+                .map(|(who, words)| words.as_ref().map(|word| format!("{who}: {}", one_line(word))))
         });
         let dialogue = join_rows(turns.flatten());
         render_prompt(
@@ -110,10 +111,10 @@ impl RefineReply {
         ensure_that((3..=2_000).contains(&length), || {
             format!("`question` has {length} characters; it must be the question, sharpened")
         })?;
-        ensure_that(self.key_terms.iter().any(|it| !it.trim().is_empty()), || {
+        ensure_that(self.key_terms.iter().any(|key_term| !key_term.trim().is_empty()), || {
             "`key_terms` is empty".to_owned()
         })?;
-        let code = self.lang.len() == 2 && self.lang.bytes().all(|it| it.is_ascii_lowercase());
+        let code = self.lang.len() == 2 && self.lang.bytes().all(|byte| byte.is_ascii_lowercase());
         ensure_that(code, || "`lang` must be a two-letter language code such as en".to_owned())
     }
 }
@@ -237,7 +238,7 @@ pub(crate) fn add_change_requests(
     wishes: &[String],
 ) -> Result<Prompt> {
     let seen = join_rows(before.iter().map(|it| format!("- {}", one_line(&it.asks))));
-    let wishes = join_rows(wishes.iter().map(|it| format!("- {}", one_line(it))));
+    let wishes = join_rows(wishes.iter().map(|text| format!("- {}", one_line(text))));
     let values = [("plan", seen.as_str()), ("wishes", wishes.as_str())];
     let more = render("replan.md", prompts::prompt_template("replan.md")?, &values)?.user;
     if let Some(asked) = prompt.messages.last_mut() {
@@ -253,7 +254,7 @@ impl PlanReply {
     /// # Errors
     /// A sentence that says what is wrong.
     pub fn check(&self) -> std::result::Result<(), String> {
-        let first = self.items.iter().find_map(|it| it.check().err());
+        let first = self.items.iter().find_map(|item| item.check().err());
         ensure_that(!self.valid_items().is_empty(), || {
             first.unwrap_or_else(|| "`items` is empty; 3 to 7 are asked for".to_owned())
         })
@@ -261,7 +262,7 @@ impl PlanReply {
 
     /// The search tasks that can be sent, at most `most`. `question` is the refined question.
     pub fn valid_tasks(&self, question: &str, most: u32) -> Vec<SearchTask> {
-        let asked = self.items.iter().map(|it| it.asks.as_str());
+        let asked = self.items.iter().map(|item| item.asks.as_str());
         let mut tasks = valid_search_tasks(self.search_tasks.clone(), asked.chain([question]));
         tasks.truncate(most as usize);
         tasks
@@ -271,7 +272,7 @@ impl PlanReply {
     pub fn valid_items(&self) -> Vec<(u32, &PlannedItem)> {
         let mut kept: Vec<(u32, &PlannedItem)> = Vec::new();
         for (nth, item) in (1..).zip(&self.items) {
-            if item.check().is_ok() && !kept.iter().any(|it| it.1.is_same_item(item)) {
+            if item.check().is_ok() && !kept.iter().any(|pair| pair.1.is_same_item(item)) {
                 kept.push((nth, item));
             }
         }
@@ -338,12 +339,12 @@ impl QueriesPrompt<'_> {
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let items = join_rows(self.items.iter().map(|(item, row)| {
-            let gap = row.and_then(|it| it.gap.as_deref()).map(one_line);
-            let gap = gap.map_or(String::new(), |it| format!(" (missing: {it})"));
+            let gap = row.and_then(|row| row.gap.as_deref()).map(one_line);
+            let gap = gap.map_or(String::new(), |gap| format!(" (missing: {gap})"));
             format!("{}: {}{gap}", item.id, one_line(&item.asks))
         }));
         let searched = join_rows(self.searched);
-        let ids: Vec<String> = self.items.iter().map(|it| it.0.id.to_string()).collect();
+        let ids: Vec<String> = self.items.iter().map(|item| item.0.id.to_string()).collect();
         let mut fields = vec![
             ("item", one_of(&ids)),
             ("variation", one_of(&["rephrased", "broader", "narrower", "gap"])),
@@ -379,13 +380,13 @@ impl QueriesPrompt<'_> {
     pub fn check(&self, answer: &QueriesReply) -> std::result::Result<(), String> {
         let known = |row: &&QueryRow| {
             let query = row.query.trim();
-            let is_known = |it: &String| it.trim().to_lowercase() == query.to_lowercase();
+            let is_known = |text: &String| text.trim().to_lowercase() == query.to_lowercase();
             self.searched.iter().any(is_known)
         };
         ensure_that(!answer.queries.is_empty(), || "`queries` is empty".to_owned())?;
         let sound = self.valid_queries(answer);
         if sound.is_empty() {
-            answer.queries.iter().try_for_each(|it| self.check_row(it))?;
+            answer.queries.iter().try_for_each(|query| self.check_row(query))?;
         }
         ensure_that(!sound.iter().all(known), || {
             "all these queries were searched before".to_owned()
@@ -394,21 +395,21 @@ impl QueriesPrompt<'_> {
 
     /// The queries that can be sent.
     pub fn valid_queries<'b>(&self, answer: &'b QueriesReply) -> Vec<&'b QueryRow> {
-        let sent = answer.queries.iter().filter(|it| self.check_row(it).is_ok());
+        let sent = answer.queries.iter().filter(|query| self.check_row(query).is_ok());
         sent.collect()
     }
 
     /// Checks that a query holds no address and no code beyond those in the question.
     fn check_row(&self, row: &QueryRow) -> std::result::Result<(), String> {
         let items = self.items.iter().flat_map(|(item, row)| {
-            let gap = row.and_then(|it| it.gap.as_deref());
+            let gap = row.and_then(|row| row.gap.as_deref());
             [Some(item.asks.as_str()), Some(&item.query), gap]
         });
         let known =
             items.flatten().chain(self.searched.iter().map(String::as_str)).chain([self.question]);
         check_searchable(&row.query)?;
         // The query for PubMed leaves the machine, too.
-        let apart = |it: &str| it.replace(['(', ')', '[', ']', '"'], " ");
+        let apart = |text: &str| text.replace(['(', ')', '[', ']', '"'], " ");
         let pubmed = row.pubmed.as_deref().map(apart);
         let words = format!("{} {}", row.query, pubmed.unwrap_or_default());
         check_no_unknown_codes(&words, known)

@@ -59,15 +59,16 @@ impl WeighPrompt<'_> {
     /// # Errors
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
-        let ids: Vec<String> = self.items.iter().map(|it| it.id.to_string()).collect();
+        let ids: Vec<String> = self.items.iter().map(|item| item.id.to_string()).collect();
         let row = object(&[
             ("item", one_of(&ids)),
             ("sentences", at_least(1, list(&whole_number(), 3))),
             ("claim", text()),
             ("stance", one_of(&["for", "against", "neutral"])),
         ]);
-        let items =
-            join_rows(self.items.iter().map(|it| format!("{}: {}", it.id, one_line(&it.asks))));
+        let items = join_rows(
+            self.items.iter().map(|item| format!("{}: {}", item.id, one_line(&item.asks))),
+        );
         render_prompt(
             "weigh",
             object(&[("evidence", list(&row, self.most))]),
@@ -94,7 +95,7 @@ impl WeighPrompt<'_> {
     pub fn check(&self, answer: &WeighReply) -> std::result::Result<(), String> {
         let mut faults = answer.evidence.iter().map(|it| self.check_row(it));
         match faults.next() {
-            Some(Err(first)) if faults.all(|it| it.is_err()) => Err(first),
+            Some(Err(first)) if faults.all(|error| error.is_err()) => Err(first),
             _ => Ok(()),
         }
     }
@@ -111,8 +112,9 @@ impl WeighPrompt<'_> {
     }
 
     fn check_row(&self, row: &WeighReplyRow) -> std::result::Result<(), String> {
-        let there =
-            |n: &i64| usize::try_from(*n).is_ok_and(|n| self.sentences.iter().any(|it| it.0 == n));
+        let there = |n: &i64| {
+            usize::try_from(*n).is_ok_and(|n| self.sentences.iter().any(|sentence| sentence.0 == n))
+        };
         ensure_that(!row.sentences.is_empty(), || "a finding names no sentences".to_owned())?;
         // Small models continue number sequences; the numbers that exist still say where to look.
         ensure_that(row.sentences.iter().any(there), || {
@@ -121,7 +123,7 @@ impl WeighPrompt<'_> {
                 row.sentences.first().copied().unwrap_or_default()
             )
         })?;
-        ensure_that(self.items.iter().any(|it| it.id == row.item), || {
+        ensure_that(self.items.iter().any(|item| item.id == row.item), || {
             format!("there is no item {}", row.item)
         })?;
         let length = row.claim.trim().chars().count();
@@ -194,7 +196,7 @@ impl CoverPrompt<'_> {
                 "`gap` is empty although something is missing".to_owned()
             })?;
             check_no_citations(&answer.gap)?;
-            let shown = self.evidence.iter().flat_map(|it| [it.0.as_str(), &it.1]);
+            let shown = self.evidence.iter().flat_map(|pair| [pair.0.as_str(), &pair.1]);
             let known = || shown.clone().chain([self.question, &self.item.asks]);
             check_no_unknown_codes(&answer.gap, known())?;
             check_no_unknown_codes(&answer.gap_query, known())?;
@@ -244,7 +246,7 @@ impl VerifyPrompt<'_> {
     /// # Errors
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
-        let quotes = join_rows(self.quotes.iter().map(|it| one_line(it)));
+        let quotes = join_rows(self.quotes.iter().map(|quote| one_line(quote)));
         let schema = object(&[
             ("reason", text()),
             ("verdict", one_of(&["entails", "contradicts", "unclear"])),

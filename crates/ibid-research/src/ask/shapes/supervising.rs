@@ -80,7 +80,7 @@ impl SupervisePrompt<'_> {
     /// # Errors
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
-        let ids: Vec<String> = self.rows.iter().map(|it| it.id.to_string()).collect();
+        let ids: Vec<String> = self.rows.iter().map(|row| row.id.to_string()).collect();
         let unit = object(&[("item", one_of(&ids)), ("topic", text()), ("query", text())]);
         let schema = object(&[
             ("action", one_of(&["ConductResearch", "ResearchComplete", "think"])),
@@ -88,10 +88,10 @@ impl SupervisePrompt<'_> {
             // More researchers than may run at once are counted as skipped, so the schema allows them.
             ("units", list(&unit, 3 * self.most.max(1))),
         ]);
-        let items = join_rows(self.rows.iter().map(|it| {
-            let gap = it.gap.as_deref().map(one_line);
-            let gap = gap.map_or(String::new(), |it| format!("; missing: {it}"));
-            format!("{}: {} ({}{gap})", it.id, one_line(&it.text), it.state.status_word())
+        let items = join_rows(self.rows.iter().map(|row| {
+            let gap = row.gap.as_deref().map(one_line);
+            let gap = gap.map_or(String::new(), |gap| format!("; missing: {gap}"));
+            format!("{}: {} ({}{gap})", row.id, one_line(&row.text), row.state.status_word())
         }));
         let notes = or_none(self.notes.join("\n"));
         let raw = or_none(self.raw.join("\n"));
@@ -118,7 +118,7 @@ impl SupervisePrompt<'_> {
     pub fn check(&self, answer: &SuperviseReply) -> std::result::Result<(), String> {
         match answer.action {
             SupervisorAction::ConductResearch => {
-                let first = answer.units.iter().find_map(|it| self.check_assignment(it).err());
+                let first = answer.units.iter().find_map(|unit| self.check_assignment(unit).err());
                 ensure_that(!self.valid_assignments(answer).is_empty(), || {
                     first.unwrap_or_else(|| "`units` is empty; nobody is sent out".to_owned())
                 })
@@ -132,12 +132,12 @@ impl SupervisePrompt<'_> {
 
     /// The assignments that can be sent out.
     pub fn valid_assignments<'b>(&self, answer: &'b SuperviseReply) -> Vec<&'b AssignmentRow> {
-        let sent = answer.units.iter().filter(|it| self.check_assignment(it).is_ok());
+        let sent = answer.units.iter().filter(|unit| self.check_assignment(unit).is_ok());
         sent.collect()
     }
 
     fn check_assignment(&self, unit: &AssignmentRow) -> std::result::Result<(), String> {
-        ensure_that(self.rows.iter().any(|it| it.id == unit.item), || {
+        ensure_that(self.rows.iter().any(|row| row.id == unit.item), || {
             format!("there is no item {}", unit.item)
         })?;
         let length = unit.topic.trim().chars().count();
@@ -149,7 +149,7 @@ impl SupervisePrompt<'_> {
         let known = self
             .rows
             .iter()
-            .flat_map(|it| [it.text.as_str(), it.gap.as_deref().unwrap_or_default()]);
+            .flat_map(|row| [row.text.as_str(), row.gap.as_deref().unwrap_or_default()]);
         let known: Vec<&str> = known.chain([self.question]).collect();
         check_no_unknown_codes(&unit.query, known.iter().copied())?;
         check_no_unknown_codes(&unit.topic, known)
@@ -230,7 +230,7 @@ impl ResearcherPrompt<'_> {
             let counts = [("made", made.to_string()), ("most", most.to_string())];
             searches = fill_template(
                 &words.searches_made,
-                &counts.each_ref().map(|it| (it.0, it.1.as_str())),
+                &counts.each_ref().map(|pair| (pair.0, pair.1.as_str())),
             );
             let search = fill_template(&words.search_web, &[("most", &MOST_QUERIES.to_string())]);
             tools = format!("{search}\n{tools}");
@@ -274,7 +274,7 @@ impl ResearcherPrompt<'_> {
         match answer.action {
             ResearcherAction::SearchWeb => {
                 ensure_that(self.searches.is_some(), || "there is nobody to search".to_owned())?;
-                let first = answer.queries.iter().find_map(|it| self.check_query(it).err());
+                let first = answer.queries.iter().find_map(|query| self.check_query(query).err());
                 ensure_that(!self.valid_queries(answer).is_empty(), || {
                     first.unwrap_or_else(|| "`queries` is empty".to_owned())
                 })
@@ -291,7 +291,7 @@ impl ResearcherPrompt<'_> {
 
     /// The queries that can be sent.
     pub fn valid_queries(&self, answer: &ResearcherReply) -> Vec<String> {
-        let sent = answer.queries.iter().map(|it| it.trim().to_owned());
+        let sent = answer.queries.iter().map(|query| query.trim().to_owned());
         let mut sent: Vec<String> = sent.filter(|it| self.check_query(it).is_ok()).collect();
         sent.truncate(MOST_QUERIES);
         sent
@@ -313,12 +313,12 @@ impl ResearcherPrompt<'_> {
     /// The notes, each with the indices of its findings, from 0. Notes with an address or a number in
     /// brackets are dropped: only code writes those.
     pub fn valid_notes(&self, answer: &ResearcherReply) -> Vec<(String, Vec<usize>)> {
-        let sound = answer.notes.iter().filter(|it| {
-            let length = it.text.trim().chars().count();
-            (3..=SENTENCE_CHARS).contains(&length) && check_no_citations(&it.text).is_ok()
+        let sound = answer.notes.iter().filter(|note| {
+            let length = note.text.trim().chars().count();
+            (3..=SENTENCE_CHARS).contains(&length) && check_no_citations(&note.text).is_ok()
         });
-        let findings = |it: &NoteRow| {
-            let all = it.findings.iter();
+        let findings = |note_row: &NoteRow| {
+            let all = note_row.findings.iter();
             let all = all.filter_map(|n| usize::try_from(*n).ok()?.checked_sub(1));
             all.filter(|at| *at < self.findings.len()).collect()
         };
@@ -394,7 +394,7 @@ impl RefineSearchPrompt<'_> {
             object(&[("search_tasks", list(&task_schema(), 2))]),
             &[
                 ("question", self.question),
-                ("topics", &join_rows(self.topics.iter().map(|it| one_line(it)))),
+                ("topics", &join_rows(self.topics.iter().map(|topic| one_line(topic)))),
                 ("searched", &join_rows(self.searched)),
                 ("usual", &self.usual.to_string()),
             ],

@@ -39,23 +39,23 @@ fn evidence_label(id: EvidenceId) -> String {
 
 /// The evidence with the label `name`, if it was shown.
 fn evidence_by_label(name: &str, shown: &[EvidenceRow<'_>]) -> Option<EvidenceId> {
-    let id = shown.iter().map(|it| it.id);
-    id.into_iter().find(|it| evidence_label(*it) == name)
+    let id = shown.iter().map(|evidence_row| evidence_row.id);
+    id.into_iter().find(|id| evidence_label(*id) == name)
 }
 
 fn fenced_evidence(evidence: &[EvidenceRow<'_>]) -> String {
     let lines: Vec<String> = evidence
         .iter()
-        .map(|it| {
-            let (claim, from) = (one_line(it.claim), one_line(it.from));
-            format!("{}: {claim} ({from})", evidence_label(it.id))
+        .map(|evidence_row| {
+            let (claim, from) = (one_line(evidence_row.claim), one_line(evidence_row.from));
+            format!("{}: {claim} ({from})", evidence_label(evidence_row.id))
         })
         .collect();
     untrusted("evidence", &lines.join("\n"))
 }
 
 fn evidence_labels(evidence: &[EvidenceRow<'_>]) -> Vec<String> {
-    evidence.iter().map(|it| evidence_label(it.id)).collect()
+    evidence.iter().map(|evidence_row| evidence_label(evidence_row.id)).collect()
 }
 
 /// The prompt that writes a report, or some of its sections.
@@ -115,16 +115,13 @@ impl WritePrompt<'_> {
         let sentence =
             object(&[("text", text()), ("evidence", at_least(1, list(&one_of(&ids), 6)))]);
         let section = object(&[("heading", text()), ("sentences", list(&sentence, 30))]);
-        let sections = join_rows(
-            self.plan
-                .sections
-                .iter()
-                .map(|it| format!("{}: {}", one_line(&it.title), one_line(&it.guidance))),
-        );
+        let sections = join_rows(self.plan.sections.iter().map(|section| {
+            format!("{}: {}", one_line(&section.title), one_line(&section.guidance))
+        }));
         let most = self.plan.sections.len().clamp(1, 12);
         let lines = prompts::prompt_lines()?;
-        let length = self.words.map_or(String::new(), |it| {
-            fill_template(&lines.length, &[("words", &it.to_string())])
+        let length = self.words.map_or(String::new(), |words| {
+            fill_template(&lines.length, &[("words", &words.to_string())])
         });
         let more = match self.most_more {
             0 => "[]".to_owned(),
@@ -155,9 +152,9 @@ impl WritePrompt<'_> {
     /// The searches that the answer asks for and that can be sent: those in `more`, and those written into
     /// its text as `<request_more_info topic="…">`.
     pub(crate) fn requested_searches(&self, answer: &WriteReply) -> Vec<String> {
-        let sentences = answer.sections.iter().flat_map(|it| &it.sentences);
-        let tagged = sentences.filter_map(|it| {
-            let (_, after) = it.text.split_once(MORE_INFO)?;
+        let sentences = answer.sections.iter().flat_map(|section| &section.sentences);
+        let tagged = sentences.filter_map(|sentence| {
+            let (_, after) = sentence.text.split_once(MORE_INFO)?;
             let (_, topic) = after.split_once("topic=")?;
             let topic = topic.trim_start_matches(['"', '\'', '“']);
             let end = topic.find(['"', '\'', '”', '>']).unwrap_or(topic.len());
@@ -181,7 +178,7 @@ impl WritePrompt<'_> {
     /// # Errors
     /// A sentence that says what is wrong, if fewer than half of the sentences hold.
     pub fn check(&self, answer: &WriteReply) -> std::result::Result<(), String> {
-        let all = || answer.sections.iter().flat_map(|it| &it.sentences);
+        let all = || answer.sections.iter().flat_map(|section| &section.sentences);
         ensure_that(all().next().is_some(), || "no sentence was written".to_owned())?;
         let sound = all().filter(|it| self.check_sentence(it).is_ok()).count();
         match all().find_map(|it| self.check_sentence(it).err()) {
@@ -227,13 +224,13 @@ fn question_and_claims<'a>(
     question: &'a str,
     evidence: &'a [EvidenceRow<'a>],
 ) -> impl Iterator<Item = &'a str> {
-    let shown = evidence.iter().flat_map(|it| [it.claim, it.from]);
+    let shown = evidence.iter().flat_map(|evidence_row| [evidence_row.claim, evidence_row.from]);
     shown.chain([question])
 }
 
 fn evidence_by_labels(names: &[String], shown: &[EvidenceRow<'_>]) -> Vec<EvidenceId> {
     let mut found = Vec::new();
-    for id in names.iter().filter_map(|it| evidence_by_label(it, shown)) {
+    for id in names.iter().filter_map(|name| evidence_by_label(name, shown)) {
         if !found.contains(&id) {
             found.push(id);
         }

@@ -6,10 +6,14 @@ fn seen(text: &str) -> Vec<(String, Vec<String>)> {
     let cited = parse_citations(text);
     let name = |nth: &usize| {
         let it = &cited.sources[*nth];
-        let label = it.label.clone().map(|it| format!("?{it}"));
+        let label = it.label.clone().map(|label| format!("?{label}"));
         it.address.clone().or(label).unwrap_or_default()
     };
-    cited.claims.iter().map(|it| (it.text.clone(), it.sources.iter().map(name).collect())).collect()
+    cited
+        .claims
+        .iter()
+        .map(|claim| (claim.text.clone(), claim.sources.iter().map(name).collect()))
+        .collect()
 }
 
 #[track_caller]
@@ -17,12 +21,13 @@ fn expect(text: &str, claims: &[(&str, &[&str])]) {
     let found = seen(text);
     let found: Vec<(&str, Vec<&str>)> = found
         .iter()
-        .map(|it| {
-            let cites = it.1.iter().map(String::as_str).collect();
-            (it.0.trim_end_matches('.'), cites)
+        .map(|pair| {
+            let cites = pair.1.iter().map(String::as_str).collect();
+            (pair.0.trim_end_matches('.'), cites)
         })
         .collect();
-    let expected: Vec<(&str, Vec<&str>)> = claims.iter().map(|it| (it.0, it.1.to_vec())).collect();
+    let expected: Vec<(&str, Vec<&str>)> =
+        claims.iter().map(|claim| (claim.0, claim.1.to_vec())).collect();
     assert_eq!(found, expected, "{text}");
 }
 
@@ -112,7 +117,11 @@ fn every_form_of_list_gives_its_sources() {
         let text = format!("Roofs keep half of the rain [1]. They cool the air [2].\n\n{list}");
         expect(&text, &[("Roofs keep half of the rain", &[A]), ("They cool the air", &[B])]);
         let cited = parse_citations(&text);
-        assert_eq!(cited.sources.iter().map(|it| it.n).collect::<Vec<_>>(), [1, 2], "{text}");
+        assert_eq!(
+            cited.sources.iter().map(|source| source.n).collect::<Vec<_>>(),
+            [1, 2],
+            "{text}"
+        );
         assert!(cited.uncited.is_empty(), "{text}: {:?}", cited.uncited);
     }
 }
@@ -159,7 +168,7 @@ fn our_own_report_is_read() {
     let text = "---\ntitle: \"Rain\"\nrun: r_1\n---\n\n# Rain\n\n> **Short answer.** Roofs keep half of the rain. [[1]](#src-1)[^q1] They cool the air. [[2]](#src-2)[^q2]\n>\n> **Confidence: low** — 2 independent sources.\n\n## Key findings\n\n- Roofs keep half of the rain. [[1]](#src-1)[^q1] · ●●○○\n\n## Sources\n\n- <a id=\"src-1\"></a>**[1]** Ann Ash. *Rain on roofs*, Site, 2022-03-14. [a.example](https://a.example/1), read from /docs/a.html · local document\n- <a id=\"src-2\"></a>**[2]** *Air*. /docs/my air.docx · local document\n\n[^q1]: \"Roofs keep half of the rain.\" — Rain on roofs — <https://a.example/1#:~:text=Roofs>\n[^q2]: \"They cool the air.\" — Air — my air.docx\n";
     let cited = parse_citations(text);
     let claims: Vec<(&str, &[usize])> =
-        cited.claims.iter().map(|it| (it.text.as_str(), it.sources.as_slice())).collect();
+        cited.claims.iter().map(|claim| (claim.text.as_str(), claim.sources.as_slice())).collect();
     assert_eq!(
         claims,
         [
@@ -168,7 +177,7 @@ fn our_own_report_is_read() {
             ("Roofs keep half of the rain.", &[0]),
         ]
     );
-    assert_eq!(cited.claims.iter().map(|it| it.line).collect::<Vec<_>>(), [8, 8, 14]);
+    assert_eq!(cited.claims.iter().map(|claim| claim.line).collect::<Vec<_>>(), [8, 8, 14]);
     assert_eq!(cited.sources.len(), 2, "quotes in footnotes are no sources: {:#?}", cited.sources);
     assert_eq!(cited.sources[0].title.as_deref(), Some("Rain on roofs"));
     assert_eq!(cited.sources[0].path.as_deref(), Some("/docs/a.html"));
@@ -202,7 +211,7 @@ fn a_report_in_the_style_of_perplexity_is_read() {
             ("Cooling: the surface is 20 °C cooler", &[A]),
         ],
     );
-    let idle = parse_citations(text).sources.into_iter().filter(|it| !it.cited).count();
+    let idle = parse_citations(text).sources.into_iter().filter(|source| !source.cited).count();
     assert_eq!(idle, 1);
 }
 
@@ -239,8 +248,12 @@ fn sentences_without_and_numbers_that_lead_nowhere_are_kept_apart() {
     );
     assert_eq!(cited.uncited.len(), 1);
     assert_eq!(cited.uncited[0].line, 1);
-    let missing: Vec<u32> =
-        cited.sources.iter().filter(|it| it.is_unexplained()).map(|it| it.n).collect();
+    let missing: Vec<u32> = cited
+        .sources
+        .iter()
+        .filter(|source| source.is_unexplained())
+        .map(|source| source.n)
+        .collect();
     assert_eq!(missing, [4]);
 }
 
@@ -281,7 +294,7 @@ proptest! {
         let cited = parse_citations(&text);
         for it in &cited.claims {
             prop_assert!(!it.text.is_empty() && !it.sources.is_empty());
-            prop_assert!(it.sources.iter().all(|it| *it < cited.sources.len()));
+            prop_assert!(it.sources.iter().all(|source| *source < cited.sources.len()));
             prop_assert!(it.line >= 1 && it.line <= text.matches('\n').count() + 1);
         }
     }
@@ -302,6 +315,6 @@ proptest! {
     ) {
         let cited = parse_citations(&pieces.concat());
         let all = cited.sources.len();
-        prop_assert!(cited.claims.iter().flat_map(|it| &it.sources).all(|it| *it < all));
+        prop_assert!(cited.claims.iter().flat_map(|claim| &claim.sources).all(|source| *source < all));
     }
 }

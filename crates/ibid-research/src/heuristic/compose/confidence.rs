@@ -4,13 +4,9 @@ use crate::heuristic::answer::{self, RankedPoint, YesNoTally};
 use crate::heuristic::choose::{Point, voices};
 use crate::prompts;
 use crate::prompts::fill_template;
+use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS};
 use ibid_core::Result;
 use ibid_core::domain::{Confidence, ConfidenceMark, Evidence, Notes};
-
-/// Share of the question's telling words above which a sentence answers it directly.
-const DIRECT: f32 = 0.55;
-/// The same for the unweighted share.
-const MOST_WORDS_ASKED: f32 = 0.7;
 
 /// The confidence of `said`, and the rules that gave it: how many independent sources say the same, how many
 /// are on the subject, whether any disagrees or doubts, and whether the words are those of the question.
@@ -23,19 +19,19 @@ pub(super) fn confidence_mark(
 ) -> Result<ConfidenceMark> {
     let words = &prompts::phrases()?.confidence;
     let evidence: Vec<&Evidence> =
-        said.iter().flat_map(|it| &it.evidence).map(|nth| &notes.evidence[*nth]).collect();
+        said.iter().flat_map(|point| &point.evidence).map(|nth| &notes.evidence[*nth]).collect();
     let n = voices(notes, evidence.iter().copied()).len();
     let same = said
         .iter()
-        .map(|it| voices(notes, it.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
+        .map(|point| voices(notes, point.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
         .max()
         .unwrap_or(0);
-    let leaning = lean
-        .and_then(|it| it.majority().map(|yes| (if yes { it.yes } else { it.no }, it.yes + it.no)));
-    let disputed = conflicts
-        .iter()
-        .flat_map(|it| &it.sides)
-        .any(|(_, line)| line.evidence.iter().any(|id| evidence.iter().any(|it| it.id == *id)));
+    let leaning = lean.and_then(|lean| {
+        lean.majority().map(|yes| (if yes { lean.yes } else { lean.no }, lean.yes + lean.no))
+    });
+    let disputed = conflicts.iter().flat_map(|conflict| &conflict.sides).any(|(_, line)| {
+        line.evidence.iter().any(|id| evidence.iter().any(|evidence| evidence.id == *id))
+    });
     let mut why = vec![match n {
         1 => words.one_source.clone(),
         _ => fill_template(&words.sources, &[("n", &n.to_string())]),
@@ -49,7 +45,7 @@ pub(super) fn confidence_mark(
     if disputed {
         why.push(words.disagree.clone());
         level = level.min(1);
-    } else if let Some((way, total)) = leaning.filter(|it| it.1 > 1) {
+    } else if let Some((way, total)) = leaning.filter(|pair| pair.1 > 1) {
         let template = match way {
             1 => &words.lean_one,
             _ => &words.lean,
@@ -69,7 +65,10 @@ pub(super) fn confidence_mark(
         why.push(words.doubt.clone());
         level -= 1;
     }
-    if best.is_none_or(|it| it.relevance < DIRECT || it.share < MOST_WORDS_ASKED) {
+    if best.is_none_or(|ranked_point| {
+        ranked_point.relevance < MIN_DIRECT_ANSWER_WEIGHT
+            || ranked_point.share < MIN_DIRECT_ANSWER_WORDS
+    }) {
         why.push(words.indirect.clone());
         level -= 1;
     } else {

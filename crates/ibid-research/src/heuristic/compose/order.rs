@@ -1,15 +1,11 @@
 //! Puts the sentences of a section into reading order.
 use crate::heuristic::choose::Point;
 use crate::heuristic::lexicon::jaccard;
+use crate::thresholds::{MIN_PARAGRAPH_SIMILARITY, SAME_PAGE_HALF_DISTANCE, SAME_PAGE_SIMILARITY};
 use ibid_core::domain::{Evidence, Notes};
 
 /// Most sentences of a paragraph.
 const PARAGRAPH: usize = 4;
-/// Similarity below which the next sentence begins a new paragraph.
-const UNLIKE: f32 = 0.08;
-/// Similarity of two neighbouring sentences of one page, and the distance at which it has fallen to half.
-const SAME_PAGE: f32 = 0.4;
-const NEIGHBOURS: f32 = 3.0;
 
 /// Steps keep the order of their page; the page with the best steps comes first.
 pub(super) fn steps_by_page<'a>(notes: &Notes, chosen: Vec<&'a Point>) -> Vec<Vec<&'a Point>> {
@@ -25,9 +21,12 @@ pub(super) fn steps_by_page<'a>(notes: &Notes, chosen: Vec<&'a Point>) -> Vec<Ve
     pages
         .into_iter()
         .map(|(_, page)| {
-            let mut own: Vec<&Point> =
-                chosen.iter().copied().filter(|it| page_position(notes, it).0 == page).collect();
-            own.sort_by_key(|it| page_position(notes, it).1);
+            let mut own: Vec<&Point> = chosen
+                .iter()
+                .copied()
+                .filter(|point| page_position(notes, point).0 == page)
+                .collect();
+            own.sort_by_key(|point| page_position(notes, point).1);
             own
         })
         .collect()
@@ -47,7 +46,7 @@ pub(super) fn reading_order<'a>(notes: &Notes, chosen: &[&'a Point]) -> Vec<Vec<
                 .enumerate()
                 .map(|(at, it)| (at, point_similarity(notes, last, it)))
                 .fold((0, -1.0), |best, it| if it.1 > best.1 + 1e-6 { it } else { best });
-            if near < UNLIKE && paragraph.len() >= 2 {
+            if near < MIN_PARAGRAPH_SIMILARITY && paragraph.len() >= 2 {
                 break;
             }
             paragraph.push(left.remove(at));
@@ -67,14 +66,14 @@ pub(super) fn reading_order<'a>(notes: &Notes, chosen: &[&'a Point]) -> Vec<Vec<
 
 fn page_position(notes: &Notes, point: &Point) -> (u32, usize) {
     let first: Option<&Evidence> = point.evidence.first().map(|it| &notes.evidence[*it]);
-    first.map_or((0, 0), |it| (it.source.number(), it.passage.first()))
+    first.map_or((0, 0), |evidence| (evidence.source.number(), evidence.passage.first()))
 }
 
 fn point_similarity(notes: &Notes, one: &Point, other: &Point) -> f32 {
     let ((page, at), (other_page, other_at)) =
         (page_position(notes, one), page_position(notes, other));
     let beside = if page == other_page {
-        SAME_PAGE / (1.0 + at.abs_diff(other_at) as f32 / NEIGHBOURS)
+        SAME_PAGE_SIMILARITY / (1.0 + at.abs_diff(other_at) as f32 / SAME_PAGE_HALF_DISTANCE)
     } else {
         0.0
     };

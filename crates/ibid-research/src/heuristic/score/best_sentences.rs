@@ -19,7 +19,7 @@ pub(super) fn unit_of(page: &Page, n: usize) -> (usize, usize) {
     let sentences = page.sentences();
     let heading = sentences[..n.min(sentences.len())]
         .iter()
-        .rposition(|it| it.kind == BlockKind::Heading)
+        .rposition(|sentence| sentence.kind == BlockKind::Heading)
         .unwrap_or(0);
     let chunk = match sentences.get(n) {
         Some(it) if page.text().len() > PAGE_CUT => it.start as usize / CHUNK,

@@ -45,7 +45,10 @@ impl Casing {
                 let capital = word.chars().count() >= 3
                     && word.starts_with(char::is_uppercase)
                     && word.chars().skip(1).all(char::is_lowercase);
-                let common = self.counts.get(&it.text).is_some_and(|it| it.0 >= 2 && it.0 >= it.1);
+                let common = self
+                    .counts
+                    .get(&it.text)
+                    .is_some_and(|count| count.0 >= 2 && count.0 >= count.1);
                 *nth > 0 && capital && !fresh && common
             })
             .count()

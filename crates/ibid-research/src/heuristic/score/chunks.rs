@@ -40,8 +40,8 @@ impl RelevanceScorer {
             slot.1 = nth;
         }
         for term in &wanted {
-            let counts: Vec<usize> = words.iter().map(|it| count_of(it, term.id)).collect();
-            let df = counts.iter().filter(|it| **it > 0).count();
+            let counts: Vec<usize> = words.iter().map(|word| count_of(word, term.id)).collect();
+            let df = counts.iter().filter(|count| **count > 0).count();
             let rare = ((chunks.len() as f32 + 1.0) / (df as f32 + 0.5)).ln().max(0.05);
             for (slot, tf) in scored.iter_mut().zip(counts) {
                 let tf = tf as f32;
@@ -65,6 +65,6 @@ impl RelevanceScorer {
 }
 
 fn count_of(sorted: &[u32], id: u32) -> usize {
-    let from = sorted.partition_point(|it| *it < id);
+    let from = sorted.partition_point(|number| *number < id);
     sorted[from..].iter().take_while(|it| **it == id).count()
 }

@@ -42,7 +42,7 @@ impl<'a> SentenceContext<'a> {
     ) -> SentenceContext<'a> {
         let all = &lines.lines;
         let n = all[at].0;
-        let previous = match at.checked_sub(1).map(|it| &all[it]) {
+        let previous = match at.checked_sub(1).map(|index| &all[index]) {
             Some((before, ids)) if before + 1 == n => ids.as_slice(),
             _ => &[],
         };

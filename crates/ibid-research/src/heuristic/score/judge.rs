@@ -5,34 +5,23 @@ use crate::heuristic::sentence::{
     SentenceText, claim_text, fitness, has_doubt_words, leans_on_previous,
 };
 use crate::prompts::SentenceWords;
+use crate::thresholds::{
+    EARLY_BONUS_HALF_SENTENCES, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
+    MIN_EVIDENCE_SCORE, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, OTHER_SUBJECT_WEIGHT,
+    SIDE_ITEM_WEIGHT, WIDENED_QUOTE_WEIGHT,
+};
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
 
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
 use super::context::{SentenceContext, SentenceView};
-use super::limits::FLOOR;
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::probes::Probe;
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
 
-/// Weight of a side item, relative to an item on the question itself.
-const BESIDE_THE_CORE: f32 = 0.82;
 /// Most words of a quote that was widened to the sentence before it.
 const WIDENED_WORDS: usize = 70;
-/// Weight of a widened quote.
-const WIDENED: f32 = 0.85;
-/// Weight of a sentence about another thing of the same kind: prostate cancer, not cervical.
-const OF_ANOTHER: f32 = 0.5;
-/// Weight of a sentence that was joined with one or two headings, or with more.
-const FEW_GLUED: f32 = 0.6;
-const MANY_GLUED: f32 = 0.35;
-/// Share of an item's words that title and heading must have for the page to be about it.
-const TOPICAL: f32 = 0.65;
-/// Best score below which a sentence is no evidence.
-const LEAST_SCORE: f32 = 0.2;
-/// Index of the sentence at which the bonus for an early position has fallen to half.
-const EARLY_SENTENCES: f32 = 12.0;
 
 /// A sentence that may be evidence, before it is scored.
 struct Candidate<'a> {
@@ -66,7 +55,7 @@ impl RelevanceScorer {
         let page = reading.page;
         let mut out = PageEvidence::default();
         let mut found: Vec<SentenceMatch> = Vec::new();
-        let taken_in = lines.lines.iter().map(|it| it.0);
+        let taken_in = lines.lines.iter().map(|line| line.0);
         let poisoned = self.orders.poisoned_sentences(page, taken_in);
         let mut heading: Vec<u32> = Vec::new();
         for (at, (n, own)) in lines.lines.iter().enumerate() {
@@ -83,7 +72,7 @@ impl RelevanceScorer {
                 }
                 Some(fit) => {
                     let around = SentenceContext::new(lines, at, &heading);
-                    let before = n.checked_sub(1).filter(|it| !poisoned.contains(it));
+                    let before = n.checked_sub(1).filter(|index| !poisoned.contains(index));
                     let around = SentenceContext { before, ..around };
                     let candidate = Candidate { page, n: *n, ids: own, fit, seen };
                     found.extend(self.judge_sentence(candidate, &around)?);
@@ -129,20 +118,20 @@ impl RelevanceScorer {
         let mut fit = candidate.fit;
         fit *= match around.casing.glued_capitals(page.sentence(n)) {
             0 => 1.0,
-            1 | 2 => FEW_GLUED,
-            _ => MANY_GLUED,
+            1 | 2 => JOINED_HEADINGS_WEIGHT,
+            _ => MANY_JOINED_HEADINGS_WEIGHT,
         };
         if self.names_another_kind(page.sentence(n), &around.wide) {
-            fit *= OF_ANOTHER;
+            fit *= OTHER_SUBJECT_WEIGHT;
         }
         let Some(span) = widen(candidate, around, words) else {
             return Ok(None);
         };
         if span.first < n {
-            fit *= WIDENED;
+            fit *= WIDENED_QUOTE_WEIGHT;
         }
         let items = self.item_scores(page, &span, &context, around, fit)?;
-        if items.first().is_none_or(|best| best.1 < LEAST_SCORE) {
+        if items.first().is_none_or(|best| best.1 < MIN_EVIDENCE_SCORE) {
             return Ok(None);
         }
         let claim = (span.first..=n)
@@ -171,7 +160,7 @@ impl RelevanceScorer {
         let text =
             (span.first..=span.last).map(|nth| page.sentence(nth)).collect::<Vec<_>>().join(" ");
         // A page about Halvern does not name Halvern in every sentence.
-        let named = self.names.iter().map(|it| it.1);
+        let named = self.names.iter().map(|name| name.1);
         let mut meant = span.ids.clone();
         meant.extend(named.filter(|it| around.wide.binary_search(it).is_ok()));
         meant.sort_unstable();
@@ -182,7 +171,7 @@ impl RelevanceScorer {
             topic: &around.topic,
             text: &text,
             spaced: &span.seen.spaced,
-            early: 1.0 / (1.0 + span.last as f32 / EARLY_SENTENCES),
+            early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
         };
         let mut items = Vec::new();
         for probe in &self.probes {
@@ -219,13 +208,13 @@ impl RelevanceScorer {
             }
             // Under a title that asks the same, a step or a member need not repeat the question.
             let topical = self.coverage(&probe.terms, view.topic);
-            if topical >= TOPICAL
+            if topical >= MIN_PAGE_TOPIC_OVERLAP
                 && fit >= 0.5
                 && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List)
             {
                 relevance = relevance.max(0.6 * topical + 0.2 * relevance);
             }
-            if relevance < FLOOR {
+            if relevance < MIN_RELEVANCE {
                 return Ok(0.0);
             }
             // A sentence without the form of an answer is only on the subject.
@@ -241,12 +230,12 @@ impl RelevanceScorer {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
             return Ok(if to_item >= 0.7 { score } else { 0.0 });
         }
-        let cue = probe.facet.map_or(0.0, |it| cue_fit(it, text, spaced));
-        if cue < 0.5 || to_item < 0.45 || question < FLOOR * 0.7 {
+        let cue = probe.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
+        if cue < 0.5 || to_item < 0.45 || question < MIN_RELEVANCE * 0.7 {
             return Ok(0.0);
         }
         // A sentence that answers the question itself belongs there rather than to a side item.
-        Ok(BESIDE_THE_CORE * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
+        Ok(SIDE_ITEM_WEIGHT * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
     }
 }
 
@@ -276,5 +265,5 @@ fn is_antecedent(page: &Page, at: usize, n: usize, words: &SentenceWords) -> boo
     let same = page.sentences()[at].block == page.sentences()[n].block;
     let text = page.sentence(at);
     let fit = fitness(page, at, &SentenceText::new(text), words);
-    same && fit.is_some_and(|it| it >= 0.6) && !leans_on_previous(text, words)
+    same && fit.is_some_and(|number| number >= 0.6) && !leans_on_previous(text, words)
 }

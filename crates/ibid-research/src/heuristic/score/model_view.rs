@@ -18,9 +18,9 @@ impl RelevanceScorer {
         lines: &PageSentences,
     ) -> (Vec<usize>, usize) {
         let words = &self.words.sentence;
-        let poisoned = self.orders.poisoned_sentences(page, lines.lines.iter().map(|it| it.0));
+        let poisoned = self.orders.poisoned_sentences(page, lines.lines.iter().map(|line| line.0));
         let (orders, rest): (Vec<usize>, Vec<usize>) =
-            lines.lines.iter().map(|it| it.0).partition(|n| poisoned.contains(n));
+            lines.lines.iter().map(|line| line.0).partition(|n| poisoned.contains(n));
         let fit =
             |n: &usize| fitness(page, *n, &SentenceText::new(page.sentence(*n)), words).is_some();
         (rest.into_iter().filter(fit).collect(), orders.len())

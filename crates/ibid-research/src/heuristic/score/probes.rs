@@ -32,7 +32,7 @@ pub(super) fn build_probes(
     let facets = prompts::plan_words()?;
     let mut probes = Vec::new();
     for (nth, item) in plan.items().iter().enumerate() {
-        let facet = facets.facet_by_heading(&item.heading).map(|it| it.1);
+        let facet = facets.facet_by_heading(&item.heading).map(|pair| pair.1);
         let side = facet.is_none()
             && brief.kind == QuestionKind::Comparison
             && !brief.question.contains(&item.asks);

@@ -1,4 +1,5 @@
 //! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
+use crate::thresholds::{FULL_MATCH_WEIGHT, VERB_WEIGHT};
 use std::collections::{BTreeSet, HashMap};
 
 use crate::heuristic::injection::InjectionDetector;
@@ -18,10 +19,6 @@ use super::probes::{Probe, build_probes};
 use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, terms_of};
 
-/// Weight of matched terms that counts as a full match: four to six telling words.
-const ENOUGH: f32 = 6.5;
-/// Extra weight of the verb that the question asks about.
-const WHAT_IS_DONE: f32 = 1.8;
 /// Words on each side of a date or measure that say what it refers to.
 const NEAR: usize = 10;
 /// Sentences below which all terms keep their prior weight: too few to tell rare words from common ones.
@@ -69,20 +66,20 @@ impl RelevanceScorer {
         let mut done = None;
         let mut question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
         // "Need" and "use" say little here, as anywhere.
-        let verb = asked_verb(&brief.question).filter(|it| !is_weak(&it.text));
+        let verb = asked_verb(&brief.question).filter(|asked_verb| !is_weak(&asked_verb.text));
         if let Some(verb) = verb {
             let id = lexicon.id(&verb.text);
             for term in question.iter_mut().filter(|it| it.id == id) {
-                term.telling = term.telling.max(1.0) * WHAT_IS_DONE;
+                term.telling = term.telling.max(1.0) * VERB_WEIGHT;
                 done = Some(id);
             }
         }
         let probes = build_probes(&mut lexicon, brief, plan, &question)?;
         let names = question_names(&mut lexicon, &brief.question);
-        let asked = plan.items().iter().flat_map(|it| &it.terms);
+        let asked = plan.items().iter().flat_map(|item| &item.terms);
         let kin = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
-        let sought = sought_noun(&brief.question).map(|it| lexicon.id(&it));
+        let sought = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
         let mut scorer = RelevanceScorer {
             lexicon,
             words,
@@ -168,7 +165,7 @@ impl RelevanceScorer {
             if bears
                 && !long.is_empty()
                 && self.aliases.len() < MOST_ALIASES
-                && !self.aliases.iter().any(|it| it.0 == short)
+                && !self.aliases.iter().any(|alias| alias.0 == short)
             {
                 self.aliases.push((short, long));
             }
@@ -187,7 +184,7 @@ impl RelevanceScorer {
     }
 
     /// Share of the terms' weight that is matched. A sentence need not match all of a long question: a weight
-    /// of [`ENOUGH`] is a full match.
+    /// of [`FULL_MATCH_WEIGHT`] is a full match.
     pub(super) fn coverage(&self, terms: &[WeightedTerm], ids: &[u32]) -> f32 {
         let mut all = 0.0;
         let mut met = 0.0;
@@ -196,7 +193,7 @@ impl RelevanceScorer {
             all += weight;
             met += weight * self.match_strength(term.id, ids);
         }
-        if all > 0.0 { (met / f32::min(all, ENOUGH)).min(1.0) } else { 0.0 }
+        if all > 0.0 { (met / f32::min(all, FULL_MATCH_WEIGHT)).min(1.0) } else { 0.0 }
     }
 
     /// How well a word is matched: 1 by itself, less by a replacement.
@@ -205,7 +202,10 @@ impl RelevanceScorer {
             return 1.0;
         }
         let kin = self.kin.get(&id).map_or(&[][..], Vec::as_slice);
-        kin.iter().filter(|it| ids.binary_search(&it.0).is_ok()).map(|it| it.1).fold(0.0, f32::max)
+        kin.iter()
+            .filter(|pair| ids.binary_search(&pair.0).is_ok())
+            .map(|pair| pair.1)
+            .fold(0.0, f32::max)
     }
     /// Question terms that no evidence mentions, most telling first, as written.
     pub(crate) fn missing_terms(
@@ -219,8 +219,8 @@ impl RelevanceScorer {
         }
         key_terms
             .iter()
-            .filter(|it| {
-                let ids = self.lexicon.ids(it);
+            .filter(|key_term| {
+                let ids = self.lexicon.ids(key_term);
                 !ids.is_empty() && ids.iter().any(|id| !met.contains(id))
             })
             .cloned()
@@ -232,7 +232,9 @@ impl RelevanceScorer {
     pub(crate) fn fact_nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
         let at: Vec<usize> = match kind {
             QuestionKind::When => years_at(text),
-            QuestionKind::Quantity => measures(text).into_iter().map(|it| it.span.start).collect(),
+            QuestionKind::Quantity => {
+                measures(text).into_iter().map(|measure| measure.span.start).collect()
+            }
             _ => return 1.0,
         };
         let words = tokens(text);

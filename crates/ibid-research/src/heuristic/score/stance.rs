@@ -30,7 +30,7 @@ impl RelevanceScorer {
 /// "dependence" and "independence".
 fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
     let stems = |text: &str| -> BTreeSet<String> {
-        text.split([' ', ',']).filter(|it| it.len() > 2).map(stem).collect()
+        text.split([' ', ',']).filter(|part| part.len() > 2).map(stem).collect()
     };
     let (asked, said) = (stems(asked), stems(said));
     let flips = |one: &str, other: &str| {
@@ -39,9 +39,9 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
     words.antonyms.iter().any(|(one, other)| {
         let (one, other) = (stem(one), stem(other));
         flips(&one, &other) || flips(&other, &one)
-    }) || asked.iter().filter(|it| it.len() >= 5).any(|it| {
+    }) || asked.iter().filter(|text| text.len() >= 5).any(|text| {
         ["in", "un", "non", "non-", "dis", "ir", "im"]
             .iter()
-            .any(|prefix| flips(it, &format!("{prefix}{it}")))
+            .any(|prefix| flips(text, &format!("{prefix}{text}")))
     })
 }

@@ -1,23 +1,19 @@
 //! Whether a sentence is about the subject of the question, and not about another of its kind.
-use super::limits::STANDS_FOR;
 use super::probes::Probe;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, part_terms, related_terms};
 use crate::heuristic::intake::{is_verb, telling_weight};
 use crate::heuristic::kinds::question_kind;
+use crate::thresholds::{
+    MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
+};
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, Item, ItemId};
 
 /// Words at the beginning of a sentence that name its subject.
 const LEAD: usize = 7;
-/// Weight of matched words around a sentence that makes up for the most telling word.
-const MUCH: f32 = 0.4;
 /// Most telling words of a question of which a deciding sentence must have nearly all.
 const FEW: usize = 6;
-/// Share of the words of a part that a sentence about it must have.
-const ON_PART: f32 = 0.75;
-/// Match strength from which a word expresses the question's verb.
-const DOES: f32 = 0.35;
 
 impl RelevanceScorer {
     /// Whether a sentence names another thing of a kind that the question names, and neither it nor its
@@ -30,13 +26,13 @@ impl RelevanceScorer {
         let pairs = std::mem::take(&mut self.pairs);
         let found = pairs.iter().any(|(which, kind)| {
             let (which, kind) = (self.lexicon.id(which), self.lexicon.id(kind));
-            self.match_strength(which, wide) < STANDS_FOR
-                && words.windows(2).any(|it| {
-                    let beside = text[it[0].span.end..it[1].span.start].trim().is_empty();
-                    let names_one = !is_stop_word(&it[0].text)
-                        && telling_weight(text, &it[0]) >= 1.0
-                        && !is_verb(&it[0].text);
-                    beside && names_one && self.lexicon.id(&it[1].text) == kind
+            self.match_strength(which, wide) < MIN_WORD_MATCH
+                && words.windows(2).any(|window| {
+                    let beside = text[window[0].span.end..window[1].span.start].trim().is_empty();
+                    let names_one = !is_stop_word(&window[0].text)
+                        && telling_weight(text, &window[0]) >= 1.0
+                        && !is_verb(&window[0].text);
+                    beside && names_one && self.lexicon.id(&window[1].text) == kind
                 })
         });
         self.pairs = pairs;
@@ -46,9 +42,13 @@ impl RelevanceScorer {
     /// Whether a sentence is about the question's subject: its context (`wide`) has one of the question's
     /// names, other than sites, and enough of the telling words are in it or next to it (`ids`).
     pub(super) fn on_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
-        let names: Vec<u32> =
-            self.names.iter().filter(|it| !self.sites.contains(&it.0)).map(|it| it.1).collect();
-        if !names.is_empty() && !names.iter().any(|it| wide.binary_search(it).is_ok()) {
+        let names: Vec<u32> = self
+            .names
+            .iter()
+            .filter(|name| !self.sites.contains(&name.0))
+            .map(|name| name.1)
+            .collect();
+        if !names.is_empty() && !names.iter().any(|name| wide.binary_search(name).is_ok()) {
             return false;
         }
         let mut telling: Vec<(f32, u32)> = self
@@ -59,7 +59,7 @@ impl RelevanceScorer {
             .collect();
         // In "which skills does a planner need" the skills are sought; the planner is the subject.
         if telling.len() > 1 {
-            telling.retain(|it| Some(it.1) != self.sought);
+            telling.retain(|pair| Some(pair.1) != self.sought);
         }
         telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         // How many telling words must be matched, and out of how many of the most telling one must be.
@@ -69,21 +69,24 @@ impl RelevanceScorer {
             3..=5 => (2, 2),
             n => (3, n),
         };
-        let met = |it: &&(f32, u32)| self.match_strength(it.1, ids) >= STANDS_FOR;
+        let met = |pair: &&(f32, u32)| self.match_strength(pair.1, ids) >= MIN_WORD_MATCH;
         // The most telling word is there, or much of the rest is.
         let rarest =
-            telling.first().is_some_and(|it| self.match_strength(it.1, wide) >= STANDS_FOR);
+            telling.first().is_some_and(|pair| self.match_strength(pair.1, wide) >= MIN_WORD_MATCH);
         let about: Vec<WeightedTerm> =
             self.question.iter().filter(|it| Some(it.id) != self.sought).copied().collect();
-        (rarest || self.coverage(&about, wide) >= MUCH)
-            && telling.iter().take(heads).any(|it| self.match_strength(it.1, wide) >= STANDS_FOR)
+        (rarest || self.coverage(&about, wide) >= MIN_CONTEXT_MATCH_WEIGHT)
+            && telling
+                .iter()
+                .take(heads)
+                .any(|pair| self.match_strength(pair.1, wide) >= MIN_WORD_MATCH)
             && telling.iter().filter(met).count() >= needed
     }
 
     /// Whether an item asks a part of the question or something added, and is not a side of a comparison.
     pub(crate) fn is_part(&self, item: ItemId) -> bool {
         let mut probes = self.probes.iter();
-        probes.any(|it| it.item == item && it.facet.is_none() && !it.side)
+        probes.any(|probe| probe.item == item && probe.facet.is_none() && !probe.side)
     }
 
     /// Adds an item to score for.
@@ -104,8 +107,8 @@ impl RelevanceScorer {
     /// Whether a sentence with its context is about a part of the question, or an added item, whatever the
     /// rest of the question is about.
     pub(super) fn on_part(&self, ids: &[u32]) -> bool {
-        let mut parts = self.probes.iter().filter(|it| it.facet.is_none() && !it.side);
-        parts.any(|it| self.coverage(&it.terms, ids) >= ON_PART)
+        let mut parts = self.probes.iter().filter(|probe| probe.facet.is_none() && !probe.side);
+        parts.any(|it| self.coverage(&it.terms, ids) >= MIN_PART_OVERLAP)
     }
 
     /// Whether the question's telling words are among the first few of `text`.
@@ -124,13 +127,14 @@ impl RelevanceScorer {
         if telling().count() > FEW {
             return 1.0;
         }
-        let met = telling().filter(|it| self.match_strength(it.id, &ids) >= STANDS_FOR);
+        let met =
+            telling().filter(|telling| self.match_strength(telling.id, &ids) >= MIN_WORD_MATCH);
         met.count() as f32 / telling().count().max(1) as f32
     }
 
     /// Whether `text` has the verb the question asks about, or one near it; `true` where it asks about none.
     pub(crate) fn says_what_is_done(&mut self, text: &str) -> bool {
         let ids = self.ids(text);
-        self.done.is_none_or(|it| self.match_strength(it, &ids) >= DOES)
+        self.done.is_none_or(|it| self.match_strength(it, &ids) >= MIN_VERB_MATCH)
     }
 }

@@ -8,7 +8,7 @@ pub(super) fn subject_pairs(brief: &Brief) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for subject in &brief.subjects {
         let words = tokens(subject);
-        let tells = |it: &Token| telling_weight(subject, it) >= 1.0 && !is_verb(&it.text);
+        let tells = |token: &Token| telling_weight(subject, token) >= 1.0 && !is_verb(&token.text);
         if let [.., which, kind] = words.as_slice()
             && tells(which)
             && kind.text.chars().all(char::is_alphabetic)

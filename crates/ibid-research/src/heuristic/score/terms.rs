@@ -1,4 +1,5 @@
 //! The telling words of a question: their weights, related words, and names.
+use crate::thresholds::{QUERY_RELATED_WEIGHT, QUERY_SYNONYM_WEIGHT};
 use std::collections::HashMap;
 
 use crate::heuristic::intake::{is_weak, telling_weight};
@@ -6,11 +7,6 @@ use crate::heuristic::lexicon::{StemInterner, agent_noun_variants};
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Item};
-
-/// What a near-synonym of a question word counts, and below it a word of the same field.
-const SYNONYM: f32 = 0.6;
-
-const RELATED: f32 = 0.35;
 
 /// A question term and its weight.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +30,7 @@ pub(super) fn terms_of(
         // The parts of a hyphenated word count, unless they are too short to mean anything.
         let word = &text[token.span.clone()];
         let parts: Vec<&str> =
-            word.split(['-', '‐', '‑']).filter(|it| it.chars().count() >= 3).collect();
+            word.split(['-', '‐', '‑']).filter(|part| part.chars().count() >= 3).collect();
         if parts.len() > 1 {
             for part in parts {
                 for id in lexicon.ids(part) {
@@ -57,7 +53,7 @@ pub(super) fn terms_of(
 }
 
 pub(super) fn push_term(found: &mut Vec<WeightedTerm>, id: u32, telling: f32) {
-    if !found.iter().any(|it| it.id == id) {
+    if !found.iter().any(|term| term.id == id) {
         found.push(WeightedTerm { id, telling });
     }
 }
@@ -72,7 +68,7 @@ pub(super) fn part_terms(
         return terms_of(lexicon, &item.terms.join(" "), &[]);
     }
     let mut text = item.asks.clone();
-    if !brief.subjects.iter().any(|it| item.asks.contains(it.as_str()))
+    if !brief.subjects.iter().any(|subject| item.asks.contains(subject.as_str()))
         && let Some(subject) = brief.subjects.first()
     {
         text = format!("{text} {subject}");
@@ -87,17 +83,17 @@ pub(super) fn related_terms<'a>(
 ) -> HashMap<u32, Vec<(u32, f32)>> {
     let mut kin: HashMap<u32, Vec<(u32, f32)>> = HashMap::new();
     for text in texts {
-        for token in tokens(text).into_iter().filter(|it| !is_stop_word(&it.text)) {
+        for token in tokens(text).into_iter().filter(|token| !is_stop_word(&token.text)) {
             let own = lexicon.id(&token.text);
             let stem = stem(&token.text);
-            let near = thesaurus::synonyms(&stem).map(|it| (it, SYNONYM));
-            let same_field = thesaurus::related(&stem).map(|it| (it, RELATED));
+            let near = thesaurus::synonyms(&stem).map(|synonym| (synonym, QUERY_SYNONYM_WEIGHT));
+            let same_field = thesaurus::related(&stem).map(|text| (text, QUERY_RELATED_WEIGHT));
             let doers = agent_noun_variants(&token.text);
             let row = kin.entry(own).or_default();
-            let doers = doers.iter().map(|it| (it.0.as_str(), it.1));
+            let doers = doers.iter().map(|doer| (doer.0.as_str(), doer.1));
             for (other, worth) in near.chain(same_field).chain(doers) {
                 let id = lexicon.id(other);
-                if id != own && !row.iter().any(|it| it.0 == id) {
+                if id != own && !row.iter().any(|pair| pair.0 == id) {
                     row.push((id, worth));
                 }
             }
@@ -126,8 +122,8 @@ pub(super) fn question_names(lexicon: &mut StemInterner, question: &str) -> Vec<
             // In "Eagle-Barrett Syndrome" the last word names a kind, not the thing.
             let words = || question[from..to].rsplit(' ');
             let last =
-                words().find(|it| !is_weak(&it.to_lowercase())).or_else(|| words().next())?;
-            let part = last.split(['-', '‐', '‑']).max_by_key(|it| it.chars().count())?;
+                words().find(|word| !is_weak(&word.to_lowercase())).or_else(|| words().next())?;
+            let part = last.split(['-', '‐', '‑']).max_by_key(|part| part.chars().count())?;
             let last = *lexicon.ids(part).last()?;
             let bare =
                 name.strip_suffix("'s").or(name.strip_suffix("’s")).unwrap_or(&name).to_owned();
@@ -154,8 +150,8 @@ pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
     for start in (from..words.len()).rev() {
         let mut initials = words[start..]
             .iter()
-            .flat_map(|it| it.text.split('-').filter_map(|it| it.chars().next()));
-        let matched = wanted.iter().all(|c| initials.any(|it| it == *c));
+            .flat_map(|it| it.text.split('-').filter_map(|part| part.chars().next()));
+        let matched = wanted.iter().all(|c| initials.any(|initial| initial == *c));
         let first = words[start].text.chars().next() == wanted.first().copied();
         if matched && first {
             return Some((&before[words[start].span.start..], short));
@@ -174,5 +170,5 @@ pub(super) fn abbreviation(text: &str, open: usize) -> Option<(&str, &str)> {
 fn is_spelled_in(long: &str, letters: &[char]) -> bool {
     let mut text = long.chars().flat_map(char::to_lowercase);
     letters.first().copied() == text.next()
-        && letters.iter().skip(1).all(|c| text.any(|it| it == *c))
+        && letters.iter().skip(1).all(|c| text.any(|text| text == *c))
 }

@@ -38,7 +38,7 @@ impl RelevanceScorer {
                 (id, weight, met)
             })
             // A word of a single sentence is not shared.
-            .filter(|it| it.2 >= 2.0 && it.1 >= 1.0)
+            .filter(|row| row.2 >= 2.0 && row.1 >= 1.0)
             .map(|(id, weight, met)| (id, weight * (all / (met + 0.5)).ln().max(0.0)))
             .collect();
         words.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -48,9 +48,13 @@ impl RelevanceScorer {
 
     /// How much the words are on the topic, 0 to 1: three topic words are a full match.
     pub(super) fn on_topic(&self, ids: &[u32]) -> f32 {
-        let top: f32 = self.topic.iter().take(3).map(|it| it.1).sum();
-        let met: f32 =
-            self.topic.iter().filter(|it| ids.binary_search(&it.0).is_ok()).map(|it| it.1).sum();
+        let top: f32 = self.topic.iter().take(3).map(|pair| pair.1).sum();
+        let met: f32 = self
+            .topic
+            .iter()
+            .filter(|pair| ids.binary_search(&pair.0).is_ok())
+            .map(|pair| pair.1)
+            .sum();
         if top > 0.0 { (met / top).min(1.0) } else { 0.0 }
     }
 }

@@ -130,7 +130,8 @@ fn extend(out: &mut Value, more: Value) {
 /// One annotation per quote in OpenAI's nested form, with Jina's `exactQuote` and `dateTime`.
 fn annotations(report: &Report, extras: &Map<String, Value>) -> Vec<Value> {
     let (_, marks) = text_with_citations(report);
-    let each = marks.iter().flat_map(|mark| mark.passages.iter().map(move |it| (mark, it)));
+    let each =
+        marks.iter().flat_map(|mark| mark.passages.iter().map(move |passage| (mark, passage)));
     let all = each.filter_map(|(mark, passage)| {
         let source = source(report, mark.n)?;
         Some(json!({"type": "url_citation", "url_citation": {
@@ -143,31 +144,31 @@ fn annotations(report: &Report, extras: &Map<String, Value>) -> Vec<Value> {
         }}))
     });
     let limit = extras.get("max_annotations").and_then(Value::as_u64);
-    all.take(limit.map_or(usize::MAX, |it| it as usize)).collect()
+    all.take(limit.map_or(usize::MAX, |limit| limit as usize)).collect()
 }
 
 /// Sources and usage of the run, under the names of Perplexity's and Jina's APIs.
 fn search_fields(run: &Run, extras: &Map<String, Value>) -> Value {
-    let usage = run.report.as_deref().map_or(run.usage, |it| it.usage);
+    let usage = run.report.as_deref().map_or(run.usage, |report| report.usage);
     let sources = run.report.iter().flat_map(|it| &it.sources);
     let results: Vec<Value> = sources
         .clone()
-        .map(|it| {
-            let kind = match it.kind {
+        .map(|source| {
+            let kind = match source.kind {
                 SourceKind::Local => "file",
                 _ => "web",
             };
-            json!({"title": it.title, "url": it.url, "date": it.date, "last_updated": null, "source": kind})
+            json!({"title": source.title, "url": source.url, "date": source.date, "last_updated": null, "source": kind})
         })
         .collect();
     let limit = extras.get("max_returned_urls").and_then(Value::as_u64);
-    let limit = limit.map_or(usize::MAX, |it| it as usize);
-    let read: Vec<&String> = run.sources.iter().map(|it| &it.url).collect();
+    let limit = limit.map_or(usize::MAX, |limit| limit as usize);
+    let read: Vec<&String> = run.sources.iter().map(|source| &source.url).collect();
     json!({
-        "citations": sources.map(|it| &it.url).collect::<Vec<_>>(),
+        "citations": sources.map(|source| &source.url).collect::<Vec<_>>(),
         "search_results": results,
         "visitedURLs": read.iter().take(limit).collect::<Vec<_>>(),
-        "readURLs": read.iter().take(limit).filter(|it| web_url(it).is_some()).collect::<Vec<_>>(),
+        "readURLs": read.iter().take(limit).filter(|text| web_url(text).is_some()).collect::<Vec<_>>(),
         "numURLs": read.len(),
         "usage": {
             "prompt_tokens": usage.tokens_in,
@@ -198,7 +199,7 @@ impl ChatFold {
                 out.push(self.chunk(json!({"role": "assistant", "content": ""}), None))
             }
             Event::PlanProposed { plan } => {
-                let items: Vec<&str> = plan.items().iter().map(|it| it.asks.as_str()).collect();
+                let items: Vec<&str> = plan.items().iter().map(|item| item.asks.as_str()).collect();
                 self.push_reasoning(
                     &mut out,
                     &format!("To be answered: {}\n", items.join("; ")),

@@ -22,12 +22,14 @@ pub(super) fn output_text(run: &Run) -> Option<String> {
     let found_nothing = ResultSubtype::from_run(run) == ResultSubtype::NoAnswer
         || run.failure == Some(Kind::NotFound);
     found_nothing.then(|| {
-        let answer =
-            run.question.as_ref().is_some_and(|it| it.mode == ibid_core::domain::Mode::Answer);
+        let answer = run
+            .question
+            .as_ref()
+            .is_some_and(|question| question.mode == ibid_core::domain::Mode::Answer);
         // Add the hint only; the text already says that nothing was found.
         let fault = failure(run, ResultSubtype::NoAnswer).filter(|_| !answer);
-        let hint = fault.and_then(|it| it.hint().map(crate::view::format::sentence));
-        hint.map_or(NO_ANSWER.to_owned(), |it| format!("{NO_ANSWER} {it}"))
+        let hint = fault.and_then(|error| error.hint().map(crate::view::format::sentence));
+        hint.map_or(NO_ANSWER.to_owned(), |hint| format!("{NO_ANSWER} {hint}"))
     })
 }
 
@@ -35,7 +37,7 @@ pub(super) fn output_text(run: &Run) -> Option<String> {
 /// otherwise all are URL citations, the only form in Open Responses.
 pub(super) fn annotations(report: &Report, files: bool) -> Vec<Value> {
     let (_, marks) = text_with_citations(report);
-    marks.iter().filter_map(|it| annotation(report, it, files)).collect()
+    marks.iter().filter_map(|mark| annotation(report, mark, files)).collect()
 }
 
 fn annotation(report: &Report, mark: &CitationSpan, files: bool) -> Option<Value> {

@@ -26,7 +26,7 @@ const MODEL_ALIASES: [ModelAlias; 3] = [
 /// # Errors
 /// 404 for another name.
 pub(super) fn find_alias(id: &str) -> ApiResult<&'static ModelAlias> {
-    MODEL_ALIASES.iter().find(|it| it.id == id).ok_or_else(|| {
+    MODEL_ALIASES.iter().find(|model_alias| model_alias.id == id).ok_or_else(|| {
         ApiError::new(StatusCode::NOT_FOUND, "model_not_found", "there is no such model")
             .with_param("model")
             .with_hint("the models are ibid, ibid-answer and ibid-quick")
@@ -38,7 +38,8 @@ const MODEL_CREATED: u64 = 1_795_219_200;
 
 /// `GET /v1/models`.
 pub(in crate::http) async fn models() -> Json<Value> {
-    let data: Vec<Value> = MODEL_ALIASES.iter().map(|it| model_object(it.id)).collect();
+    let data: Vec<Value> =
+        MODEL_ALIASES.iter().map(|model_alias| model_object(model_alias.id)).collect();
     Json(json!({"object": "list", "data": data}))
 }
 

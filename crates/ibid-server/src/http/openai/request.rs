@@ -43,13 +43,14 @@ fn split_conversation(
     conversation: OpenAiConversation,
 ) -> ApiResult<(String, Vec<Value>)> {
     let OpenAiConversation { mut turns, images } = conversation;
-    let Some(last) = turns.iter().rposition(|it| it.0 == "user" && !it.1.trim().is_empty()) else {
+    let Some(last) = turns.iter().rposition(|turn| turn.0 == "user" && !turn.1.trim().is_empty())
+    else {
         return Err(invalid_value(field, "has no message with role user"));
     };
     let (_, question) = turns.remove(last);
     turns.truncate(last);
     let cut = |text: &str| text.chars().take(MAX_TURN_CHARS).collect::<String>();
-    let dialogue = turns.iter().filter(|it| !it.1.trim().is_empty()).map(|(role, text)| {
+    let dialogue = turns.iter().filter(|turn| !turn.1.trim().is_empty()).map(|(role, text)| {
         let side = match role.as_str() {
             "user" => "user",
             "assistant" => "assistant",
@@ -106,7 +107,7 @@ fn parse_messages(rows: &Value, field: &str) -> ApiResult<OpenAiConversation> {
     let mut conversation = OpenAiConversation { turns: Vec::new(), images: 0 };
     for row in rows {
         // Skip items other than messages (calls, reasoning).
-        if row.get("type").is_some_and(|it| it != "message") {
+        if row.get("type").is_some_and(|value| value != "message") {
             continue;
         }
         let role = row["role"].as_str().unwrap_or("user").to_owned();
@@ -156,7 +157,8 @@ fn parse_tools(value: &Value, own: &mut Map<String, Value>) -> ApiResult<bool> {
             Some("file_search") => {
                 local = true;
                 for id in tool["vector_store_ids"].as_array().into_iter().flatten() {
-                    let Some(name) = id.as_str().and_then(|it| it.strip_prefix("folder:")) else {
+                    let Some(name) = id.as_str().and_then(|text| text.strip_prefix("folder:"))
+                    else {
                         return Err(invalid_value(
                             "tools",
                             "has a vector store other than `folder:NAME`",
@@ -185,8 +187,9 @@ fn parse_tools(value: &Value, own: &mut Map<String, Value>) -> ApiResult<bool> {
 
 /// Refuses a forced call of the client's own tools: this server never calls them, and the client would wait for it.
 fn reject_forced_tools(choice: &Value, tools: &Value) -> ApiResult<()> {
-    let kind = |it: &Value| it["type"].as_str().map(str::to_owned);
-    let own = |it: &Value| kind(it).is_some_and(|it| ["function", "custom"].contains(&&*it));
+    let kind = |value: &Value| value["type"].as_str().map(str::to_owned);
+    let own =
+        |value: &Value| kind(value).is_some_and(|kind| ["function", "custom"].contains(&&*kind));
     let mut named = tools.as_array().into_iter().flatten().peekable();
     let only_own = named.peek().is_some() && named.all(own);
     match choice {
@@ -216,8 +219,8 @@ fn parse_metadata(value: &Value) -> ApiResult<Value> {
         Value::Null => Ok(json!({})),
         Value::Object(it)
             if it.len() <= 16
-                && it.iter().all(|it| {
-                    it.0.len() <= 64 && it.1.as_str().is_some_and(|it| it.len() <= 512)
+                && it.iter().all(|value| {
+                    value.0.len() <= 64 && value.1.as_str().is_some_and(|text| text.len() <= 512)
                 }) =>
         {
             Ok(value.clone())
@@ -231,7 +234,7 @@ fn own_fields(value: &Value, own: &mut Map<String, Value>) -> ApiResult<()> {
     match value {
         Value::Null => Ok(()),
         Value::Object(it) => {
-            own.extend(it.iter().map(|it| (it.0.clone(), it.1.clone())));
+            own.extend(it.iter().map(|value| (value.0.clone(), value.1.clone())));
             Ok(())
         }
         _ => Err(invalid_value("ibid", "must be an object")),
@@ -396,7 +399,7 @@ fn parse_search_filters(
     let mut excluded = list_field(fields, "bad_hostnames")?.to_vec();
     let mut included = list_field(fields, "only_hostnames")?.to_vec();
     for domain in list_field(fields, "search_domain_filter")? {
-        match domain.as_str().map(|it| (it, it.strip_prefix('-'))) {
+        match domain.as_str().map(|text| (text, text.strip_prefix('-'))) {
             Some((_, Some(domain))) => excluded.push(domain.into()),
             Some((domain, None)) => included.push(domain.into()),
             None => {
@@ -434,7 +437,7 @@ fn parse_search_filters(
 
 /// Refuses every output format but text.
 fn require_text_format(field: &str, format: Option<&Value>) -> ApiResult<()> {
-    match format.filter(|it| *it != "text") {
+    match format.filter(|format| *format != "text") {
         None => Ok(()),
         Some(format) => {
             let what = format!("{format} is not supported; the text is Markdown");

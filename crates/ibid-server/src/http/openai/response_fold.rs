@@ -99,7 +99,7 @@ impl ResponseFold {
 
     fn push_plan(&mut self, out: &mut Vec<Value>) {
         let items = self.run.plan.iter().flat_map(|it| it.items());
-        let lines: Vec<String> = items.map(|it| format!("- {}", it.asks)).collect();
+        let lines: Vec<String> = items.map(|item| format!("- {}", item.asks)).collect();
         let text = format!("To be answered:\n{}", lines.join("\n"));
         self.push_reasoning(out, &text);
     }
@@ -268,7 +268,7 @@ impl ResponseFold {
         let run = &self.run;
         let status = self.status();
         let kept = |name: &str| self.extras.get(name).cloned().unwrap_or_default();
-        let usage = run.report.as_deref().map_or(run.usage, |it| it.usage);
+        let usage = run.report.as_deref().map_or(run.usage, |report| report.usage);
         let failed = (status == "failed").then(|| {
             let why = run.error.as_deref().unwrap_or("it ended without a report");
             json!({"code": "server_error", "message": why})
@@ -320,7 +320,7 @@ impl ResponseFold {
         items.extend(self.reasoning.iter().map(|it| it.item("in_progress")));
         let wanted = |name: &str| {
             let include = self.extras.get("include").and_then(Value::as_array);
-            include.is_some_and(|it| it.iter().any(|it| it == name))
+            include.is_some_and(|include| include.iter().any(|it| it == name))
         };
         if let Some(report) = self.run.report.as_deref().filter(|_| self.run.status.ended()) {
             if wanted("ibid.coverage") {
@@ -346,8 +346,8 @@ impl ResponseFold {
         let Some(report) = self.run.report.as_deref() else {
             return out.into();
         };
-        let ratio = |it: ibid_core::domain::Ratio| format!("{}/{}", it.held, it.total);
-        let word = |it: StopReason| json!(it).as_str().unwrap_or_default().to_owned();
+        let ratio = |ratio: ibid_core::domain::Ratio| format!("{}/{}", ratio.held, ratio.total);
+        let word = |reason: StopReason| json!(reason).as_str().unwrap_or_default().to_owned();
         for (name, value) in [
             ("ibid.stop_reason", word(report.method.stop)),
             ("ibid.quotes_verified", ratio(report.checks.quotes)),
@@ -370,10 +370,10 @@ pub(super) fn bare_run_id(run: &Run) -> &str {
 /// Splits the text into deltas at character boundaries.
 pub(super) fn text_chunks(text: &str) -> Vec<String> {
     let all: Vec<char> = text.chars().collect();
-    all.chunks(CHUNK_CHARS).map(|it| it.iter().collect()).collect()
+    all.chunks(CHUNK_CHARS).map(|chunk| chunk.iter().collect()).collect()
 }
 
 /// The time of an event in seconds since 1970.
 pub(super) fn unix_seconds(ts: Option<&str>) -> Option<i64> {
-    ts?.parse::<jiff::Timestamp>().ok().map(|it| it.as_second())
+    ts?.parse::<jiff::Timestamp>().ok().map(|parsed| parsed.as_second())
 }

@@ -21,7 +21,7 @@ impl Webhook {
     /// The webhook of a run that has ended; `None` if its caller named no address.
     pub(in crate::http) fn from_events(run: &RunId, events: &[Envelope]) -> Option<Webhook> {
         let mut fold = ResponseFold::new(Run::new(run.clone()));
-        let messages: Vec<Value> = events.iter().flat_map(|it| fold.apply(it)).collect();
+        let messages: Vec<Value> = events.iter().flat_map(|event| fold.apply(event)).collect();
         let url = fold.extra("webhook_url")?.as_str()?.to_owned();
         let response = fold.response();
         let status = response["status"].as_str()?;
@@ -30,10 +30,10 @@ impl Webhook {
             "id": id,
             "object": "event",
             "type": format!("response.{status}"),
-            "created_at": unix_seconds(events.last().map(|it| it.ts.as_str())),
+            "created_at": unix_seconds(events.last().map(|event| event.ts.as_str())),
             "data": {"id": response["id"]},
         });
-        let created = events.first().map(|it| &it.event);
+        let created = events.first().map(|event| &event.event);
         let by_operator = matches!(created, Some(Event::RunCreated { owner: None, .. }));
         (!messages.is_empty()).then_some(Webhook { url, id, body, by_operator })
     }

@@ -105,9 +105,11 @@ mod tests {
 
     fn statuses(method: &str, path: &str) -> Vec<u16> {
         let mut routes = ROUTES.iter();
-        let route = routes.find(|it| (it.method, it.path) == (method, path));
+        let route = routes.find(|route| (route.method, route.path) == (method, path));
         let route = route.unwrap();
-        let own = DOCUMENTED_STATUSES.iter().filter(|it| it.applies_to(route));
+        let own = DOCUMENTED_STATUSES
+            .iter()
+            .filter(|documented_status| documented_status.applies_to(route));
         own.map(|it| it.status).collect()
     }
 
@@ -131,7 +133,7 @@ mod tests {
         ];
         for (method, path, also, never) in rows {
             let all = statuses(method, path);
-            let there = |it: &u16| all.contains(it);
+            let there = |number: &u16| all.contains(number);
             assert!(also.iter().all(there), "{method} {path}: {all:?}");
             assert!(!never.iter().any(there), "{method} {path}: {all:?}");
         }

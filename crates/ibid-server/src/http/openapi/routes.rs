@@ -13,7 +13,7 @@ pub(super) struct Route {
 impl Route {
     /// Whether it is a page for browsers, or a form that one sends.
     pub(super) fn is_page(&self) -> bool {
-        self.answers.iter().any(|it| it.1 == "Page")
+        self.answers.iter().any(|answer| answer.1 == "Page")
     }
 }
 

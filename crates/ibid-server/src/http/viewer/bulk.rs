@@ -49,7 +49,7 @@ async fn selected_runs(visitor: &Visitor, fields: &FormFields) -> ApiResult<Vec<
 pub(super) async fn export(visitor: Visitor, RawQuery(query): RawQuery) -> ApiResult<Response> {
     let fields = FormFields::from_query(query);
     let name = fields.all("form").next().unwrap_or("html");
-    let Some(format) = ReportFormat::from_name(name).filter(|it| it.is_built()) else {
+    let Some(format) = ReportFormat::from_name(name).filter(|format| format.is_built()) else {
         return Err(invalid_value("form", "is not a report format")
             .with_hint(format!("the formats are {}", ReportFormat::names())));
     };
@@ -84,8 +84,8 @@ pub(super) async fn export(visitor: Visitor, RawQuery(query): RawQuery) -> ApiRe
         }
         ExportOutput::Folder(files).into_bytes()
     });
-    let bytes = archiving.await.map_err(|it| {
-        Error::new(Kind::Internal, "creating an archive of reports").with_source(it)
+    let bytes = archiving.await.map_err(|error| {
+        Error::new(Kind::Internal, "creating an archive of reports").with_source(error)
     })??;
     let disposition = format!("attachment; filename=\"ibid-reports-{name}.zip\"");
     let mut response = ([(header::CONTENT_TYPE, "application/zip")], bytes).into_response();

@@ -59,6 +59,6 @@ fn error_page(head: &response::Parts, error: ErrorMessage) -> Response {
 
 /// Whether the client accepts HTML, as browsers do.
 fn accepts_html(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    let accepted = headers.get(header::ACCEPT).and_then(|header| header.to_str().ok());
     accepted.is_some_and(|it| it.contains("text/html"))
 }

@@ -74,7 +74,7 @@ pub(super) async fn sign_in(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
-    let peer = peer.map(|it| it.0);
+    let peer = peer.map(|peer| peer.0);
     // Behind a proxy, one guessing client must not block the others.
     if let Some(peer) = peer.as_ref().filter(|peer| !peer.is_proxy()) {
         visitor.server.auth_throttle.check(peer.address())?;
@@ -139,8 +139,9 @@ pub(super) async fn sign_out(visitor: Visitor, headers: HeaderMap) -> ApiResult<
 
 /// Sets the session cookie: hidden from scripts, not sent by other sites, and restricted to TLS if the browser uses TLS.
 fn with_cookie(mut response: Response, value: &str, seconds: u64, headers: &HeaderMap) -> Response {
-    let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok());
-    let secure = if origin.is_some_and(|it| it.starts_with("https://")) { "; Secure" } else { "" };
+    let origin = headers.get(header::ORIGIN).and_then(|header| header.to_str().ok());
+    let secure =
+        if origin.is_some_and(|origin| origin.starts_with("https://")) { "; Secure" } else { "" };
     let text = format!(
         "{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
     );

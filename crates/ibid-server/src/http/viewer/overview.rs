@@ -62,7 +62,9 @@ async fn doctor_page(visitor: &Visitor, probe_services: bool) -> ApiResult<HtmlP
         outside: probe_services,
         settings: settings
             .iter()
-            .map(|it| (single_line(&it.0), single_line(&it.1), single_line(&it.2)))
+            .map(|setting| {
+                (single_line(&setting.0), single_line(&setting.1), single_line(&setting.2))
+            })
             .collect(),
     })?))
 }

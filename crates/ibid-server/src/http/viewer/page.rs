@@ -92,8 +92,8 @@ impl FormFields {
     /// # Errors
     /// If the body is too large or incomplete.
     pub(super) fn parse(bytes: Result<Bytes, BytesRejection>) -> ApiResult<FormFields> {
-        let bytes =
-            bytes.map_err(|it| ApiError::new(it.status(), "too_large", "the form is too large"))?;
+        let bytes = bytes
+            .map_err(|error| ApiError::new(error.status(), "too_large", "the form is too large"))?;
         Ok(FormFields::from_bytes(&bytes))
     }
 

@@ -172,15 +172,15 @@ fn model_choices(visitor: &Visitor, selected: &str, lines: &[RunLine]) -> Vec<(S
         .iter()
         .chain(&offered)
         .map(|it| single_line(it))
-        .chain(lines.iter().flat_map(|it| it.models.split(", ")).map(str::to_owned))
+        .chain(lines.iter().flat_map(|line| line.models.split(", ")).map(str::to_owned))
         .chain(std::iter::once(single_line(selected)))
         .filter(|it| !it.is_empty() && it != "none")
         .collect();
     all.sort();
     all.dedup();
-    let named = all.into_iter().map(|it| (it.clone(), it));
+    let named = all.into_iter().map(|text| (text.clone(), text));
     let fixed = [("", "any model"), ("none", "without a model")];
-    fixed.map(|it| (it.0.to_owned(), it.1.to_owned())).into_iter().chain(named).collect()
+    fixed.map(|fixed| (fixed.0.to_owned(), fixed.1.to_owned())).into_iter().chain(named).collect()
 }
 
 #[derive(Deserialize)]
@@ -240,10 +240,10 @@ pub(super) async fn report(
         shell: visitor.shell(truncate(&report.title, 80)),
         body: ReportBody::from_report(&report, &pages, Some(&base)),
         coins: true,
-        rated: run.rating.as_ref().map(|it| it.vote.as_str()),
-        note: run.rating.as_ref().and_then(|it| it.note.clone()).unwrap_or_default(),
+        rated: run.rating.as_ref().map(|rating| rating.vote.as_str()),
+        note: run.rating.as_ref().and_then(|rating| rating.note.clone()).unwrap_or_default(),
         compare: head.follows.clone(),
-        judged: run.judgement.as_ref().map(|it| format!("{:.2} of 1", it.composite)),
+        judged: run.judgement.as_ref().map(|judgement| format!("{:.2} of 1", judgement.composite)),
         head,
     })?))
 }
@@ -281,10 +281,10 @@ pub(super) async fn evidence(
     QueryParams(params): QueryParams<PageParams>,
 ) -> ApiResult<HtmlPage> {
     let (run, events) = load_events(&mine).await?;
-    let item = params.item.as_deref().filter(|it| !it.is_empty());
+    let item = params.item.as_deref().filter(|item| !item.is_empty());
     let known =
         |item: &str| run.plan.iter().flat_map(|it| it.items()).any(|it| it.id.to_string() == item);
-    if item.is_some_and(|it| !known(it)) {
+    if item.is_some_and(|item| !known(item)) {
         return Err(ApiError::not_found("question of this run"));
     }
     let shell = visitor.shell("Evidence");

@@ -50,8 +50,8 @@ pub(super) async fn create(
     };
     let (token, share) = create_share(&mine, days, fields.get("private") == "yes").await?;
     // Authentication has compared it with the requested host.
-    let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok());
-    let origin = origin.filter(|it| it.starts_with("http")).unwrap_or_default();
+    let origin = headers.get(header::ORIGIN).and_then(|header| header.to_str().ok());
+    let origin = origin.filter(|origin| origin.starts_with("http")).unwrap_or_default();
     let link = (format!("{origin}/s/{token}"), share);
     share_page(&mine, &visitor, Some(link)).await
 }

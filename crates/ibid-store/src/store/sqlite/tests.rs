@@ -87,7 +87,7 @@ async fn writes_that_arrive_together_share_a_commit() {
     }
     let one_by_one = frames() - before;
     let before = frames();
-    let writes = pages[10..].iter().map(|it| store.save_page(&run, it));
+    let writes = pages[10..].iter().map(|page| store.save_page(&run, page));
     for outcome in futures_util::future::join_all(writes).await {
         outcome.unwrap();
     }
@@ -113,7 +113,8 @@ async fn events_of_a_dropped_flush_are_stored_once() {
         }
     }
     log.flush().await.unwrap();
-    let seqs: Vec<u64> = store.events(&run, 0).await.unwrap().iter().map(|it| it.seq).collect();
+    let seqs: Vec<u64> =
+        store.events(&run, 0).await.unwrap().iter().map(|event| event.seq).collect();
     assert_eq!(seqs, (1..=30).collect::<Vec<u64>>());
 }
 

@@ -41,7 +41,7 @@ impl Drop for KeyLockGuard<'_> {
         self.held = None;
         let mut locks = self.locks.lock_map();
         // Only the map holds the lock: no other request waits for it.
-        if locks.get(&self.name).is_some_and(|it| Arc::strong_count(it) == 1) {
+        if locks.get(&self.name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             locks.remove(&self.name);
         }
     }

@@ -35,7 +35,7 @@ impl WaitReason {
     }
 
     pub(super) fn is_over(self, now: Instant) -> bool {
-        matches!(self, WaitReason::None) || self.deadline().is_some_and(|it| it <= now)
+        matches!(self, WaitReason::None) || self.deadline().is_some_and(|deadline| deadline <= now)
     }
 }
 

@@ -23,7 +23,7 @@ impl IgnoredTest {
 /// The ignored tests of all crates below `root`.
 pub(crate) fn ignored_tests(root: &Path) -> Result<Vec<IgnoredTest>, String> {
     let mut found = Vec::new();
-    let mut folders = vec![root.join("crates"), root.join("xtask")];
+    let mut folders = vec![root.join("crates")];
     while let Some(folder) = folders.pop() {
         let said = |it| format!("{}: {it}", folder.display());
         for entry in fs::read_dir(&folder).map_err(said)? {

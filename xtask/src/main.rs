@@ -309,8 +309,19 @@ fn on_path(program: &str) -> bool {
     })
 }
 
+/// Cargo without the variables that it sets for the program it runs: build scripts that depend on them, such as ring's, would
+/// run again, and all that depends on ring would be compiled again.
 fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let prefixes =
+        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"];
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if prefixes.iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Runs a command after saying what it is; says how it failed.

@@ -16,10 +16,10 @@ mod reading;
 use families::{Family, Form, all};
 use reading::read;
 
-const SMALL: usize = 32 << 10;
+const SMALL: usize = 16 << 10;
 const LARGE: usize = 8 * SMALL;
 /// Seconds of a development build.
-const MOMENT: f64 = 0.7;
+const MOMENT: f64 = 0.35;
 
 /// Seconds of processor time that this thread has used, or of the clock where the kernel does not tell.
 fn processor_seconds(since: Instant) -> f64 {

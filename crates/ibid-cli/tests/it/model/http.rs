@@ -96,7 +96,7 @@ fn model(url: &str) -> HttpModel {
         connect: Duration::from_secs(5),
         first_byte: Duration::from_millis(700),
         idle: Duration::from_millis(300),
-        total: Duration::from_secs(5),
+        total: Duration::from_secs(60),
     };
     HttpModel::open(target.unwrap(), deadlines).unwrap()
 }

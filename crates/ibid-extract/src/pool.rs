@@ -35,7 +35,7 @@ const MAX_CONCURRENCY: usize = 8;
 
 /// Parses documents in child processes on behalf of one owner. Cloning is cheap; all clones share the same processes.
 ///
-/// The child is a program that calls [`ibid::app::confined`] first in its `main`, as `ibid` does. A program that embeds this
+/// The child is a program that calls `ibid::app::run_confined_parser` first in its `main`, as `ibid` does. A program that embeds this
 /// library and does not do so has no parser: it parses HTML, Markdown, JSON and text itself, on separate threads, and does
 /// not read PDF, DOCX and EPUB files.
 #[derive(Debug, Clone)]
@@ -116,7 +116,7 @@ impl Drop for CancelOnDrop {
 static CURRENT: OnceLock<Parser> = OnceLock::new();
 
 impl Parser {
-    /// A parser that starts the program at `path` as the child. The program must call [`ibid::app::confined`] first in its
+    /// A parser that starts the program at `path` as the child. The program must call `ibid::app::run_confined_parser` first in its
     /// `main`.
     pub fn from_program(path: impl Into<PathBuf>) -> Parser {
         let cores = available_parallelism().map_or(1, usize::from);

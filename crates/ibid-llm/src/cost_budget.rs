@@ -289,7 +289,7 @@ impl CostBudget {
 
 /// The reserved cost of one call, until its actual cost is known.
 ///
-/// If dropped after [`Reservation::mark_sent`], the estimate is charged: the call was cancelled or lost and may be
+/// If dropped after `Reservation::mark_sent`, the estimate is charged: the call was cancelled or lost and may be
 /// billed. If dropped before, the reservation is released.
 #[must_use = "a reservation is released when dropped"]
 #[derive(Debug)]

@@ -88,7 +88,7 @@ fn join_with_and(all: &[String]) -> String {
 /// A plan as one JSON object: what `ibid run --plan` reads, the prose, the breakdown, and the estimate.
 ///
 /// # Errors
-/// Those of [`breakdown_json`].
+/// Those of `breakdown_json`.
 pub fn to_json(
     question: &Question,
     brief: &Brief,

@@ -15,7 +15,7 @@ pub struct QuestionForm {
     pub mode: String,
     /// The effort.
     pub effort: String,
-    /// Where to search: one of [`PLACES`].
+    /// Where to search: one of `PLACES`.
     pub place: String,
     /// The model; empty for the configured one.
     pub model: String,

@@ -13,7 +13,7 @@ use ibid_report::escape::single_line;
 /// A small chart of the evidence over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sparkline {
-    /// The line, from left to right, in a box of [`Sparkline::WIDE`] by [`Sparkline::HIGH`].
+    /// The line, from left to right, in a box of [`Sparkline::WIDE`] by `Sparkline::HIGH`.
     pub points: String,
     /// The total number of passages of evidence.
     pub evidence: u32,

@@ -3,8 +3,8 @@ use std::path::Path;
 use std::process::Command;
 
 use ibid_core::domain::Report;
-use ibid_report::document::{Block, Document, Span};
-use ibid_report::{Form, Made, Options, Pages};
+use ibid_report::document::{DocumentBlock, InlineSpan, ReportDocument};
+use ibid_report::{ExportOptions, ExportOutput, PagesByHash, ReportFormat};
 
 use super::{PLAIN, hostile, natural, sample};
 
@@ -20,26 +20,28 @@ fn poppler(program: &str, args: &[&str], file: &Path, after: &[&str]) -> String 
     String::from_utf8(done.stdout).unwrap()
 }
 
-fn pdf(report: &Report, pages: &Pages) -> Vec<u8> {
-    match Form::Pdf.make(report, pages, Options::default()).unwrap() {
-        Made::Binary(it) => it,
+fn pdf(report: &Report, pages: &PagesByHash) -> Vec<u8> {
+    match ReportFormat::Pdf.render(report, pages, ExportOptions::default()).unwrap() {
+        ExportOutput::Binary(it) => it,
         other => panic!("{other:?}"),
     }
 }
 
 /// The words of blocks without white space; each footnote as its number.
-fn said(blocks: &[Block], out: &mut String) {
+fn said(blocks: &[DocumentBlock], out: &mut String) {
     for block in blocks {
         match block {
-            Block::Heading { text, .. } => out.push_str(text),
-            Block::Paragraph { spans } => words(spans, out),
-            Block::Item { spans } => {
+            DocumentBlock::Heading { text, .. } => out.push_str(text),
+            DocumentBlock::Paragraph { spans } => words(spans, out),
+            DocumentBlock::Item { spans } => {
                 out.push('•');
                 words(spans, out);
             }
-            Block::Answer { blocks } | Block::Conflict { blocks } => said(blocks, out),
-            Block::Table { .. } => {}
-            Block::Source { n, spans } => {
+            DocumentBlock::Answer { blocks } | DocumentBlock::Conflict { blocks } => {
+                said(blocks, out)
+            }
+            DocumentBlock::Table { .. } => {}
+            DocumentBlock::Source { n, spans } => {
                 out.push_str(&format!("[{n}]"));
                 words(spans, out);
             }
@@ -47,16 +49,16 @@ fn said(blocks: &[Block], out: &mut String) {
     }
 }
 
-fn words(spans: &[Span], out: &mut String) {
+fn words(spans: &[InlineSpan], out: &mut String) {
     for span in spans {
         match span {
-            Span::Text { text } | Span::Strong { text } | Span::Emphasis { text } => {
-                out.push_str(text)
-            }
-            Span::Link { text, .. } => out.push_str(text),
-            Span::Cite { n, .. } => out.push_str(&format!("[{n}]")),
-            Span::Note { nth, .. } => out.push_str(&nth.to_string()),
-            Span::Break => out.push(' '),
+            InlineSpan::Text { text }
+            | InlineSpan::Strong { text }
+            | InlineSpan::Emphasis { text } => out.push_str(text),
+            InlineSpan::Link { text, .. } => out.push_str(text),
+            InlineSpan::Cite { n, .. } => out.push_str(&format!("[{n}]")),
+            InlineSpan::Note { nth, .. } => out.push_str(&nth.to_string()),
+            InlineSpan::Break => out.push(' '),
         }
     }
 }
@@ -67,12 +69,14 @@ fn bare(text: &str) -> String {
 }
 
 /// Every paragraph of the report, cell of its tables and footnote, as it must be found in the text of the PDF.
-fn pieces(it: &Document) -> Vec<String> {
-    fn visit(blocks: &[Block], out: &mut Vec<String>) {
+fn pieces(it: &ReportDocument) -> Vec<String> {
+    fn visit(blocks: &[DocumentBlock], out: &mut Vec<String>) {
         for block in blocks {
             match block {
-                Block::Answer { blocks } | Block::Conflict { blocks } => visit(blocks, out),
-                Block::Table { head, rows, .. } => {
+                DocumentBlock::Answer { blocks } | DocumentBlock::Conflict { blocks } => {
+                    visit(blocks, out)
+                }
+                DocumentBlock::Table { head, rows, .. } => {
                     out.extend(head.iter().map(|it| bare(it)));
                     for cell in rows.iter().flatten() {
                         // A cell is taken out line by line with its neighbours, so each word is looked for.
@@ -118,7 +122,7 @@ fn text_of(bytes: &[u8]) -> String {
 fn the_text_of_a_pdf_is_the_text_of_the_report() {
     for (report, pages) in [natural(), sample(PLAIN)] {
         let text = text_of(&pdf(&report, &pages));
-        let it = Document::of(&report, true);
+        let it = ReportDocument::from_report(&report, true);
         for piece in pieces(&it) {
             assert!(text.contains(&piece), "{piece}\nis not in\n{text}");
         }
@@ -127,7 +131,7 @@ fn the_text_of_a_pdf_is_the_text_of_the_report() {
         said(&it.blocks, &mut whole);
         let mut want = bare(&it.title).chars().count() + bare(&whole).chars().count();
         for block in &it.blocks {
-            if let Block::Table { head, rows, .. } = block {
+            if let DocumentBlock::Table { head, rows, .. } = block {
                 let mut text = head.concat();
                 rows.iter().flatten().for_each(|it| words(it, &mut text));
                 want += bare(&text).chars().count();
@@ -149,7 +153,7 @@ fn strangers_words_are_printed_as_they_are() {
     for words in hostile() {
         let (report, pages) = sample(words);
         let text = text_of(&pdf(&report, &pages));
-        let it = Document::of(&report, true);
+        let it = ReportDocument::from_report(&report, true);
         // Signs outside of the fonts have no shape and no text; all of ours are in them.
         for piece in pieces(&it).iter().filter(|it| it.is_ascii()) {
             assert!(text.contains(piece.as_str()), "{words:?}: {piece}\nis not in\n{text}");
@@ -177,7 +181,7 @@ fn a_pdf_has_bookmarks_a_title_a_language_and_links() {
         .skip(1)
         .filter_map(|it| Some(it.split_once('>')?.1.split_once('<')?.0.to_owned()))
         .collect();
-    let it = Document::of(&report, true);
+    let it = ReportDocument::from_report(&report, true);
     let headings: Vec<&str> = it.headings().iter().map(|it| it.1).collect();
     assert_eq!(marks, headings);
     let urls = poppler("pdfinfo", &["-url"], &file, &[]);

@@ -126,9 +126,9 @@ async fn a_call_waits_while_those_under_way_hold_what_would_suffice() {
 }
 
 /// Random numbers of one simulated run.
-struct Dice(SeededRng);
+struct SeededDice(SeededRng);
 
-impl Dice {
+impl SeededDice {
     fn below(&self, most: u64) -> u64 {
         (self.0.next_u128() as u64) % most.max(1)
     }
@@ -179,7 +179,7 @@ struct Ledger {
 
 /// Simulates a run: calls start, end, fail and are cancelled in any order, at most 16 at a time.
 fn simulate(seed: u64) {
-    let dice = Dice(SeededRng::new(seed));
+    let dice = SeededDice(SeededRng::new(seed));
     let price = dice.price();
     let share = [0.0, 0.1, 0.15, 0.2, 0.5][dice.below(5) as usize];
     let caps = BudgetCaps {

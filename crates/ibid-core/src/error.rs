@@ -1,6 +1,8 @@
 //! One error type, classified by what the caller should do.
 use std::fmt;
 
+use crate::FailureReason;
+
 /// The result type of all fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -35,6 +37,7 @@ struct ErrorImpl {
     kind: Kind,
     context: String,
     hint: Option<String>,
+    reason: Option<FailureReason>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     /// The message for clients that must not see the causes.
     public_message: Option<String>,
@@ -47,6 +50,7 @@ impl Error {
             kind,
             context: doing.into(),
             hint: None,
+            reason: None,
             source: None,
             public_message: None,
         }))
@@ -69,6 +73,13 @@ impl Error {
         self
     }
 
+    /// Sets the reason, where it decides what is tried next.
+    #[must_use]
+    pub fn with_reason(mut self, reason: FailureReason) -> Error {
+        self.0.reason = Some(reason);
+        self
+    }
+
     /// Sets the only message and hint that the client sees. The causes are kept for the log.
     #[must_use]
     pub fn with_public_message(mut self, words: impl Into<String>, hint: Option<String>) -> Error {
@@ -85,6 +96,17 @@ impl Error {
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.0.kind
+    }
+
+    /// The reason of this error, or else of the error that caused it, if known.
+    pub fn reason(&self) -> Option<&FailureReason> {
+        let cause = || self.0.source.as_ref()?.downcast_ref::<Error>()?.reason();
+        self.0.reason.as_ref().or_else(cause)
+    }
+
+    /// Whether a prompt did not fit the context window of the model; a shorter one may be answered.
+    pub fn is_prompt_too_long(&self) -> bool {
+        matches!(self.reason(), Some(FailureReason::PromptTooLong { .. }))
     }
 
     /// The hint, if any.

@@ -6,6 +6,7 @@
 //! model or opens a connection; the other crates do.
 pub mod domain;
 mod error;
+mod failure;
 pub mod fair_semaphore;
 pub mod files;
 pub mod ports;
@@ -14,3 +15,4 @@ pub mod retry;
 pub mod system;
 
 pub use error::{Error, Kind, Result};
+pub use failure::{FailureReason, ReadFailure};

@@ -2,7 +2,7 @@
 use std::io::{Cursor, Read};
 
 use crate::parse_error::ParseError;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// Entries of a container; no document has more.
 const MAX_ENTRIES: usize = 20_000;
@@ -21,7 +21,7 @@ impl<'a> Archive<'a> {
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Archive<'a>, ParseError> {
         let zip = zip::ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
         if zip.len() > MAX_ENTRIES {
-            return Err(ParseError::new(FailReason::TooLarge, "too many files in the container"));
+            return Err(ParseError::new(ReadFailure::TooLarge, "too many files in the container"));
         }
         Ok(Archive { zip, left: MAX_UNPACKED })
     }
@@ -32,7 +32,7 @@ impl<'a> Archive<'a> {
             Ok(entry) => entry,
             Err(zip::result::ZipError::FileNotFound) => return Ok(None),
             Err(cause) if cause.to_string().to_lowercase().contains("password") => {
-                return Err(ParseError::new(FailReason::Unsupported, "it is encrypted"));
+                return Err(ParseError::new(ReadFailure::Unsupported, "it is encrypted"));
             }
             Err(cause) => return Err(damaged(cause)),
         };
@@ -40,7 +40,7 @@ impl<'a> Archive<'a> {
         let unpacked = (&mut entry).take(self.left + 1).read_to_end(&mut bytes);
         if bytes.len() as u64 > self.left {
             return Err(ParseError::new(
-                FailReason::TooLarge,
+                ReadFailure::TooLarge,
                 format!("unpacks to more than {} MiB", MAX_UNPACKED >> 20),
             ));
         }
@@ -51,5 +51,5 @@ impl<'a> Archive<'a> {
 }
 
 fn damaged(cause: impl std::fmt::Display) -> ParseError {
-    ParseError::new(FailReason::Broken, format!("damaged container: {cause}"))
+    ParseError::new(ReadFailure::Broken, format!("damaged container: {cause}"))
 }

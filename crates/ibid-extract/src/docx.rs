@@ -6,8 +6,8 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::xml::{XmlEvent, walk};
 use crate::{dates, plain_text};
+use ibid_core::ReadFailure;
 use ibid_core::domain::{Block, BlockKind};
-use ibid_core::record::FailReason;
 
 /// Paragraphs in deeper lists get this level.
 const MAX_LIST_LEVEL: u8 = 8;
@@ -18,7 +18,7 @@ const HIDDEN_RUN: u32 = 1_000;
 pub(crate) fn read(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
     let mut archive = Archive::open(bytes)?;
     let main = archive.read_entry("word/document.xml")?.ok_or_else(|| {
-        ParseError::new(FailReason::Broken, "damaged container: no word/document.xml")
+        ParseError::new(ReadFailure::Broken, "damaged container: no word/document.xml")
     })?;
     let styles = match archive.read_entry("word/styles.xml") {
         Ok(Some(styles)) => heading_styles(&styles).unwrap_or_default(),

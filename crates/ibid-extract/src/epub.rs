@@ -8,15 +8,15 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::xml::{XmlEvent, walk};
 use crate::{charset, docx, html};
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// Reads an `.epub`.
 pub(crate) fn read(bytes: &[u8]) -> Result<ParsedDocument, ParseError> {
     let mut archive = Archive::open(bytes)?;
     let missing =
-        |what: &str| ParseError::new(FailReason::Broken, format!("damaged container: no {what}"));
+        |what: &str| ParseError::new(ReadFailure::Broken, format!("damaged container: no {what}"));
     if archive.read_entry("META-INF/rights.xml").is_ok_and(|entry| entry.is_some()) {
-        return Err(ParseError::new(FailReason::Unsupported, "it is encrypted"));
+        return Err(ParseError::new(ReadFailure::Unsupported, "it is encrypted"));
     }
     let container =
         archive.read_entry("META-INF/container.xml")?.ok_or_else(|| missing("container.xml"))?;

@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::{address, charset, dates, plain_text};
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// Fields that may hold the text, the first that does counts.
 const TEXT_FIELDS: &[&str] =
@@ -107,8 +107,9 @@ fn row(line: &[u8], number: u64) -> RowResult {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_str(&charset::decode(line, None).0),
     };
-    let value: Value = value
-        .map_err(|error| ParseError::new(FailReason::Broken, format!("not valid JSON: {error}")))?;
+    let value: Value = value.map_err(|error| {
+        ParseError::new(ReadFailure::Broken, format!("not valid JSON: {error}"))
+    })?;
     document_from_object(&value, Some(number))
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn read_json(
             });
             if rows < 2 || !any_valid {
                 return Err(ParseError::new(
-                    FailReason::Broken,
+                    ReadFailure::Broken,
                     format!("not valid JSON: {cause}"),
                 ));
             }
@@ -156,7 +157,7 @@ pub(crate) fn read_json(
 /// The document that an object describes.
 fn document_from_object(value: &Value, row: Option<u64>) -> RowResult {
     let Value::Object(fields) = value else {
-        return Err(ParseError::new(FailReason::Broken, "not a JSON object"));
+        return Err(ParseError::new(ReadFailure::Broken, "not a JSON object"));
     };
     let text = TEXT_FIELDS.iter().find_map(|name| field_text(fields.get(*name)?));
     let Some(text) = text else {
@@ -165,7 +166,7 @@ fn document_from_object(value: &Value, row: Option<u64>) -> RowResult {
         } else {
             format!("no text: none of the fields {}", TEXT_FIELDS.join(", "))
         };
-        return Err(ParseError::new(FailReason::Empty, message));
+        return Err(ParseError::new(ReadFailure::Empty, message));
     };
     let first = |names: &[&str]| names.iter().find_map(|name| field_text(fields.get(*name)?));
     let date = date(fields);
@@ -184,7 +185,7 @@ fn document_from_object(value: &Value, row: Option<u64>) -> RowResult {
         warnings: Vec::new(),
     };
     if draft.blocks.is_empty() {
-        return Err(ParseError::new(FailReason::Empty, "its text contains no words"));
+        return Err(ParseError::new(ReadFailure::Empty, "its text contains no words"));
     }
     if draft.title.is_empty() {
         draft.title = title_from_text(&draft.blocks[0].text);

@@ -7,7 +7,7 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::{MAX_TITLE_BYTES, ParsedDocument};
 use crate::plain_text::{self, truncate};
 use crate::{address, charset, docx, epub, html, jats, json_rows, markdown, pdf};
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 // What a child process may reply. Longer values are cut.
 
@@ -59,7 +59,7 @@ fn check_container(bytes: &[u8]) -> Result<&[u8], ParseError> {
     if bytes.starts_with(b"PK") {
         return Ok(bytes);
     }
-    Err(ParseError::new(FailReason::Broken, "damaged container: not a zip file"))
+    Err(ParseError::new(ReadFailure::Broken, "damaged container: not a zip file"))
 }
 
 /// The first document of a file that holds several.
@@ -81,7 +81,7 @@ fn first_document(bytes: &[u8], format: Format) -> Result<ParsedDocument, ParseE
         json_rows::split_lines(bytes, &mut take);
     }
     let mut draft = first
-        .ok_or_else(|| ParseError::new(FailReason::Empty, "none of its rows contains text"))?;
+        .ok_or_else(|| ParseError::new(ReadFailure::Empty, "none of its rows contains text"))?;
     if more {
         draft.warnings.push("several documents: only the first was read".to_owned());
     }
@@ -127,7 +127,7 @@ pub(crate) fn validate_reply(
 
 /// Limits an error to the reasons that a parser can know. It knows nothing of servers and rules.
 fn validate_error(mut error: ParseError) -> ParseError {
-    use FailReason::{Broken, Empty, TooLarge, Unsupported};
+    use ReadFailure::{Broken, Empty, TooLarge, Unsupported};
     error.message.retain(|c| !c.is_control());
     truncate(&mut error.message, MAX_MESSAGE_BYTES);
     if matches!(error.reason, Broken | Empty | TooLarge | Unsupported) {

@@ -5,8 +5,8 @@ use crate::parse_error::ParseError;
 use crate::parsed_document::ParsedDocument;
 use crate::pdf_properties::{self, is_title};
 use crate::{dates, plain_text};
+use ibid_core::ReadFailure;
 use ibid_core::domain::{Block, BlockKind};
-use ibid_core::record::FailReason;
 
 /// Bytes of text of one PDF.
 pub(crate) const MAX_TEXT: usize = 16 << 20;
@@ -78,7 +78,7 @@ pub(crate) fn needs_packet(dictionary: &[u8]) -> bool {
 }
 
 pub(crate) fn encrypted_error() -> ParseError {
-    ParseError::new(FailReason::Unsupported, "it is encrypted and needs a password")
+    ParseError::new(ReadFailure::Unsupported, "it is encrypted and needs a password")
 }
 
 /// The error of a damaged PDF. Quotes the first line of the parser's complaint if it is short.
@@ -89,7 +89,7 @@ pub(crate) fn damaged_error(complaint: &str) -> ParseError {
     } else {
         format!(": {first}")
     };
-    ParseError::new(FailReason::Broken, format!("damaged PDF{why}"))
+    ParseError::new(ReadFailure::Broken, format!("damaged PDF{why}"))
 }
 
 /// The blocks of each page, with the page's number.
@@ -112,7 +112,7 @@ fn assemble(
     }
     if draft.blocks.is_empty() {
         return Err(ParseError::new(
-            FailReason::Empty,
+            ReadFailure::Empty,
             "no text layer: its pages are images or empty",
         ));
     }

@@ -21,7 +21,7 @@ use crate::parsed_document::{DocumentOrigin, ParsedDocument};
 use crate::process::{ChildLimits, JobControl, ParserProcess, SLOW, start_error};
 use crate::sandbox::{Confinement, Escapes};
 use crate::{parse, poppler};
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// How long an idle process is kept.
 const IDLE: Duration = Duration::from_secs(10);
@@ -231,7 +231,7 @@ impl Parser {
         let jobs = state.waiting.entry(Arc::clone(&self.owner)).or_default();
         if jobs.len() >= MAX_WAITING {
             let why = "too many documents are waiting to be parsed";
-            return Err(ParseError::new(FailReason::Timeout, why));
+            return Err(ParseError::new(ReadFailure::Timeout, why));
         }
         jobs.push_back(job);
         if jobs.len() == 1 && !state.turns.contains(&self.owner) {
@@ -244,7 +244,7 @@ impl Parser {
 }
 
 fn cancelled_error() -> ParseError {
-    ParseError::new(FailReason::Timeout, "parsing was cancelled")
+    ParseError::new(ReadFailure::Timeout, "parsing was cancelled")
 }
 
 impl ParsePool {

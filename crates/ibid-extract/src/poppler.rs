@@ -12,7 +12,7 @@ use crate::child::ChildTask;
 use crate::parse_error::ParseError;
 use crate::pdf::{self, MAX_TEXT};
 use crate::process::{ChildHandle, ChildLimits, JobControl, child_command, start_error};
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// Bytes of standard error that are kept.
 const MAX_STDERR_BYTES: u64 = 4_000;
@@ -74,10 +74,10 @@ impl ProgramOutput {
         let limit_signals = [Signal::XCPU.as_raw(), Signal::KILL.as_raw()];
         Err(match self.status.signal() {
             Some(signal) if limit_signals.contains(&signal) => {
-                ParseError::new(FailReason::Timeout, "parsing took too much processor time")
+                ParseError::new(ReadFailure::Timeout, "parsing took too much processor time")
             }
             Some(_) => ParseError::new(
-                FailReason::Broken,
+                ReadFailure::Broken,
                 "damaged PDF: the parser crashed or ran out of memory",
             ),
             None => pdf::damaged_error(&self.stderr),

@@ -15,7 +15,7 @@ use crate::child::{COMMAND, ChildTask, UNCONFINED};
 use crate::ipc::{MAX_REPLY, ParseReply, ParseRequest, read_frame, write_frame};
 use crate::parse_error::ParseError;
 use crate::sandbox::Confinement;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// After this time on one document a process gets a lower priority, and it is not used again.
 pub(crate) const SLOW: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ impl ChildLimits {
     /// The error of a document that took more than its wall-clock time.
     pub(crate) fn timeout_error(&self) -> ParseError {
         ParseError::new(
-            FailReason::Timeout,
+            ReadFailure::Timeout,
             format!("parsing took more than {} seconds", self.seconds),
         )
     }
@@ -179,7 +179,7 @@ pub(crate) fn child_command(
 
 pub(crate) fn start_error(cause: &std::io::Error) -> ParseError {
     ParseError::new(
-        FailReason::Unsupported,
+        ReadFailure::Unsupported,
         format!("the parser process cannot be started: {cause}"),
     )
 }
@@ -207,21 +207,21 @@ impl ProcessFailure {
         const KILL: i32 = Signal::KILL.as_raw();
         match self {
             ProcessFailure::Late => limits.timeout_error(),
-            ProcessFailure::Garbled(why) => ParseError::new(FailReason::TooLarge, *why),
+            ProcessFailure::Garbled(why) => ParseError::new(ReadFailure::TooLarge, *why),
             ProcessFailure::Ended(status) => {
                 let signal = status.and_then(|status| status.signal());
                 let code = status.and_then(|status| status.code());
                 match (signal, code) {
                     (Some(XCPU | KILL), _) => ParseError::new(
-                        FailReason::Timeout,
+                        ReadFailure::Timeout,
                         "parsing took too much processor time, or the parser was killed",
                     ),
                     (_, Some(code)) if code == i32::from(UNCONFINED) => ParseError::new(
-                        FailReason::Unsupported,
+                        ReadFailure::Unsupported,
                         "the parser cannot be confined on this system",
                     ),
                     _ => ParseError::new(
-                        FailReason::Broken,
+                        ReadFailure::Broken,
                         "damaged document: the parser crashed or ran out of memory",
                     ),
                 }

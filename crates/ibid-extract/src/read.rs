@@ -14,8 +14,7 @@ use crate::parsed_document::{DocumentOrigin, ParsedDocument};
 use crate::{json_rows, parse};
 use ibid_core::domain::PageDraft;
 use ibid_core::files::open_no_follow;
-use ibid_core::record::FailReason;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, Kind, ReadFailure, Result};
 
 /// Bytes read to detect the format of a file before the rest of it is read.
 const HEAD_BYTES: u64 = 4096;
@@ -38,7 +37,7 @@ pub struct DocumentFailure {
     /// The place in the file, such as `line 7`.
     pub place: Option<String>,
     /// The kind of failure.
-    pub reason: FailReason,
+    pub reason: ReadFailure,
     /// One sentence for the user; it names the file.
     pub message: String,
 }
@@ -253,7 +252,7 @@ fn parse_one(
     if matches!(format, Format::Pdf | Format::Docx | Format::Epub) {
         let Some(parser) = &limits.parser else {
             let why = "it must be parsed in a child process, which this program cannot start";
-            return Err(ParseError::new(FailReason::Unsupported, why));
+            return Err(ParseError::new(ReadFailure::Unsupported, why));
         };
         let child_limits = limits.child_limits();
         return parser.parse_blocking(bytes.into_owned(), origin.clone(), child_limits, stop);

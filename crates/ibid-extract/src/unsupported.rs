@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use crate::format::Format;
 use crate::read::DocumentFailure;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// Extensions that the message names; the others are counted together.
 const NAMED: usize = 6;
@@ -20,7 +20,7 @@ impl UnsupportedFiles {
     /// counted. A broken file of a supported format is not.
     pub fn record(&mut self, fault: &DocumentFailure) -> bool {
         let kind_unknown = Format::from_path(&fault.path) == Format::Unknown
-            && matches!(fault.reason, FailReason::Unsupported | FailReason::TooLarge);
+            && matches!(fault.reason, ReadFailure::Unsupported | ReadFailure::TooLarge);
         if kind_unknown {
             let ending = fault.path.extension().map_or_else(
                 || "without ending".to_owned(),
@@ -61,7 +61,7 @@ impl UnsupportedFiles {
 mod tests {
     use super::*;
 
-    fn fault(path: &str, reason: FailReason) -> DocumentFailure {
+    fn fault(path: &str, reason: ReadFailure) -> DocumentFailure {
         DocumentFailure { path: path.into(), place: None, reason, message: String::new() }
     }
 
@@ -70,16 +70,16 @@ mod tests {
         let mut unread = UnsupportedFiles::default();
         assert_eq!(unread.summary(), None);
         for nth in 0..12 {
-            assert!(unread.record(&fault(&format!("{nth}.PNG"), FailReason::Unsupported)));
+            assert!(unread.record(&fault(&format!("{nth}.PNG"), ReadFailure::Unsupported)));
         }
-        assert!(unread.record(&fault("big.zip", FailReason::TooLarge)));
-        assert!(unread.record(&fault("core", FailReason::Unsupported)));
+        assert!(unread.record(&fault("big.zip", ReadFailure::TooLarge)));
+        assert!(unread.record(&fault("core", ReadFailure::Unsupported)));
         assert_eq!(
             unread.summary().as_deref(),
             Some("14 files of kinds not read: .png 12, .zip 1, without ending 1")
         );
         for ending in ["a", "b", "c", "d", "e"] {
-            unread.record(&fault(&format!("x.{ending}"), FailReason::Unsupported));
+            unread.record(&fault(&format!("x.{ending}"), ReadFailure::Unsupported));
         }
         assert!(unread.summary().is_some_and(|summary| summary.ends_with(", 2 more kinds")));
     }
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn a_broken_file_of_a_kind_that_is_read_is_not_counted() {
         let mut unread = UnsupportedFiles::default();
-        assert!(!unread.record(&fault("locked.pdf", FailReason::Unsupported)));
-        assert!(!unread.record(&fault("rows.dat", FailReason::Broken)));
+        assert!(!unread.record(&fault("locked.pdf", ReadFailure::Unsupported)));
+        assert!(!unread.record(&fault("rows.dat", ReadFailure::Broken)));
         assert_eq!(unread.count(), 0);
     }
 }

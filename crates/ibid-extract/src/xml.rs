@@ -7,7 +7,7 @@ use quick_xml::reader::Reader;
 
 use crate::charset;
 use crate::parse_error::ParseError;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// One event in an XML file. Names have no prefix.
 pub enum XmlEvent<'a> {
@@ -22,14 +22,14 @@ pub enum XmlEvent<'a> {
 /// Passes each event of an XML file to `each`.
 ///
 /// # Errors
-/// [`FailReason::Broken`] if the file is not well formed; the events before the damage have been passed.
+/// [`ReadFailure::Broken`] if the file is not well formed; the events before the damage have been passed.
 pub fn walk(bytes: &[u8], each: &mut dyn FnMut(XmlEvent<'_>)) -> Result<(), ParseError> {
     let (text, _) = charset::decode(bytes, None);
     let mut reader = Reader::from_str(&text);
     reader.config_mut().check_end_names = false;
     loop {
         let event = reader.read_event().map_err(|cause| {
-            ParseError::new(FailReason::Broken, format!("damaged XML: {cause}"))
+            ParseError::new(ReadFailure::Broken, format!("damaged XML: {cause}"))
         })?;
         match event {
             Event::Eof => return Ok(()),

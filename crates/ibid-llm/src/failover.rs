@@ -6,8 +6,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
-use ibid_core::{Error, Kind, Result};
-use ibid_net::service_error::ServiceError;
+use ibid_core::{Error, FailureReason, Kind, Result};
 
 /// Consecutive failures after which a model is paused.
 const FAILURES: u32 = 3;
@@ -144,10 +143,9 @@ enum NextModels {
 }
 
 fn next_after(error: &Error) -> NextModels {
-    let fault = ServiceError::find_in(error);
     match error.kind() {
-        Kind::Malformed if fault.is_some_and(|error| error.context_too_long) => NextModels::Larger,
-        Kind::Malformed if fault.is_some_and(|error| error.filtered) => NextModels::Return,
+        Kind::Malformed if error.is_prompt_too_long() => NextModels::Larger,
+        Kind::Malformed if error.reason() == Some(&FailureReason::Declined) => NextModels::Return,
         Kind::Setup | Kind::Transient | Kind::Malformed | Kind::NotFound => NextModels::Any,
         Kind::Exhausted | Kind::Cancelled | Kind::Usage | Kind::Internal => NextModels::Return,
     }

@@ -10,7 +10,7 @@ use super::request::{ModelSettings, SchemaMode};
 use ibid_core::ports::{
     Completion, Egress, LanguageModel, Prompt, TextSink, host_and_port, is_loopback_url,
 };
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, FailureReason, Kind, Result};
 pub use ibid_net::http::{
     HttpResult, Timeouts, build_client, connection_error, read_body, response_headers,
     too_large_error,
@@ -193,10 +193,10 @@ impl HttpModel {
         fault.message = self.redactor.redact_text(&fault.message);
         let name = self.target.provider.name;
         let hint = self.hint(&fault);
-        let error = Error::new(fault.kind, format!("asking {} at {name}", self.target.model));
+        let error = fault.into_error(format!("asking {} at {name}", self.target.model));
         match hint {
-            Some(hint) => error.with_source(fault).with_hint(hint),
-            None => error.with_source(fault),
+            Some(hint) => error.with_hint(hint),
+            None => error,
         }
     }
 
@@ -204,23 +204,19 @@ impl HttpModel {
         let provider = self.target.provider;
         let keys = provider.key_vars.join(" or ");
         let moved = provider.base_vars.first().copied().unwrap_or_default();
-        if fault.context_too_long {
-            return Some("Choose a model with a longer context, or fewer sources.".to_owned());
+        match fault.reason {
+            Some(FailureReason::PromptTooLong { .. }) => {
+                return Some("Choose a model with a longer context, or fewer sources.".to_owned());
+            }
+            Some(FailureReason::Quota) => {
+                return Some(format!("Add credit to your account at {}.", provider.name));
+            }
+            _ => {}
         }
         let lower = fault.message.to_lowercase();
         match (fault.kind, fault.status) {
             (Kind::Setup, Some(300..=399 | 405)) => {
                 Some(format!("Set {moved} to the server's own URL."))
-            }
-            (Kind::Setup, Some(402)) => {
-                Some(format!("Add credit to your account at {}.", provider.name))
-            }
-            (Kind::Setup, _)
-                if ["quota", "credit", "billing", "balance"]
-                    .iter()
-                    .any(|it| lower.contains(it)) =>
-            {
-                Some(format!("Add credit to your account at {}.", provider.name))
             }
             (Kind::Setup, _) if lower.contains("model") && !lower.contains("key") => {
                 Some(format!("Check the model's name, and {moved} if it is set."))

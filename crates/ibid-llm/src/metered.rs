@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use super::cost_budget::{CallCost, CostBudget, Reservation};
 use super::prices::Price;
 use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink, TokenUsage};
-use ibid_core::{Error, Result};
+use ibid_core::{Error, FailureReason, Result};
 use ibid_net::service_error::ServiceError;
 
 /// The purposes of calls that the report needs, and of judging, which is the last thing paid for. A purpose may have
@@ -112,7 +112,11 @@ impl MeteredModel {
             return BilledPart::Perhaps;
         };
         let is_azure = self.inner.name().starts_with("azure/");
-        if is_azure && (fault.filtered || fault.context_too_long) {
+        let is_billed = matches!(
+            fault.reason,
+            Some(FailureReason::Declined | FailureReason::PromptTooLong { .. })
+        );
+        if is_azure && is_billed {
             return BilledPart::Input(CallCost {
                 tokens_out: 0,
                 usd: self.price.map(|price| price.max_cost(most.tokens_in, 0)),

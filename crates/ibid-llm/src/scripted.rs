@@ -91,7 +91,7 @@ impl LanguageModel for ScriptedModel {
             ScriptedReply::Whole(it) => Ok(*it),
             ScriptedReply::Fault(told, fault) => {
                 stream_words(told);
-                Err(Error::new(fault.kind, format!("asking {}", self.name)).with_source(fault))
+                Err(fault.into_error(format!("asking {}", self.name)))
             }
             ScriptedReply::Error(kind) => Err(Error::new(kind, "something else")),
         }

@@ -11,8 +11,7 @@ use serde_json::Value;
 use crate::json::list_field;
 use crate::retry_after;
 use crate::retry_after::ResponseHeaders;
-use ibid_core::ports::PromptTooLong;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, FailureReason, Kind};
 
 /// Maximum quoted length of a server's message, characters.
 const QUOTED: usize = 300;
@@ -32,10 +31,8 @@ pub struct ServiceError {
     pub code: Option<String>,
     /// The provider's message, at most 300 characters.
     pub message: String,
-    /// The prompt is too long for the model; a shorter one may succeed.
-    pub context_too_long: bool,
-    /// A filter rejected the prompt or the answer; the same text will be rejected again.
-    pub filtered: bool,
+    /// Why the service refused, if that decides what is tried next.
+    pub reason: Option<FailureReason>,
     /// The request is known not to have reached the provider, so it is not billed.
     pub unsent: bool,
 }
@@ -48,8 +45,7 @@ impl ServiceError {
             retry_after: None,
             code: None,
             message: message.into(),
-            context_too_long: false,
-            filtered: false,
+            reason: None,
             unsent: false,
         }
     }
@@ -140,6 +136,16 @@ impl ServiceError {
         )
     }
 
+    /// Converts this into an error that occurred while `doing` something.
+    pub fn into_error(self, doing: impl Into<String>) -> Error {
+        let error = Error::new(self.kind, doing);
+        let error = match self.reason.clone() {
+            Some(reason) => error.with_reason(reason),
+            None => error,
+        };
+        error.with_source(self)
+    }
+
     /// Returns the service error inside `error`, if any.
     pub fn find_in(error: &Error) -> Option<&ServiceError> {
         std::error::Error::source(error)?.downcast_ref()
@@ -158,11 +164,7 @@ impl fmt::Display for ServiceError {
     }
 }
 
-impl std::error::Error for ServiceError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.context_too_long.then_some(&PromptTooLong as _)
-    }
-}
+impl std::error::Error for ServiceError {}
 
 /// Cuts `text` to `most` characters, with an ellipsis if it was longer.
 pub fn truncate(text: &str, most: usize) -> String {
@@ -184,13 +186,13 @@ fn build(
     let codes = codes.unwrap_or_default().to_lowercase();
     let lower = message.to_lowercase();
     let verdict = classify(status, &codes, &lower, error);
-    let retry_after = (verdict == ErrorClass::Later)
+    let retry_after = matches!(verdict, ErrorClass::Later | ErrorClass::Overloaded)
         .then(|| retry_after::requested_wait(headers, error, &lower))
         .flatten();
     ServiceError {
         kind: match verdict {
-            ErrorClass::Operator => Kind::Setup,
-            ErrorClass::Later => Kind::Transient,
+            ErrorClass::Quota | ErrorClass::Key | ErrorClass::Operator => Kind::Setup,
+            ErrorClass::Overloaded | ErrorClass::Later => Kind::Transient,
             ErrorClass::TooLong | ErrorClass::Filtered | ErrorClass::Refused => Kind::Malformed,
         },
         status,
@@ -200,15 +202,29 @@ fn build(
             it if it.is_empty() => "no message".to_owned(),
             it => it,
         },
-        context_too_long: verdict == ErrorClass::TooLong,
-        filtered: verdict == ErrorClass::Filtered,
+        reason: match verdict {
+            ErrorClass::Quota => Some(FailureReason::Quota),
+            ErrorClass::Key => Some(FailureReason::Key),
+            ErrorClass::Overloaded => Some(FailureReason::Overloaded),
+            ErrorClass::TooLong => {
+                Some(FailureReason::PromptTooLong { window: named_window(&lower) })
+            }
+            ErrorClass::Filtered => Some(FailureReason::Declined),
+            ErrorClass::Refused => {
+                refused_parameter(status, error, message).map(FailureReason::RefusedParameter)
+            }
+            ErrorClass::Operator | ErrorClass::Later => None,
+        },
         unsent: false,
     }
 }
 
 #[derive(PartialEq, Clone, Copy)]
 enum ErrorClass {
+    Quota,
+    Key,
     Operator,
+    Overloaded,
     Later,
     TooLong,
     Filtered,
@@ -332,6 +348,9 @@ fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>
         |words: &[&str]| words.iter().any(|word| codes.contains(word) || lower.contains(word));
     let is_google_wait = codes.contains("resource_exhausted") || error.is_some_and(has_retry_info);
     // Outages first: their messages may contain any text.
+    if matches!(status, Some(503 | 529)) {
+        return ErrorClass::Overloaded;
+    }
     if matches!(status, Some(408 | 409 | 423 | 425 | 498))
         || matches!(status, Some(it) if it >= 500 && it != 501)
     {
@@ -346,17 +365,20 @@ fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>
         _ if any(TOO_LONG) && status.is_none_or(|status| status != 401) => ErrorClass::TooLong,
         Some(451) => ErrorClass::Filtered,
         _ if any(FILTERED) => ErrorClass::Filtered,
-        Some(402) => ErrorClass::Operator,
-        _ if any(CREDIT) && !is_google_wait => ErrorClass::Operator,
+        Some(402) => ErrorClass::Quota,
+        _ if any(CREDIT) && !is_google_wait => ErrorClass::Quota,
         Some(429) if lower.contains("exceeded your current quota") && !is_google_wait => {
-            ErrorClass::Operator
+            ErrorClass::Quota
         }
-        Some(429) => ErrorClass::Later,
+        Some(429) => ErrorClass::Overloaded,
         // Under 429, the word is part of advice to pay for a higher limit.
-        _ if any(&["billing"]) => ErrorClass::Operator,
-        Some(300..=399 | 401 | 403 | 404 | 405 | 407 | 410 | 501) => ErrorClass::Operator,
-        _ if any(KEY) || names_model => ErrorClass::Operator,
-        Some(_) if any(&["rate_limit", "overloaded"]) => ErrorClass::Later,
+        _ if any(&["billing"]) => ErrorClass::Quota,
+        Some(401 | 403) => ErrorClass::Key,
+        Some(300..=399 | 404 | 405 | 407 | 410 | 501) => ErrorClass::Operator,
+        _ if names_model => ErrorClass::Operator,
+        _ if any(KEY) => ErrorClass::Key,
+        Some(_) if any(&["rate_limit", "overloaded"]) => ErrorClass::Overloaded,
+        None if any(&["rate_limit", "rate limit", "overloaded"]) => ErrorClass::Overloaded,
         Some(_) => ErrorClass::Refused,
         None if any(LATER) => ErrorClass::Later,
         None if any(&["invalid", "unsupported", "bad_request", "bad request"]) => {
@@ -366,6 +388,101 @@ fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>
         None if codes.is_empty() || codes.contains("unknown") => ErrorClass::Later,
         None => ErrorClass::Refused,
     }
+}
+
+/// The context window in a message such as `maximum context length is 8192 tokens`, which names the tokens of the prompt, too.
+fn named_window(lower: &str) -> Option<u32> {
+    const BEFORE: &[&str] = &[
+        "maximum context length is ",
+        "maximum context length of ",
+        "context window of ",
+        "context length is only ",
+        "context length of ",
+        "context size (",
+        "n_ctx: ",
+        "maximum: ",
+        "tokens > ",
+        "exceeds the maximum number of tokens allowed (",
+    ];
+    BEFORE.iter().find_map(|before| {
+        let (_, after) = lower.split_once(before)?;
+        let digits: String = after
+            .chars()
+            .take_while(|it| it.is_ascii_digit() || *it == ',')
+            .filter(char::is_ascii_digit)
+            .collect();
+        digits.parse().ok().filter(|tokens| *tokens >= 256)
+    })
+}
+
+/// The parameters of requests that some models refuse. Longer names stand before those they contain.
+const PARAMETERS: &[&str] = &[
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_tokens",
+    "maxoutputtokens",
+    "num_predict",
+    "temperature",
+    "response_format",
+    "responsejsonschema",
+    "response_schema",
+    "output_config",
+    "output_format",
+    "json_schema",
+    "text.format",
+    "structured output",
+    "tool_choice",
+    "reasoning_effort",
+    "reasoning.effort",
+    "reasoning",
+    "thinking_budget",
+    "thinkingconfig",
+    "thinking_config",
+    "thinkinglevel",
+    "thinking",
+    "think",
+    "stream_options",
+    "stop_sequences",
+    "stop",
+];
+
+/// The parameter that a model does not accept, from the field that names it, or else from the message.
+fn refused_parameter(status: Option<u16>, error: Option<&Value>, message: &str) -> Option<String> {
+    if !matches!(status, None | Some(400 | 404 | 422)) {
+        return None;
+    }
+    let named = error.and_then(|error| error.get("param")).and_then(Value::as_str);
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
+        return Some(truncate(named, 60));
+    }
+    let lower = message.to_lowercase();
+    let is_refusal = [
+        "not support",
+        "unsupported",
+        "deprecated",
+        "does not accept",
+        "not accept",
+        "not allowed",
+        "unknown name",
+        "unrecognized",
+        "unexpected keyword",
+        "extra inputs",
+        "extra fields",
+        "not permitted",
+        "cannot be used",
+        "must be set to 1",
+        "may only be",
+        "is not available",
+        "unknown field",
+        "unknown parameter",
+        "invalid parameter",
+        "not enabled",
+        "no longer",
+    ]
+    .iter()
+    .any(|phrase| lower.contains(phrase));
+    let named = PARAMETERS.iter().find(|name| lower.contains(**name));
+    named.filter(|_| is_refusal).map(|name| (*name).to_owned())
 }
 
 fn has_retry_info(error: &Value) -> bool {

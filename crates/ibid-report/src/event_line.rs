@@ -2,8 +2,9 @@
 //! shows and how; the words are from here.
 use std::borrow::Cow;
 
+use ibid_core::ReadFailure;
 use ibid_core::domain::{CoverageRow, GateStatus, ItemId, RuntimeProgress, TopicRelation, Vote};
-use ibid_core::record::{Envelope, Event, FailReason, SearchOutcome};
+use ibid_core::record::{Envelope, Event, SearchOutcome};
 
 use crate::escape::{single_line, truncate, web_url};
 use crate::phrases::{duration, local_path, pluralize, pluralize_as};
@@ -307,10 +308,10 @@ fn failed_search(outcome: &str, error: Option<&str>) -> String {
 }
 
 /// A page or document that could not be read. Most messages name it and the reason; then neither is repeated.
-fn unread_line(path: &str, place: Option<&str>, reason: FailReason, message: &str) -> EventLine {
+fn unread_line(path: &str, place: Option<&str>, reason: ReadFailure, message: &str) -> EventLine {
     let name = reason.as_str();
     let mut text = String::new();
-    if FailReason::from_message(message) != Some(reason) {
+    if !message.contains(&format!(": {name}: ")) {
         text += &format!("{}: ", name.replace('_', " "));
     }
     let shown = local_path(path);

@@ -9,8 +9,8 @@ use ibid_core::domain::{
     Hit, Page, Question, Source, SourceId, SourceKind, Usage, Vertical, Witness,
 };
 use ibid_core::ports::PageReader;
-use ibid_core::record::{Event, FailReason};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::record::Event;
+use ibid_core::{Error, FailureReason, Kind, ReadFailure, Result};
 
 use super::heuristic::injection::InjectionDetector;
 use super::research_state::ResearchState;
@@ -220,8 +220,10 @@ fn strip_injections(source: &mut Source, orders: &InjectionDetector) {
 fn is_final(fault: &Error) -> bool {
     matches!(fault.kind(), Kind::Cancelled | Kind::Exhausted)
         || matches!(
-            FailReason::from_message(&fault.chain()),
-            Some(FailReason::BlockedAddress | FailReason::Robots | FailReason::Retracted)
+            fault.reason(),
+            Some(FailureReason::Read(
+                ReadFailure::BlockedAddress | ReadFailure::Robots | ReadFailure::Retracted
+            ))
         )
 }
 
@@ -264,15 +266,15 @@ fn pages_left(question: &Question, usage: &Usage) -> usize {
     by_pages.into_iter().chain(by_calls).min().map_or(usize::MAX, |it| it as usize)
 }
 
-pub(crate) fn fail_reason(fault: &Error) -> FailReason {
-    if let Some(reason) = FailReason::from_message(&fault.chain()) {
-        return reason;
+pub(crate) fn fail_reason(fault: &Error) -> ReadFailure {
+    if let Some(FailureReason::Read(reason)) = fault.reason() {
+        return *reason;
     }
     match fault.kind() {
-        Kind::NotFound => FailReason::NotFound,
-        Kind::Transient => FailReason::Timeout,
-        Kind::Exhausted => FailReason::TooLarge,
-        Kind::Usage | Kind::Setup => FailReason::Unsupported,
-        Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
+        Kind::NotFound => ReadFailure::NotFound,
+        Kind::Transient => ReadFailure::Timeout,
+        Kind::Exhausted => ReadFailure::TooLarge,
+        Kind::Usage | Kind::Setup => ReadFailure::Unsupported,
+        Kind::Malformed | Kind::Cancelled | Kind::Internal => ReadFailure::Broken,
     }
 }

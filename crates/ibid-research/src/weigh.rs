@@ -7,7 +7,7 @@ use ibid_core::domain::{
     BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
     SourceId,
 };
-use ibid_core::ports::{EventLog, LanguageModel, PromptTooLong, RoleModel};
+use ibid_core::ports::{EventLog, LanguageModel, RoleModel};
 use ibid_core::record::Event;
 use ibid_core::{Error, Kind, Result};
 
@@ -264,7 +264,7 @@ async fn ask_about_page<'a>(
     let mut window = role_model.window;
     let mut found = findings_on_page(&model, window, brief, plan, page, &shown).await;
     // Only now does it show that the window was configured too large.
-    while window > NARROWEST && found.as_ref().is_err_and(PromptTooLong::is_cause_of) {
+    while window > NARROWEST && found.as_ref().is_err_and(Error::is_prompt_too_long) {
         window /= 2;
         found = findings_on_page(&model, window, brief, plan, page, &shown).await;
     }

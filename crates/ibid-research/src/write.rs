@@ -8,7 +8,7 @@ use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
     Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
 };
-use ibid_core::ports::{EventLog, PromptTooLong, RoleModel};
+use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::{Error, Kind, Result};
 
 mod evidence;
@@ -354,7 +354,7 @@ impl<'a> WriteContext<'a> {
         // of the evidence.
         for _ in 0..SHRINKS {
             match &written {
-                Err(fault) if PromptTooLong::is_cause_of(fault) && kept.len() > 1 => {
+                Err(fault) if fault.is_prompt_too_long() && kept.len() > 1 => {
                     kept = &kept[..kept.len() * 3 / 5];
                     written = self.request_sections(&model, plan, kept, stage).await;
                 }

@@ -1,6 +1,6 @@
 //! What the program read beside what stands in the row.
-use ibid_core::Kind;
 use ibid_core::ports::{Completion, FinishReason};
+use ibid_core::{FailureReason, Kind};
 use ibid_net::service_error::ServiceError;
 use serde_json::Value;
 
@@ -56,7 +56,8 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Resu
     if !expected.contains(&fault.kind) {
         return Err(format!("{:?} instead of {expected:?}: {fault}", fault.kind));
     }
-    if too_long && !fault.context_too_long && status < 429 {
+    let is_too_long = matches!(fault.reason, Some(FailureReason::PromptTooLong { .. }));
+    if too_long && !is_too_long && status < 429 {
         return Err(format!("does not tell that the prompt is too long: {fault}"));
     }
     if fault.message.chars().count() > 301 {

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ibid_core::ReadFailure;
 use ibid_core::domain::PageDraft;
-use ibid_core::record::FailReason;
 use ibid_extract::{DocumentFailure, ExtractLimits, Parser, ReadItem, read_file};
 
 use super::cli::Desk;
@@ -266,7 +266,7 @@ fn a_child_that_hangs_is_ended_with_all_it_started() {
     let pids = dir.path().join("pids");
     let text = format!("sleep 600 &\necho $! $$ > {}\nwait", pids.display());
     let (found, took) = read("a.docx", b"a container", &parsed_by(dir.path(), &text));
-    assert_eq!(found.unwrap_err().reason, FailReason::Timeout);
+    assert_eq!(found.unwrap_err().reason, ReadFailure::Timeout);
     assert!(took < Duration::from_secs(5), "{took:?}");
     for pid in std::fs::read_to_string(&pids).unwrap().split_whitespace() {
         let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -285,7 +285,7 @@ fn a_child_that_closes_its_output_and_stays_is_ended_too() {
     let dir = tempfile::tempdir().unwrap();
     let told = told_by(dir.path(), "exec >&- 2>&-; exec sleep 600");
     let (found, took) = read("a.pdf", b"%PDF-1.4\n", &told);
-    assert_eq!(found.unwrap_err().reason, FailReason::Timeout);
+    assert_eq!(found.unwrap_err().reason, ReadFailure::Timeout);
     assert!(took < Duration::from_secs(5), "{took:?}");
     let parsed = parsed_by(dir.path(), "exec <&-; exec sleep 600");
     let (found, took) = read("a.docx", b"a container", &parsed);
@@ -306,7 +306,7 @@ fn a_child_that_talks_without_end_is_cut() {
     assert!(took < Duration::from_secs(60), "{took:?}");
     let parsed = parsed_by(dir.path(), "exec yes >&0");
     let (found, took) = read("a.docx", b"a container", &parsed);
-    assert_eq!(found.unwrap_err().reason, FailReason::TooLarge);
+    assert_eq!(found.unwrap_err().reason, ReadFailure::TooLarge);
     assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
@@ -322,7 +322,7 @@ fn a_child_that_wants_too_much_memory_or_time_fails_alone() {
     };
     let (found, took) = read("a.docx", &bytes, &busy);
     let fault = found.unwrap_err();
-    assert_eq!(fault.reason, FailReason::Timeout, "{}", fault.message);
+    assert_eq!(fault.reason, ReadFailure::Timeout, "{}", fault.message);
     assert!(took < Duration::from_secs(15), "{took:?}");
 }
 
@@ -406,7 +406,7 @@ fn no_container_costs_more_than_its_caps() {
             }
             Err(fault) => {
                 assert!(fault.message.contains(name), "{what}: {}", fault.message);
-                assert_ne!(fault.reason, FailReason::Timeout, "{what}: {}", fault.message);
+                assert_ne!(fault.reason, ReadFailure::Timeout, "{what}: {}", fault.message);
             }
         }
     }

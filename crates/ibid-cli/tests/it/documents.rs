@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ibid_core::ReadFailure;
 use ibid_core::domain::{BlockKind, PageDraft};
-use ibid_core::record::FailReason;
 use ibid_extract::{
     DocumentFailure, DocumentOrigin, ExtractLimits, Parser, ReadItem, read_bytes, read_file,
     to_json_row, to_markdown,
@@ -159,9 +159,9 @@ fn a_jsonl_file_gives_its_rows_and_names_the_line_that_is_broken() {
     assert_eq!(
         places,
         [
-            ("line 3", FailReason::Broken),
-            ("line 5", FailReason::Empty),
-            ("line 6", FailReason::Broken)
+            ("line 3", ReadFailure::Broken),
+            ("line 5", ReadFailure::Empty),
+            ("line 6", ReadFailure::Broken)
         ]
     );
 }
@@ -235,13 +235,13 @@ fn an_entity_bomb_in_a_word_file_does_not_grow() {
 fn a_zip_bomb_is_refused_before_it_is_unpacked() {
     let huge = vec![b' '; 80 << 20];
     let fault = refused("big.docx", &zipped(&[("word/document.xml", &huge)]));
-    assert_eq!(fault.reason, FailReason::TooLarge);
+    assert_eq!(fault.reason, ReadFailure::TooLarge);
 }
 
 #[test]
 fn a_truncated_container_is_broken() {
     let whole = zipped(&[("word/document.xml", DOCX.as_bytes())]);
-    assert_eq!(refused("cut.docx", &whole[..whole.len() / 2]).reason, FailReason::Broken);
+    assert_eq!(refused("cut.docx", &whole[..whole.len() / 2]).reason, ReadFailure::Broken);
     let cut = zipped(&[("word/document.xml", &DOCX.as_bytes()[..300])]);
     let (_dir, path) = written("half.docx", &cut);
     let (drafts, faults) = take(&path);
@@ -256,7 +256,7 @@ fn an_encrypted_container_says_so() {
     let central = bytes.windows(4).position(|it| it == b"PK\x01\x02").unwrap();
     bytes[central + 8] |= 1;
     let fault = refused("locked.docx", &bytes);
-    assert_eq!(fault.reason, FailReason::Unsupported);
+    assert_eq!(fault.reason, ReadFailure::Unsupported);
     assert!(fault.message.contains("encrypted"), "{}", fault.message);
 }
 
@@ -330,13 +330,13 @@ fn a_pdf_is_read_page_by_page() {
 #[test]
 fn a_broken_pdf_is_a_fault_that_names_the_file() {
     let fault = refused("bad.pdf", b"%PDF-1.7\nthis is no pdf at all");
-    assert!(matches!(fault.reason, FailReason::Broken | FailReason::Empty), "{fault:?}");
+    assert!(matches!(fault.reason, ReadFailure::Broken | ReadFailure::Empty), "{fault:?}");
 }
 
 #[test]
 fn a_pdf_without_words_is_empty_and_says_why() {
     let fault = refused("scan.pdf", &pdf(&[""]));
-    assert_eq!(fault.reason, FailReason::Empty);
+    assert_eq!(fault.reason, ReadFailure::Empty);
     assert!(fault.message.contains("no text layer"), "{}", fault.message);
 }
 
@@ -355,7 +355,7 @@ fn a_pdf_reader_that_cannot_start_is_a_fault() {
         ControlFlow::Continue(())
     })
     .unwrap();
-    assert_eq!(reasons, [FailReason::Unsupported]);
+    assert_eq!(reasons, [ReadFailure::Unsupported]);
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn a_pdf_reader_that_hangs_is_ended_in_time() {
         ControlFlow::Continue(())
     })
     .unwrap();
-    assert_eq!(reasons, [FailReason::Timeout]);
+    assert_eq!(reasons, [ReadFailure::Timeout]);
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
 
@@ -395,7 +395,7 @@ fn every_tricky_pdf_ends_in_words_or_a_fault() {
             if path.extension().is_some_and(|it| it == "pdf") {
                 let (drafts, faults) = take(&path);
                 assert_eq!(drafts.len() + faults.len(), 1, "{}", path.display());
-                let late = faults.iter().any(|it| it.reason == FailReason::Timeout);
+                let late = faults.iter().any(|it| it.reason == ReadFailure::Timeout);
                 assert!(!late, "{}", path.display());
                 files += 1;
             }
@@ -425,10 +425,10 @@ fn hostile_pages_cost_little_and_lose_no_words() {
 
 #[test]
 fn odd_bytes_are_read_or_refused_but_never_crash() {
-    assert_eq!(refused("empty.html", b"").reason, FailReason::Empty);
-    assert_eq!(refused("empty.txt", b" \n\n").reason, FailReason::Empty);
-    assert_eq!(refused("empty.jsonl.pdf", b"").reason, FailReason::Broken);
-    assert_eq!(refused("picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0").reason, FailReason::Unsupported);
+    assert_eq!(refused("empty.html", b"").reason, ReadFailure::Empty);
+    assert_eq!(refused("empty.txt", b" \n\n").reason, ReadFailure::Empty);
+    assert_eq!(refused("empty.jsonl.pdf", b"").reason, ReadFailure::Broken);
+    assert_eq!(refused("picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0").reason, ReadFailure::Unsupported);
     assert_eq!(
         text(&one("nul.txt", b"one\0two words here and more")),
         "one two words here and more"
@@ -452,7 +452,7 @@ fn odd_bytes_are_read_or_refused_but_never_crash() {
 fn a_missing_file_is_a_fault() {
     let (drafts, faults) = take(Path::new("/nonexistent/file.html"));
     assert!(drafts.is_empty());
-    assert_eq!(faults[0].reason, FailReason::NotFound);
+    assert_eq!(faults[0].reason, ReadFailure::NotFound);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 use ibid_net::web::fetch::{FetchError, FetchLimits, Fetcher, NameResolver};
 use ibid_net::web::guard::SsrfGuard;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -133,7 +133,7 @@ fn fetcher(blocks: &[&str], names: &[&str]) -> Fetcher {
     Fetcher::new(guard, Arc::new(Told(names, AtomicUsize::new(0))), bounds, "ibid-test")
 }
 
-fn reason<T: std::fmt::Debug>(it: Result<T, FetchError>) -> FailReason {
+fn reason<T: std::fmt::Debug>(it: Result<T, FetchError>) -> ReadFailure {
     it.unwrap_err().reason
 }
 
@@ -158,14 +158,14 @@ async fn what_is_no_page_is_told_by_its_reason() {
     let site = Site::open(answer).await;
     let fetcher = fetcher(&["127.0.0.1"], &[]);
     for (path, why) in [
-        ("/inside", FailReason::BlockedAddress),
-        ("/file", FailReason::BlockedAddress),
-        ("/round", FailReason::BlockedAddress),
-        ("/bomb", FailReason::TooLarge),
-        ("/large", FailReason::TooLarge),
-        ("/compress", FailReason::Unsupported),
-        ("/gone", FailReason::NotFound),
-        ("/silent", FailReason::Broken),
+        ("/inside", ReadFailure::BlockedAddress),
+        ("/file", ReadFailure::BlockedAddress),
+        ("/round", ReadFailure::BlockedAddress),
+        ("/bomb", ReadFailure::TooLarge),
+        ("/large", ReadFailure::TooLarge),
+        ("/compress", ReadFailure::Unsupported),
+        ("/gone", ReadFailure::NotFound),
+        ("/silent", ReadFailure::Broken),
     ] {
         assert_eq!(reason(fetcher.fetch(&site.url(path)).await), why, "{path}");
     }
@@ -174,11 +174,11 @@ async fn what_is_no_page_is_told_by_its_reason() {
 #[tokio::test]
 async fn without_the_operator_nothing_is_sent_inside() {
     let site = Site::open(answer).await;
-    assert_eq!(reason(fetcher(&[], &[]).fetch(&site.url("/")).await), FailReason::BlockedAddress);
+    assert_eq!(reason(fetcher(&[], &[]).fetch(&site.url("/")).await), ReadFailure::BlockedAddress);
     let by_name = format!("http://site.example.com:{}/", site.port);
     assert_eq!(
         reason(fetcher(&[], &["127.0.0.1"]).fetch(&by_name).await),
-        FailReason::BlockedAddress
+        ReadFailure::BlockedAddress
     );
     assert_eq!(site.asked(), 0);
 }
@@ -189,7 +189,7 @@ async fn a_name_that_turns_is_asked_where_it_was_checked_or_not_at_all() {
     // The second look-up, for the redirect, answers with another address: it is judged anew and refused.
     let fetcher = fetcher(&["127.0.0.1"], &["127.0.0.1", "127.0.0.2"]);
     let url = format!("http://turning.example.com:{}/moved", site.port);
-    assert_eq!(reason(fetcher.fetch(&url).await), FailReason::BlockedAddress);
+    assert_eq!(reason(fetcher.fetch(&url).await), ReadFailure::BlockedAddress);
     assert_eq!(site.asked(), 1);
 }
 

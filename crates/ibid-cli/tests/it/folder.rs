@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use ibid_core::Result;
 use ibid_core::domain::{Block, BlockKind, Hit, ItemId, PageDraft, Query, Untrusted, Variation};
 use ibid_core::ports::{PageReader, SearchProvider};
-use ibid_core::record::FailReason;
+use ibid_core::{ReadFailure, Result};
 use ibid_extract::{DocumentFailure, ExtractLimits, ReadItem, read_listed};
 use ibid_index::folder::{
     Filter, Folder, FolderOptions, RefreshSummary, SearchHit, list_indexes, remove_index,
@@ -43,7 +42,7 @@ fn read(
             Err(why) => ReadItem::Fault(DocumentFailure {
                 path: path.to_owned(),
                 place: Some(format!("line {}", nth + 1)),
-                reason: FailReason::Broken,
+                reason: ReadFailure::Broken,
                 message: why.to_string(),
             }),
         };

@@ -7,16 +7,16 @@ use async_trait::async_trait;
 use ibid_cli::console::Paint;
 use ibid_cli::progress::{MAX_LINES, ProgressView, summary_line};
 use ibid_cli::progress_line::progress_line;
-use ibid_core::Result;
 use ibid_core::domain::{
     Complexity, Coverage, CoverageRow, Hits, Item, ItemId, ModelRole, Plan, Query, StopReason,
     Strategy, Usage, Variation, Vertical, WritingPlan,
 };
 use ibid_core::ports::SearchProvider;
 use ibid_core::record::{
-    EVENT_VERSION, Envelope, Event, FailReason, Phase, Run, RunMetrics, RunOutcome, ToolProgress,
+    EVENT_VERSION, Envelope, Event, Phase, Run, RunMetrics, RunOutcome, ToolProgress,
     ToolProgressTracker,
 };
+use ibid_core::{ReadFailure, Result};
 use ibid_server::view::feed::feed_line;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -134,11 +134,11 @@ fn strangers_words_cannot_drive_the_terminal() {
         Event::Log { level: "warn".to_owned(), message: text() },
         Event::PlanChanged { words: text() },
         Event::ClarifyAsked { questions: vec![text()] },
-        Event::ReadFailed { url: text(), reason: FailReason::Empty, message: text() },
+        Event::ReadFailed { url: text(), reason: ReadFailure::Empty, message: text() },
         Event::DocumentFailed {
             path: text(),
             place: Some(text()),
-            reason: FailReason::Broken,
+            reason: ReadFailure::Broken,
             message: text(),
         },
         Event::StepUnaided {

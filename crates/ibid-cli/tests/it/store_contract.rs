@@ -2,10 +2,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ibid_core::Kind;
 use ibid_core::domain::{Owner, RunId, Traffic};
 use ibid_core::ports::{JournalStep, RunCommand, StepAnswer, StepState, Store};
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunStatus};
+use ibid_core::{FailureReason, Kind};
 use ibid_store::store::{SqliteStore, database};
 use serde_json::json;
 
@@ -182,8 +182,12 @@ async fn an_answer_from_being_asked_for_or_written_over_again(store: &dyn Store)
 
 async fn failures_and_their_reasons_until_they_are_tried_again(store: &dyn Store) {
     let run = begun(store, 1).await;
-    let failed =
-        StepState::Failed { kind: Kind::Transient, message: "asking: no answer".to_owned() };
+    let failed = StepState::Failed {
+        kind: Kind::Malformed,
+        message: "asking: no answer".to_owned(),
+        reason: Some(FailureReason::PromptTooLong { window: Some(4_000) }),
+        hint: Some("Choose a model with a longer context. \0".to_owned()),
+    };
     store.begin_step(&run, &step("a")).await.unwrap();
     store.finish_step(&run, "a", &failed).await.unwrap();
     assert_eq!(store.steps(&run).await.unwrap()[0].state, failed);

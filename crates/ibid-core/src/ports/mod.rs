@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::ReadFailure;
 use crate::Result;
 use crate::domain::{Approval, Hit, Hits, Page, Query, Source, StopReason, Vertical};
-use crate::record::FailReason;
 
 pub use accounts::{
     Account, Accounts, ApiToken, AuditEntry, IdempotencyStatus, KeyOwner, Org, User,
@@ -33,8 +33,8 @@ pub use egress::{Egress, host_and_port, is_loopback_url};
 pub use embedding::{Embedder, PassageVector, VectorIndex};
 pub use event_log::{EventFollower, EventLog};
 pub use model::{
-    ChatMessage, Completion, FinishReason, LanguageModel, Prompt, PromptTooLong, Role, Schema,
-    TextSink, TokenUsage, ToolCall,
+    ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
+    TokenUsage, ToolCall,
 };
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};
@@ -76,7 +76,7 @@ pub trait PageReader: Send + Sync {
     /// Whether this reader handles `hit`.
     fn can_read(&self, hit: &Hit) -> bool;
     /// Whether this reader should be tried after another one failed on `hit` for this reason.
-    fn can_read_after(&self, _hit: &Hit, _reason: FailReason) -> bool {
+    fn can_read_after(&self, _hit: &Hit, _reason: ReadFailure) -> bool {
         true
     }
     /// Reads the page of `hit`.

@@ -2,7 +2,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::Result;
 
 /// Answers prompts.
 ///
@@ -173,29 +173,3 @@ pub struct TokenUsage {
     /// Output tokens spent on reasoning.
     pub reasoning_output: Option<u64>,
 }
-
-/// The root cause of an error if a prompt was too long for the model; a shorter one may succeed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PromptTooLong;
-
-impl PromptTooLong {
-    /// Whether this is the root cause of `error`.
-    pub fn is_cause_of(error: &Error) -> bool {
-        let mut cause = std::error::Error::source(error);
-        while let Some(it) = cause {
-            if it.is::<PromptTooLong>() {
-                return true;
-            }
-            cause = it.source();
-        }
-        false
-    }
-}
-
-impl std::fmt::Display for PromptTooLong {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a shorter prompt may pass")
-    }
-}
-
-impl std::error::Error for PromptTooLong {}

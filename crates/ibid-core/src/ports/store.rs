@@ -69,6 +69,12 @@ pub enum StepState {
         kind: crate::Kind,
         /// The error's message with its causes.
         message: String,
+        /// The error's reason, if known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<crate::FailureReason>,
+        /// The error's hint, if any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     },
 }
 

@@ -2,7 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Envelope, Event, FailReason, Run, RunStatus};
+use super::{Envelope, Event, Run, RunStatus};
+use crate::ReadFailure;
 use crate::domain::{Brief, Claim, CoverageRow, Ratio, Report, SourceKind, Strategy, Vote};
 
 /// Minimum number of domains of a diverse report.
@@ -197,7 +198,7 @@ impl AggregateMetrics {
                     // A page that exists but may not be read is not a dead link.
                     let there = !matches!(
                         reason,
-                        FailReason::NotFound | FailReason::Timeout | FailReason::Broken
+                        ReadFailure::NotFound | ReadFailure::Timeout | ReadFailure::Broken
                     );
                     asked.entry(url).or_insert(there);
                 }

@@ -1,12 +1,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Kind;
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
     Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Share,
     Source, StopReason, Strategy, TopicRelation, Usage, Variation, Vertical, WordOrigin,
 };
+use crate::{Kind, ReadFailure};
 
 /// Version of the event format. New fields and kinds do not change it; a changed meaning does.
 pub const EVENT_VERSION: u32 = 1;
@@ -41,64 +41,6 @@ pub enum SearchOutcome {
     RateLimited,
     /// The search failed.
     Error,
-}
-
-/// Why a page could not be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailReason {
-    /// The server blocks automated requests.
-    BotBlock,
-    /// Payment or login is required.
-    Paywall,
-    /// The request timed out.
-    Timeout,
-    /// The page is too large.
-    TooLarge,
-    /// robots.txt forbids it.
-    Robots,
-    /// The address is blocked.
-    BlockedAddress,
-    /// The page has no text.
-    Empty,
-    /// The journal has retracted the work or published an expression of concern.
-    Retracted,
-    /// No reader supports this format.
-    Unsupported,
-    /// The document is damaged.
-    Broken,
-    /// The page does not exist.
-    NotFound,
-}
-
-impl FailReason {
-    /// All reasons with their names in JSON.
-    pub const ALL: [(FailReason, &'static str); 11] = [
-        (FailReason::BotBlock, "bot_block"),
-        (FailReason::Paywall, "paywall"),
-        (FailReason::Timeout, "timeout"),
-        (FailReason::TooLarge, "too_large"),
-        (FailReason::Robots, "robots"),
-        (FailReason::BlockedAddress, "blocked_address"),
-        (FailReason::Retracted, "retracted"),
-        (FailReason::Empty, "empty"),
-        (FailReason::Unsupported, "unsupported"),
-        (FailReason::Broken, "broken"),
-        (FailReason::NotFound, "not_found"),
-    ];
-
-    /// The name in JSON.
-    pub fn as_str(self) -> &'static str {
-        let named = FailReason::ALL.iter().find(|pair| pair.0 == self);
-        named.map_or("broken", |pair| pair.1)
-    }
-
-    /// Extracts the reason from the message of a reader's error, which is how it is stored in the journal: `: robots:
-    /// …`.
-    pub fn from_message(message: &str) -> Option<FailReason> {
-        let mentions = |pair: &&(FailReason, &str)| message.contains(&format!(": {}: ", pair.1));
-        FailReason::ALL.iter().find(mentions).map(|pair| pair.0)
-    }
 }
 
 /// An event of a run. The enum is exhaustive, so that every interface handles every kind.
@@ -235,10 +177,10 @@ pub enum Event {
     ReadCompleted { source: Source, sentences: u32, warnings: Vec<String>, ms: u64 },
     /// A page could not be read.
     #[serde(rename = "read.failed")]
-    ReadFailed { url: String, reason: FailReason, message: String },
+    ReadFailed { url: String, reason: ReadFailure, message: String },
     /// A document of a folder could not be read.
     #[serde(rename = "document.failed")]
-    DocumentFailed { path: String, place: Option<String>, reason: FailReason, message: String },
+    DocumentFailed { path: String, place: Option<String>, reason: ReadFailure, message: String },
     /// Evidence was found.
     #[serde(rename = "evidence.added")]
     EvidenceAdded { evidence: Evidence },

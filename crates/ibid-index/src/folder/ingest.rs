@@ -17,9 +17,9 @@ use super::options::ReadFile;
 use super::rows::{build_rows, file_version};
 use super::schema::IndexFields;
 use super::walk::FoundFile;
+use ibid_core::ReadFailure;
 use ibid_core::domain::PageDraft;
 use ibid_core::files::open_no_follow;
-use ibid_core::record::FailReason;
 use ibid_extract::{DocumentFailure, Format, ReadItem};
 
 /// Batches of documents that may wait between reading and indexing.
@@ -228,7 +228,7 @@ pub(super) fn file_fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) 
     DocumentFailure {
         path: path.to_owned(),
         place: None,
-        reason: FailReason::Broken,
+        reason: ReadFailure::Broken,
         message: format!("{}: {doing}: {why}", path.display()),
     }
 }

@@ -1,3 +1,5 @@
+use ibid_net::service_error::ServiceError;
+
 use super::*;
 use crate::scripted::{ScriptedModel, ScriptedReply, prompt, refusal};
 
@@ -14,7 +16,10 @@ fn failover(models: &[(&Arc<ScriptedModel>, Option<u64>)]) -> FailoverModel {
 fn too_long() -> ScriptedReply {
     ScriptedReply::Fault(
         "",
-        ServiceError { context_too_long: true, ..ServiceError::malformed("prompt is too long") },
+        ServiceError {
+            reason: Some(FailureReason::PromptTooLong { window: None }),
+            ..ServiceError::malformed("prompt is too long")
+        },
     )
 }
 
@@ -40,7 +45,10 @@ async fn the_next_model_answers_for_one_that_fails_for_good() {
 async fn what_no_other_model_would_do_better_is_returned() {
     let filtered = ScriptedReply::Fault(
         "",
-        ServiceError { filtered: true, ..ServiceError::malformed("held back") },
+        ServiceError {
+            reason: Some(FailureReason::Declined),
+            ..ServiceError::malformed("held back")
+        },
     );
     for (say, kind) in [
         (ScriptedReply::Error(Kind::Exhausted), Kind::Exhausted),
@@ -100,7 +108,7 @@ async fn a_prompt_that_is_too_long_goes_to_a_larger_window_only() {
         let large = ScriptedModel::new("d/large", [last]);
         let both = failover(&[(&small, Some(8_000)), (&large, window)]);
         let error = ask(&both).await.unwrap_err();
-        assert!(ServiceError::find_in(&error).unwrap().context_too_long);
+        assert!(error.is_prompt_too_long());
     }
 }
 

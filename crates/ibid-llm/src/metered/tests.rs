@@ -114,8 +114,11 @@ async fn a_stream_that_has_begun_is_booked_whatever_ends_it() {
 #[tokio::test(start_paused = true)]
 async fn azure_bills_the_input_that_its_filter_read() {
     let budget = budget(Some(1.0));
-    let filtered =
-        ServiceError { status: Some(400), filtered: true, ..ServiceError::malformed("held back") };
+    let filtered = ServiceError {
+        status: Some(400),
+        reason: Some(FailureReason::Declined),
+        ..ServiceError::malformed("held back")
+    };
     let model = ScriptedModel::new("azure/b", [ScriptedReply::Fault("", filtered)]);
     assert!(metered(&model, &budget).complete(&prompt("x"), None).await.is_err());
     assert_eq!(budget.spent().usd, Some(0.021));

@@ -320,6 +320,6 @@ impl ServiceClient {
             Kind::Transient => "check that the server is up, and try again",
             _ => "check the address, the key and the model's name",
         };
-        Error::new(fault.kind, format!("asking {}", self.name)).with_source(fault).with_hint(hint)
+        fault.into_error(format!("asking {}", self.name)).with_hint(hint)
     }
 }

@@ -21,9 +21,9 @@ use super::robots::{Robots, TOKEN};
 use crate::http::response_headers;
 use crate::service_error::ServiceError;
 use crate::tls;
+use ibid_core::ReadFailure;
 use ibid_core::fair_semaphore::FairPermit;
 use ibid_core::ports::{Egress, host_and_port};
-use ibid_core::record::FailReason;
 
 /// The longest delay requested by a host after which the page is requested again.
 const SHORT_REST: Duration = Duration::from_secs(10);
@@ -213,9 +213,9 @@ impl Fetcher {
         let sent = request.body(body).send();
         match timeout(self.bounds.connect + self.bounds.silence, sent).await {
             Ok(Ok(answer)) => Ok(answer.status().as_u16()),
-            Ok(Err(fault)) => Err(FetchError::new(FailReason::Broken, describe_error(&fault))),
+            Ok(Err(fault)) => Err(FetchError::new(ReadFailure::Broken, describe_error(&fault))),
             Err(_) => {
-                Err(FetchError::new(FailReason::Timeout, "the server did not answer in time"))
+                Err(FetchError::new(ReadFailure::Timeout, "the server did not answer in time"))
             }
         }
     }
@@ -238,7 +238,7 @@ impl Fetcher {
             left = left.saturating_sub(begun.elapsed());
             let step = step.unwrap_or_else(|_| {
                 let why = format!("timed out after {} s", self.bounds.whole.as_secs());
-                Err(FetchError::new(FailReason::Timeout, why))
+                Err(FetchError::new(ReadFailure::Timeout, why))
             });
             match step? {
                 FetchStep::To(next) => {
@@ -280,14 +280,14 @@ impl Fetcher {
             };
             if !robots.allows(&path) {
                 let why = "disallowed by the robots.txt of the host".to_owned();
-                return Err(FetchError::new(FailReason::Robots, why));
+                return Err(FetchError::new(ReadFailure::Robots, why));
             }
             distance = distance.max(robots.crawl_delay().unwrap_or_default());
         }
         match host.acquire(distance, owner).await {
             Ok(place) => Ok(Some((host, place))),
             Err(wait) => Err(FetchError::new(
-                FailReason::Timeout,
+                ReadFailure::Timeout,
                 format!("{name} asked not to be called for another {} s", wait.as_secs()),
             )),
         }
@@ -317,7 +317,7 @@ impl Fetcher {
         }
         // robots.txt itself needs no permission.
         let asked = Box::pin(self.follow_redirects(url.as_str(), None, false));
-        let late = |_| Err(FetchError::new(FailReason::Timeout, "timed out"));
+        let late = |_| Err(FetchError::new(ReadFailure::Timeout, "timed out"));
         let body = match timeout(ROBOTS_TIMEOUT, asked).await.unwrap_or_else(late) {
             Ok(fetched) => fetched.map(|fetched| fetched.bytes).unwrap_or_default(),
             Err(it) if it.status.is_some_and(|status| status / 100 == 4) => Vec::new(),
@@ -379,11 +379,11 @@ impl Fetcher {
             Ok(Ok(answers)) => answers,
             Ok(Err(fault)) => {
                 let why = format!("resolving {name}: {fault}");
-                return Err(FetchError::new(FailReason::NotFound, why));
+                return Err(FetchError::new(ReadFailure::NotFound, why));
             }
             Err(_) => {
                 let why = format!("resolving {name} took too long");
-                return Err(FetchError::new(FailReason::Timeout, why));
+                return Err(FetchError::new(ReadFailure::Timeout, why));
             }
         };
         Ok(self.guard.check_addresses(target, &answers)?)
@@ -413,11 +413,11 @@ impl Fetcher {
         match timeout(self.bounds.connect + self.bounds.silence, request.send()).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(fault)) if fault.is_timeout() => {
-                Err(FetchError::new(FailReason::Timeout, "the connection timed out"))
+                Err(FetchError::new(ReadFailure::Timeout, "the connection timed out"))
             }
-            Ok(Err(fault)) => Err(FetchError::new(FailReason::Broken, describe_error(&fault))),
+            Ok(Err(fault)) => Err(FetchError::new(ReadFailure::Broken, describe_error(&fault))),
             Err(_) => {
-                Err(FetchError::new(FailReason::Timeout, "the server did not answer in time"))
+                Err(FetchError::new(ReadFailure::Timeout, "the server did not answer in time"))
             }
         }
     }
@@ -430,7 +430,7 @@ impl Fetcher {
             return Ok(client.clone());
         }
         let secured = tls::client_config().map_err(|error| {
-            FetchError::new(FailReason::Broken, format!("preparing HTTPS: {error}"))
+            FetchError::new(ReadFailure::Broken, format!("preparing HTTPS: {error}"))
         })?;
         let built = Client::builder()
             .tls_backend_preconfigured(secured)
@@ -442,7 +442,7 @@ impl Fetcher {
             .dns_resolver(PinnedResolver(key.1.clone()))
             .build();
         let client =
-            built.map_err(|error| FetchError::new(FailReason::Broken, describe_error(&error)))?;
+            built.map_err(|error| FetchError::new(ReadFailure::Broken, describe_error(&error)))?;
         if clients.len() >= MAX_CLIENTS {
             clients.pop_front();
         }
@@ -473,9 +473,9 @@ impl Fetcher {
         let decode_error = |error: super::decode::DecodeError| {
             use super::decode::DecodeError::{Packing, Swells, TooLarge, Torn};
             let reason = match error {
-                TooLarge | Swells => FailReason::TooLarge,
-                Packing => FailReason::Unsupported,
-                Torn => FailReason::Broken,
+                TooLarge | Swells => ReadFailure::TooLarge,
+                Packing => ReadFailure::Unsupported,
+                Torn => ReadFailure::Broken,
             };
             FetchError::new(reason, error.message())
         };
@@ -490,12 +490,12 @@ impl Fetcher {
                     body.push(&piece).map_err(decode_error)?;
                 }
                 Ok(Some(Err(fault))) => {
-                    return Err(FetchError::new(FailReason::Broken, describe_error(&fault)));
+                    return Err(FetchError::new(ReadFailure::Broken, describe_error(&fault)));
                 }
                 Ok(None) => break,
                 Err(_) => {
                     return Err(FetchError::new(
-                        FailReason::Timeout,
+                        ReadFailure::Timeout,
                         "timed out while reading the answer",
                     ));
                 }

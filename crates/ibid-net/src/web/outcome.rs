@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::guard::BlockedUrl;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// Timeouts and size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct Validators {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchError {
     /// The reason in events.
-    pub reason: FailReason,
+    pub reason: ReadFailure,
     /// Details for the operator. For blocked addresses, clients are only told that they are blocked.
     pub why: String,
     /// The HTTP status, if there was a response.
@@ -77,7 +77,7 @@ pub struct FetchError {
 }
 
 impl FetchError {
-    pub(super) fn new(reason: FailReason, why: impl Into<String>) -> FetchError {
+    pub(super) fn new(reason: ReadFailure, why: impl Into<String>) -> FetchError {
         FetchError { reason, why: why.into(), status: None }
     }
 }
@@ -85,20 +85,20 @@ impl FetchError {
 impl From<BlockedUrl> for FetchError {
     fn from(blocked: BlockedUrl) -> FetchError {
         let why = format!("{}: {}", blocked.step.as_str(), blocked.why);
-        FetchError::new(FailReason::BlockedAddress, why)
+        FetchError::new(ReadFailure::BlockedAddress, why)
     }
 }
 
 /// Converts an error status to an error.
 pub fn status_error(status: u16) -> FetchError {
     let reason = match status {
-        401 | 402 | 407 => FailReason::Paywall,
-        403 | 406 | 418 | 429 | 503 => FailReason::BotBlock,
-        404 | 410 => FailReason::NotFound,
-        408 | 504 => FailReason::Timeout,
-        413 => FailReason::TooLarge,
-        451 => FailReason::Unsupported,
-        _ => FailReason::Broken,
+        401 | 402 | 407 => ReadFailure::Paywall,
+        403 | 406 | 418 | 429 | 503 => ReadFailure::BotBlock,
+        404 | 410 => ReadFailure::NotFound,
+        408 | 504 => ReadFailure::Timeout,
+        413 => ReadFailure::TooLarge,
+        451 => ReadFailure::Unsupported,
+        _ => ReadFailure::Broken,
     };
     FetchError {
         status: Some(status),

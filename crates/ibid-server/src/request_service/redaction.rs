@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::folder_names::PathRewriter;
 use ibid_core::domain::{Judgement, Report};
 use ibid_core::ports::{JournalStep, StepState};
-use ibid_core::record::{Event, FailReason, SearchOutcome};
-use ibid_core::{Error, Kind};
+use ibid_core::record::{Event, SearchOutcome};
+use ibid_core::{Error, FailureReason, Kind, ReadFailure};
 
 /// The message of a failure that the operator must fix.
 const NOT_SET_UP: &str = "the server is not set up for this; see its log";
@@ -128,44 +128,53 @@ pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
 /// Redacts the error of a page that could not be read. `url` is its address as the caller may see it.
 pub(super) fn redact_page_error(url: &str, fault: Error) -> Error {
     let by_kind = match fault.kind() {
-        Kind::NotFound => FailReason::NotFound,
-        Kind::Transient => FailReason::Timeout,
-        Kind::Exhausted => FailReason::TooLarge,
-        Kind::Usage | Kind::Setup => FailReason::Unsupported,
-        Kind::Malformed | Kind::Cancelled | Kind::Internal => FailReason::Broken,
+        Kind::NotFound => ReadFailure::NotFound,
+        Kind::Transient => ReadFailure::Timeout,
+        Kind::Exhausted => ReadFailure::TooLarge,
+        Kind::Usage | Kind::Setup => ReadFailure::Unsupported,
+        Kind::Malformed | Kind::Cancelled | Kind::Internal => ReadFailure::Broken,
     };
-    let reason = FailReason::from_message(&fault.chain()).unwrap_or(by_kind);
+    let reason = match fault.reason() {
+        Some(FailureReason::Read(reason)) => *reason,
+        _ => by_kind,
+    };
     let again = fault.kind() == Kind::Transient;
     let hint = again.then(|| "try again in a minute".to_owned());
     fault.with_public_message(format!("reading {url}: {}", reason_text(reason)), hint)
 }
 
-fn reason_text(reason: FailReason) -> &'static str {
+fn reason_text(reason: ReadFailure) -> &'static str {
     match reason {
-        FailReason::BotBlock => "the site takes the reader for a robot",
-        FailReason::Paywall => "the site wants money for it",
-        FailReason::Timeout => "it took too long",
-        FailReason::TooLarge => "it is too large",
-        FailReason::Robots => "robots.txt of the site says no",
-        FailReason::BlockedAddress => "its address may not be asked",
-        FailReason::Empty => "there are no words in it",
-        FailReason::Retracted => "it was taken back, or is doubted",
-        FailReason::Unsupported => "nobody here can read it",
-        FailReason::Broken => "it is damaged",
-        FailReason::NotFound => "it is not there",
+        ReadFailure::BotBlock => "the site takes the reader for a robot",
+        ReadFailure::Paywall => "the site wants money for it",
+        ReadFailure::Timeout => "it took too long",
+        ReadFailure::TooLarge => "it is too large",
+        ReadFailure::Robots => "robots.txt of the site says no",
+        ReadFailure::BlockedAddress => "its address may not be asked",
+        ReadFailure::Empty => "there are no words in it",
+        ReadFailure::Retracted => "it was taken back, or is doubted",
+        ReadFailure::Unsupported => "nobody here can read it",
+        ReadFailure::Broken => "it is damaged",
+        ReadFailure::NotFound => "it is not there",
     }
 }
 
 /// The message for the page at `url` that could not be read. For a local document it is the reader's own message.
-fn unread_message(url: &str, reason: Option<FailReason>, text: &str) -> String {
+fn unread_message(url: &str, reason: Option<ReadFailure>, text: &str) -> String {
     const OWN: [&str; 2] = ["left out: ", "the budget of "];
     let is_own = OWN.iter().any(|it| text.starts_with(*it));
     let of_web = url.starts_with("http://") || url.starts_with("https://");
     if is_own || !of_web && !quotes_service(text) {
         return text.to_owned();
     }
-    let reason = reason.or_else(|| FailReason::from_message(text));
+    let reason = reason.or_else(|| named_failure(text));
     reason.map_or("it could not be read", reason_text).to_owned()
+}
+
+/// The failure that the message of a reader names, as in `reading …: robots: …`.
+fn named_failure(text: &str) -> Option<ReadFailure> {
+    let is_named = |pair: &&(ReadFailure, &str)| text.contains(&format!(": {}: ", pair.1));
+    ReadFailure::ALL.iter().find(is_named).map(|pair| pair.0)
 }
 
 /// Whether `text` contains a message of a service.
@@ -347,7 +356,12 @@ pub(super) fn redact_step(it: &mut JournalStep) {
                 *remark = search_remark(remark.as_str().unwrap_or_default()).into();
             }
         }
-        StepState::Failed { kind, message } => {
+        StepState::Failed { kind, message, reason, hint } => {
+            // Hints name addresses inside, and the name of a parameter is the service's own word.
+            *hint = None;
+            if matches!(reason, Some(FailureReason::RefusedParameter(_))) {
+                *reason = None;
+            }
             let cause = FailureCause::from_text(message).or_from_kind(*kind);
             *message = match door {
                 "search" => engine_message(name, cause),

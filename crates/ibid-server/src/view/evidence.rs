@@ -6,8 +6,9 @@ use askama::Template;
 use super::format::{duration, thousands, truncate};
 use super::live::RunHeader;
 use super::shell::Shell;
+use ibid_core::ReadFailure;
 use ibid_core::domain::{Evidence, Report, Source, Stance, Traffic};
-use ibid_core::record::{Envelope, Event, FailReason, Run};
+use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::{single_line, web_url};
 use ibid_report::html::{SourceCard, kind_label, url_file_name};
 
@@ -324,7 +325,7 @@ impl DocumentRow {
     }
 
     /// The row of a document that could not be read.
-    fn failed(url: &str, reason: FailReason, message: &str) -> DocumentRow {
+    fn failed(url: &str, reason: ReadFailure, message: &str) -> DocumentRow {
         DocumentRow {
             title: display_place(url),
             link: web_url(url),

@@ -196,7 +196,7 @@ impl StepPage {
         if let Some(answer) = answer {
             facts.extend(token_facts(answer));
         }
-        if let StepState::Failed { kind, message } = &it.state {
+        if let StepState::Failed { kind, message, .. } = &it.state {
             facts.push(("Error kind", format!("{kind:?}").to_lowercase()));
             facts.push(("Message", strip_controls(message)));
         }

@@ -24,8 +24,7 @@ use super::read_error::{parse_error, read_error};
 use super::soft_404;
 use ibid_core::domain::{Hit, Page, PageDraft};
 use ibid_core::ports::{Egress, PageReader, host_and_port};
-use ibid_core::record::FailReason;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, Kind, ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits};
 use ibid_net::web::fetch::{FetchError, Fetcher};
 
@@ -151,24 +150,24 @@ impl Chromium {
         let allowed = self.fetcher.check_allowed(url).await;
         let (target, addresses) = allowed.map_err(|error| fault(error.reason, &error.why))?;
         let rules = resolver_rules(&target, &addresses)
-            .ok_or_else(|| fault(FailReason::Unsupported, "its host is an address of IPv6"))?;
+            .ok_or_else(|| fault(ReadFailure::Unsupported, "its host is an address of IPv6"))?;
         // Waiting for a browser does not use up the time of the page.
         let _permit = timeout(QUEUE_TIMEOUT, self.permits.acquire())
             .await
-            .map_err(|_| fault(FailReason::Timeout, "no browser was free in time"))?;
+            .map_err(|_| fault(ReadFailure::Timeout, "no browser was free in time"))?;
         self.egress.record_sent(&host_and_port(target.as_str()), 0);
         let dom = timeout(self.timeout, self.dom(&target, &rules)).await;
         let late = format!("the browser took more than {} s", self.timeout.as_secs());
-        let dom = dom.map_err(|_| fault(FailReason::Timeout, &late))?.map_err(|cause| {
-            fault(FailReason::Unsupported, &format!("the browser failed: {cause}"))
+        let dom = dom.map_err(|_| fault(ReadFailure::Timeout, &late))?.map_err(|cause| {
+            fault(ReadFailure::Unsupported, &format!("the browser failed: {cause}"))
         })?;
         if dom.len() as u64 > MAX_BYTES {
-            return Err(fault(FailReason::TooLarge, "it is larger than what is read"));
+            return Err(fault(ReadFailure::TooLarge, "it is larger than what is read"));
         }
         self.egress.record_received(&host_and_port(target.as_str()), dom.len());
         if dom.windows(ERROR_PAGE_MARKER.len()).any(|window| window == ERROR_PAGE_MARKER) {
             let why = "the browser did not reach it, or where its scripts led";
-            return Err(fault(FailReason::Broken, why));
+            return Err(fault(ReadFailure::Broken, why));
         }
         let html = "text/html; charset=utf-8".to_owned();
         let origin = DocumentOrigin::from_url(target.as_str(), Some(html));
@@ -221,8 +220,8 @@ impl PageReader for Chromium {
         is_outside(hit) && !addresses(hit).is_empty()
     }
 
-    fn can_read_after(&self, _: &Hit, reason: FailReason) -> bool {
-        reason == FailReason::Empty
+    fn can_read_after(&self, _: &Hit, reason: ReadFailure) -> bool {
+        reason == ReadFailure::Empty
     }
 
     async fn read(&self, hit: &Hit) -> Result<Page> {
@@ -323,6 +322,8 @@ fn on_path(name: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use ibid_core::FailureReason;
+
     use super::*;
     use ibid_net::web::fetch::{FetchLimits, SystemResolver};
     use ibid_net::web::guard::SsrfGuard;
@@ -374,7 +375,7 @@ mod tests {
         let script = "echo '<html><body class=\"neterror\"><div id=\"main-frame-error\"><p>This site cannot be reached, says the browser, and it may be moved or be gone for good.</p></div></body></html>'";
         let it = browser(dir.path(), script, LONG);
         let fault = it.read(&hit("http://127.0.0.1/")).await.unwrap_err();
-        assert_eq!(FailReason::from_message(&fault.chain()), Some(FailReason::Broken));
+        assert_eq!(fault.reason(), Some(&FailureReason::Read(ReadFailure::Broken)));
     }
 
     #[tokio::test]
@@ -399,7 +400,7 @@ mod tests {
         let script = format!("sleep 30 & echo $! $$ > {}; wait", pids.display());
         let it = browser(dir.path(), &script, Duration::from_millis(500));
         let fault = it.read(&hit("http://127.0.0.1/")).await.unwrap_err();
-        assert_eq!(FailReason::from_message(&fault.chain()), Some(FailReason::Timeout));
+        assert_eq!(fault.reason(), Some(&FailureReason::Read(ReadFailure::Timeout)));
         let pids = std::fs::read_to_string(&pids).unwrap();
         let runs = |pid: &str| {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -422,12 +423,18 @@ mod tests {
         let it = browser(dir.path(), &format!("touch {}; exec yes", begun.display()), LONG);
         let reason = async |url| {
             let fault = it.read(&hit(url)).await.unwrap_err();
-            FailReason::from_message(&fault.chain())
+            fault.reason().cloned()
         };
-        assert_eq!(reason("http://10.0.0.1/").await, Some(FailReason::BlockedAddress));
+        assert_eq!(
+            reason("http://10.0.0.1/").await,
+            Some(FailureReason::Read(ReadFailure::BlockedAddress))
+        );
         assert!(!begun.exists());
-        assert_eq!(reason("http://127.0.0.1/").await, Some(FailReason::TooLarge));
-        assert!(it.can_read_after(&hit("http://127.0.0.1/"), FailReason::Empty));
-        assert!(!it.can_read_after(&hit("http://127.0.0.1/"), FailReason::Paywall));
+        assert_eq!(
+            reason("http://127.0.0.1/").await,
+            Some(FailureReason::Read(ReadFailure::TooLarge))
+        );
+        assert!(it.can_read_after(&hit("http://127.0.0.1/"), ReadFailure::Empty));
+        assert!(!it.can_read_after(&hit("http://127.0.0.1/"), ReadFailure::Paywall));
     }
 }

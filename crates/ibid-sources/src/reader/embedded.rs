@@ -6,11 +6,10 @@ use async_trait::async_trait;
 use super::addresses::{addresses, is_outside};
 use super::read_error::{parse_error, read_error};
 use super::soft_404;
-use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Hit, Page, PageDraft};
 use ibid_core::ports::PageReader;
-use ibid_core::record::FailReason;
 use ibid_core::retry::RetryPolicy;
+use ibid_core::{ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits};
 use ibid_net::web::caching::CachingFetcher;
 use ibid_net::web::fetch::FetchedPage;
@@ -38,7 +37,7 @@ impl EmbeddedReader {
         let mut backoff = REFETCH.begin();
         let fetched = loop {
             match self.fetcher.fetch(url).await {
-                Err(error) if error.reason == FailReason::Broken && backoff.wait().await => {}
+                Err(error) if error.reason == ReadFailure::Broken && backoff.wait().await => {}
                 outcome => break outcome,
             }
         };
@@ -90,7 +89,7 @@ impl PageReader for EmbeddedReader {
                 Ok(draft) if address.is_full_text && word_count(&draft) < FULL_TEXT_WORDS => {
                     let fault = read_error(
                         url,
-                        FailReason::Empty,
+                        ReadFailure::Empty,
                         "the address of the full text has only a notice",
                     );
                     first.get_or_insert(fault);
@@ -102,7 +101,7 @@ impl PageReader for EmbeddedReader {
             }
         }
         Err(first.unwrap_or_else(|| {
-            read_error(&hit.url, FailReason::Unsupported, "it has no address that can be fetched")
+            read_error(&hit.url, ReadFailure::Unsupported, "it has no address that can be fetched")
         }))
     }
 }

@@ -3,10 +3,9 @@ use async_trait::async_trait;
 
 use super::addresses::is_outside;
 use super::read_error::read_error;
-use ibid_core::Result;
 use ibid_core::domain::{Block, BlockKind, Hit, Page, PageDraft, Witness};
 use ibid_core::ports::PageReader;
-use ibid_core::record::FailReason;
+use ibid_core::{ReadFailure, Result};
 
 /// The fewest characters that are worth reading.
 const MIN_CHARS: usize = 80;
@@ -27,7 +26,7 @@ impl PageReader for HitTextReader {
 
     async fn read(&self, hit: &Hit) -> Result<Page> {
         let Some(text) = &hit.text else {
-            return Err(read_error(&hit.url, FailReason::Empty, "nothing came with it"));
+            return Err(read_error(&hit.url, ReadFailure::Empty, "nothing came with it"));
         };
         Ok(page_of(hit, text.expose()))
     }

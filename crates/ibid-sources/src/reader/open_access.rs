@@ -9,10 +9,9 @@ use super::addresses::is_outside;
 use super::embedded::EmbeddedReader;
 use super::read_error::read_error;
 use crate::search::Lookups;
-use ibid_core::Result;
 use ibid_core::domain::{Hit, Page, Vertical};
 use ibid_core::ports::PageReader;
-use ibid_core::record::FailReason;
+use ibid_core::{ReadFailure, Result};
 
 /// The longest wait for all lookups of one work.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -48,14 +47,14 @@ impl PageReader for OpenAccessReader {
         let enriched = timeout(TIMEOUT, self.lookups.enrich(&mut known.work)).await;
         let remarks = enriched.map_err(|_| {
             let why = "those who know works by their ids did not answer in time";
-            read_error(&hit.url, FailReason::Timeout, why)
+            read_error(&hit.url, ReadFailure::Timeout, why)
         })?;
         if let Some(why) = &known.work.retracted {
-            return Err(read_error(&hit.url, FailReason::Retracted, why));
+            return Err(read_error(&hit.url, ReadFailure::Retracted, why));
         }
         if known.work.full_text.is_empty() {
             let why = "no open text of it is known";
-            return Err(read_error(&hit.url, FailReason::Unsupported, why));
+            return Err(read_error(&hit.url, ReadFailure::Unsupported, why));
         }
         // With a text, the publisher's page is not read: it has no more than the abstract.
         known.text = known.text.or_else(|| Some(hit.snippet.clone()));

@@ -16,8 +16,7 @@ use super::scrape_api::{ScrapeApi, ScrapedPage};
 use super::{crawl4ai, firecrawl, jina, soft_404, steel};
 use ibid_core::domain::{Hit, Page, PageDraft};
 use ibid_core::ports::{Egress, PageReader};
-use ibid_core::record::FailReason;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, Kind, ReadFailure, Result};
 use ibid_extract::{DocumentOrigin, ExtractLimits, dates};
 use ibid_net::secret::ApiKey;
 use ibid_net::service::{RateLimiter, ServiceAccess, ServiceClient};
@@ -166,7 +165,7 @@ impl RemoteReader {
         let scraped =
             timeout(TOTAL_TIMEOUT, self.info.api.scrape(&self.service, target.as_str())).await;
         let scraped = scraped
-            .map_err(|_| fault(FailReason::Timeout, &format!("{} took too long", self.info.name)))?
+            .map_err(|_| fault(ReadFailure::Timeout, &format!("{} took too long", self.info.name)))?
             .map_err(|error| fault(fail_reason(&error), &error.chain()))?;
         if let Some(status) = scraped.status.filter(|status| *status >= 400) {
             let refused = status_error(status);
@@ -177,7 +176,7 @@ impl RemoteReader {
             let checked = self.fetcher.guard().check(end);
             checked.map_err(|error| {
                 let why = format!("it ended at {}: {}", error.step.as_str(), error.why);
-                fault(FailReason::BlockedAddress, &why)
+                fault(ReadFailure::BlockedAddress, &why)
             })?;
         }
         let draft = self.parse(url, target.as_str(), scraped).await?;
@@ -220,9 +219,9 @@ impl PageReader for RemoteReader {
         is_outside(hit) && !addresses(hit).is_empty()
     }
 
-    fn can_read_after(&self, _: &Hit, reason: FailReason) -> bool {
+    fn can_read_after(&self, _: &Hit, reason: ReadFailure) -> bool {
         // A page that does not exist does not exist for a server either.
-        reason != FailReason::NotFound
+        reason != ReadFailure::NotFound
     }
 
     async fn read(&self, hit: &Hit) -> Result<Page> {
@@ -233,18 +232,18 @@ impl PageReader for RemoteReader {
 }
 
 /// Why a page could not be read, from the error of a server.
-fn fail_reason(error: &Error) -> FailReason {
+fn fail_reason(error: &Error) -> ReadFailure {
     let message = error.chain().to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
     match error.kind() {
         _ if says(&["captcha", "bot detection", "anti-bot", "access denied"]) => {
-            FailReason::BotBlock
+            ReadFailure::BotBlock
         }
-        _ if says(&["larger than"]) => FailReason::TooLarge,
-        Kind::Transient => FailReason::Timeout,
+        _ if says(&["larger than"]) => ReadFailure::TooLarge,
+        Kind::Transient => ReadFailure::Timeout,
         // The key is refused, or its quota is used up.
-        Kind::Setup | Kind::Usage => FailReason::Unsupported,
-        _ => FailReason::Broken,
+        Kind::Setup | Kind::Usage => ReadFailure::Unsupported,
+        _ => ReadFailure::Broken,
     }
 }
 

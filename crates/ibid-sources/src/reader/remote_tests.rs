@@ -1,4 +1,5 @@
 //! Servers that read pages, played on loopback.
+use ibid_core::FailureReason;
 use std::sync::Mutex;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -65,9 +66,12 @@ fn reader(name: &str, base: &str, polite: bool) -> RemoteReader {
     RemoteReader::open(row, Some("secret"), Some(base), Arc::new(gate), limits, &egress).unwrap()
 }
 
-async fn read(reader: &RemoteReader, url: &str) -> std::result::Result<Page, FailReason> {
+async fn read(reader: &RemoteReader, url: &str) -> std::result::Result<Page, ReadFailure> {
     let page = reader.read(&Hit::new("web", url, "", "")).await;
-    page.map_err(|error| FailReason::from_message(&error.chain()).unwrap())
+    page.map_err(|error| match error.reason() {
+        Some(FailureReason::Read(reason)) => *reason,
+        other => panic!("{other:?}"),
+    })
 }
 
 const PAGE: &str = "http://127.0.0.1:9/cork?a=b";
@@ -115,12 +119,12 @@ async fn no_server_is_sent_to_an_address_that_is_closed_or_that_robots_txt_close
     for url in
         ["http://10.0.0.1/", "http://169.254.169.254/latest/meta-data", "http://user@127.0.0.1/"]
     {
-        assert_eq!(read(&reader, url).await.unwrap_err(), FailReason::BlockedAddress, "{url}");
+        assert_eq!(read(&reader, url).await.unwrap_err(), ReadFailure::BlockedAddress, "{url}");
     }
     assert!(heard.lock().unwrap().is_empty());
     let closed = format!("{base}/private/a");
-    assert_eq!(read(&reader, &closed).await.unwrap_err(), FailReason::Robots);
-    assert_eq!(read(&reader, &closed).await.unwrap_err(), FailReason::Robots);
+    assert_eq!(read(&reader, &closed).await.unwrap_err(), ReadFailure::Robots);
+    assert_eq!(read(&reader, &closed).await.unwrap_err(), ReadFailure::Robots);
     assert_eq!(heard.lock().unwrap().len(), 1, "robots.txt is asked for once");
     assert!(read(&reader, &format!("{base}/open")).await.is_ok());
 }
@@ -159,14 +163,14 @@ async fn what_a_server_could_not_read_has_the_pages_reason() {
     ])
     .await;
     for (name, reason) in [
-        ("steel", FailReason::BotBlock),
-        ("crawl4ai", FailReason::BlockedAddress),
-        ("firecrawl", FailReason::Unsupported),
-        ("jina", FailReason::Empty),
+        ("steel", ReadFailure::BotBlock),
+        ("crawl4ai", ReadFailure::BlockedAddress),
+        ("firecrawl", ReadFailure::Unsupported),
+        ("jina", ReadFailure::Empty),
     ] {
         assert_eq!(read(&reader(name, &base, false), PAGE).await.unwrap_err(), reason, "{name}");
     }
     let hit = Hit::new("web", PAGE, "", "");
-    assert!(!reader("jina", &base, false).can_read_after(&hit, FailReason::NotFound));
-    assert!(reader("jina", &base, false).can_read_after(&hit, FailReason::BotBlock));
+    assert!(!reader("jina", &base, false).can_read_after(&hit, ReadFailure::NotFound));
+    assert!(reader("jina", &base, false).can_read_after(&hit, ReadFailure::BotBlock));
 }

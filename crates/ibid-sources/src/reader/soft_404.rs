@@ -1,8 +1,8 @@
 //! Error pages that were sent with a good status: "not found", "are you a robot", "enable JavaScript", "sign in".
 use url::Url;
 
+use ibid_core::ReadFailure;
 use ibid_core::domain::{Block, BlockKind, PageDraft};
-use ibid_core::record::FailReason;
 
 /// A page with more words than this has content of its own.
 const SHORT: usize = 120;
@@ -80,7 +80,7 @@ const WALL: &[&str] = &[
 /// Whether the text of a page says that it is an error page. Returns the reason with the phrase that says so.
 ///
 /// A long page may discuss captchas; a short page, or one with such a title, is an error page.
-pub(super) fn detect(draft: &PageDraft) -> Option<(FailReason, &'static str)> {
+pub(super) fn detect(draft: &PageDraft) -> Option<(ReadFailure, &'static str)> {
     let texts: Vec<&str> = draft.blocks.iter().map(|block| block.text.as_str()).collect();
     let text = texts.join(" ");
     let words = text.split_whitespace().count();
@@ -95,18 +95,18 @@ pub(super) fn detect(draft: &PageDraft) -> Option<(FailReason, &'static str)> {
     };
     let not_found = in_title(NOT_FOUND).filter(|_| words <= 4 * SHORT);
     if let Some(phrase) = not_found.or(in_body(NOT_FOUND)) {
-        return Some((FailReason::NotFound, phrase));
+        return Some((ReadFailure::NotFound, phrase));
     }
     if is_short && ["404", "not found", "error"].contains(&title.trim()) {
-        return Some((FailReason::NotFound, "not found"));
+        return Some((ReadFailure::NotFound, "not found"));
     }
     if let Some(phrase) = in_title(ROBOT).filter(|_| is_short).or(in_body(ROBOT)) {
-        return Some((FailReason::BotBlock, phrase));
+        return Some((ReadFailure::BotBlock, phrase));
     }
     if let Some(phrase) = in_body(WALL) {
-        return Some((FailReason::Paywall, phrase));
+        return Some((ReadFailure::Paywall, phrase));
     }
-    in_body(SCRIPT).map(|phrase| (FailReason::Empty, phrase))
+    in_body(SCRIPT).map(|phrase| (ReadFailure::Empty, phrase))
 }
 
 /// Whether the metadata of a short page that was fetched from `requested` as `html` says that it is an error page: that it
@@ -115,7 +115,7 @@ pub(super) fn detect_by_signals(
     draft: &PageDraft,
     requested: &str,
     html: &[u8],
-) -> Option<(FailReason, &'static str)> {
+) -> Option<(ReadFailure, &'static str)> {
     let word_count = |block: &Block| block.text.split_whitespace().count();
     let words: usize = draft.blocks.iter().map(word_count).sum();
     if words > SHORT {
@@ -123,20 +123,20 @@ pub(super) fn detect_by_signals(
     }
     let signals = PageSignals::from_html(html);
     if signals.own_urls.iter().any(|own| is_home_of(own, requested)) {
-        return Some((FailReason::NotFound, "it calls itself the home page"));
+        return Some((ReadFailure::NotFound, "it calls itself the home page"));
     }
     if words > FEW {
         return None;
     }
     if signals.noindex {
-        return Some((FailReason::NotFound, "nobody is to index it, and it says little"));
+        return Some((ReadFailure::NotFound, "nobody is to index it, and it says little"));
     }
     let has_sentence = draft.blocks.iter().any(|block| {
         !matches!(block.kind, BlockKind::Heading | BlockKind::Code)
             && word_count(block) >= SENTENCE_WORDS
     });
     if !has_sentence && has_only_site_name(draft, &signals, requested) {
-        return Some((FailReason::Empty, "it has its site's name and no more"));
+        return Some((ReadFailure::Empty, "it has its site's name and no more"));
     }
     None
 }
@@ -266,18 +266,18 @@ mod tests {
     #[test]
     fn pages_that_are_none_are_told_by_what_they_say() {
         let reason = |title, text| detect(&page(title, text)).map(|pair| pair.0);
-        assert_eq!(reason("Page not found", "Sorry. Try the search."), Some(FailReason::NotFound));
+        assert_eq!(reason("Page not found", "Sorry. Try the search."), Some(ReadFailure::NotFound));
         assert_eq!(
             reason("Example", "Just a moment… we are verifying you are human."),
-            Some(FailReason::BotBlock)
+            Some(ReadFailure::BotBlock)
         );
         assert_eq!(
             reason("News", "Subscribe to continue reading this article."),
-            Some(FailReason::Paywall)
+            Some(ReadFailure::Paywall)
         );
         assert_eq!(
             reason("App", "You need to enable JavaScript to run this app."),
-            Some(FailReason::Empty)
+            Some(ReadFailure::Empty)
         );
         assert_eq!(reason("Cork", "Cork is the bark of an oak."), None);
         let long = format!(
@@ -295,16 +295,16 @@ mod tests {
         };
         let short = page("Example", "Welcome to our site. Have a look around.");
         let home = "<LINK href='https://example.org/' rel=\"canonical\"><p>Welcome";
-        assert_eq!(by(&short, home), Some(FailReason::NotFound));
+        assert_eq!(by(&short, home), Some(ReadFailure::NotFound));
         let shared = "<meta property='og:url' content='https://example.org/en'/>";
-        assert_eq!(by(&short, shared), Some(FailReason::NotFound));
+        assert_eq!(by(&short, shared), Some(ReadFailure::NotFound));
         let own = "<link rel=canonical href=https://example.org/articles/cork>";
         assert_eq!(by(&short, own), None);
         let unlisted = "<meta name=\"robots\" content=\"NOINDEX, follow\">";
-        assert_eq!(by(&short, unlisted), Some(FailReason::NotFound));
+        assert_eq!(by(&short, unlisted), Some(ReadFailure::NotFound));
         assert_eq!(by(&short, "<meta name=robots content=index>"), None);
         let named = "<meta property=\"og:site_name\" content=\"Example\">";
-        assert_eq!(by(&short, named), Some(FailReason::Empty));
+        assert_eq!(by(&short, named), Some(ReadFailure::Empty));
         // What says something is a page, whatever its machine-readable part says.
         let long = page("Cork", &"Cork is the bark of an oak. ".repeat(30));
         for html in [home, shared, unlisted, named] {

@@ -4,10 +4,9 @@ use async_trait::async_trait;
 use super::addresses::{addresses, is_outside};
 use super::embedded;
 use super::read_error::read_error;
-use ibid_core::Result;
 use ibid_core::domain::{Hit, Page};
 use ibid_core::ports::PageReader;
-use ibid_core::record::FailReason;
+use ibid_core::{ReadFailure, Result};
 use ibid_extract::ExtractLimits;
 use ibid_net::web::caching::CachingFetcher;
 
@@ -37,10 +36,10 @@ impl PageReader for StalePageReader {
         is_outside(hit) && !addresses(hit).is_empty()
     }
 
-    fn can_read_after(&self, _: &Hit, reason: FailReason) -> bool {
+    fn can_read_after(&self, _: &Hit, reason: ReadFailure) -> bool {
         // For a server that is down or overloaded, not for one that says that the page does not exist. The status 503 is
         // reported as `Broken` or `BotBlock`.
-        use FailReason::{BotBlock, Broken, Timeout};
+        use ReadFailure::{BotBlock, Broken, Timeout};
         matches!(reason, Timeout | Broken | BotBlock)
     }
 
@@ -61,12 +60,14 @@ impl PageReader for StalePageReader {
             draft.warnings.push(warning);
             return Ok(Page::new(draft));
         }
-        Err(read_error(&hit.url, FailReason::NotFound, "nothing is kept of it"))
+        Err(read_error(&hit.url, ReadFailure::NotFound, "nothing is kept of it"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ibid_core::FailureReason;
+
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -115,8 +116,8 @@ mod tests {
         server.await.unwrap();
         tokio::time::sleep(Duration::from_millis(2)).await;
         let fault = embedded.read(&hit).await.unwrap_err();
-        let reason = FailReason::from_message(&fault.chain()).unwrap();
-        assert!(kept.can_read_after(&hit, reason), "{reason:?}");
+        let Some(FailureReason::Read(reason)) = fault.reason() else { panic!("{fault:?}") };
+        assert!(kept.can_read_after(&hit, *reason), "{reason:?}");
         let page = kept.read(&hit).await.unwrap();
         assert!(page.text().expose().contains("Cork floats"));
         assert!(
@@ -124,6 +125,6 @@ mod tests {
             "{:?}",
             page.warnings
         );
-        assert!(!kept.can_read_after(&hit, FailReason::NotFound));
+        assert!(!kept.can_read_after(&hit, ReadFailure::NotFound));
     }
 }

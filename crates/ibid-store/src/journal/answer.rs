@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::replay_log::ReplayLog;
 use ibid_core::domain::{Hits, Page};
-use ibid_core::ports::{Completion, PromptTooLong, StepState, TokenUsage};
+use ibid_core::ports::{Completion, StepState, TokenUsage};
 use ibid_core::{Error, Kind, Result};
 
 /// An answer that the journal can keep.
@@ -78,11 +78,14 @@ impl JournalAnswer for Hits {
 pub(super) fn into_answer(state: StepState) -> Result<Value> {
     match state {
         StepState::Answered(answered) => Ok(answered.answer),
-        // The journal keeps text alone; that a shorter prompt may pass decides what is tried next.
-        StepState::Failed { kind, message } => {
-            Err(match message.strip_suffix(&format!(": {PromptTooLong}")) {
-                Some(context) => Error::new(kind, context).with_source(PromptTooLong),
-                None => Error::new(kind, message),
+        StepState::Failed { kind, message, reason, hint } => {
+            let mut error = Error::new(kind, message);
+            if let Some(reason) = reason {
+                error = error.with_reason(reason);
+            }
+            Err(match hint {
+                Some(hint) => error.with_hint(hint),
+                None => error,
             })
         }
         StepState::Intended => Err(Error::new(Kind::Internal, "a call without an answer")),

@@ -8,12 +8,11 @@ use tokio::time::Instant;
 use super::answer::encode;
 use super::provider_id::{MODEL, ProviderId, RANK, READ, SEARCH};
 use super::run_journal::Journal;
-use ibid_core::Result;
 use ibid_core::domain::{Hit, Hits, Page, PageHash, Query, Vertical};
 use ibid_core::ports::{
     Completion, LanguageModel, PageReader, Prompt, Ranker, SearchProvider, TextSink,
 };
-use ibid_core::record::FailReason;
+use ibid_core::{ReadFailure, Result};
 
 /// A search provider whose calls are journaled.
 pub struct JournaledSearch {
@@ -168,7 +167,7 @@ impl PageReader for JournaledReader {
         self.journal.has(&self.id, &document_request(hit)) || self.inner.can_read(hit)
     }
 
-    fn can_read_after(&self, hit: &Hit, reason: FailReason) -> bool {
+    fn can_read_after(&self, hit: &Hit, reason: ReadFailure) -> bool {
         self.journal.has(&self.id, &document_request(hit)) || self.inner.can_read_after(hit, reason)
     }
 

@@ -225,7 +225,15 @@ impl Journal {
                 }),
                 Some(answer),
             ),
-            Err(error) => (StepState::Failed { kind: error.kind(), message: error.chain() }, None),
+            Err(error) => {
+                let failed = StepState::Failed {
+                    kind: error.kind(),
+                    message: error.chain(),
+                    reason: error.reason().cloned(),
+                    hint: error.hint().map(str::to_owned),
+                };
+                (failed, None)
+            }
         };
         self.finish_step(&key, &state, fresh.as_ref().and_then(JournalAnswer::page)).await;
         *call = CallState::Ended(state.clone());

@@ -1,4 +1,7 @@
 //! How values are stored in columns.
+use serde::{Deserialize, Serialize};
+
+use ibid_core::FailureReason;
 use ibid_core::ports::{RunCommand, StepState};
 
 /// The state of a call, as columns of `steps`.
@@ -27,13 +30,36 @@ impl From<&StepState> for StepColumns {
                 cost_usd: answered.cost_usd,
                 ..intended
             },
-            StepState::Failed { kind, message } => StepColumns {
+            StepState::Failed { kind, message, reason, hint } => StepColumns {
                 state: "failed",
+                answer: FailureDetails { reason: reason.clone(), hint: hint.clone() }.to_column(),
                 kind: Some(enum_word(kind)),
                 message: Some(message_text(message)),
                 ..intended
             },
         }
+    }
+}
+
+/// What is known of a failed call besides its kind and message. It is stored in the column of the answer, which a failed
+/// call does not have.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct FailureDetails {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<FailureReason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<String>,
+}
+
+impl FailureDetails {
+    fn to_column(&self) -> Option<String> {
+        let is_empty = self.reason.is_none() && self.hint.is_none();
+        (!is_empty).then(|| serde_json::json!(self).to_string())
+    }
+
+    /// The details in a column. Rows of earlier versions have none.
+    pub(super) fn from_column(answer: Option<&str>) -> FailureDetails {
+        answer.and_then(|answer| serde_json::from_str(answer).ok()).unwrap_or_default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::backend::{Backend, SqlStore};
-use super::columns::{parse_command, parse_enum_word, parse_message};
+use super::columns::{FailureDetails, parse_command, parse_enum_word, parse_message};
 use super::statement::query;
 use super::write::{OwnerScope, RunChange, StoredPage, WriteOp};
 use ibid_core::domain::{Owner, Page, PageHash, RunId, Traffic};
@@ -27,10 +27,15 @@ fn step_of(row: StepRow) -> serde_json::Result<JournalStep> {
             answer: serde_json::from_str(&answer.unwrap_or_default())?,
             cost_usd,
         }),
-        "failed" => StepState::Failed {
-            kind: parse_enum_word(&kind.unwrap_or_default()).unwrap_or(Kind::Internal),
-            message: parse_message(&message.unwrap_or_default()),
-        },
+        "failed" => {
+            let details = FailureDetails::from_column(answer.as_deref());
+            StepState::Failed {
+                kind: parse_enum_word(&kind.unwrap_or_default()).unwrap_or(Kind::Internal),
+                message: parse_message(&message.unwrap_or_default()),
+                reason: details.reason,
+                hint: details.hint,
+            }
+        }
         _ => StepState::Intended,
     };
     Ok(JournalStep { door, asked: serde_json::from_str(&asked)?, key, state })

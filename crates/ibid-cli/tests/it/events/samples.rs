@@ -1,4 +1,5 @@
 //! One sample of every kind of event, as one story.
+use ibid_core::ReadFailure;
 use ibid_core::domain::{
     Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
     Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence,
@@ -9,9 +10,7 @@ use ibid_core::domain::{
     StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation,
     Vertical, Vote, WordOrigin, WritingPlan,
 };
-use ibid_core::record::{
-    EVENT_VERSION, Envelope, Event, FailReason, Phase, RunOutcome, SearchOutcome,
-};
+use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
 pub(crate) const ID: &str = "r_01JD0000000000000000000000";
 
@@ -128,13 +127,13 @@ fn research() -> Vec<Event> {
         },
         Event::ReadFailed {
             url: "https://b.example/".to_owned(),
-            reason: FailReason::Empty,
+            reason: ReadFailure::Empty,
             message: "no words".to_owned(),
         },
         Event::DocumentFailed {
             path: "rows.jsonl".to_owned(),
             place: Some("line 7".to_owned()),
-            reason: FailReason::Broken,
+            reason: ReadFailure::Broken,
             message: "expected `}`".to_owned(),
         },
         Event::EvidenceAdded { evidence: evidence() },

@@ -1,7 +1,7 @@
 //! What providers say when they will not answer, sorted by what to do about it.
 use std::time::Duration;
 
-use ibid_core::Kind;
+use ibid_core::{FailureReason, Kind};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
@@ -91,11 +91,11 @@ fn a_prompt_too_long_can_be_told_from_other_refusals() {
     ] {
         let fault = fault(status, body);
         assert_eq!(fault.kind, Kind::Malformed, "{body}");
-        assert!(fault.context_too_long, "{body}");
+        assert!(matches!(fault.reason, Some(FailureReason::PromptTooLong { .. })), "{body}");
     }
     let other = fault(422, r#"{"detail":[{"loc":["body","top_p"],"msg":"too large","type":"x"}]}"#);
     assert_eq!(other.kind, Kind::Malformed);
-    assert!(!other.context_too_long && !other.filtered);
+    assert_eq!(other.reason, None);
     assert_eq!(other.message, "body.top_p: too large");
     let quoting = r#"{"object":"error","message":"{\"detail\":[{\"loc\":[\"body\",\"seed\"],\"msg\":\"no\",\"input\":\"zanzibar\"}]}"}"#;
     assert_eq!(fault(422, quoting).message, "body.seed: no");
@@ -103,7 +103,8 @@ fn a_prompt_too_long_can_be_told_from_other_refusals() {
         400,
         r#"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
     );
-    assert!(filtered.filtered && filtered.kind == Kind::Malformed);
+    assert_eq!(filtered.reason, Some(FailureReason::Declined));
+    assert_eq!(filtered.kind, Kind::Malformed);
 }
 
 #[test]
@@ -138,4 +139,86 @@ fn a_long_message_is_cut() {
     let fault = fault(400, &format!("{{\"error\":\"{}\"}}", "é".repeat(5000)));
     assert_eq!(fault.message.chars().count(), 301);
     assert!(fault.to_string().starts_with("status 400: é"), "{fault}");
+}
+
+/// Each of these is what a provider answers where it does not accept a parameter.
+#[test]
+fn a_refused_parameter_is_named() {
+    for (status, body, parameter) in [
+        (
+            400,
+            r#"{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}"#,
+            "temperature",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
+            "max_tokens",
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` is deprecated for this model."}}"#,
+            "temperature",
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"output_config: Extra inputs are not permitted"}}"#,
+            "output_config",
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"Unable to submit request because thinking_budget is not supported by this model.","status":"INVALID_ARGUMENT"}}"#,
+            "thinking_budget",
+        ),
+        (400, r#"{"error":"\"qwen2.5:1.5b\" does not support thinking"}"#, "thinking"),
+    ] {
+        let fault = fault(status, body);
+        assert_eq!(fault.kind, Kind::Malformed, "{body}");
+        assert_eq!(fault.reason, Some(FailureReason::RefusedParameter(parameter.into())), "{body}");
+    }
+    // What is wrong with a value is not a refusal of the parameter.
+    let other = fault(400, r#"{"error":{"message":"temperature must be between 0 and 2"}}"#);
+    assert_eq!(other.reason, None);
+}
+
+#[test]
+fn the_window_is_read_from_the_words_that_name_it() {
+    for (body, window) in [
+        (
+            r#"{"error":{"message":"This model's maximum context length is 8,192 tokens. However, your messages resulted in 9000 tokens."}}"#,
+            Some(8192),
+        ),
+        (
+            r#"{"error":{"code":400,"message":"The input token count (1100000) exceeds the maximum number of tokens allowed (1048576)."}}"#,
+            Some(1_048_576),
+        ),
+        (
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            Some(200_000),
+        ),
+        (r#"{"error":{"message":"prompt is too long"}}"#, None),
+    ] {
+        let fault = fault(400, body);
+        assert_eq!(fault.reason, Some(FailureReason::PromptTooLong { window }), "{body}");
+    }
+}
+
+#[test]
+fn what_the_operator_must_do_is_told_apart() {
+    for (status, body, reason) in [
+        (401, r#"{"error":{"message":"Incorrect API key provided"}}"#, FailureReason::Key),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#,
+            FailureReason::Quota,
+        ),
+        (429, r#"{"error":{"message":"Rate limit reached"}}"#, FailureReason::Overloaded),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            FailureReason::Overloaded,
+        ),
+    ] {
+        assert_eq!(fault(status, body).reason, Some(reason), "{body}");
+    }
 }

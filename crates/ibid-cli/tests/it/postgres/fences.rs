@@ -75,7 +75,12 @@ fn step(key: &str) -> JournalStep {
 }
 
 fn failed() -> StepState {
-    StepState::Failed { kind: Kind::Transient, message: "away".to_owned() }
+    StepState::Failed {
+        kind: Kind::Transient,
+        message: "away".to_owned(),
+        reason: None,
+        hint: None,
+    }
 }
 
 /// The sessions that hold the lock of a run of this database.

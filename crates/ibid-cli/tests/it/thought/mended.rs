@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use ibid_core::domain::{Mode, ModelRole};
-use ibid_core::ports::PromptTooLong;
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, FailureReason, Kind};
 use ibid_store::journal::JournaledModel;
 use serde_json::json;
 
@@ -171,7 +170,7 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
 async fn a_prompt_that_is_too_long_after_all_is_sent_with_less() {
     let long = |step: &str| {
         Error::new(Kind::Malformed, format!("asking scripted/one for {step}"))
-            .with_source(PromptTooLong)
+            .with_reason(FailureReason::PromptTooLong { window: None })
     };
     let model = Scripted::new(move |step, words| match step {
         "write" if words.matches("\nE").count() > 2 => Err(long(step)),

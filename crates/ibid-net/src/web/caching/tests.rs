@@ -9,7 +9,7 @@ use super::super::fetch::{FetchLimits, SystemResolver};
 use super::super::guard::SsrfGuard;
 use super::super::host_limit::HostPolicy;
 use super::*;
-use ibid_core::record::FailReason;
+use ibid_core::ReadFailure;
 
 /// The response to a request, given its path and its head in lower case.
 type SiteHandler = fn(&str, &str) -> String;
@@ -90,7 +90,7 @@ async fn robots_txt_is_asked_for_once_and_holds_for_redirects_too() {
     assert!(begun.elapsed() >= Duration::from_millis(100), "its pace is kept");
     for closed in ["/secret/a", "/to-secret"] {
         let fault = polite.fetch(&site.url(closed)).await.unwrap_err();
-        assert_eq!(fault.reason, FailReason::Robots, "{}", fault.why);
+        assert_eq!(fault.reason, ReadFailure::Robots, "{}", fault.why);
     }
     assert_eq!(site.heard(), ["/robots.txt", "/a", "/b", "/to-secret"]);
     // The next process finds it in the cache.
@@ -106,7 +106,7 @@ async fn a_server_that_cannot_give_its_robots_txt_lets_nothing_be_read_and_one_w
     let polite = fetcher(0, None);
     for _ in 0..2 {
         let fault = polite.fetch(&broken.url("/a")).await.unwrap_err();
-        assert_eq!(fault.reason, FailReason::Robots);
+        assert_eq!(fault.reason, ReadFailure::Robots);
     }
     assert_eq!(broken.heard(), ["/robots.txt"]);
     let without = TestSite::open(|path, _| match path {
@@ -134,14 +134,14 @@ async fn a_host_is_asked_at_a_distance_and_rests_when_it_asks_for_it() {
     .await;
     let begun = Instant::now();
     let fault = polite.fetch(&busy.url("/short")).await.unwrap_err();
-    assert_eq!(fault.reason, FailReason::BotBlock);
+    assert_eq!(fault.reason, ReadFailure::BotBlock);
     assert!(begun.elapsed() >= Duration::from_secs(1), "it was left alone");
     assert_eq!(busy.heard(), ["/robots.txt", "/short", "/short"]);
     // One second of the earlier pause is left.
     let fault = polite.fetch(&busy.url("/long")).await.unwrap_err();
     assert_eq!(fault.status, Some(429));
     let fault = polite.fetch(&busy.url("/later")).await.unwrap_err();
-    assert_eq!((fault.reason, fault.status), (FailReason::Timeout, None));
+    assert_eq!((fault.reason, fault.status), (ReadFailure::Timeout, None));
     assert_eq!(busy.heard(), ["/long"]);
 }
 

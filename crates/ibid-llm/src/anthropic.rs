@@ -51,13 +51,13 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
         // Temperatures range from 0 to 1 here.
         body["temperature"] = temperature.min(1.0).into();
     }
-    if !prompt.stop.is_empty() {
+    if !settings.stop(prompt).is_empty() {
         body["stop_sequences"] = json!(prompt.stop);
     }
     match (&prompt.schema, settings.schemas) {
         (Some(schema), SchemaMode::Native) => {
             let schema = close_schema(&schema.json, REFUSED);
-            body["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}});
+            body["output_config"]["format"] = json!({"type": "json_schema", "schema": schema});
         }
         (Some(schema), SchemaMode::Tool) => {
             body["tools"] = json!([{"name": schema.name, "input_schema": schema.json,
@@ -65,6 +65,9 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
             body["tool_choice"] = json!({"type": "tool", "name": schema.name});
         }
         _ => {}
+    }
+    if let Some(effort) = settings.effort(prompt) {
+        body["output_config"]["effort"] = effort.into();
     }
     if stream {
         body["stream"] = true.into();

@@ -2,10 +2,11 @@
 use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
+use super::capabilities::Reasoning;
 use super::dialect_reader::DialectReader;
 use super::frames::Frame;
 use super::request::{ModelRequest, ModelSettings, SchemaMode, messages_with_system};
-use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
+use ibid_core::ports::{FinishReason, Prompt, ReasoningEffort, TokenUsage};
 use ibid_net::json::list_field;
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
@@ -14,14 +15,18 @@ use ibid_net::service_error::ServiceError;
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> ModelRequest {
     let messages = messages_with_system(prompt, settings);
     let mut body = json!({"model": settings.model, "messages": messages, "stream": stream});
-    if let Some(most) = prompt.max_tokens {
+    if let Some(most) = settings.max_tokens(prompt) {
         body["max_tokens"] = most.into();
     }
     if let Some(temperature) = settings.temperature(prompt) {
         body["temperature"] = temperature;
     }
-    if !prompt.stop.is_empty() {
+    if !settings.stop(prompt).is_empty() {
         body["stop_sequences"] = json!(prompt.stop);
+    }
+    let is_budget = settings.reasoning == Some(Reasoning::Budget);
+    if is_budget && prompt.effort.is_some_and(|effort| effort <= ReasoningEffort::Low) {
+        body["thinking"] = json!({"type": "disabled"});
     }
     match (&prompt.schema, settings.schemas) {
         (Some(schema), SchemaMode::Native | SchemaMode::Tool) => {

@@ -5,10 +5,11 @@
 use serde_json::{Map, Value, json};
 
 use super::builder::{CompletionBuilder, count_value, text_field};
+use super::capabilities::Reasoning;
 use super::dialect_reader::DialectReader;
 use super::frames::Frame;
-use super::request::{ModelRequest, ModelSettings, SchemaMode, system_with_schema};
-use ibid_core::ports::{FinishReason, Prompt, Role, TokenUsage};
+use super::request::{ModelRequest, ModelSettings, Parameter, SchemaMode, system_with_schema};
+use ibid_core::ports::{FinishReason, Prompt, ReasoningEffort, Role, TokenUsage};
 use ibid_net::json::list_field;
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
@@ -27,14 +28,17 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
         })
         .collect();
     let mut config = Map::new();
-    if let Some(most) = prompt.max_tokens {
+    if let Some(most) = settings.max_tokens(prompt) {
         config.insert("maxOutputTokens".to_owned(), most.into());
     }
     if let Some(temperature) = settings.temperature(prompt) {
         config.insert("temperature".to_owned(), temperature);
     }
-    if !prompt.stop.is_empty() {
+    if !settings.stop(prompt).is_empty() {
         config.insert("stopSequences".to_owned(), json!(prompt.stop));
+    }
+    if let Some(thinking) = thinking(prompt, settings) {
+        config.insert("thinkingConfig".to_owned(), thinking);
     }
     if let Some(schema) = &prompt.schema
         && settings.schemas != SchemaMode::Prompted
@@ -58,6 +62,23 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
     let model = settings.model.trim_start_matches("models/");
     let call = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
     ModelRequest::new(format!("/models/{model}:{call}"), body)
+}
+
+/// The control of reasoning: a word since Gemini 3, a number of tokens before.
+fn thinking(prompt: &Prompt, settings: &ModelSettings) -> Option<Value> {
+    if let Some(word) = settings.effort(prompt) {
+        return Some(json!({"thinkingLevel": word}));
+    }
+    let is_budget = settings.reasoning == Some(Reasoning::Budget)
+        && !settings.refuses.contains(&Parameter::Effort);
+    let tokens = match prompt.effort.filter(|_| is_budget)? {
+        // 2.5 Pro takes no less than 128.
+        ReasoningEffort::None => 128,
+        ReasoningEffort::Low => 1024,
+        ReasoningEffort::Medium => 4096,
+        ReasoningEffort::High => return None,
+    };
+    Some(json!({"thinkingBudget": tokens}))
 }
 
 /// Parses responses and streams.

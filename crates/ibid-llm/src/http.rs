@@ -1,10 +1,13 @@
 //! Language models over HTTP.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use reqwest::{Client, Response};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::adaptive::LearnedModel;
 use super::providers::{Auth, ModelTarget};
 use super::request::{ModelSettings, SchemaMode};
 use ibid_core::ports::{
@@ -29,7 +32,7 @@ const MAX_REFUSAL_BYTES: usize = 1 << 20;
 pub struct HttpModel {
     name: String,
     target: ModelTarget,
-    settings: ModelSettings,
+    learned: Arc<LearnedModel>,
     client: Client,
     deadlines: Timeouts,
     egress: Egress,
@@ -43,6 +46,20 @@ impl HttpModel {
     /// # Errors
     /// `Setup` if the system's certificates cannot be read.
     pub fn open(target: ModelTarget, deadlines: Timeouts) -> Result<HttpModel> {
+        let settings = target.provider.settings(&target.model);
+        let learned = Arc::new(LearnedModel::new(target.provider.dialect, settings, None));
+        HttpModel::open_with(target, deadlines, learned)
+    }
+
+    /// As [`HttpModel::open`]; requests are written with the settings of `learned`.
+    ///
+    /// # Errors
+    /// Those of [`HttpModel::open`].
+    pub fn open_with(
+        target: ModelTarget,
+        deadlines: Timeouts,
+        learned: Arc<LearnedModel>,
+    ) -> Result<HttpModel> {
         let mut redactor = SecretRedactor::default();
         redactor.add_url_password(&target.base_url);
         if let Some(key) = &target.key {
@@ -50,7 +67,7 @@ impl HttpModel {
         }
         Ok(HttpModel {
             name: target.name(),
-            settings: target.provider.settings(&target.model),
+            learned,
             client: build_client(&target.base_url, &target.name(), deadlines.connect)?,
             target,
             deadlines,
@@ -66,9 +83,14 @@ impl HttpModel {
         self
     }
 
-    async fn send(&self, prompt: &Prompt, stream: bool) -> HttpResult<Response> {
+    async fn send(
+        &self,
+        prompt: &Prompt,
+        settings: &ModelSettings,
+        stream: bool,
+    ) -> HttpResult<Response> {
         let dialect = self.target.provider.dialect;
-        let outgoing = dialect.request(prompt, &self.settings, stream);
+        let outgoing = dialect.request(prompt, settings, stream);
         let url = format!("{}{}", self.target.base_url, outgoing.path);
         let body = outgoing.body.to_string();
         self.egress.record_sent(&host_and_port(&self.target.base_url), body.len());
@@ -110,27 +132,24 @@ impl HttpModel {
         Err(ServiceError::from_response(status, &headers, &body))
     }
 
-    /// The tool that the model must answer with, if any.
-    fn answer_tool<'a>(&self, prompt: &'a Prompt) -> Option<&'a str> {
-        let by_tool = self.settings.schemas == SchemaMode::Tool;
-        prompt.schema.as_ref().filter(|_| by_tool).map(|schema| schema.name.as_str())
-    }
-
     async fn whole(&self, prompt: &Prompt) -> HttpResult<Completion> {
-        let response = self.send(prompt, false).await?;
+        let settings = self.learned.settings();
+        let response = self.send(prompt, &settings, false).await?;
         let (status, headers) = (response.status().as_u16(), response_headers(&response));
         let body = read_body(response, MAX_BYTES).await?;
         self.egress.record_received(&host_and_port(&self.target.base_url), body.len());
         let body = self.redactor.redact(body);
         let dialect = self.target.provider.dialect;
-        dialect.parse(status, &headers, &body, self.answer_tool(prompt))
+        dialect.parse(status, &headers, &body, answer_tool(prompt, &settings))
     }
 
     async fn streamed(&self, prompt: &Prompt, sink: TextSink<'_>) -> HttpResult<Completion> {
+        let settings = self.learned.settings();
         let first = Instant::now() + self.deadlines.first_byte;
         let silent = || ServiceError::transient("the answer did not start in time");
-        let response = timeout_at(first, self.send(prompt, true)).await.map_err(|_| silent())??;
-        let mut stream = self.target.provider.dialect.stream(self.answer_tool(prompt));
+        let response =
+            timeout_at(first, self.send(prompt, &settings, true)).await.map_err(|_| silent())??;
+        let mut stream = self.target.provider.dialect.stream(answer_tool(prompt, &settings));
         let mut pieces = response.bytes_stream();
         // Redacts the raw bytes and the decoded text: a model may spell a key in separate pieces.
         let (mut line, mut words) = (self.redactor.redact_stream(), self.redactor.redact_stream());
@@ -237,6 +256,12 @@ impl HttpModel {
         let answer = timeout(self.deadlines.total, call).await.map_err(late);
         answer.and_then(|answer| answer).map_err(|error| self.error(error))
     }
+}
+
+/// The tool that the model must answer with, if any.
+fn answer_tool<'a>(prompt: &'a Prompt, settings: &ModelSettings) -> Option<&'a str> {
+    let by_tool = settings.schemas == SchemaMode::Tool;
+    prompt.schema.as_ref().filter(|_| by_tool).map(|schema| schema.name.as_str())
 }
 
 #[async_trait]

@@ -4,9 +4,11 @@
 //! and key; [`http`] sends requests. Errors are classified in [`ibid_net::service_error`]. [`stack`] puts the
 //! wrappers around a model: [`retry`], [`throttle`] and [`metered`] around each, [`failover`] around all, and the
 //! [`cost_budget`] that pays.
+pub mod adaptive;
 mod anthropic;
 mod builder;
 pub mod cached_model;
+pub mod capabilities;
 mod cohere;
 pub mod cost_budget;
 pub mod dialect;
@@ -32,6 +34,8 @@ pub mod stack;
 mod think;
 pub mod throttle;
 
+pub use adaptive::{AdaptiveModel, LearnedModel, LearnedModels};
+pub use capabilities::{ModelCapabilities, ModelTable, Reasoning};
 pub use cost_budget::{BudgetCaps, CallCost, CostBudget, ModelSpend, Reservation};
 pub use dialect::{CompletionStream, Dialect};
 pub use failover::{FailoverChoice, FailoverModel};
@@ -39,7 +43,7 @@ pub use http::HttpModel;
 pub use metered::MeteredModel;
 pub use prices::Price;
 pub use providers::{ModelProvider, ModelTarget, PROVIDERS};
-pub use request::{LimitField, ModelRequest, ModelSettings, SchemaMode};
+pub use request::{LimitField, ModelRequest, ModelSettings, Parameter, SchemaMode};
 pub use retry::{MODEL_RETRY, RetryModel};
 pub use stack::{ModelContext, ModelSpec};
 pub use throttle::{ConcurrencyLimiter, ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};

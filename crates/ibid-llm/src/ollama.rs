@@ -14,18 +14,23 @@ use ibid_net::service_error::ServiceError;
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> ModelRequest {
     let messages = messages_with_system(prompt, settings);
     let mut options = json!({});
-    if let Some(most) = prompt.max_tokens {
+    if let Some(most) = settings.max_tokens(prompt) {
         options["num_predict"] = most.into();
     }
     if let Some(temperature) = settings.temperature(prompt) {
         options["temperature"] = temperature;
     }
-    if !prompt.stop.is_empty() {
+    if !settings.stop(prompt).is_empty() {
         options["stop"] = json!(prompt.stop);
     }
     let mut body = json!({"model": settings.model, "messages": messages, "stream": stream});
     if options.as_object().is_some_and(|object| !object.is_empty()) {
         body["options"] = options;
+    }
+    if let Some(word) = settings.effort(prompt) {
+        body["think"] = word.into();
+    } else if let Some(on) = settings.toggle(prompt) {
+        body["think"] = on.into();
     }
     match (&prompt.schema, settings.schemas) {
         (Some(schema), SchemaMode::Native | SchemaMode::Tool) => {

@@ -21,7 +21,7 @@ use ibid_net::service_error::ServiceError;
 pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -> ModelRequest {
     let messages = messages_with_system(prompt, settings);
     let mut body = json!({"model": settings.model, "messages": messages});
-    if let Some(most) = prompt.max_tokens {
+    if let Some(most) = settings.max_tokens(prompt) {
         let field = match settings.limit {
             LimitField::MaxTokens => "max_tokens",
             LimitField::MaxCompletionTokens => "max_completion_tokens",
@@ -31,8 +31,15 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
     if let Some(temperature) = settings.temperature(prompt) {
         body["temperature"] = temperature;
     }
-    if !prompt.stop.is_empty() {
+    if !settings.stop(prompt).is_empty() {
         body["stop"] = json!(prompt.stop);
+    }
+    if let Some(effort) = settings.effort(prompt) {
+        body["reasoning_effort"] = effort.into();
+    }
+    if let Some(on) = settings.toggle(prompt) {
+        // How vLLM, llama.cpp and those built on them switch reasoning; each chat template has one of the names.
+        body["chat_template_kwargs"] = json!({"enable_thinking": on, "thinking": on});
     }
     match (&prompt.schema, settings.schemas) {
         (Some(schema), SchemaMode::Native) => {

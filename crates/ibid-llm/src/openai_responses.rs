@@ -26,11 +26,14 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
     if let Some(system) = system_with_schema(prompt, settings) {
         body["instructions"] = system.into();
     }
-    if let Some(most) = prompt.max_tokens {
+    if let Some(most) = settings.max_tokens(prompt) {
         body["max_output_tokens"] = most.into();
     }
     if let Some(temperature) = settings.temperature(prompt) {
         body["temperature"] = temperature;
+    }
+    if let Some(effort) = settings.effort(prompt) {
+        body["reasoning"] = json!({"effort": effort});
     }
     match (&prompt.schema, settings.schemas) {
         (Some(schema), SchemaMode::Native | SchemaMode::Tool) => {

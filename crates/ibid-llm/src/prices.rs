@@ -1,9 +1,7 @@
-//! Prices of models: the table `prices.toml`, and the cost of a call.
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
-
+//! Prices of models, and the cost of a call.
 use serde::{Deserialize, Serialize};
 
+use super::capabilities::ModelTable;
 use ibid_core::ports::TokenUsage;
 
 /// The price of a model, US dollars per million tokens unless stated otherwise.
@@ -40,36 +38,10 @@ pub struct LongInputPrice {
     pub output: f64,
 }
 
-/// Prices by provider, then by model name or prefix.
-type PriceTable = BTreeMap<String, BTreeMap<String, Price>>;
-
-/// Providers that resell another's models at the same prices.
-const SAME: &[(&str, &str)] = &[("openai-responses", "openai"), ("vertex", "gemini")];
-
-/// OpenRouter's names for model vendors, and ours. It charges the vendors' own prices.
-const MAKERS: &[(&str, &str)] =
-    &[("openai", "openai"), ("anthropic", "anthropic"), ("google", "gemini"), ("x-ai", "xai")];
-
 impl Price {
-    /// Looks up the list price of `model` at `provider`, by the longest prefix of its name in `prices.toml`; only a
-    /// date or a word such as `latest` may follow the prefix. `None` means unknown, not free: a model that is not in
-    /// the table may cost anything, even if its name starts like a known one.
+    /// The list price of `model` at `provider` in the embedded [`ModelTable`].
     pub fn lookup(provider: &str, model: &str) -> Option<Price> {
-        static TABLE: OnceLock<PriceTable> = OnceLock::new();
-        // A test reads the table as well. If it cannot be parsed, it is empty and no price is known.
-        let table = TABLE.get_or_init(|| {
-            toml_edit::de::from_str(include_str!("prices.toml")).unwrap_or_default()
-        });
-        if provider == "openrouter" {
-            if model.ends_with(":free") {
-                return Some(Price::default());
-            }
-            let (maker, model) = model.split_once('/')?;
-            let maker = MAKERS.iter().find(|it| it.0 == maker)?.1;
-            return find_listed(table.get(maker)?, model);
-        }
-        let same = SAME.iter().find(|pair| pair.0 == provider);
-        find_listed(table.get(same.map_or(provider, |pair| pair.1))?, model)
+        ModelTable::embedded().price(provider, model)
     }
 
     /// The cost of a call with these tokens, US dollars. Missing counts are taken as 0.
@@ -107,37 +79,11 @@ impl Price {
     }
 }
 
-fn find_listed(models: &BTreeMap<String, Price>, model: &str) -> Option<Price> {
-    // OpenRouter writes versions with a dot where the vendor has a dash.
-    let dashed = |name: &str| name.replace('.', "-");
-    let model = dashed(model);
-    let fits = |name: &str| {
-        let rest = model.strip_prefix(&dashed(name));
-        name == "*" || rest.is_some_and(is_edition)
-    };
-    let found = models.iter().filter(|model| fits(model.0));
-    found.max_by_key(|pair| pair.0.len()).map(|pair| *pair.1)
-}
-
-/// Whether the rest of a model name only identifies an edition: `-2025-08-07`, `-latest`, `-preview-09-2025`. A
-/// single digit is a version, and so another model.
-fn is_edition(rest: &str) -> bool {
-    if rest.is_empty() {
-        return true;
-    }
-    let Some(rest) = rest.strip_prefix(['-', '@']) else {
-        return false;
-    };
-    rest.split('-').all(|word| {
-        let is_number = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_digit());
-        is_number || matches!(word, "latest" | "preview" | "exp" | "beta")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::PROVIDERS;
+    use crate::capabilities::ModelCapabilities;
 
     fn tokens(input: u64, read: u64, written: u64, output: u64) -> TokenUsage {
         TokenUsage {
@@ -151,14 +97,17 @@ mod tests {
 
     #[test]
     fn the_table_can_be_read_and_names_known_providers() {
-        let table: PriceTable = toml_edit::de::from_str(include_str!("prices.toml")).unwrap();
-        for (provider, models) in &table {
+        let table: ModelTable = toml_edit::de::from_str(include_str!("models.toml")).unwrap();
+        for (provider, model, row) in table.rows() {
             assert!(PROVIDERS.iter().any(|it| it.name == provider), "{provider}");
-            for (model, price) in models {
+            if let Some(price) = row.price {
                 let all = [price.input, price.output, price.call];
                 assert!(all.iter().all(|it| (0.0..1000.0).contains(it)), "{model}");
-                assert_eq!(Price::lookup(provider, model), Some(*price), "{model}");
+                assert_eq!(Price::lookup(provider, model), Some(price), "{model}");
             }
+            let is_cited = row.as_of.is_some() == row.source.is_some();
+            assert!(is_cited, "{provider}/{model} has a date without a source, or the reverse");
+            assert_ne!(*row, ModelCapabilities::default(), "{provider}/{model} says nothing");
         }
     }
 

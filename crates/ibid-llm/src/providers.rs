@@ -3,6 +3,7 @@
 //! A provider that is compatible with one of the dialects only needs a row here. Defaults come from the providers'
 //! documentation; environment variables are those that their own tools read.
 
+use super::capabilities::{ModelCapabilities, ModelTable};
 use super::dialect::Dialect;
 use super::request::{LimitField, ModelSettings, SchemaMode};
 use ibid_core::{Error, Kind, Result};
@@ -161,23 +162,21 @@ impl ModelProvider {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 
-    /// Returns the request settings for `model`.
+    /// Returns the request settings for `model`, with what the embedded table knows of it.
     pub fn settings(&self, model: &str) -> ModelSettings {
-        // Claude before 4.5 supports schemas only through a tool.
-        let older =
-            ["claude-2", "claude-3", "claude-instant", "claude-sonnet-4-0", "claude-opus-4-0"]
-                .iter()
-                .any(|prefix| model.starts_with(prefix));
-        let dated = ["claude-sonnet-4-2025", "claude-opus-4-2025"]
-            .iter()
-            .any(|prefix| model.starts_with(prefix));
-        let by_tool = self.dialect == Dialect::Anthropic && (older || dated);
-        ModelSettings {
-            model: model.to_owned(),
-            schemas: if by_tool { SchemaMode::Tool } else { self.schemas },
+        let known = ModelTable::embedded().capabilities(self.name, model);
+        self.settings_with(model, &known)
+    }
+
+    /// Returns the request settings for `model`, with what is `known` of it.
+    pub fn settings_with(&self, model: &str, known: &ModelCapabilities) -> ModelSettings {
+        let settings = ModelSettings {
+            schemas: self.schemas,
             limit: self.limit,
             ask_usage: self.ask_usage,
-        }
+            ..ModelSettings::new(model)
+        };
+        settings.with_capabilities(known)
     }
 }
 

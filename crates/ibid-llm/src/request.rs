@@ -1,7 +1,12 @@
 //! Requests as plain data: a path, headers without the key, a JSON body.
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use ibid_core::ports::{ChatMessage, Prompt, Role};
+use super::capabilities::{ModelCapabilities, Reasoning};
+use super::dialect::Dialect;
+use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role};
 
 /// A request without host and key.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +37,60 @@ pub struct ModelSettings {
     /// Whether token counts of a stream must be requested. Mistral sends them anyway and rejects the request for
     /// them.
     pub ask_usage: bool,
+    /// How its reasoning is controlled; `None` if unknown, and then no effort is sent.
+    pub reasoning: Option<Reasoning>,
+    /// The words of effort that it accepts, lowest first.
+    pub efforts: Vec<String>,
+    /// The word of effort that holds if none is sent.
+    pub default_effort: Option<String>,
+    /// Parameters that must not be sent.
+    pub refuses: BTreeSet<Parameter>,
+    /// Parameters that must not be sent while it reasons.
+    pub refuses_thinking: BTreeSet<Parameter>,
+}
+
+/// A parameter of a request that some models refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parameter {
+    /// The sampling temperature.
+    Temperature,
+    /// Stop sequences.
+    Stop,
+    /// The maximum number of tokens of the answer.
+    MaxTokens,
+    /// The schema of the answer.
+    #[serde(rename = "response_format")]
+    Schema,
+    /// The effort of reasoning.
+    #[serde(rename = "reasoning_effort")]
+    Effort,
+    /// The request for token counts in a stream.
+    #[serde(rename = "stream_options")]
+    StreamUsage,
+}
+
+impl Parameter {
+    /// The parameter that a service calls `name`, in whichever dialect.
+    pub fn from_name(name: &str) -> Option<Parameter> {
+        let name = name.to_lowercase().replace(['_', '.', ' '], "");
+        let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        Some(match () {
+            () if holds(&["temperature", "topp"]) => Parameter::Temperature,
+            () if holds(&["streamoptions"]) => Parameter::StreamUsage,
+            () if holds(&["reasoning", "think", "effort"]) => Parameter::Effort,
+            () if holds(&["maxtokens", "maxcompletiontokens", "maxoutputtokens", "numpredict"]) => {
+                Parameter::MaxTokens
+            }
+            () if holds(&["responseformat", "schema", "outputconfig", "outputformat"])
+                || holds(&["textformat", "structuredoutput", "toolchoice", "tools"]) =>
+            {
+                Parameter::Schema
+            }
+            () if holds(&["stop"]) => Parameter::Stop,
+            () => return None,
+        })
+    }
 }
 
 impl ModelSettings {
@@ -42,22 +101,114 @@ impl ModelSettings {
             schemas: SchemaMode::Native,
             limit: LimitField::MaxTokens,
             ask_usage: true,
+            reasoning: None,
+            efforts: Vec::new(),
+            default_effort: None,
+            refuses: BTreeSet::new(),
+            refuses_thinking: BTreeSet::new(),
         }
     }
 
-    /// The temperature to send. OpenAI's reasoning models reject it, so none is sent to them.
+    /// The settings with what is known of the model.
+    #[must_use]
+    pub fn with_capabilities(self, known: &ModelCapabilities) -> ModelSettings {
+        ModelSettings {
+            schemas: known.schemas.unwrap_or(self.schemas),
+            reasoning: known.reasoning,
+            efforts: known.efforts.clone(),
+            default_effort: known.default_effort.clone(),
+            refuses: known.refuses.iter().copied().collect(),
+            refuses_thinking: known.refuses_thinking.iter().copied().collect(),
+            ..self
+        }
+    }
+
+    /// Leaves out the parameter that the service refused, or sends it in another form. Returns whether there was
+    /// another form.
+    pub fn refuse(&mut self, parameter: Parameter, dialect: Dialect) -> bool {
+        match parameter {
+            Parameter::MaxTokens
+                if dialect == Dialect::OpenAiChat && self.limit == LimitField::MaxTokens =>
+            {
+                self.limit = LimitField::MaxCompletionTokens;
+                true
+            }
+            Parameter::Schema => {
+                let weaker = match self.schemas {
+                    SchemaMode::Native if dialect != Dialect::Anthropic => SchemaMode::JsonMode,
+                    SchemaMode::Native | SchemaMode::JsonMode | SchemaMode::Tool => {
+                        SchemaMode::Prompted
+                    }
+                    SchemaMode::Prompted => return false,
+                };
+                self.schemas = weaker;
+                true
+            }
+            Parameter::StreamUsage => std::mem::replace(&mut self.ask_usage, false),
+            other => self.refuses.insert(other),
+        }
+    }
+
+    fn accepts(&self, parameter: Parameter, prompt: &Prompt) -> bool {
+        let reasons = || match (self.effort(prompt).as_deref(), self.reasoning) {
+            (Some("none"), _) | (_, Some(Reasoning::None)) => false,
+            (Some(_), _) => true,
+            (None, _) => self.default_effort.as_deref() != Some("none"),
+        };
+        !(self.refuses.contains(&parameter)
+            || self.refuses_thinking.contains(&parameter) && reasons())
+    }
+
+    /// The word of effort to send, if any: the prompt's, or else the next lower one that the model accepts, or else
+    /// its lowest.
+    pub(super) fn effort(&self, prompt: &Prompt) -> Option<String> {
+        let wanted = prompt.effort?;
+        if self.refuses.contains(&Parameter::Effort) {
+            return None;
+        }
+        let rank = |word: &str| EFFORTS.iter().position(|it| *it == word);
+        let most = rank(wanted.as_str())?;
+        let mut known: Vec<&String> = self.efforts.iter().filter(|it| rank(it).is_some()).collect();
+        known.sort_by_key(|word| rank(word));
+        // `none` only where no effort at all is wanted: a little reasoning is what makes these models right.
+        let lowest_useful = known.iter().find(|word| *word.as_str() != *"none" || most == 0);
+        let below = known.iter().rfind(|word| {
+            rank(word).is_some_and(|at| at <= most) && (word.as_str() != "none" || most == 0)
+        });
+        below.or(lowest_useful).map(|word| (*word).clone())
+    }
+
+    /// Whether the model should be told to reason; `None` to leave it as it is.
+    pub(super) fn toggle(&self, prompt: &Prompt) -> Option<bool> {
+        let is_toggle = self.reasoning == Some(Reasoning::Toggle);
+        let wanted = prompt.effort.filter(|_| is_toggle && self.accepts(Parameter::Effort, prompt));
+        wanted.map(|effort| effort > ReasoningEffort::Low)
+    }
+
+    /// The token limit to send, if any.
+    pub(super) fn max_tokens(&self, prompt: &Prompt) -> Option<u32> {
+        prompt.max_tokens.filter(|_| !self.refuses.contains(&Parameter::MaxTokens))
+    }
+
+    /// The stop sequences to send.
+    pub(super) fn stop<'a>(&self, prompt: &'a Prompt) -> &'a [String] {
+        if self.accepts(Parameter::Stop, prompt) { &prompt.stop } else { &[] }
+    }
+
+    /// The temperature to send, if any.
     pub(super) fn temperature(&self, prompt: &Prompt) -> Option<Value> {
-        let name = self.model.rsplit('/').next().unwrap_or_default();
-        let reasons = ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| name.starts_with(prefix));
-        let refuses = reasons && !name.contains("chat");
         // Converted through text: as a float, 0.2 would be sent as 0.20000000298.
         let exact = prompt.temperature?.to_string().parse::<f64>().ok()?;
-        (!refuses).then(|| exact.into())
+        self.accepts(Parameter::Temperature, prompt).then(|| exact.into())
     }
 }
 
+/// All words of effort of all providers, lowest first.
+const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 /// How a provider is asked for structured output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SchemaMode {
     /// The provider enforces the schema.
     Native,

@@ -1,11 +1,13 @@
 //! Assembles the wrappers around a model.
 //!
-//! From the outside in: failover; then for each model retries, throttling, metering and the HTTP client. Metering is
-//! innermost because providers bill requests: each attempt has its own reservation, at the price of the model it goes
+//! From the outside in: failover; then for each model retries, throttling, adaptation, metering and the HTTP client.
+//! Metering is innermost because providers bill requests: each attempt has its own reservation, at the price of the model it goes
 //! to. If it were further out, a lost attempt that may be billed would be hidden by the success of the next one, and
 //! the limit could be exceeded.
 use std::sync::Arc;
 
+use super::adaptive::{AdaptiveModel, LearnedModel, LearnedModels};
+use super::capabilities::{ModelCapabilities, ModelTable};
 use super::cost_budget::CostBudget;
 use super::failover::{FailoverChoice, FailoverModel};
 use super::http::{HttpModel, Timeouts};
@@ -15,7 +17,7 @@ use super::providers::ModelTarget;
 use super::retry::RetryModel;
 use super::throttle::{ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};
 use ibid_core::Result;
-use ibid_core::ports::{Egress, LanguageModel, Rng};
+use ibid_core::ports::{Egress, LanguageModel, ReasoningEffort, Rng};
 use ibid_core::retry::RetryPolicy;
 
 /// Maximum answer length in tokens if neither the prompt nor the model sets one; most current models can write as
@@ -27,22 +29,34 @@ pub const DEFAULT_MAX_OUTPUT: u32 = 16_384;
 pub struct ModelSpec {
     /// The model and its provider.
     pub target: ModelTarget,
+    /// What is known of the model.
+    pub known: ModelCapabilities,
     /// The price; by default, the list price.
     pub price: Option<Price>,
     /// Context window in tokens, if known.
     pub window: Option<u64>,
     /// Maximum answer length in tokens if the prompt sets none.
     pub max_output: u32,
+    /// How much the model reasons; as each prompt says if `None`.
+    pub effort: Option<ReasoningEffort>,
 }
 
 impl ModelSpec {
     /// Creates the spec of `target` at its list price, with unknown window.
     pub fn at_list_price(target: ModelTarget) -> ModelSpec {
+        ModelSpec::from_table(target, ModelTable::embedded())
+    }
+
+    /// Creates the spec of `target` with what `table` knows of it, with unknown window.
+    pub fn from_table(target: ModelTarget, table: &ModelTable) -> ModelSpec {
+        let provider = target.provider.name;
         ModelSpec {
-            price: Price::lookup(target.provider.name, &target.model),
+            known: table.capabilities(provider, &target.model),
+            price: table.price(provider, &target.model),
             target,
             window: None,
             max_output: DEFAULT_MAX_OUTPUT,
+            effort: None,
         }
     }
 }
@@ -52,8 +66,8 @@ impl ModelSpec {
 pub struct ModelContext {
     /// The budget of the run.
     pub budget: CostBudget,
-    /// The limiters by key, shared by all runs of the process.
-    pub limiters: Arc<ConcurrencyLimiters>,
+    /// What all runs of the process share.
+    pub shared: Arc<SharedModels>,
     /// The limits for keys that have no limiter yet.
     pub limits: ConcurrencyLimits,
     /// How often and how long to retry.
@@ -66,35 +80,53 @@ pub struct ModelContext {
     pub egress: Egress,
 }
 
+/// What all runs of the process share about models.
+#[derive(Default)]
+pub struct SharedModels {
+    /// The limiters, by key.
+    pub limiters: ConcurrencyLimiters,
+    /// What was learned of each model.
+    pub learned: LearnedModels,
+}
+
 /// Opens the models of one role, in order of preference, with all their wrappers. Sends nothing yet.
 ///
 /// # Errors
 /// `Setup` if there are none, or the system's certificates cannot be read.
-pub fn open(models: Vec<ModelSpec>, shared: &ModelContext) -> Result<FailoverModel> {
+pub fn open(models: Vec<ModelSpec>, context: &ModelContext) -> Result<FailoverModel> {
     let opened = models.into_iter().map(|spec| {
         let window = spec.window;
-        let live = Arc::new(
-            HttpModel::open(spec.target.clone(), shared.timeouts)?
-                .with_egress(shared.egress.clone()),
-        );
-        let model = wrap(live, &spec, shared);
+        let learned = learned_model(&spec, context);
+        let live = HttpModel::open_with(spec.target.clone(), context.timeouts, learned)?;
+        let model = wrap(Arc::new(live.with_egress(context.egress.clone())), &spec, context);
         Ok(FailoverChoice { model, window })
     });
     FailoverModel::new(opened.collect::<Result<_>>()?)
+}
+
+/// What was learned of the model of `spec`.
+fn learned_model(spec: &ModelSpec, context: &ModelContext) -> Arc<LearnedModel> {
+    let provider = spec.target.provider;
+    context.shared.learned.get(&spec.target, || {
+        let settings = provider.settings_with(&spec.target.model, &spec.known);
+        LearnedModel::new(provider.dialect, settings, spec.known.max_output)
+    })
 }
 
 /// Puts the wrappers of one model around `live`.
 pub fn wrap(
     live: Arc<dyn LanguageModel>,
     chosen: &ModelSpec,
-    shared: &ModelContext,
+    context: &ModelContext,
 ) -> Arc<dyn LanguageModel> {
-    let budget = shared.budget.clone();
+    let budget = context.budget.clone();
     let metered = MeteredModel::new(live, budget, chosen.price, chosen.max_output);
-    let limiter = shared.limiters.get(&chosen.target, shared.limits);
-    let limited = ThrottledModel::new(Arc::new(metered), limiter);
-    let chance = Arc::clone(&shared.chance);
-    Arc::new(RetryModel::new(Arc::new(limited), shared.retry, chance))
+    let adaptive =
+        AdaptiveModel::new(Arc::new(metered), learned_model(chosen, context), chosen.effort);
+    let limiter = context.shared.limiters.get(&chosen.target, context.limits);
+    let limited = ThrottledModel::new(Arc::new(adaptive), limiter);
+    let chance = Arc::clone(&context.chance);
+    Arc::new(RetryModel::new(Arc::new(limited), context.retry, chance))
 }
 
 #[cfg(test)]

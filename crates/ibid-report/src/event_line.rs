@@ -361,13 +361,15 @@ fn evidence_line(event: &Event) -> Option<EventLine> {
 /// Models and limits.
 fn model_line(event: &Event) -> Option<EventLine> {
     match event {
-        Event::LlmCompleted { role, model, step, r#in, out, ms, .. } => {
+        Event::LlmCompleted { role, model, step, r#in, out, reasoning, ms, .. } => {
             let tokens = |n: &Option<u64>| n.map_or("?".to_owned(), |n| n.to_string());
             let took = ms.map_or_else(String::new, |ms| {
                 format!(", {}", duration(i64::try_from(ms).unwrap_or(i64::MAX)))
             });
+            let reasoned =
+                reasoning.map_or_else(String::new, |tokens| format!(" ({tokens} for reasoning)"));
             let text = format!(
-                "{model} for {step} ({}): {} tokens in, {} out{took}",
+                "{model} for {step} ({}): {} tokens in, {} out{reasoned}{took}",
                 role.as_str(),
                 tokens(r#in),
                 tokens(out)

@@ -10,7 +10,7 @@ use ibid_core::ports::{
     Completion, EventLog, LanguageModel, Prompt, RoleModel, RoleModels, TextSink,
 };
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, FailureReason, Kind, Result};
 
 /// The steps that have a heuristic as fallback, in the order of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,14 @@ impl LlmStep {
     }
 }
 
+/// The next window to try after a prompt for `window` tokens was too long: the one that the service named, or else half.
+pub(crate) fn narrower_window(window: u32, error: &Error) -> u32 {
+    match error.reason() {
+        Some(FailureReason::PromptTooLong { window: Some(named) }) if *named < window => *named,
+        _ => window / 2,
+    }
+}
+
 /// A model that records its answers, so that they can be counted in the order of the flow.
 pub(crate) struct TrackedModel<'a> {
     model: &'a dyn LanguageModel,
@@ -62,6 +70,7 @@ impl<'a> TrackedModel<'a> {
             sum.model_calls += 1;
             sum.tokens_in += answer.tokens.input.unwrap_or(0);
             sum.tokens_out += answer.tokens.output.unwrap_or(0);
+            sum.tokens_reasoning += answer.tokens.reasoning_output.unwrap_or(0);
             sum.usd = sum.usd.zip(answer.cost_usd).map(|(a, b)| a + b);
         }
         sum
@@ -115,6 +124,8 @@ pub(crate) struct LlmSession<'a> {
     unaided: BTreeSet<LlmStep>,
     told: BTreeMap<LlmStep, String>,
     spent: bool,
+    /// The windows that showed to be smaller than configured, in tokens, by model.
+    windows: BTreeMap<String, u32>,
 }
 
 impl<'a> LlmSession<'a> {
@@ -127,6 +138,7 @@ impl<'a> LlmSession<'a> {
             unaided: BTreeSet::new(),
             told: BTreeMap::new(),
             spent: false,
+            windows: BTreeMap::new(),
         }
     }
 
@@ -137,6 +149,21 @@ impl<'a> LlmSession<'a> {
             self.unaided.insert(step);
         }
         role_model
+    }
+
+    /// The context window of `role_model` in tokens: as configured, or as learned in this run if that is less. It is
+    /// learned from journaled errors only, so a resumed run asks the same.
+    pub(crate) fn window(&self, role_model: &RoleModel) -> u32 {
+        let learned = self.windows.get(role_model.model.name());
+        role_model.window.min(learned.copied().unwrap_or(u32::MAX))
+    }
+
+    /// Remembers that prompts for `role_model` must fit a window of `tokens`.
+    pub(crate) fn learn_window(&mut self, role_model: &RoleModel, tokens: u32) {
+        let known = self.window(role_model);
+        if tokens < known {
+            self.windows.insert(role_model.model.name().to_owned(), tokens);
+        }
     }
 
     /// Counts the recorded answers and emits them.
@@ -153,6 +180,7 @@ impl<'a> LlmSession<'a> {
         let (sent, received) = (answer.tokens.input, answer.tokens.output);
         self.usage.tokens_in += sent.unwrap_or(0);
         self.usage.tokens_out += received.unwrap_or(0);
+        self.usage.tokens_reasoning += answer.tokens.reasoning_output.unwrap_or(0);
         match answer.cost_usd {
             Some(usd) if !self.unpriced => *self.usage.usd.get_or_insert(0.0) += usd,
             Some(_) => {}
@@ -168,6 +196,7 @@ impl<'a> LlmSession<'a> {
             r#in: sent,
             out: received,
             cached: answer.tokens.cached_input,
+            reasoning: answer.tokens.reasoning_output.filter(|tokens| *tokens > 0),
             usd: answer.cost_usd,
             ms: answer.ms,
         });

@@ -23,7 +23,7 @@ use super::heuristic::score::{
     CHUNK, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer,
 };
 use super::heuristic::sentence::{claim_text, has_denial, has_doubt_words};
-use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::llm_session::{LlmSession, LlmStep, TrackedModel, narrower_window};
 use super::page_set::PageSet;
 use super::prompts;
 use super::research_state::ResearchState;
@@ -200,14 +200,16 @@ async fn weigh_by_model(
             let page = it.input.page;
             let shown = scorer.shown_sentences(page, &it.sentences).0;
             let page = (page, scorer.shown_title(page));
-            calls.push(ask_about_page(nth, role_model, round.brief, plan, page, shown));
+            let window = llm.window(role_model);
+            calls.push(ask_about_page(nth, (role_model, window), round.brief, plan, page, shown));
         }
     }
     let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
     let by_words: Vec<Vec<Evidence>> =
         pages.iter_mut().map(|page| std::mem::take(&mut page.found.evidence)).collect();
     let (mut read, mut found_any) = (0, false);
-    for (nth, model, found) in answers {
+    for (nth, model, window, found) in answers {
+        llm.learn_window(role_model, window);
         llm.record_usage(LlmStep::Weigh, ModelRole::Summarizer, model);
         match found {
             Ok(rows) => {
@@ -251,24 +253,27 @@ fn add_missed(by_model: &mut Vec<Evidence>, by_words: Vec<Evidence>) {
     }
 }
 
-/// Asks a model about one page. Returns its index in the round, the model's usage and the findings.
+/// Asks a model with a window about one page. Returns the page's index in the round, the model's usage, the window
+/// that prompts had to fit, and the findings.
 async fn ask_about_page<'a>(
     nth: usize,
-    role_model: &'a RoleModel,
+    (role_model, mut window): (&'a RoleModel, u32),
     brief: &'a Brief,
     plan: &'a Plan,
     page: (&'a Page, &'a str),
     shown: Vec<usize>,
-) -> (usize, TrackedModel<'a>, Result<Vec<WeighReplyRow>>) {
+) -> (usize, TrackedModel<'a>, u32, Result<Vec<WeighReplyRow>>) {
     let model = TrackedModel::new(role_model);
-    let mut window = role_model.window;
     let mut found = findings_on_page(&model, window, brief, plan, page, &shown).await;
     // Only now does it show that the window was configured too large.
-    while window > NARROWEST && found.as_ref().is_err_and(Error::is_prompt_too_long) {
-        window /= 2;
+    while let Err(error) = &found
+        && error.is_prompt_too_long()
+        && window > NARROWEST
+    {
+        window = narrower_window(window, error);
         found = findings_on_page(&model, window, brief, plan, page, &shown).await;
     }
-    (nth, model, found)
+    (nth, model, window, found)
 }
 
 /// A model's findings among the `shown` sentences of a page, in as many calls as its window needs.

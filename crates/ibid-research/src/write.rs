@@ -89,6 +89,7 @@ pub(crate) async fn compose(
     if let Some(role_model) = role_model {
         let writer = WriteContext {
             role_model,
+            window: llm.window(role_model) as usize,
             question,
             brief,
             notes: &state.notes,
@@ -136,6 +137,8 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
 /// What a model writes from.
 struct WriteContext<'a> {
     role_model: &'a RoleModel,
+    /// Context window in tokens.
+    window: usize,
     question: &'a Question,
     brief: &'a Brief,
     notes: &'a Notes,
@@ -446,7 +449,7 @@ impl<'a> WriteContext<'a> {
         // The schema lists the ids of the evidence: some tokens for each.
         let ids = 8 * evidence.len();
         let window = ContextWindow {
-            tokens: (self.role_model.window as usize).saturating_sub(ids),
+            tokens: self.window.saturating_sub(ids),
             answer: self.reserved_tokens(),
         }
         .minus_prompt(&frame);
@@ -455,7 +458,7 @@ impl<'a> WriteContext<'a> {
     }
 
     fn reserved_tokens(&self) -> usize {
-        ANSWER.min(self.role_model.window as usize / 3)
+        ANSWER.min(self.window / 3)
     }
 
     /// The source of evidence in a few words.

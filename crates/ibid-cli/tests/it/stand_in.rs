@@ -319,6 +319,7 @@ fn method() -> ResearchSettings {
 pub(crate) fn settings(data_dir: &Path) -> Settings {
     Settings {
         engines: Vec::new(),
+        model_table: Default::default(),
         contact: String::new(),
         models_by_key: None,
         judging: Default::default(),

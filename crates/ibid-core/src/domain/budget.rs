@@ -62,10 +62,17 @@ pub struct Usage {
     pub model_calls: u64,
     /// Tokens sent to models.
     pub tokens_in: u64,
-    /// Tokens received from models.
+    /// Tokens received from models, including reasoning.
     pub tokens_out: u64,
+    /// Those of `tokens_out` that models spent on reasoning, as far as their services count it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_reasoning: u64,
     /// US dollars; `None` while any price is unknown.
     pub usd: Option<f64>,
+}
+
+fn is_zero(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 impl Usage {
@@ -76,6 +83,7 @@ impl Usage {
             model_calls: models.model_calls,
             tokens_in: models.tokens_in,
             tokens_out: models.tokens_out,
+            tokens_reasoning: models.tokens_reasoning,
             usd: models.usd,
             ..self
         }

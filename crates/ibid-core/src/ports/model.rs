@@ -38,8 +38,11 @@ pub struct Prompt {
     pub messages: Vec<ChatMessage>,
     /// The schema of the answer; free text if `None`.
     pub schema: Option<Schema>,
-    /// Maximum tokens of the answer, including reasoning; the provider's default if `None`.
+    /// Maximum tokens of the answer; the provider's default if `None`. Wrappers add room for reasoning.
     pub max_tokens: Option<u32>,
+    /// How much the model should reason; as it does by itself if `None`. Ignored for models that do not reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<ReasoningEffort>,
     /// Sampling temperature, 0 to 2; the provider's default if `None`. Ignored for models without one.
     pub temperature: Option<f32>,
     /// Stop sequences. They are not part of the answer.
@@ -53,6 +56,32 @@ impl Prompt {
             purpose: purpose.into(),
             messages: vec![ChatMessage { role: Role::User, text: text.into() }],
             ..Prompt::default()
+        }
+    }
+}
+
+/// How much a model should reason before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningEffort {
+    /// As little as the model can.
+    None,
+    /// Little: for judgements that need a glance.
+    Low,
+    /// As much as most models do by themselves.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl ReasoningEffort {
+    /// The word for it, which most providers share.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReasoningEffort::None => "none",
+            ReasoningEffort::Low => "low",
+            ReasoningEffort::Medium => "medium",
+            ReasoningEffort::High => "high",
         }
     }
 }

@@ -212,6 +212,9 @@ pub enum Event {
         r#in: Option<u64>,
         out: Option<u64>,
         cached: Option<u64>,
+        // Those of `out` that were spent on reasoning, if the service counts it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<u64>,
         usd: Option<f64>,
         #[serde(default)]
         ms: Option<u64>,

@@ -14,7 +14,7 @@ fn shared(usd: f64, seed: u64) -> ModelContext {
     ModelContext {
         egress: Default::default(),
         budget: CostBudget::new(caps, ModelSpend::default()),
-        limiters: Arc::default(),
+        shared: Arc::default(),
         limits: ConcurrencyLimits::default(),
         retry: crate::MODEL_RETRY,
         timeouts: Timeouts::default(),

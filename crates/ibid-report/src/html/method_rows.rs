@@ -104,10 +104,14 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
 /// What the models of the run cost.
 fn spent_row(usage: &Usage) -> MethodRow {
     let usd = usage.usd.map_or("price unknown".to_owned(), |usd| format!("${usd:.4}"));
+    let reasoning = match usage.tokens_reasoning {
+        0 => String::new(),
+        tokens => format!(" ({tokens} for reasoning)"),
+    };
     (
         "Spent",
         format!(
-            "{} of models, {} tokens, {usd}",
+            "{} of models, {} tokens{reasoning}, {usd}",
             pluralize(usage.model_calls, "call"),
             usage.tokens_in + usage.tokens_out
         ),

@@ -105,6 +105,10 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
             return Err(unusable_answer(model, &prompt, &fault));
         }
         let short = completion.finish == FinishReason::Length;
+        if short {
+            // With the hint to be shorter, the answer should fit; with more room, its end does not get lost again.
+            prompt.max_tokens = prompt.max_tokens.map(|tokens| tokens.saturating_mul(2));
+        }
         add_retry_hint(&mut prompt, &fault, short)?;
     }
 }

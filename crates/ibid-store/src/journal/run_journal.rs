@@ -406,6 +406,7 @@ impl JournalState {
         let tokens = |name: &str| answered.answer["tokens"][name].as_u64().unwrap_or(0);
         self.models.tokens_in += tokens("input");
         self.models.tokens_out += tokens("output");
+        self.models.tokens_reasoning += tokens("reasoning_output");
         *self.models.usd.get_or_insert(0.0) += answered.cost_usd;
     }
 }

@@ -15,7 +15,7 @@ use ibid_core::domain::{ModelRole, Page, PageHash, Witness};
 use ibid_core::ports::Egress;
 use ibid_extract::{DocumentOrigin, ExtractLimits, ReadItem, read_fetched, read_listed};
 use ibid_index::folder::{Filter, Folder, SearchHit};
-use ibid_llm::ConcurrencyLimiters;
+use ibid_llm::stack::SharedModels;
 use ibid_net::web::fetch::{FetchError, FetchedPage};
 use ibid_research::audit::{
     Audit, CitedSource, CitedText, SourceLookup, audit_by_model, audit_by_words, host_of, page_key,
@@ -141,8 +141,8 @@ impl App {
             .map(|model| (role, model.clone()))
             .into_iter()
             .collect();
-        let limiters = Arc::new(ConcurrencyLimiters::default());
-        Ok(models::open(&self.settings, &named, grant, limiters, &Egress::default())?.0)
+        let shared_models = Arc::new(SharedModels::default());
+        Ok(models::open(&self.settings, &named, grant, shared_models, &Egress::default())?.0)
     }
 
     /// The pages of earlier runs at the cited addresses, the latest of each, by canonical address.

@@ -101,11 +101,12 @@ impl App {
                 Event::StepUnaided { step, reason, .. } if step == "plan" => {
                     output.unaided = Some(reason);
                 }
-                Event::LlmCompleted { r#in, out, usd, .. } => {
+                Event::LlmCompleted { r#in, out, reasoning, usd, .. } => {
                     let sum = &mut output.usage;
                     sum.model_calls += 1;
                     sum.tokens_in += r#in.unwrap_or(0);
                     sum.tokens_out += out.unwrap_or(0);
+                    sum.tokens_reasoning += reasoning.unwrap_or(0);
                     sum.usd = sum.usd.zip(usd).map(|(a, b)| a + b);
                 }
                 _ => {}

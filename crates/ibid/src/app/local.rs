@@ -10,8 +10,8 @@ use ibid_core::Result;
 use ibid_core::domain::{ModelRole, Question};
 use ibid_core::system;
 use ibid_extract::ExtractLimits;
-use ibid_llm::ConcurrencyLimiters;
 use ibid_llm::cached_model::CachedModel;
+use ibid_llm::stack::SharedModels;
 use ibid_net::service::RateLimiters;
 use ibid_net::web::host_limit::{HostLimiter, OwnerHostLimiter};
 
@@ -21,7 +21,7 @@ impl AppComponents {
     /// The system's clock and random numbers, the providers of the settings, and the method of [`ibid_research`].
     pub fn local() -> AppComponents {
         // Shared by all runs: the limits hold per key and per host, not per run.
-        let limiters = Arc::new(ConcurrencyLimiters::default());
+        let shared_models = Arc::new(SharedModels::default());
         let rate_limiters = Arc::new(RateLimiters::default());
         let host_limiter = Arc::new(HostLimiter::default());
         let index_pool = Arc::new(folders::IndexPool::default());
@@ -32,7 +32,7 @@ impl AppComponents {
                 let user = owner.map(|owner| owner.user.as_str());
                 let shared = SharedLimits {
                     documents: document_reader::limits_for(settings, owner),
-                    models: Arc::clone(&limiters),
+                    models: Arc::clone(&shared_models),
                     rates: Arc::clone(&rate_limiters),
                     hosts: OwnerHostLimiter::new(&host_limiter, user),
                     indexes: Arc::clone(&index_pool),
@@ -50,7 +50,7 @@ impl AppComponents {
 /// What the runs of this process share.
 struct SharedLimits {
     documents: ExtractLimits,
-    models: Arc<ConcurrencyLimiters>,
+    models: Arc<SharedModels>,
     rates: Arc<RateLimiters>,
     hosts: OwnerHostLimiter,
     indexes: Arc<folders::IndexPool>,

@@ -1,4 +1,5 @@
 //! The language models of the settings: resolved, opened and priced, one for each role.
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,12 +10,13 @@ use ibid_core::domain::{CostEstimate, ModelRole, Question, Usage};
 use ibid_core::ports::{Egress, LanguageModel, Prompt, RoleModel, RoleModels};
 use ibid_core::system;
 use ibid_core::{Error, Kind, Result};
+use ibid_llm::adaptive::max_output_tokens;
 use ibid_llm::metered::max_input_tokens;
 use ibid_llm::stack;
-use ibid_llm::stack::{DEFAULT_MAX_OUTPUT, ModelContext, ModelSpec};
+use ibid_llm::stack::{DEFAULT_MAX_OUTPUT, ModelContext, ModelSpec, SharedModels};
 use ibid_llm::{
-    BudgetCaps, ConcurrencyLimiters, ConcurrencyLimits, CostBudget, MODEL_RETRY, ModelProvider,
-    ModelSpend, ModelTarget, Price,
+    BudgetCaps, ConcurrencyLimits, CostBudget, MODEL_RETRY, ModelProvider, ModelSpend, ModelTable,
+    ModelTarget, Price,
 };
 use ibid_net::http::Timeouts;
 
@@ -28,7 +30,7 @@ pub(super) fn open(
     settings: &Settings,
     named: &BTreeMap<ModelRole, String>,
     grant: &SpendGrant,
-    limiters: Arc<ConcurrencyLimiters>,
+    shared: Arc<SharedModels>,
     egress: &Egress,
 ) -> Result<(RoleModels, Option<PriorSpendFn>)> {
     let caps = BudgetCaps {
@@ -40,7 +42,7 @@ pub(super) fn open(
     grant.attach_budget(&budget);
     let context = ModelContext {
         budget: budget.clone(),
-        limiters,
+        shared,
         limits: ConcurrencyLimits::default(),
         retry: MODEL_RETRY,
         timeouts: Timeouts::default(),
@@ -97,7 +99,7 @@ pub(super) fn open(
 /// The most that a call may have cost whose answer never arrived.
 fn max_cost(prompt: &Prompt, price: Option<Price>) -> ModelSpend {
     let sent = max_input_tokens(prompt);
-    let received = u64::from(prompt.max_tokens.unwrap_or(DEFAULT_MAX_OUTPUT));
+    let received = u64::from(max_output_tokens(prompt, DEFAULT_MAX_OUTPUT));
     ModelSpend {
         calls: 1,
         tokens_in: sent,
@@ -136,7 +138,8 @@ fn resolve_model(
     let own_target = |own| role_target(spec, settings, own);
     let variable = |name: &str| settings.variables.get(name).map(str::to_owned);
     let target = own.map_or_else(|| ModelTarget::resolve(spec, &variable), own_target)?;
-    let mut model = ModelSpec::at_list_price(target);
+    let mut model = ModelSpec::from_table(target, &*model_table(settings)?);
+    model.effort = own.and_then(|endpoint| endpoint.reasoning.effort());
     let price = match own.map_or("", |endpoint| endpoint.price.as_str()) {
         "" => settings.price.as_str(),
         own => own,
@@ -154,6 +157,20 @@ fn resolve_model(
         ));
     }
     Ok(model)
+}
+
+/// The table of models: the embedded one, with the rows of the user's file.
+fn model_table(settings: &Settings) -> Result<Cow<'static, ModelTable>> {
+    let path = &settings.model_table;
+    if path.as_os_str().is_empty() {
+        return Ok(Cow::Borrowed(ModelTable::embedded()));
+    }
+    let doing = || format!("reading {}, the setting `model_table`", path.display());
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))?;
+    let table = ModelTable::with_rows(&text)
+        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))?;
+    Ok(Cow::Owned(table))
 }
 
 /// The address and the key of a role's model, with the role's own endpoint `own`.

@@ -5,7 +5,7 @@ use super::variables::EnvVars;
 pub const CAP_USD: f64 = 1.0;
 
 /// Key variables and the model of each, used when no model is named. The first one that is set wins. The models are of medium size, follow
-/// a JSON schema, and have a list price in `prices.toml` of `ibid-llm`.
+/// a JSON schema, and have a list price in `models.toml` of `ibid-llm`.
 static BY_KEY: &[(&str, &str)] = &[
     ("OPENAI_API_KEY", "openai:gpt-5-mini"),
     ("ANTHROPIC_API_KEY", "anthropic:claude-haiku-4-5"),

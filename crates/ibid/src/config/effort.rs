@@ -13,6 +13,10 @@ pub const WORDS: &[(&str, &str)] = &[
     ("high", "deep"),
 ];
 
+/// The values of the settings `models.ROLE.reasoning`.
+pub const REASONING: &[(&str, &str)] =
+    &[("auto", "auto"), ("none", "none"), ("low", "low"), ("medium", "medium"), ("high", "high")];
+
 /// The values of the setting `strategy`.
 pub const STRATEGIES: &[(&str, &str)] = &[
     ("auto", "auto"),

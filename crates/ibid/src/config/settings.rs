@@ -12,6 +12,7 @@ use super::telemetry::TelemetryConfig;
 use super::value::SecretString;
 use super::variables::EnvVars;
 use ibid_core::domain::{Budget, ModelChoice, ModelRole, ResearchSettings};
+use ibid_core::ports::ReasoningEffort;
 use ibid_core::{Error, Kind, Result};
 
 /// Every setting, resolved. A field has the name of its setting, or says which it has; `Settings::from_resolved` fills those that are skipped.
@@ -65,6 +66,8 @@ pub struct Settings {
     pub model_window: u32,
     /// The price of the models, as written; empty for list prices.
     pub price: String,
+    /// A file with prices and capabilities of models; empty for none.
+    pub model_table: PathBuf,
     /// The environment and the `.env` in force, for looking up keys by name.
     #[serde(skip)]
     pub variables: EnvVars,
@@ -198,6 +201,38 @@ pub struct ModelEndpoint {
     pub max_context: Option<u32>,
     /// The price, in the form of the setting `price`.
     pub price: String,
+    /// How much the model reasons.
+    pub reasoning: ReasoningSetting,
+}
+
+/// How much a model reasons before it answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningSetting {
+    /// As the step needs it.
+    #[default]
+    Auto,
+    /// As little as it can.
+    None,
+    /// Little.
+    Low,
+    /// As much as most models do by themselves.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl ReasoningSetting {
+    /// The effort, if it is the same for all steps.
+    pub fn effort(self) -> Option<ReasoningEffort> {
+        match self {
+            ReasoningSetting::Auto => None,
+            ReasoningSetting::None => Some(ReasoningEffort::None),
+            ReasoningSetting::Low => Some(ReasoningEffort::Low),
+            ReasoningSetting::Medium => Some(ReasoningEffort::Medium),
+            ReasoningSetting::High => Some(ReasoningEffort::High),
+        }
+    }
 }
 
 /// An embedding model, a reranker, or a vector server.

@@ -434,7 +434,7 @@ impl SpanBuilder<'_> {
         it: &Envelope,
         exchanges: &mut Option<&mut ModelExchanges>,
     ) -> Option<Span> {
-        let Event::LlmCompleted { role, model, step, r#in, out, cached, usd, ms } = &it.event
+        let Event::LlmCompleted { role, model, step, r#in, out, cached, usd, ms, .. } = &it.event
         else {
             return None;
         };

@@ -159,6 +159,7 @@ fn research() -> Vec<Event> {
             r#in: Some(1200),
             out: Some(240),
             cached: None,
+            reasoning: None,
             usd: Some(0.0031),
             ms: Some(4200),
         },
@@ -397,6 +398,7 @@ fn usage() -> Usage {
         model_calls: 0,
         tokens_in: 0,
         tokens_out: 0,
+        tokens_reasoning: 0,
         usd: Some(0.0),
     }
 }

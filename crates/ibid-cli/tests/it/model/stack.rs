@@ -6,8 +6,8 @@ use ibid_core::Kind;
 use ibid_core::ports::{LanguageModel, Prompt, SeededRng};
 use ibid_core::retry::RetryPolicy;
 use ibid_llm::{
-    BudgetCaps, ConcurrencyLimits, CostBudget, FailoverModel, MODEL_RETRY, ModelContext, ModelSpec,
-    ModelSpend, ModelTarget, Price, stack,
+    BudgetCaps, ConcurrencyLimits, CostBudget, FailoverModel, MODEL_RETRY, ModelCapabilities,
+    ModelContext, ModelSpec, ModelSpend, ModelTarget, Price, stack,
 };
 use ibid_net::http::Timeouts;
 
@@ -20,7 +20,7 @@ fn shared() -> ModelContext {
     ModelContext {
         egress: Default::default(),
         budget: CostBudget::new(caps, ModelSpend::default()),
-        limiters: Arc::default(),
+        shared: Arc::default(),
         limits: ConcurrencyLimits::default(),
         retry: RetryPolicy { first: Duration::from_millis(20), ..MODEL_RETRY },
         timeouts: Timeouts::default(),
@@ -38,6 +38,8 @@ fn chosen(url: &str, model: &str) -> ModelSpec {
         price: Some(Price { input: 1000.0, output: 1000.0, ..Price::default() }),
         window: None,
         max_output: 50,
+        effort: None,
+        known: ModelCapabilities::default(),
         target: target.unwrap(),
     }
 }

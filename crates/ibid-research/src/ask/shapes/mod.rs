@@ -33,7 +33,7 @@ use super::template::render;
 use crate::grounding::has_unknown_code;
 use crate::prompts;
 use ibid_core::Result;
-use ibid_core::ports::{ChatMessage, Prompt, Role, Schema};
+use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role, Schema};
 
 /// Longest query, in characters: engines reject longer ones.
 pub(super) const QUERY_CHARS: usize = 300;
@@ -49,18 +49,27 @@ fn render_prompt(step: &str, schema: Value, values: &[(&str, &str)]) -> Result<P
         schema: Some(Schema { name: step.to_owned(), json: schema }),
         temperature: Some(0.0),
         max_tokens: Some(max_answer_tokens(step)),
+        effort: Some(step_effort(step)),
         ..Prompt::default()
     })
 }
 
-/// Most tokens of a step's answer, with room for reasoning. The limit protects small windows and slow
-/// machines; steps that know better set their own.
+/// Maximum tokens of a step's answer, without reasoning. The limit protects small windows and slow machines;
+/// steps that know better set their own.
 fn max_answer_tokens(step: &str) -> u32 {
     match step {
         "answer" | "verify" | "cover" => 600,
         "refine" | "queries" | "supervise" | "research" | "refine_search" | "judge_answer"
         | "judge_process" => 1_000,
         _ => 2_500,
+    }
+}
+
+/// How much a model should reason in a step: little where it judges or rewords what it is shown.
+fn step_effort(step: &str) -> ReasoningEffort {
+    match step {
+        "plan" | "supervise" | "research" | "write" => ReasoningEffort::Medium,
+        _ => ReasoningEffort::Low,
     }
 }
 

@@ -1,0 +1,275 @@
+//! The wrapper that adapts requests to what a model accepts and needs.
+//!
+//! The table of capabilities says what is known beforehand; the rest is learned from the answers: which parameters a
+//! service refuses, how much a model reasons before it answers, how much fits its window. What is learned is shared by
+//! all runs of the process that use the model.
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+
+use super::capabilities::Reasoning;
+use super::dialect::Dialect;
+use super::providers::ModelTarget;
+use super::request::{ModelSettings, Parameter};
+use ibid_core::ports::{
+    Completion, FinishReason, LanguageModel, Prompt, ReasoningEffort, TextSink,
+};
+use ibid_core::{Error, FailureReason, Result};
+
+/// How often a request is adapted before its error is returned: once for each parameter, and twice for its length.
+const MAX_ADAPTATIONS: u32 = 8;
+
+/// Room for the reasoning of a model of which nothing is known, in tokens. Models have been seen to reason for 1,152 to
+/// 1,408 tokens about an answer of 120.
+const UNKNOWN_ROOM: u32 = 2_048;
+
+/// The words of effort that nearly all services with a control of reasoning accept.
+const COMMON_EFFORTS: [&str; 3] = ["low", "medium", "high"];
+
+/// Room for reasoning at an effort, in tokens. The model needs not use it.
+fn effort_room(effort: Option<ReasoningEffort>) -> u32 {
+    match effort {
+        Some(ReasoningEffort::None | ReasoningEffort::Low) => 3_072,
+        None | Some(ReasoningEffort::Medium) => 8_192,
+        Some(ReasoningEffort::High) => 16_384,
+    }
+}
+
+/// The most output tokens of a call with `prompt`, including room for reasoning; `default` if it sets no limit.
+pub fn max_output_tokens(prompt: &Prompt, default: u32) -> u32 {
+    prompt.max_tokens.map_or(default, |answer| answer.saturating_add(effort_room(prompt.effort)))
+}
+
+/// What is known and was learned of one model.
+#[derive(Debug)]
+pub struct LearnedModel {
+    dialect: Dialect,
+    max_output: Option<u32>,
+    state: Mutex<LearnedState>,
+}
+
+#[derive(Debug)]
+struct LearnedState {
+    settings: ModelSettings,
+    /// The most tokens that the model has spent on reasoning before an answer.
+    reasoned: u32,
+    /// Whether an answer came without reasoning.
+    answered_at_once: bool,
+    /// Whether the window has no room for reasoning beside a prompt.
+    is_tight: bool,
+}
+
+impl LearnedModel {
+    /// Creates the record of a model in `dialect` whose requests are written with `settings`.
+    pub fn new(dialect: Dialect, settings: ModelSettings, max_output: Option<u32>) -> LearnedModel {
+        let state =
+            LearnedState { settings, reasoned: 0, answered_at_once: false, is_tight: false };
+        LearnedModel { dialect, max_output, state: Mutex::new(state) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, LearnedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How requests are written now.
+    pub fn settings(&self) -> ModelSettings {
+        self.locked().settings.clone()
+    }
+
+    /// The prompt with room for reasoning, in addition to `more` tokens.
+    fn with_room(&self, prompt: &Prompt, more: u32) -> Prompt {
+        let state = self.locked();
+        let expected = match state.settings.reasoning {
+            Some(Reasoning::None) => 0,
+            // Does not reason unless a number of tokens is sent.
+            Some(Reasoning::Budget) if self.dialect == Dialect::Anthropic => 0,
+            Some(Reasoning::Toggle) if state.settings.toggle(prompt) == Some(false) => 0,
+            Some(_) => effort_room(prompt.effort),
+            None if state.answered_at_once => 0,
+            None => UNKNOWN_ROOM,
+        };
+        // Twice what was seen: how long a model reasons varies from call to call.
+        let room = match state.is_tight {
+            true => state.reasoned,
+            false => expected.max(state.reasoned.saturating_mul(2)),
+        };
+        let with_room = |answer: u32| {
+            let wanted = answer.saturating_add(room).saturating_add(more);
+            wanted.min(self.max_output.unwrap_or(u32::MAX)).max(answer)
+        };
+        Prompt { max_tokens: prompt.max_tokens.map(with_room), ..prompt.clone() }
+    }
+
+    /// Remembers that the service refused the parameter `name`. Returns whether the request can be sent in another form.
+    fn refuse(&self, name: &str) -> bool {
+        let Some(parameter) = Parameter::from_name(name) else {
+            return false;
+        };
+        self.locked().settings.refuse(parameter, self.dialect)
+    }
+
+    /// Remembers how much the model reasoned, in tokens, before an answer.
+    fn observe(&self, reasoned: u32) {
+        let mut state = self.locked();
+        state.reasoned = state.reasoned.max(reasoned);
+        if reasoned == 0 {
+            state.answered_at_once = true;
+        } else if state.settings.reasoning.is_none() && self.dialect == Dialect::OpenAiChat {
+            // It reasons, so its service may let the effort be set; if not, the parameter is refused and left out.
+            state.settings.reasoning = Some(Reasoning::Effort);
+            state.settings.efforts = COMMON_EFFORTS.map(str::to_owned).to_vec();
+        }
+    }
+
+    /// Remembers that the window has no room for reasoning. Returns whether that is new.
+    fn tighten(&self) -> bool {
+        !std::mem::replace(&mut self.locked().is_tight, true)
+    }
+}
+
+/// What was learned of all models, by name and address.
+#[derive(Debug, Default)]
+pub struct LearnedModels(Mutex<BTreeMap<(String, String), Arc<LearnedModel>>>);
+
+impl LearnedModels {
+    /// The record of `target`, created by `new` if there is none.
+    pub fn get(
+        &self,
+        target: &ModelTarget,
+        new: impl FnOnce() -> LearnedModel,
+    ) -> Arc<LearnedModel> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (target.name(), target.base_url.clone());
+        Arc::clone(all.entry(key).or_insert_with(|| Arc::new(new())))
+    }
+}
+
+/// A model whose requests are adapted to what it accepts.
+///
+/// A parameter that the service refuses is left out or sent in another form, and the call is repeated. An answer that
+/// was cut off because reasoning took its room is asked for again, with more room and less effort; both calls are
+/// counted. A refusal costs nothing, and a prompt that is too long with room for reasoning is sent without.
+pub struct AdaptiveModel {
+    inner: Arc<dyn LanguageModel>,
+    learned: Arc<LearnedModel>,
+    effort: Option<ReasoningEffort>,
+}
+
+impl AdaptiveModel {
+    /// Wraps `inner`, which writes its requests with the settings of `learned`. Prompts are sent with `effort`, or with
+    /// their own if `None`.
+    pub fn new(
+        inner: Arc<dyn LanguageModel>,
+        learned: Arc<LearnedModel>,
+        effort: Option<ReasoningEffort>,
+    ) -> AdaptiveModel {
+        AdaptiveModel { inner, learned, effort }
+    }
+
+    /// Whether another form of the request may be answered.
+    fn can_adapt(&self, error: &Error, prompt: &Prompt, sent: &Prompt) -> bool {
+        match error.reason() {
+            Some(FailureReason::RefusedParameter(name)) => self.learned.refuse(name),
+            Some(FailureReason::PromptTooLong { .. }) => {
+                sent.max_tokens > prompt.max_tokens && self.learned.tighten()
+            }
+            _ => false,
+        }
+    }
+}
+
+#[async_trait]
+impl LanguageModel for AdaptiveModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// `sink` receives the text of the last call only, unless an earlier one was cut off in the middle of its text.
+    async fn complete(
+        &self,
+        prompt: &Prompt,
+        mut sink: Option<TextSink<'_>>,
+    ) -> Result<Completion> {
+        let streaming = sink.is_some();
+        let mut prompt = Prompt { effort: self.effort.or(prompt.effort), ..prompt.clone() };
+        let mut starved: Option<Completion> = None;
+        let mut more = 0;
+        let mut adaptations = 0;
+        loop {
+            let sent = self.learned.with_room(&prompt, more);
+            let mut streamed = false;
+            let mut relay = |text: &str| {
+                if let Some(sink) = &mut sink {
+                    streamed |= !text.is_empty();
+                    sink(text);
+                }
+            };
+            let relay = streaming.then_some(&mut relay as TextSink<'_>);
+            let answer = self.inner.complete(&sent, relay).await;
+            adaptations += 1;
+            let may_adapt = adaptations <= MAX_ADAPTATIONS && !streamed;
+            match answer {
+                Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent) => {}
+                Err(error) => return Err(error),
+                Ok(answer) => {
+                    let reasoned = reasoning_tokens(&answer);
+                    self.learned.observe(reasoned);
+                    if starved.is_none() && may_adapt && is_starved(&answer, reasoned, &prompt) {
+                        more = reasoned.max(UNKNOWN_ROOM);
+                        prompt.effort = prompt.effort.map(|_| ReasoningEffort::None);
+                        starved = Some(answer);
+                        continue;
+                    }
+                    return Ok(match starved {
+                        Some(first) => with_usage_of(answer, &first),
+                        None => answer,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The tokens that the model spent on reasoning: as reported, or else what the text of the answer does not account for.
+fn reasoning_tokens(answer: &Completion) -> u32 {
+    let reported = answer.tokens.reasoning_output.filter(|tokens| *tokens > 0);
+    let unseen = || {
+        let arguments: usize = answer.tool_calls.iter().map(|call| call.arguments.len()).sum();
+        // No tokenizer needs more than a token for a byte; English has four to five bytes in one. JSON has fewer.
+        let seen = ((answer.text.len() + arguments) / 2) as u64 + 64;
+        let said = answer.reasoning.as_ref().map_or(0, |text| text.len() as u64 / 4);
+        answer.tokens.output.unwrap_or(0).saturating_sub(seen).max(said)
+    };
+    u32::try_from(reported.unwrap_or_else(unseen)).unwrap_or(u32::MAX)
+}
+
+/// Whether reasoning left the answer less room than `prompt` asked for.
+fn is_starved(answer: &Completion, reasoned: u32, prompt: &Prompt) -> bool {
+    if answer.finish != FinishReason::Length || prompt.max_tokens.is_none() {
+        return false;
+    }
+    let has_text = !answer.text.trim().is_empty() || !answer.tool_calls.is_empty();
+    let written = answer.tokens.output.map(|output| output.saturating_sub(reasoned.into()));
+    let room = u64::from(prompt.max_tokens.unwrap_or(u32::MAX));
+    !has_text || reasoned > 0 && written.is_some_and(|written| written < room)
+}
+
+/// `answer` with the tokens and the cost of `first` added.
+fn with_usage_of(mut answer: Completion, first: &Completion) -> Completion {
+    let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+    };
+    answer.tokens.input = sum(answer.tokens.input, first.tokens.input);
+    answer.tokens.cached_input = sum(answer.tokens.cached_input, first.tokens.cached_input);
+    answer.tokens.cache_write = sum(answer.tokens.cache_write, first.tokens.cache_write);
+    answer.tokens.output = sum(answer.tokens.output, first.tokens.output);
+    answer.tokens.reasoning_output =
+        sum(answer.tokens.reasoning_output, first.tokens.reasoning_output);
+    answer.cost_usd = answer.cost_usd.zip(first.cost_usd).map(|(a, b)| a + b);
+    answer
+}
+
+#[cfg(test)]
+mod tests;

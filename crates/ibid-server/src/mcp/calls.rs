@@ -53,9 +53,9 @@ const MAX_SOURCES: usize = 12;
 
 /// What the model should do while the questions of a run are with the user.
 const NEXT_WHEN_ASKED: &str =
-    "the questions are before the user; call research_wait with this run_id";
+    "the questions were shown to the user; call research_wait with this run_id";
 /// What the model should do with the questions of a run.
-const NEXT_WHEN_NOT_ASKED: &str = "put the questions to the user, then call research_wait with this run_id and answers, one text for each; an empty list goes on without";
+const NEXT_WHEN_NOT_ASKED: &str = "ask the user these questions, then call research_wait with this run_id and answers, one per question; an empty list skips them";
 
 impl McpServer {
     /// Runs the tool that `request` names.
@@ -69,7 +69,7 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> McpResult<CallToolResponse> {
         if !self.tools().iter().any(|tool| tool.name == request.name) {
-            return Err(ErrorData::invalid_params("there is no such tool", None));
+            return Err(ErrorData::invalid_params("unknown tool", None));
         }
         let resumed = self.elicitations.resume_call(service, &request).await?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
@@ -111,7 +111,7 @@ impl McpServer {
                 Ok(input) => service.check(&input.text).await,
                 Err(fault) => Err(fault.into()),
             },
-            _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
+            _ => return Err(ErrorData::invalid_params("unknown tool", None)),
         };
         structured_result(result)
     }

@@ -173,7 +173,7 @@ pub(super) fn clarification_json(run: &Run) -> Option<Value> {
     let mut out = json!({"questions": all});
     if all.iter().all(|it| it.answer.is_none()) {
         out["note"] =
-            "nobody answered (declined, cancelled or not in time): it was researched as it stands"
+            "nobody answered (declined, cancelled or not in time): the question was researched unchanged"
                 .into();
     }
     Some(out)
@@ -200,7 +200,7 @@ fn elicitation_form(questions: &[String]) -> Value {
     }
     json!({
         "mode": "form",
-        "message": "The question can be read in more than one way. Leave empty what does not matter to you.",
+        "message": "The question has more than one meaning. Leave a field empty if it does not matter to you.",
         "requestedSchema": {"type": "object", "properties": fields},
     })
 }

@@ -1,6 +1,6 @@
 //! The table of routes: the API's, and the pages.
 
-/// A route: method, path, what it does, names of query parameters, schema of its body, statuses and schemas of its answers.
+/// A route: method, path, summary, names of query parameters, schema of its body, statuses and schemas of its responses.
 pub(super) struct Route {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
@@ -11,7 +11,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Whether it is a page for browsers, or a form that one sends.
+    /// Whether it is an HTML page or a form.
     pub(super) fn is_page(&self) -> bool {
         self.answers.iter().any(|answer| answer.1 == "Page")
     }
@@ -28,7 +28,7 @@ const fn route(
     Route { method, path, does, query, body, answers }
 }
 
-/// A page for browsers, or a form that one sends: what comes of it is HTML, or leads to it.
+/// An HTML page, or a form whose response is HTML or a redirect.
 const fn page(
     method: &'static str,
     path: &'static str,
@@ -47,7 +47,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/runs",
-        "Accept a question. It is on disk when this answers, and is worked on whoever stays connected.",
+        "Starts a run. The run is stored before the response is sent and continues if the client disconnects.",
         &["wait", "shape"],
         Some("Question"),
         &[(200, "Run"), (202, "Run")],
@@ -55,7 +55,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs",
-        "Your runs, newest first.",
+        "Lists your runs, newest first.",
         &["status", "q", "limit", "after"],
         None,
         &[(200, "Rows")],
@@ -63,26 +63,26 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}",
-        "Where a run stands, and its result once there is one.",
+        "Returns the state of a run, and its result once it has ended.",
         &["wait", "shape"],
         None,
         &[(200, "Run")],
     ),
-    route("delete", "/v1/runs/{id}", "Forget an ended run.", &[], None, &[(200, "Deleted")]),
+    route("delete", "/v1/runs/{id}", "Deletes an ended run.", &[], None, &[(200, "Deleted")]),
     route(
         "get",
         "/v1/runs/{id}/events",
-        "What happened, as server-sent events that go on after Last-Event-ID; as a list with Accept: application/json.",
+        "Streams the run's events as server-sent events, after `Last-Event-ID` if given. Returns a list with `Accept: application/json`.",
         &["after", "limit"],
         None,
         &[(200, "Events")],
     ),
-    route("post", "/v1/runs/{id}/finish", "Write with what there is.", &[], None, &[(202, "Run")]),
-    route("post", "/v1/runs/{id}/cancel", "Stop for good.", &[], None, &[(202, "Run")]),
+    route("post", "/v1/runs/{id}/finish", "Ends the research early and writes the report from the evidence so far.", &[], None, &[(202, "Run")]),
+    route("post", "/v1/runs/{id}/cancel", "Stops the run without a report.", &[], None, &[(202, "Run")]),
     route(
         "post",
         "/v1/runs/{id}/steer",
-        "Say what you want to know besides; it is gathered for before the report is written.",
+        "Adds a question to a running run; it is researched before the report is written.",
         &[],
         Some("Steer"),
         &[(202, "Run")],
@@ -90,7 +90,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/runs/{id}/approve",
-        "Go by the plan that waits, by another, or make it anew.",
+        "Approves the pending plan, replaces it, or requests a new one.",
         &[],
         Some("Approval"),
         &[(202, "Run")],
@@ -98,7 +98,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/runs/{id}/answers",
-        "Answer the questions back.",
+        "Answers the run's clarifying questions.",
         &[],
         Some("Answers"),
         &[(202, "Run")],
@@ -106,7 +106,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/runs/{id}/rating",
-        "Say whether the report was good.",
+        "Rates the report.",
         &[],
         Some("Rating"),
         &[(200, "Rated")],
@@ -114,7 +114,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/share",
-        "The links to the report that last, without their tokens, which are kept nowhere.",
+        "Lists the valid share links, without their tokens.",
         &[],
         None,
         &[(200, "List")],
@@ -122,7 +122,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/runs/{id}/share",
-        "Make a link by which anybody may read the report. Its token is told this once.",
+        "Creates a public link to the report. The token is returned only once.",
         &[],
         Some("ShareAsked"),
         &[(201, "Share")],
@@ -130,7 +130,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "delete",
         "/v1/runs/{id}/share",
-        "End every link to the report.",
+        "Revokes all share links of the report.",
         &[],
         None,
         &[(200, "ShareRevoked")],
@@ -138,25 +138,25 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/evidence",
-        "Each piece of evidence as it was found.",
+        "Lists the evidence, in the order in which it was found.",
         &[],
         None,
         &[(200, "List")],
     ),
-    route("get", "/v1/runs/{id}/sources", "What was read.", &[], None, &[(200, "List")]),
+    route("get", "/v1/runs/{id}/sources", "Lists the sources that were read.", &[], None, &[(200, "List")]),
     route(
         "get",
         "/v1/runs/{id}/coverage",
-        "How far each item of the plan is covered.",
+        "Lists the checklist items and how far each is covered.",
         &[],
         None,
         &[(200, "List")],
     ),
-    route("get", "/v1/runs/{id}/plan", "The plan.", &[], None, &[(200, "Plan")]),
+    route("get", "/v1/runs/{id}/plan", "Returns the plan.", &[], None, &[(200, "Plan")]),
     route(
         "get",
         "/v1/runs/{id}/trace",
-        "Every call to the outside, in order.",
+        "Lists all external calls, in order.",
         &[],
         None,
         &[(200, "List")],
@@ -164,7 +164,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/egress",
-        "Which hosts were contacted, how often, with how many bytes, and which queries were sent, with the origin of their words.",
+        "Lists the hosts that were contacted, with calls and bytes, and the queries that were sent, with the origin of their words.",
         &[],
         None,
         &[(200, "Object")],
@@ -172,7 +172,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/pages/{hash}",
-        "A page that the report rests on, as text.",
+        "Returns the text of a page that the report cites.",
         &[],
         None,
         &[(200, "Object")],
@@ -180,7 +180,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{id}/{file}",
-        "The report: report.md, report.json, report.docx and its other forms; an unknown one is answered with their names.",
+        "Returns the report in a format: report.md, report.json, report.docx, … An unknown format returns 404 with the list of formats.",
         &["style"],
         None,
         &[(200, "Report")],
@@ -188,7 +188,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/runs/{a}/diff/{b}",
-        "What changed from one run to another.",
+        "Compares the reports of two runs.",
         &[],
         None,
         &[(200, "Object")],
@@ -196,7 +196,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/plan",
-        "What would be done with a question, and what it may cost; nothing is spent.",
+        "Returns the plan and the cost estimate for a question, without starting a run.",
         &[],
         Some("Question"),
         &[(200, "Plan")],
@@ -204,7 +204,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/responses",
-        "OpenAI's Responses API: in the background, as a stream, or waited for.",
+        "OpenAI's Responses API: background, streaming or synchronous.",
         &[],
         Some("ResponseRequest"),
         &[(200, "Response")],
@@ -212,7 +212,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "get",
         "/v1/responses/{id}",
-        "A response as it stands, or as a stream that goes on after starting_after.",
+        "Returns a response, or streams its events after `starting_after`.",
         &["stream", "starting_after"],
         None,
         &[(200, "Response")],
@@ -220,7 +220,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "delete",
         "/v1/responses/{id}",
-        "Forget an ended response.",
+        "Deletes an ended response.",
         &[],
         None,
         &[(200, "Object")],
@@ -228,7 +228,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/responses/{id}/cancel",
-        "Stop a response for good.",
+        "Stops a response without a report.",
         &[],
         None,
         &[(200, "Response")],
@@ -236,7 +236,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/responses/{id}/finish",
-        "Have a response written with what there is.",
+        "Ends the research early and writes the response from the evidence so far.",
         &[],
         None,
         &[(200, "Response")],
@@ -244,7 +244,7 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/responses/{id}/steer",
-        "Say what you want to know besides.",
+        "Adds a question to a response in progress.",
         &[],
         Some("Steer"),
         &[(200, "Response")],
@@ -252,21 +252,21 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "post",
         "/v1/chat/completions",
-        "OpenAI's Chat Completions, with the extras of jina's and Perplexity's.",
+        "OpenAI's Chat Completions API, with the extra fields of Jina and Perplexity.",
         &["think_tags"],
         Some("ChatRequest"),
         &[(200, "Completion")],
     ),
-    route("get", "/v1/models", "What can be asked for.", &[], None, &[(200, "Models")]),
-    route("get", "/v1/models/{id}", "One of them.", &[], None, &[(200, "Object")]),
-    route("get", "/metrics", "What is counted, for Prometheus.", &[], None, &[(200, "Metrics")]),
-    route("get", "/healthz", "Whether the process lives.", &[], None, &[(200, "Health")]),
-    route("get", "/readyz", "Whether it can take questions.", &[], None, &[(200, "Health")]),
+    route("get", "/v1/models", "Lists the models.", &[], None, &[(200, "Models")]),
+    route("get", "/v1/models/{id}", "Returns one model.", &[], None, &[(200, "Object")]),
+    route("get", "/metrics", "Prometheus metrics.", &[], None, &[(200, "Metrics")]),
+    route("get", "/healthz", "Liveness check.", &[], None, &[(200, "Health")]),
+    route("get", "/readyz", "Readiness check.", &[], None, &[(200, "Health")]),
     route("get", "/openapi.json", "This document.", &[], None, &[(200, "Object")]),
     route(
         "get",
         "/llms.txt",
-        "The server in words, for language models.",
+        "Describes the server for language models.",
         &[],
         None,
         &[(200, "Text")],
@@ -274,48 +274,48 @@ pub(super) const ROUTES: &[Route] = &[
     page(
         "get",
         "/",
-        "The runs, newest first, for a browser.",
+        "The list of runs, newest first.",
         &["q", "status", "model", "since", "until", "after"],
     ),
-    page("get", "/new", "The form of a question.", &[]),
-    page("post", "/new", "Show the plan of a question, or begin its run.", &[]),
-    page("get", "/r/{id}", "A run as it goes.", &["before"]),
-    page("get", "/r/{id}/live", "The part of it that changes.", &[]),
+    page("get", "/new", "The form for a new question.", &[]),
+    page("post", "/new", "Shows the plan of a question, or starts its run.", &[]),
+    page("get", "/r/{id}", "The progress of a run.", &["before"]),
+    page("get", "/r/{id}/live", "The part of that page that is updated while the run works.", &[]),
     page("get", "/r/{id}/report", "The report.", &["cite"]),
-    page("get", "/r/{id}/quote/{k}", "A quote of the report beside the page it stands in.", &[]),
-    page("get", "/r/{id}/evidence", "What was found, passage by passage.", &["item", "from"]),
-    page("get", "/r/{id}/sources", "What was read, and what came of it.", &[]),
-    page("get", "/r/{id}/timeline", "When what happened, drawn and as a table.", &["from", "to"]),
-    page("get", "/r/{id}/trace", "Every call to the outside.", &["from"]),
-    page("get", "/r/{id}/trace/{n}", "One of them: what was asked, what came back.", &[]),
-    page("post", "/r/{id}/finish", "Write with what there is.", &[]),
-    page("post", "/r/{id}/steer", "Say what you want to know besides.", &[]),
-    page("post", "/r/{id}/cancel", "Stop for good.", &[]),
-    page("post", "/r/{id}/approve", "Go by the plan that waits, or have it made anew.", &[]),
-    page("post", "/r/{id}/answers", "Answer the questions back.", &[]),
-    page("post", "/r/{id}/rate", "Say whether the report was good.", &[]),
-    page("post", "/r/{id}/follow", "Ask on after the report.", &[]),
-    page("get", "/r/{id}/share", "The links by which others read the report.", &[]),
-    page("post", "/r/{id}/share", "Make such a link.", &[]),
-    page("post", "/r/{id}/unshare", "Take every one of them back.", &[]),
+    page("get", "/r/{id}/quote/{k}", "A quote of the report beside its source page.", &[]),
+    page("get", "/r/{id}/evidence", "The evidence, passage by passage.", &["item", "from"]),
+    page("get", "/r/{id}/sources", "The sources that were read, and how each was used.", &[]),
+    page("get", "/r/{id}/timeline", "The timeline of the run, as a diagram and as a table.", &["from", "to"]),
+    page("get", "/r/{id}/trace", "The external calls of the run.", &["from"]),
+    page("get", "/r/{id}/trace/{n}", "One external call: its request and its response.", &[]),
+    page("post", "/r/{id}/finish", "Ends the research early and writes the report from the evidence so far.", &[]),
+    page("post", "/r/{id}/steer", "Adds a question to a running run.", &[]),
+    page("post", "/r/{id}/cancel", "Stops the run without a report.", &[]),
+    page("post", "/r/{id}/approve", "Approves the pending plan, or requests a new one.", &[]),
+    page("post", "/r/{id}/answers", "Answers the run's clarifying questions.", &[]),
+    page("post", "/r/{id}/rate", "Rates the report.", &[]),
+    page("post", "/r/{id}/follow", "Asks a follow-up question.", &[]),
+    page("get", "/r/{id}/share", "The share links of the report.", &[]),
+    page("post", "/r/{id}/share", "Creates a share link.", &[]),
+    page("post", "/r/{id}/unshare", "Revokes all share links.", &[]),
     page(
         "get",
         "/s/{token}",
-        "The report, for whoever has a link to it; asks for no token besides.",
+        "The report behind a share link; needs no other token.",
         &[],
     ),
-    page("get", "/runs/export", "The reports of several runs in one archive.", &["run", "form"]),
-    page("get", "/runs/delete", "Asks whether several runs are to be deleted.", &["run"]),
-    page("post", "/runs/delete", "Deletes them.", &[]),
-    page("get", "/diff/{a}/{b}", "What changed from one run to another.", &[]),
-    page("get", "/costs", "What your runs come to.", &[]),
-    page("get", "/doctor", "Whether everything is set up; for the operator.", &[]),
-    page("post", "/doctor", "The same, with those outside asked too.", &[]),
-    page("get", "/login", "Where to sign in.", &["next"]),
-    page("post", "/login", "Sign in with a token.", &[]),
-    page("post", "/logout", "Sign out.", &[]),
+    page("get", "/runs/export", "Downloads the reports of several runs as one archive.", &["run", "form"]),
+    page("get", "/runs/delete", "Asks for confirmation before several runs are deleted.", &["run"]),
+    page("post", "/runs/delete", "Deletes several runs.", &[]),
+    page("get", "/diff/{a}/{b}", "The comparison of two runs.", &[]),
+    page("get", "/costs", "The totals of your runs.", &[]),
+    page("get", "/doctor", "Checks the setup of the server; for the operator.", &[]),
+    page("post", "/doctor", "Checks the setup, external services included.", &[]),
+    page("get", "/login", "The sign-in page.", &["next"]),
+    page("post", "/login", "Signs in with a token.", &[]),
+    page("post", "/logout", "Signs out.", &[]),
     page("get", "/assets/style.css", "The stylesheet of the pages.", &[]),
     page("get", "/assets/script.js", "The script of the pages.", &[]),
-    page("get", "/assets/icon.svg", "The sign in the tab.", &[]),
-    page("get", "/favicon.ico", "The same, where browsers look by themselves.", &[]),
+    page("get", "/assets/icon.svg", "The icon of the pages.", &[]),
+    page("get", "/favicon.ico", "The icon, at the path that browsers request by default.", &[]),
 ];

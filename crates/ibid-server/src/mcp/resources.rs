@@ -29,7 +29,11 @@ const PROMPTS: [PromptTemplate; 4] = [
     (
         "compare",
         "Compares two things, with sources.",
-        &[("a", "The first thing"), ("b", "The second thing"), ("criteria", "The criteria of the comparison")],
+        &[
+            ("a", "The first thing"),
+            ("b", "The second thing"),
+            ("criteria", "The criteria of the comparison"),
+        ],
         "Use deep_research to find out how {a} compares with {b} by {criteria}. Give a table with a citation in each cell, and say where sources disagree.",
     ),
     (
@@ -106,9 +110,7 @@ impl McpServer {
         service: &CallerService,
         uri: &str,
     ) -> McpResult<ReadResourceResult> {
-        let gone = || {
-            ErrorData::resource_not_found("unknown resource", Some(json!({"uri": uri})))
-        };
+        let gone = || ErrorData::resource_not_found("unknown resource", Some(json!({"uri": uri})));
         let path = uri.strip_prefix("ibid://runs/").ok_or_else(gone)?;
         let (id, part) = path.split_once('/').ok_or_else(gone)?;
         let handle = service.run(id).await.map_err(|_| gone())?;

@@ -363,7 +363,7 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
         RunMeter {
             name: "Covered",
             value: format!("{satisfied}/{total}"),
-            more: "questions".to_owned(),
+            more: "items".to_owned(),
             share: share(f64::from(satisfied), total as f64),
         },
     ]
@@ -454,7 +454,7 @@ fn summary(run: &Run) -> String {
         "{}: {} read, {satisfied} of {} covered.",
         truncate(phase_label(run.phase), 60),
         pluralize(u64::from(run.pages), "page"),
-        pluralize(coverage_rows(run).len() as u64, "question")
+        pluralize(coverage_rows(run).len() as u64, "item")
     )
 }
 

@@ -150,7 +150,7 @@ impl Chromium {
         let allowed = self.fetcher.check_allowed(url).await;
         let (target, addresses) = allowed.map_err(|error| fault(error.reason, &error.why))?;
         let rules = resolver_rules(&target, &addresses)
-            .ok_or_else(|| fault(ReadFailure::Unsupported, "its host is an address of IPv6"))?;
+            .ok_or_else(|| fault(ReadFailure::Unsupported, "its host is an IPv6 address"))?;
         // Waiting for a browser does not use up the time of the page.
         let _permit = timeout(QUEUE_TIMEOUT, self.permits.acquire())
             .await
@@ -162,7 +162,7 @@ impl Chromium {
             fault(ReadFailure::Unsupported, &format!("the browser failed: {cause}"))
         })?;
         if dom.len() as u64 > MAX_BYTES {
-            return Err(fault(ReadFailure::TooLarge, "it is larger than what is read"));
+            return Err(fault(ReadFailure::TooLarge, "it is larger than the size limit"));
         }
         self.egress.record_received(&host_and_port(target.as_str()), dom.len());
         if dom.windows(ERROR_PAGE_MARKER.len()).any(|window| window == ERROR_PAGE_MARKER) {

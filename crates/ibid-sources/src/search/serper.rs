@@ -181,7 +181,7 @@ fn read_batch(
 ) -> ReadResult<Vec<ReadResult<Hits>>> {
     let value = response::parse_json(status, headers, body)?;
     let Value::Array(all) = &value else {
-        return Err(ServiceError::malformed("its answer to several queries is no list"));
+        return Err(ServiceError::malformed("the response to a batch of queries is not a list"));
     };
     Ok(all.iter().map(of_value).collect())
 }

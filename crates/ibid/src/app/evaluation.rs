@@ -60,7 +60,7 @@ impl App {
             () = sleep_secs(budget.seconds) => {
                 let counted = judge::judge(&ended, &past, None).await;
                 counted.map(|it| Judgement {
-                    unaided_because: Some("the time of the budget is spent".to_owned()),
+                    unaided_because: Some("the time limit of the budget is reached".to_owned()),
                     ..it
                 })
             }

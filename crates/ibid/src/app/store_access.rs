@@ -197,9 +197,7 @@ impl App {
     pub(super) async fn acquire_lease(&self, run: &RunId) -> Result<Box<dyn RunLease>> {
         self.locks().await?.acquire(run).await?.ok_or_else(|| {
             Error::new(Kind::Transient, format!("run {run} is being worked on by another process"))
-                .with_hint(format!(
-                    "wait for its end, or let it write now with `ibid finish {run}`"
-                ))
+                .with_hint(format!("wait until it ends, or end it with `ibid finish {run}`"))
         })
     }
 

@@ -148,7 +148,7 @@ async fn lock_unfinished(locks: &dyn RunLocks, row: &RunRow) -> Result<Option<Bo
         None => {
             let what = format!("run {} is being worked on", row.run_id);
             Err(Error::new(Kind::Transient, what).with_hint(
-                "wait for its end or stop the process that works on it, then copy again",
+                "wait until it ends or stop the process that works on it, then copy again",
             ))
         }
     }

@@ -39,7 +39,10 @@ fn without_question(mut schema: Value) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("oneOf");
         fields.insert("type".to_owned(), json!(["object", "null"]));
-        fields.insert("description".to_owned(), "The fields of Question without the question.".into());
+        fields.insert(
+            "description".to_owned(),
+            "The fields of Question without the question.".into(),
+        );
     }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| name != "question" && name != "query");

@@ -69,7 +69,7 @@ pub(crate) const JOINED_HEADINGS_WEIGHT: f32 = 0.6;
 pub(crate) const MANY_JOINED_HEADINGS_WEIGHT: f32 = 0.35;
 /// Share of an item's words that title and heading must have for the page to be about it.
 pub(crate) const MIN_PAGE_TOPIC_OVERLAP: f32 = 0.65;
-/// Best score below which a sentence is no evidence.
+/// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.
 pub(crate) const EARLY_BONUS_HALF_SENTENCES: f32 = 12.0;
@@ -115,9 +115,9 @@ pub(crate) const MIN_ITEM_ANSWER_SCORE: f32 = 0.5;
 pub(crate) const MIN_PART_ANSWER_SCORE: f32 = 0.35;
 /// Share of an item's best score below which a sentence does not belong in its section.
 pub(crate) const MIN_SECTION_SCORE_SHARE: f32 = 0.68;
-/// Share of the best answer's worth below which a sentence is no finding.
+/// Share of the best answer's worth below which a sentence is not a finding.
 pub(crate) const MIN_FINDING_WORTH_SHARE: f32 = 0.72;
-/// Share of the best answer's worth below which the best sentence of an item is no finding.
+/// Share of the best answer's worth below which the best sentence of an item is not a finding.
 pub(crate) const MIN_ITEM_FINDING_WORTH_SHARE: f32 = 0.55;
 /// Share of a claim's words that a quote must have to support it too.
 pub(crate) const MIN_SUPPORTING_QUOTE_OVERLAP: f32 = 0.75;

@@ -21,9 +21,9 @@ pub struct TimeBudget {
     pub clock: Arc<dyn Clock>,
     /// When this session began, milliseconds since 1970.
     pub began: u64,
-    /// The time worked in earlier sessions, milliseconds.
+    /// The time worked in earlier sessions, in milliseconds.
     pub worked: u64,
-    /// The limit of the time worked in all sessions, seconds.
+    /// The limit of the time worked in all sessions, in seconds.
     pub seconds: Option<u64>,
     /// Set by the first Ctrl-C of this process, and by the task that receives a command to finish.
     pub finish: Arc<AtomicBool>,

@@ -297,7 +297,7 @@ fn ids(notes: &Notes, point: &Point) -> Vec<ibid_core::domain::EvidenceId> {
 }
 
 /// The sentence if it fits; or else without brackets, without "it was found that", or cut to a clause that
-/// stands alone. `None` where no such form still says what the question asks.
+/// stands alone. `None` if no such form still says what the question asks.
 fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<Option<String>> {
     let words = &prompts::phrases()?.sentence;
     let fits = |text: &str| text.chars().count() <= room;

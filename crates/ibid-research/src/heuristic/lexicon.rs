@@ -84,7 +84,7 @@ fn agent_noun_verb(word: &str) -> Option<&str> {
 }
 
 /// The verb behind a doer and the doers behind a verb, with how much each may stand for the other: "an
-/// inhibitor of" says "inhibits", but what promotes something is no promoter.
+/// inhibitor of" says "inhibits", but what promotes something is not a promoter.
 pub(crate) fn agent_noun_variants(word: &str) -> Vec<(String, f32)> {
     const VERB_BY_DOER: f32 = 0.7;
     const DOER_BY_VERB: f32 = 0.4;

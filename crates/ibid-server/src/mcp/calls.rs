@@ -31,7 +31,7 @@ use ibid_report::{json as shown, markdown};
 /// Longest wait of a call: hosts cut calls off after 30 seconds or later.
 const MAX_WAIT: Duration = Duration::from_secs(25);
 
-/// How long a tool waits for its run by default, seconds.
+/// How long a tool waits for its run by default, in seconds.
 const DEFAULT_WAIT_SECS: u64 = 20;
 
 /// How long a tool waits for a new run to decide whether it asks questions.
@@ -43,12 +43,12 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Default length of a text result, characters: about 6,000 tokens.
 const DEFAULT_RESULT_CHARS: usize = 20_000;
 
-/// Longest order to steer a run, characters.
+/// Maximum length of the text of a steer command, in characters.
 const MAX_STEER_CHARS: usize = 2_000;
 
-/// Most findings in the result of a run.
+/// Maximum number of findings in the result of a run.
 const MAX_FINDINGS: usize = 8;
-/// Most sources in the result of a run.
+/// Maximum number of sources in the result of a run.
 const MAX_SOURCES: usize = 12;
 
 /// What the model should do while the questions of a run are with the user.

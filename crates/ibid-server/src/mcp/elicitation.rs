@@ -22,17 +22,17 @@ use ibid_core::ports::RunCommand;
 use ibid_core::record::Run;
 use ibid_core::{Error, Kind, Result};
 
-/// Most questions in a form.
+/// Maximum number of questions in a form.
 const MAX_QUESTIONS: usize = 3;
-/// Longest question, characters.
+/// Maximum length of a question in characters.
 const MAX_QUESTION_CHARS: usize = 500;
-/// Longest answer, characters.
+/// Maximum length of an answer in characters.
 const MAX_ANSWER_CHARS: usize = 2_000;
 
 /// How long a user may take to answer a form; then the run continues without answers.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// Most runs remembered as asked.
+/// Maximum number of runs remembered as asked.
 const MAX_REMEMBERED_RUNS: usize = 10_000;
 
 /// The name of the form among the inputs that a call requires.

@@ -11,7 +11,7 @@ use super::server::McpServer;
 use crate::request_service::CallerService;
 use ibid_report::{evidence, markdown};
 
-/// Most runs listed as resources.
+/// Maximum number of runs listed as resources.
 const MAX_LISTED: usize = 50;
 
 /// Name, description, arguments (name and description) and text.

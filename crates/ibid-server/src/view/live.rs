@@ -13,7 +13,7 @@ use ibid_core::record::{Envelope, Phase, Run};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::{pluralize, stop_reason_phrase};
 
-/// Most events of one page; earlier ones are on further pages.
+/// Maximum number of events of one page; earlier ones are on further pages.
 pub(crate) const MAX_EVENTS: usize = 250;
 
 /// The header of every page of a run.

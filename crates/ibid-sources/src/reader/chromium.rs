@@ -42,7 +42,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Occurs in Chromium's own page for an address that it could not reach, in every language.
 const ERROR_PAGE_MARKER: &[u8] = b"<div id=\"main-frame-error\"";
-/// The largest page, bytes.
+/// The largest page, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 /// A page without a server that contains [`HEALTH_CHECK_WORD`] when its script has run.
 const HEALTH_CHECK_PAGE: &str =

@@ -121,7 +121,7 @@ pub(super) async fn reserve(
     Ok(WriteOutcome::Granted(granted))
 }
 
-/// Notes what the tool with the reservation `id` has spent, US dollars.
+/// Notes what the tool with the reservation `id` has spent, in US dollars.
 pub(super) async fn settle_reservation(
     db: &mut DbConnection<'_>,
     id: &str,

@@ -57,7 +57,7 @@ pub struct RunProviders {
 }
 
 /// Prepares the first search, reports its progress, and returns the events to emit. The events do not depend on how often it was
-/// interrupted; the progress does, and so is no event. Dropping the future stops the work; what is done stays done.
+/// interrupted; the progress does, and so is not an event. Dropping the future stops the work; what is done stays done.
 pub type PrepareFn = Box<dyn FnOnce(ProgressFn) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
 
 /// Takes what earlier workers spent and the prompts whose answers they did not see. Returns a function for the total cost.

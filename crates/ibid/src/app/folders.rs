@@ -19,7 +19,7 @@ const FUSION_K: f32 = 60.0;
 /// Opens the folders at `paths`, in this order; with an embedder, also for semantic search.
 ///
 /// # Errors
-/// `Usage` for a folder that does not exist, `Setup` where an index cannot be written.
+/// `Usage` for a folder that does not exist, `Setup` if an index cannot be written.
 pub(super) async fn open(
     settings: &Settings,
     paths: &[PathBuf],

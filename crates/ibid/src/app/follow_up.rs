@@ -72,7 +72,7 @@ impl App {
     /// The brief and the plan of `question`, made by the planner within `grant`.
     ///
     /// # Errors
-    /// `Setup` where no planner is set or it cannot be opened.
+    /// `Setup` if no planner is set or it cannot be opened.
     pub async fn plan_by_model(
         &self,
         question: &Question,

@@ -21,7 +21,7 @@ impl App {
     /// shows the quotes of local documents too.
     ///
     /// # Errors
-    /// `NotFound` for an unknown run, `Usage` for one without a report or for `days` out of range, `Transient` where another process
+    /// `NotFound` for an unknown run, `Usage` for one without a report or for `days` out of range, `Transient` if another process
     /// works on the run.
     pub async fn share(
         &self,

@@ -83,8 +83,8 @@ struct OpenStore {
 /// and the number of runs.
 ///
 /// # Errors
-/// `Usage` where both are one store, `NotFound` for a directory without a store, `Transient` for a run that is being worked
-/// on, `Internal` where a copied run differs.
+/// `Usage` if both are one store, `NotFound` for a directory without a store, `Transient` for a run that is being worked
+/// on, `Internal` if a copied run differs.
 pub async fn copy(
     from: &StoreLocation,
     to: &StoreLocation,

@@ -192,8 +192,8 @@ impl QueryPolicy {
         true
     }
 
-    /// A query that a model wrote before reading anything: its own words are permitted too, except words on a
-    /// page, as `read` tells, and anything but plain words.
+    /// A query that a model wrote before reading anything: its own words are permitted too, unless `read` finds
+    /// them on a page or they are not plain words.
     pub(crate) fn narrow_own_query(
         &self,
         query: &str,

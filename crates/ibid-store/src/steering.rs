@@ -152,8 +152,8 @@ impl RunController {
         answer
     }
 
-    /// Returns the `nth` answer to the plan, as soon as there is one. When the run is to finish it approves the plan, so that
-    /// there is a report.
+    /// Returns the `nth` answer to the plan, as soon as there is one. If the user asked to finish, this approves the plan
+    /// so that a report is written.
     async fn approval(&self, nth: usize) -> Approval {
         loop {
             let commands = self.commands().await;

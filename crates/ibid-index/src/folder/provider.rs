@@ -162,7 +162,7 @@ impl Folder {
     /// The page of a hit of this folder.
     ///
     /// # Errors
-    /// `NotFound` if it is gone since.
+    /// `NotFound` if it has been deleted.
     pub fn page(&self, hit: SearchHit) -> Result<Page> {
         self.index.read(&hit.into_hit(1))
     }

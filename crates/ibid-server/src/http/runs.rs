@@ -431,7 +431,7 @@ pub(super) async fn approve(
 /// Reads the decision on the plan.
 ///
 /// # Errors
-/// 409 if the run has ended or does not ask for approval; 400 for an unreadable decision.
+/// 409 if the run has ended or does not ask for approval; 400 if the decision is invalid.
 pub(super) async fn read_approval(mine: &OwnedRun, body: ApprovalBody) -> ApiResult<Approval> {
     let known = mine.run().await?;
     if mine.has_ended() || !known.question.as_ref().is_some_and(|question| question.approve) {

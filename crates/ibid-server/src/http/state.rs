@@ -25,7 +25,7 @@ const USERS_CHECK_MS: u64 = 500;
 /// The state that handlers share.
 pub(crate) struct ServerState {
     pub(super) requests: Arc<RequestService>,
-    /// Work without a caller: readiness, counts, webhooks.
+    /// Service for requests without a caller: readiness, metrics, webhooks.
     pub(super) operator: OperatorService,
     pub(super) access: AccessPolicy,
     pub(super) metrics: Arc<ServerMetrics>,

@@ -74,7 +74,7 @@ impl FailureCause {
         phrase.map_or(FailureCause::Unknown, |phrase| phrase.1)
     }
 
-    /// Replaces an unknown cause by the one that the kind of the error implies.
+    /// Replaces an unknown cause with the one implied by the error kind.
     fn or_from_kind(self, kind: Kind) -> FailureCause {
         match (self, kind) {
             (FailureCause::Unknown, Kind::Transient) => FailureCause::Away,

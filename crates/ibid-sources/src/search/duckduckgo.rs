@@ -15,7 +15,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest query, in characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 400;
 /// The most links that are read of a page. A page of results has about a hundred.
 const LINKS: usize = 2_000;

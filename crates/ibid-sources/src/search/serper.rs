@@ -19,7 +19,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest query, in characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 2_048;
 /// The list price of one credit, US dollars: $1 per thousand in the smallest pack (serper.dev, 2026-08).
 const CREDIT: f64 = 0.001;

@@ -80,7 +80,7 @@ async fn each_model_is_looked_up_with_its_provider() {
     // The path of the interface is missing.
     let rows = of("openai/gpt-5.1", &ollama);
     assert!(
-        told(&rows, "warning", "nothing is at", &format!("OPENAI_BASE_URL={good}")),
+        told(&rows, "warning", "does not exist", &format!("OPENAI_BASE_URL={good}")),
         "{rows:?}"
     );
     let all = format!("{rows:?}");

@@ -125,7 +125,7 @@ impl Chromium {
             } else {
                 "start it by hand to see why; in a container its sandbox needs user namespaces (--security-opt seccomp=unconfined)"
             };
-            let doing = format!("trying the browser {}", self.program.display());
+            let doing = format!("checking the browser {}", self.program.display());
             Error::new(Kind::Setup, doing).with_source(why).with_hint(hint)
         };
         let url = Url::parse(HEALTH_CHECK_PAGE).map_err(|cause| broken(cause.to_string()))?;

@@ -191,7 +191,7 @@ impl Parts {
             let part = match heading.as_str() {
                 "" if line.starts_with('>') => &mut parts.short,
                 "Key findings" => &mut parts.findings,
-                "What we could not establish" => &mut parts.open,
+                "What could not be established" => &mut parts.open,
                 _ if numbered => &mut parts.sections,
                 _ => continue,
             };

@@ -1,4 +1,5 @@
 //! The `ibid` command line. [`main`] takes the arguments and returns the exit code; `dispatch` maps each command to its module.
+//! Research itself is in the crate `ibid`.
 mod admin;
 mod approval;
 pub mod args;

@@ -74,7 +74,11 @@ impl PlanView {
                 paint.yellow(&format!(
                     "The planner made no plan ({}). The plan made without a model is used: {}.",
                     single_line(why),
-                    pluralize_as(self.plan.items().len() as u64, "track", "tracks")
+                    pluralize_as(
+                        self.plan.items().len() as u64,
+                        "checklist item",
+                        "checklist items"
+                    )
                 ))
             ),
             None => self.full_text(paint),
@@ -140,7 +144,7 @@ impl PlanView {
             out += &format!("  Sources   {}\n", single_line(&only.join(", ")));
         }
         out += &format!(
-            "  Enough    {} of evidence from {}, and {} % of the tracks covered\n",
+            "  Enough    {} of evidence from {}, and {} % of the checklist items covered\n",
             pluralize_as(method.min_evidence_records.into(), "piece", "pieces"),
             pluralize_as(method.min_source_domains.into(), "domain", "domains"),
             (method.completeness_threshold * 100.0).round()

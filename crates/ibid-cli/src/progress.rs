@@ -144,7 +144,7 @@ impl ProgressView {
         let run = &self.run;
         let mut parts = Vec::new();
         parts.push(match &run.plan {
-            Some(plan) => format!("plan ✓ {}", pluralize(plan.items().len() as u64, "question")),
+            Some(plan) => format!("plan ✓ {}", pluralize(plan.items().len() as u64, "item")),
             None => "planning".to_owned(),
         });
         if run.wave > 0 {
@@ -188,7 +188,7 @@ impl ProgressView {
             waves: waves - columns.0..waves,
             numbers: columns.1,
         };
-        let mut head = format!("  {}  ", padded("question", layout.label));
+        let mut head = format!("  {}  ", padded("item", layout.label));
         for nth in layout.waves.clone() {
             let _ = write!(head, "{:<5}", format!("R{}", nth + 1));
         }

@@ -16,7 +16,7 @@ use ibid_server::request::{method_for, parse_lang, select_engines, validate_ques
 /// `Setup` if it has neither folders nor engines.
 pub(super) fn require_sources(question: Question) -> Result<Question> {
     if question.folders.is_empty() && question.engines.is_empty() {
-        return Err(Error::new(Kind::Setup, "there is nothing to search")
+        return Err(Error::new(Kind::Setup, "no folder or engine to search")
             .with_hint("name a folder of documents with --folder DIR, or engines with --engine web (`ibid engines` lists them)"));
     }
     Ok(question)

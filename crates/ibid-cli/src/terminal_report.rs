@@ -72,7 +72,7 @@ pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
 
 fn short_answer(page: &mut ReportWriter, report: &Report) {
     if report.short.is_empty() {
-        page.text("  ", "The sources searched do not carry an answer to this question.");
+        page.text("  ", "No source that was read answers this question.");
         page.gap();
         return;
     }
@@ -112,7 +112,7 @@ fn open_points(page: &mut ReportWriter, report: &Report) {
     if report.open.is_empty() && failed == 0 {
         return;
     }
-    page.heading("What we could not establish");
+    page.heading("What could not be established");
     for point in &report.open {
         page.text("· ", &format!("{} — {}", single_line(&point.what), single_line(&point.why)));
     }

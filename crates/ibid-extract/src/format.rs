@@ -89,7 +89,7 @@ pub(crate) fn detect(bytes: &[u8], origin: &DocumentOrigin) -> Format {
     }
 }
 
-/// Whether a file that begins with `head` may contain text, so that a film of some gigabytes is not read whole. Zip files are
+/// Whether a file that begins with `head` may contain text, so that a video of several gigabytes is not read whole. Zip files are
 /// recognised by their end, so they are accepted.
 pub(crate) fn may_be_readable(head: &[u8], path: &Path) -> bool {
     if Format::from_path(path) != Format::Unknown || head.starts_with(b"PK") {

@@ -13,7 +13,7 @@ use crate::retry_after;
 use crate::retry_after::ResponseHeaders;
 use ibid_core::{Error, FailureReason, Kind};
 
-/// Maximum quoted length of a server's message, characters.
+/// Maximum quoted length of a server's message, in characters.
 const QUOTED: usize = 300;
 
 /// A failed call to a service. Contains neither the key nor the prompt.

@@ -308,7 +308,7 @@ impl DocumentBuilder<'_> {
         self.table();
         let open = method_notes::unresolved_points(it, plain_line);
         if !open.is_empty() {
-            self.heading(1, "What we could not establish");
+            self.heading(1, "What could not be established");
             for (what, why) in open {
                 let spans = match what {
                     Some(what) => vec![strong(what), text(format!(" — {why}"))],
@@ -331,10 +331,8 @@ impl DocumentBuilder<'_> {
     fn short_answer(&mut self) {
         let it = self.report;
         if it.short.is_empty() {
-            let spans = vec![
-                strong("No answer."),
-                text(" The sources searched do not carry an answer to this question."),
-            ];
+            let spans =
+                vec![strong("No answer."), text(" No source that was read answers this question.")];
             self.blocks
                 .push(DocumentBlock::Answer { blocks: vec![DocumentBlock::Paragraph { spans }] });
             return;

@@ -174,7 +174,7 @@ fn plan_line(event: &Event) -> Option<EventLine> {
         Event::PlanProposed { plan } => {
             let items: Vec<String> =
                 plan.items().iter().map(|item| format!("{} {}", item.id, item.heading)).collect();
-            line(format!("{}: {}", pluralize(items.len() as u64, "question"), items.join("; ")))
+            line(format!("{}: {}", pluralize(items.len() as u64, "item"), items.join("; ")))
         }
         Event::StrategyChosen { strategy, reason } => {
             Some(EventLine::neutral("strategy", format!("{} ({reason})", strategy.as_str())))
@@ -200,7 +200,7 @@ fn round_line(envelope: &Envelope) -> Option<EventLine> {
     match &envelope.event {
         Event::WaveStarted { items, queries } => {
             let queries = pluralize_as(u64::from(*queries), "query", "queries");
-            let items = pluralize(items.len() as u64, "question");
+            let items = pluralize(items.len() as u64, "item");
             Some(EventLine::in_round(envelope.wave, format!("{queries} for {items}")))
         }
         Event::WaveFinished { new_evidence, new_sources } => {
@@ -216,8 +216,7 @@ fn round_line(envelope: &Envelope) -> Option<EventLine> {
         }
         Event::CoverageUpdated { rows, .. } => {
             let satisfied = CoverageRow::counts(rows).satisfied;
-            let text =
-                format!("{satisfied} of {} covered", pluralize(rows.len() as u64, "question"));
+            let text = format!("{satisfied} of {} covered", pluralize(rows.len() as u64, "item"));
             Some(EventLine::neutral("coverage", text))
         }
         Event::GateJudged { verdict } => Some(EventLine::neutral(

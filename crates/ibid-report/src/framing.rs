@@ -8,8 +8,8 @@ pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
         it.coverage.iter().map(|row| end_sentence(&shown(row.text.trim()))).collect();
     let wanted = match asked.len() {
         0 => String::new(),
-        1 => format!(" A complete answer says one thing: {}", asked[0]),
-        n => format!(" A complete answer says {n} things: {}", asked.join(" ")),
+        1 => format!(" A complete answer covers one checklist item: {}", asked[0]),
+        n => format!(" A complete answer covers {n} checklist items: {}", asked.join(" ")),
     };
     let by_code = it.method.unaided.iter().any(|step| step == "write");
     let words = if by_code {
@@ -18,7 +18,7 @@ pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
         "The sentences below were written from those of the sources, and checked against them"
     };
     format!(
-        "Asked on {}.{wanted} {words}; each number in brackets leads to the exact words.",
+        "Asked on {}.{wanted} {words}; each number in brackets links to the exact quote.",
         it.date
     )
 }
@@ -35,18 +35,18 @@ pub fn conclusion(it: &Report) -> String {
         0 => format!("The answer rests on {sources}."),
         _ if u64::from(counts.satisfied) == total => {
             let all = match total {
-                1 => "what a complete answer says".to_owned(),
-                2 => "both points of a complete answer".to_owned(),
-                n => format!("all {n} points of a complete answer"),
+                1 => "the checklist item".to_owned(),
+                2 => "both checklist items".to_owned(),
+                n => format!("all {n} checklist items"),
             };
             format!("The {sources} cited here {answer} {all}.")
         }
         1 if counts.partial == 1 => {
-            format!("The {sources} cited here {answer} what a complete answer says in part.")
+            format!("The {sources} cited here {answer} the checklist item in part.")
         }
         1 => {
             let not = if cited == 1 { "does" } else { "do" };
-            format!("The {sources} cited here {not} not answer what a complete answer says.")
+            format!("The {sources} cited here {not} not answer the checklist item.")
         }
         _ => {
             let part = |n: u32, how: &str| (n > 0).then(|| format!("{n} {how}"));
@@ -56,7 +56,7 @@ pub fn conclusion(it: &Report) -> String {
                     .flatten()
                     .collect();
             format!(
-                "Of the {total} points of a complete answer, the {sources} cited here {answer} {}, {}.",
+                "Of the {total} checklist items, the {sources} cited here {answer} {}, {}.",
                 match counts.satisfied {
                     0 => "none in full".to_owned(),
                     n => n.to_string(),
@@ -66,10 +66,10 @@ pub fn conclusion(it: &Report) -> String {
         }
     };
     if !it.conflicts.is_empty() {
-        let points = pluralize_as(it.conflicts.len() as u64, "point", "points");
+        let disputed = pluralize_as(it.conflicts.len() as u64, "question", "questions");
         out += &match cited {
-            1 => format!(" It says two things on {points}, shown with both sides."),
-            _ => format!(" They disagree on {points}, shown with both sides."),
+            1 => format!(" It gives two answers to {disputed}, shown with both sides."),
+            _ => format!(" They disagree on {disputed}, shown with both sides."),
         };
     }
     out

@@ -1,4 +1,5 @@
-//! Renders a report in every supported format; [`report_format`] lists them. Untrusted text goes through [`escape`].
+//! Renders a report in every supported format; [`report_format`] lists them and is the entry point. Untrusted text goes through
+//! [`escape`]. Makes no decisions: it prints what the report contains.
 pub mod audit;
 pub mod changes;
 pub mod citation_spans;

@@ -175,10 +175,7 @@ fn sentences(claims: &[Claim], notes: &Footnotes<'_>) -> String {
 
 fn short_answer(out: &mut String, it: &Report, notes: &Footnotes<'_>) {
     if it.short.is_empty() {
-        let _ = writeln!(
-            out,
-            "> **No answer.** The sources searched do not carry an answer to this question.\n"
-        );
+        let _ = writeln!(out, "> **No answer.** No source that was read answers this question.\n");
         return;
     }
     let why: Vec<String> = it.confidence.why.iter().map(|it| escape::markdown(it)).collect();
@@ -314,7 +311,7 @@ fn not_established(out: &mut String, it: &Report) {
     if points.is_empty() {
         return;
     }
-    out.push_str("## What we could not establish\n\n");
+    out.push_str("## What could not be established\n\n");
     for (what, why) in points {
         let _ = match what {
             Some(what) => writeln!(out, "- **{what}** — {why}"),

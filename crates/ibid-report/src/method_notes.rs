@@ -23,14 +23,14 @@ pub(super) fn unresolved_points(
     if failed.len() > UNREAD_SHOWN {
         let more = (failed.len() - UNREAD_SHOWN) as u64;
         let text = format!(
-            "Not read either: {} more. The report as JSON names each.",
+            "Not read either: {} more. The JSON report lists them.",
             pluralize(more, "document")
         );
         out.push((None, text));
     }
     if it.checks.removed > 0 {
         let text = format!(
-            "{} removed because their words did not hold against the page.",
+            "{} removed because the page does not contain their quotes.",
             pluralize(u64::from(it.checks.removed), "sentence")
         );
         out.push((None, text));

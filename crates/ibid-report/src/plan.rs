@@ -26,10 +26,10 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
     }
     let items = plan.items();
     let things = match items.len() {
-        1 => "one thing".to_owned(),
-        n => format!("{n} things"),
+        1 => "one checklist item".to_owned(),
+        n => format!("{n} checklist items"),
     };
-    out += &format!(" A complete answer says {things}.");
+    out += &format!(" A complete answer covers {things}:");
     for it in items {
         out += &format!(" {}", end_sentence(&single_line(&it.asks)));
     }

@@ -1,7 +1,7 @@
 //! Compares two reports: claims, numbers, sources and confidence.
 //!
 //! Claims are matched if they share most of their words. A matched claim has changed if it has other numbers
-//! or is negated on one side; other words alone are no change, because no two runs write alike.
+//! or is negated on one side; other words alone are not a change, because no two runs write alike.
 use crate::thresholds::MIN_MATCHING_CLAIM_OVERLAP;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -166,7 +166,7 @@ fn answered_clarifications(brief: &Brief) -> Vec<Clarification> {
     all.filter(|it| it.answer.is_some()).cloned().collect()
 }
 
-/// The run that a follow-up continues; `None` where it started a new topic.
+/// The run that a follow-up continues; `None` if it started a new topic.
 fn followed_run(question: &Question, brief: &Brief, state: &ResearchState) -> Option<FollowUpNote> {
     let same = super::detect_topic(question).ok() == Some(TopicRelation::Same);
     let follows = question.follows.as_ref().filter(|_| same)?;

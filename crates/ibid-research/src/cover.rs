@@ -182,7 +182,7 @@ pub(crate) fn initial_rows(plan: &Plan) -> Vec<CoverageRow> {
     plan.items().iter().map(row).collect()
 }
 
-/// The gap that a model names; `None` where it only repeats the question or what was found. The model has
+/// The gap that a model names; `None` if it only repeats the question or what was found. The model has
 /// read pages: its wording is kept if it uses no words private to a page, and otherwise the permitted words
 /// of it name what is missing.
 fn gap_from_model(

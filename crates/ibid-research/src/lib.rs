@@ -1,6 +1,8 @@
 //! Researches one question: brief, plan, then search, read and weigh until covered, then write, then check.
 //!
-//! [`research`] is the whole method, top to bottom; each step only uses the results of those before it.
+//! [`research`] is the whole method, top to bottom; each step only uses the results of those before it. Steps with a model are in
+//! `ask`, those without one in `heuristic`, strategies in `gather`. Network, files, clocks and logging are behind the traits of
+//! `ibid_core::ports`.
 mod approve;
 mod intake;
 mod llm_session;

@@ -142,7 +142,7 @@ impl QueryPolicy {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The part of `text` that may be sent to `vertical`; `None` where only words are left that were sent
+    /// The part of `text` that may be sent to `vertical`; `None` if only words are left that were sent
     /// before.
     pub(crate) fn outbound(&self, vertical: Vertical, text: &str) -> Option<OutboundWords> {
         let mut state = self.state();
@@ -160,7 +160,7 @@ impl QueryPolicy {
         self.state().outside.filter_pubmed_syntax(text)
     }
 
-    /// A model's query, narrowed to permitted words; `None` where nothing is left.
+    /// A model's query, narrowed to permitted words; `None` if nothing is left.
     pub(crate) fn narrow(&self, query: &str) -> Option<String> {
         self.state().folders.filter_text(query)
     }
@@ -192,8 +192,8 @@ impl QueryPolicy {
         true
     }
 
-    /// A query that a model wrote before reading anything: its own words are permitted too, except words on a
-    /// page, as `read` tells, and anything but plain words.
+    /// A query that a model wrote before reading anything: its own words are permitted too, unless `read` finds
+    /// them on a page or they are not plain words.
     pub(crate) fn narrow_own_query(
         &self,
         query: &str,

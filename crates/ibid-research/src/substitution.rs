@@ -105,7 +105,7 @@ struct WordDiff {
     runs: Vec<(Range<usize>, Range<usize>)>,
 }
 
-/// The longest common subsequence of two short texts, and the ranges between; `None` where words were added
+/// The longest common subsequence of two short texts, and the ranges between; `None` if words were added
 /// or left out.
 fn diff_words(a: &[Token], b: &[Token]) -> Option<WordDiff> {
     let width = b.len() + 1;

@@ -49,7 +49,7 @@ pub(crate) const MIN_SAME_TEXT_SIMILARITY: f32 = 0.8;
 /// Relevance to the question, from a sentence's own words and its context, below which the sentence is about something
 /// else. Measured on the null questions of MultiHop-RAG.
 pub(crate) const MIN_RELEVANCE: f32 = 0.34;
-/// Weight of matched words around a sentence that makes up for the most telling word.
+/// Minimum weight of matched words around a sentence that lacks the most informative word.
 pub(crate) const MIN_CONTEXT_MATCH_WEIGHT: f32 = 0.4;
 /// Share of the words of a part that a sentence about it must have.
 pub(crate) const MIN_PART_OVERLAP: f32 = 0.75;
@@ -69,7 +69,7 @@ pub(crate) const JOINED_HEADINGS_WEIGHT: f32 = 0.6;
 pub(crate) const MANY_JOINED_HEADINGS_WEIGHT: f32 = 0.35;
 /// Share of an item's words that title and heading must have for the page to be about it.
 pub(crate) const MIN_PAGE_TOPIC_OVERLAP: f32 = 0.65;
-/// Best score below which a sentence is no evidence.
+/// Best score below which a sentence is not evidence.
 pub(crate) const MIN_EVIDENCE_SCORE: f32 = 0.2;
 /// Index of the sentence at which the bonus for an early position has fallen to half.
 pub(crate) const EARLY_BONUS_HALF_SENTENCES: f32 = 12.0;
@@ -115,9 +115,9 @@ pub(crate) const MIN_ITEM_ANSWER_SCORE: f32 = 0.5;
 pub(crate) const MIN_PART_ANSWER_SCORE: f32 = 0.35;
 /// Share of an item's best score below which a sentence does not belong in its section.
 pub(crate) const MIN_SECTION_SCORE_SHARE: f32 = 0.68;
-/// Share of the best answer's worth below which a sentence is no finding.
+/// Share of the best answer's worth below which a sentence is not a finding.
 pub(crate) const MIN_FINDING_WORTH_SHARE: f32 = 0.72;
-/// Share of the best answer's worth below which the best sentence of an item is no finding.
+/// Share of the best answer's worth below which the best sentence of an item is not a finding.
 pub(crate) const MIN_ITEM_FINDING_WORTH_SHARE: f32 = 0.55;
 /// Share of a claim's words that a quote must have to support it too.
 pub(crate) const MIN_SUPPORTING_QUOTE_OVERLAP: f32 = 0.75;
@@ -138,7 +138,7 @@ pub(crate) const MIN_EDITION_TITLE_SIMILARITY: f32 = 0.7;
 // The short answer and its confidence.
 /// Worth below which a sentence is on the subject but does not answer.
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
-/// Share of the question's words that a sentence must have to decide a yes or no.
+/// Minimum share of the question's words for a sentence to decide a yes/no question.
 pub(crate) const MIN_DECIDING_OVERLAP: f32 = 0.7;
 /// Share of the question's telling words, unweighted, that a sentence must have besides to decide a yes or no.
 pub(crate) const MIN_DECIDING_TELLING_WORDS: f32 = 0.7;
@@ -148,9 +148,9 @@ pub(crate) const MIN_SHORTENED_RELEVANCE: f32 = 0.85;
 pub(crate) const MIN_DIRECT_ANSWER_WEIGHT: f32 = 0.55;
 /// Share of the question's words, unweighted, above which a sentence answers it directly.
 pub(crate) const MIN_DIRECT_ANSWER_WORDS: f32 = 0.7;
-/// Words of distance to the question's words that halve the score of an answer.
+/// Distance from the question's words, in words, at which an answer's score is halved.
 pub(crate) const ANSWER_HALF_DISTANCE: f32 = 8.0;
-/// What a sentence counts that follows one with the question's words ("He was born…").
+/// Weight of a sentence after one with the question's words ("He was born…").
 pub(crate) const FOLLOWING_SENTENCE_WEIGHT: f32 = 0.6;
 
 // Disagreement.

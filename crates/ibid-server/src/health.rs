@@ -14,9 +14,9 @@ use ibid::app::semantic;
 use ibid::config::{LoadedConfig, SETTINGS, SettingOrigin, Settings};
 use ibid_core::Error;
 
-/// Free disk space below which a run may fail, bytes.
+/// Free disk space below which a run may fail, in bytes.
 const LOW_BYTES: u64 = 1 << 30;
-/// Free disk space below which the store may be unable to save a run, bytes.
+/// Free disk space below which the store may be unable to save a run, in bytes.
 const TOO_LOW_BYTES: u64 = 50 << 20;
 const SANDBOX: &str = "document sandbox";
 

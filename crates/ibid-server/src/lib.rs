@@ -1,6 +1,6 @@
-//! What other programs and browsers reach: the HTTP server ([`http`]), its web viewer ([`view`]) and the MCP server ([`mcp`]).
+//! The HTTP server ([`http`]), the web viewer ([`view`]) and the MCP server ([`mcp`]).
 //!
-//! All of them ask through [`request_service`], which knows who is asking. The command line is in `ibid-cli`.
+//! All requests go through [`request_service`], which enforces access. The command line is in `ibid-cli`.
 pub mod dates;
 pub mod folder;
 pub mod health;

@@ -1,6 +1,6 @@
 //! What the HTTP server, the viewer and the MCP server share: they accept questions and return runs only to their owner.
 //!
-//! A surface holds a [`CallerService`], which knows its caller and reaches nothing of other callers. Work without a caller (metrics,
+//! A surface holds a [`CallerService`], which knows its caller and reaches nothing of other callers. Requests without a caller (metrics,
 //! readiness, retention) uses an [`OperatorService`], which only start-up code and the operator get.
 mod account;
 mod caller;

@@ -21,9 +21,9 @@ pub struct TimeBudget {
     pub clock: Arc<dyn Clock>,
     /// When this session began, milliseconds since 1970.
     pub began: u64,
-    /// The time worked in earlier sessions, milliseconds.
+    /// The time worked in earlier sessions, in milliseconds.
     pub worked: u64,
-    /// The limit of the time worked in all sessions, seconds.
+    /// The limit of the time worked in all sessions, in seconds.
     pub seconds: Option<u64>,
     /// Set by the first Ctrl-C of this process, and by the task that receives a command to finish.
     pub finish: Arc<AtomicBool>,
@@ -152,8 +152,8 @@ impl RunController {
         answer
     }
 
-    /// Returns the `nth` answer to the plan, as soon as there is one. When the run is to finish it approves the plan, so that
-    /// there is a report.
+    /// Returns the `nth` answer to the plan, as soon as there is one. If the user asked to finish, this approves the plan
+    /// so that a report is written.
     async fn approval(&self, nth: usize) -> Approval {
         loop {
             let commands = self.commands().await;

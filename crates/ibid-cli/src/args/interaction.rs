@@ -16,7 +16,7 @@ pub struct InteractionArgs {
     /// Show the plan and wait for your approval before spending anything on it
     #[arg(long, conflicts_with = "no_prompt")]
     pub approve: bool,
-    /// Never ask you questions; the same as IBID_NO_PROMPT=1
+    /// Do not prompt; same as IBID_NO_PROMPT=1
     #[arg(long, alias = "no-ask", conflicts_with = "clarify")]
     pub no_prompt: bool,
     /// Earlier conversation as a JSON list of {system, assistant, user}; `-` reads stdin

@@ -83,7 +83,7 @@ impl BatchOutput {
                     .with_source(format!(
                         "line {nth} is not an object {{id, prompt, run}}: {fault}"
                     ))
-                    .with_hint("delete the line; its row is then asked again")
+                    .with_hint("delete the line to run its row again")
             })?;
             runs_by_row.insert((row.id.to_string(), row.prompt), row.run);
         }

@@ -253,7 +253,7 @@ fn coverage(state: &RunStateView, wide: usize, high: usize, paint: Paint) -> Vec
         let fixed = rounds * 4 + if figures { 9 } else { 0 } + STATE + 2;
         let text = wide.saturating_sub(fixed);
         let columns = STATE.min(wide.saturating_sub(2));
-        let mut head = pad("Question", text);
+        let mut head = pad("Item", text);
         for nth in all - rounds..all {
             head += &format!("{:>4}", format!("R{}", nth + 1));
         }

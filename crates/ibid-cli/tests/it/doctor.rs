@@ -80,7 +80,7 @@ async fn each_model_is_looked_up_with_its_provider() {
     // The path of the interface is missing.
     let rows = of("openai/gpt-5.1", &ollama);
     assert!(
-        told(&rows, "warning", "nothing is at", &format!("OPENAI_BASE_URL={good}")),
+        told(&rows, "warning", "does not exist", &format!("OPENAI_BASE_URL={good}")),
         "{rows:?}"
     );
     let all = format!("{rows:?}");
@@ -94,9 +94,9 @@ async fn a_server_that_is_not_there_is_told_with_its_variable() {
     let set =
         [("IBID_MODEL", "vllm/a-model"), ("VLLM_BASE_URL", gone.as_str()), ("SEARXNG_URL", &gone)];
     let rows = checks(&desk, "models", &set);
-    assert!(told(&rows, "fault", "trying vllm/a-model", "VLLM_BASE_URL"), "{rows:?}");
+    assert!(told(&rows, "fault", "checking vllm/a-model", "VLLM_BASE_URL"), "{rows:?}");
     let rows = checks(&desk, "engines", &set);
-    assert!(told(&rows, "fault", "trying searxng", "SEARXNG_URL"), "{rows:?}");
+    assert!(told(&rows, "fault", "checking searxng", "SEARXNG_URL"), "{rows:?}");
     assert_eq!(site.asked(), 0);
 }
 
@@ -118,7 +118,7 @@ async fn each_reader_reads_one_small_page_and_clocks_are_compared() {
     ];
     let rows = checks(&desk, "readers", &set);
     assert!(told(&rows, "ok", "crawl4ai reads", ""), "{rows:?}");
-    assert!(told(&rows, "fault", "trying steel", "check the key in STEEL_API_KEY"), "{rows:?}");
+    assert!(told(&rows, "fault", "checking steel", "check the key in STEEL_API_KEY"), "{rows:?}");
     assert!(told(&rows, "fault", "the page is empty", "JINA_READER_URL"), "{rows:?}");
     assert_eq!(rows.len(), 3, "{rows:?}");
     assert_eq!(site.asked(), 3, "each is asked once");

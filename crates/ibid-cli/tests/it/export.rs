@@ -409,15 +409,18 @@ fn a_report_begins_and_ends_with_what_it_is_and_invents_nothing() {
     let at = |it: &str| text.find(it).unwrap_or_else(|| panic!("{it}: {text}"));
     assert!(at("## Introduction") < at("## Key findings"));
     assert!(at("## Key findings") < at("## Conclusion"));
-    assert!(at("A complete answer says 3 things: What leaks? Why? When?") < at("## Key findings"));
-    let told = "Of the 3 points of a complete answer, the 2 sources cited here answer 1, 1 in part and 1 not at all. They disagree on 1 point";
+    assert!(
+        at("A complete answer covers 3 checklist items: What leaks? Why? When?")
+            < at("## Key findings")
+    );
+    let told = "Of the 3 checklist items, the 2 sources cited here answer 1, 1 in part and 1 not at all. They disagree on 1 question";
     assert!(at(told) > at("## Conclusion"));
     report.conflicts.clear();
     for it in &mut report.coverage {
         it.state = Coverage::Covered;
     }
     let text = markdown::report(&report, false);
-    assert!(text.contains("The 2 sources cited here answer all 3 points of a complete answer.\n"));
+    assert!(text.contains("The 2 sources cited here answer all 3 checklist items.\n"));
     report.short.clear();
     let text = markdown::report(&report, false);
     assert!(!text.contains("## Introduction") && !text.contains("## Conclusion"));

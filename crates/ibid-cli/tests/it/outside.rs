@@ -164,7 +164,7 @@ async fn engines_that_are_set_up_wrongly_are_told_with_the_fix() {
     );
     let wrong = asked(&desk, &site, &["run", QUESTION, "--engine", "gogle"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.err.contains("there is no search engine `gogle`"), "{}", wrong.err);
+    assert!(wrong.err.contains("unknown search engine `gogle`"), "{}", wrong.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -306,7 +306,7 @@ async fn checking_claims_is_paid_by_the_account_and_stops_where_its_money_does()
     assert!(before > 0, "nothing was asked");
     let it = check(&poor).await;
     assert_eq!(it["isError"], true, "{it}");
-    assert!(it.to_string().contains("money is spent or reserved"), "{it}");
+    assert!(it.to_string().contains("budget is spent or reserved"), "{it}");
     assert_eq!(model.calls(), before);
     let log = ibid(&desk, &env, &["admin", "audit", "--json"]);
     assert!(log.contains("tool.check_claims"), "{log}");

@@ -95,7 +95,7 @@ async fn models_are_waited_for_no_longer_than_the_time_of_the_budget() {
         Event::StepUnaided { reason, .. } => Some(reason.clone()),
         _ => None,
     });
-    assert!(reason.unwrap().contains("time of the budget is spent"));
+    assert!(reason.unwrap().contains("time limit of the budget is reached"));
     // A call that was no longer waited for is told again as such.
     let recording = app.recording(&id).await.unwrap();
     crate::recordings::replays_byte_for_byte(&recording).await;

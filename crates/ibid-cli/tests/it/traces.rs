@@ -1,4 +1,4 @@
-//! `tool_traces` (rows B9, B10) on every store: of runs, in the commit of their events, and of other tools by hand.
+//! `tool_traces` on every store: rows of runs, written in the commit of their events, and rows that other tools add.
 use std::sync::Arc;
 
 use ibid::app::App;

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// Limits on what a run may spend. `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Budget {
-    /// Money, US dollars.
+    /// Money, in US dollars.
     pub usd: Option<f64>,
     /// Wall-clock seconds of work, summed over all sessions of the run.
     pub seconds: Option<u64>,

@@ -39,7 +39,7 @@ pub struct QualityPart {
     pub weight: f64,
     /// The final score, 0 to 1.
     pub score: f64,
-    /// The score computed by code, 0 to 1; `None` where only a model can judge.
+    /// The score computed by code, 0 to 1; `None` if only a model can judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<f64>,
     /// The score given by a model, 0 to 1, before it was bounded by `counted`.
@@ -120,6 +120,6 @@ impl Vote {
 }
 
 impl Rating {
-    /// Maximum length of a note, characters.
+    /// Maximum length of a note, in characters.
     pub const NOTE_CHARS: usize = 2_000;
 }

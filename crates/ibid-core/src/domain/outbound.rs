@@ -15,7 +15,7 @@ const QUERY_WORDS: usize = 24;
 const WORD_CHARS: usize = 40;
 /// Maximum number of words in a name taken from a page.
 const NAME_WORDS: usize = 4;
-/// Maximum length of a word in a name, characters.
+/// Maximum length of a word in a name, in characters.
 const NAME_WORD_CHARS: usize = 24;
 
 /// Short function words in queries that are not in the stop word list.

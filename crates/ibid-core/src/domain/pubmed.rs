@@ -4,7 +4,7 @@ use super::words::{Token, is_stop_word, tokens};
 /// Maximum number of required terms. The remaining words are alternatives; requiring all words of a long question
 /// would find nothing.
 const MAX_REQUIRED: usize = 3;
-/// Maximum length of a query, characters.
+/// Maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 400;
 /// Maximum number of words in a phrase; longer ones rarely occur verbatim.
 const MAX_PHRASE_WORDS: usize = 4;

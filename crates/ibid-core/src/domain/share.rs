@@ -26,7 +26,7 @@ pub enum ShareMaker {
 }
 
 impl Share {
-    /// Default lifetime of a link, days.
+    /// Default lifetime of a link, in days.
     pub const DAYS: u32 = 7;
     /// Maximum lifetime of a link, days.
     pub const MOST_DAYS: u32 = 365;

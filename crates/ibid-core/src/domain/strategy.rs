@@ -122,7 +122,7 @@ pub struct UnitProgress {
     pub tool_calls: u32,
     /// Pieces of evidence kept.
     pub evidence: u32,
-    /// Working time, milliseconds.
+    /// Working time, in milliseconds.
     pub ms: u64,
     /// Why it failed, as one of a few fixed sentences.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -27,9 +27,9 @@ pub struct SpendRequest {
 /// The limits of an account, and what it has spent and reserved.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AccountState {
-    /// Daily limit of the user, US dollars.
+    /// Daily limit of the user, in US dollars.
     pub user_daily_usd: Option<f64>,
-    /// Daily limit of the organisation, US dollars.
+    /// Daily limit of the organisation, in US dollars.
     pub org_daily_usd: Option<f64>,
     /// Maximum concurrent runs of the user.
     pub concurrency: Option<u32>,
@@ -40,9 +40,9 @@ pub struct AccountState {
 /// Amounts spent on a day plus the amounts reserved by what has not ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Spending {
-    /// The user's, US dollars.
+    /// The user's, in US dollars.
     pub user_usd: f64,
-    /// The whole organisation's, US dollars.
+    /// The whole organisation's, in US dollars.
     pub org_usd: f64,
     /// Open runs of the user, and tools that are calling models.
     pub unended: u64,

@@ -59,7 +59,7 @@ pub struct AggregateMetrics {
     pub unpriced: u32,
     /// US dollars spent on the latest judgements.
     pub judging_usd: f64,
-    /// Duration of each report, seconds.
+    /// Duration of each report, in seconds.
     #[serde(skip)]
     seconds: Vec<f64>,
     /// Tokens of each report that was made with a model.
@@ -250,7 +250,7 @@ impl AggregateMetrics {
         (self.judged > 0).then(|| self.scores.map(|score| score / n))
     }
 
-    /// Median duration of a report, seconds.
+    /// Median duration of a report, in seconds.
     pub fn median_seconds(&self) -> Option<f64> {
         median(&self.seconds)
     }

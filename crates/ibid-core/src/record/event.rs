@@ -202,8 +202,8 @@ pub enum Event {
     /// Sources disagree.
     #[serde(rename = "conflict.found")]
     ConflictFound { conflict: Conflict },
-    /// A language model answered. Tokens are `null` where the provider does not count them, the cost where the price
-    /// is unknown, the duration where it was not measured.
+    /// A language model answered. Tokens are `null` if the provider does not count them, the cost if the price
+    /// is unknown, the duration if it was not measured.
     #[serde(rename = "llm.completed")]
     LlmCompleted {
         role: ModelRole,

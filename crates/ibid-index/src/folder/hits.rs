@@ -124,7 +124,7 @@ fn build_hit(view: &IndexSnapshot, document: &RankedDocument) -> tantivy::Result
     }
     parts.sort_by_key(|part| part.0);
     let content: Vec<String> = parts.into_iter().map(|part| part.1).collect();
-    let head = head.ok_or_else(|| corrupt_error("a document without passages"))?;
+    let head = head.ok_or_else(|| corrupt_error("the document has no passages"))?;
     Ok(SearchHit {
         id: head.id.as_ref().or(head.file.as_ref()).unwrap_or(&head.url).clone(),
         url: head.url,
@@ -199,7 +199,7 @@ pub(super) fn read_page(view: &IndexSnapshot, hit: &Hit) -> tantivy::Result<Opti
             .get_first(view.fields.page)
             .and_then(|it| it.as_str())
             .and_then(|it| serde_json::from_str(it).ok())
-            .ok_or_else(|| corrupt_error("a page that cannot be read"))?;
+            .ok_or_else(|| corrupt_error("the stored page cannot be decoded"))?;
         if page.url == hit.url && page.file == hit.file {
             found.push(page);
         }

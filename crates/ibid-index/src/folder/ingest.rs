@@ -233,8 +233,8 @@ pub(super) fn file_fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) 
     }
 }
 
-/// The hash of a file's bytes. Of a film or a disk image, which is not a document, only the beginning, the size and the time
-/// of change are hashed.
+/// The hash of a file's bytes. Large non-documents such as videos are identified by their first bytes, size and modification
+/// time.
 fn hash_file(path: &Path, salt: &str) -> std::io::Result<u64> {
     let file = open_no_follow(path)?;
     let metadata = file.metadata()?;

@@ -162,7 +162,7 @@ impl Folder {
     /// The page of a hit of this folder.
     ///
     /// # Errors
-    /// `NotFound` if it is gone since.
+    /// `NotFound` if it has been deleted.
     pub fn page(&self, hit: SearchHit) -> Result<Page> {
         self.index.read(&hit.into_hit(1))
     }
@@ -205,7 +205,7 @@ impl PageReader for Folder {
 
 /// Runs `work` on a thread that may block.
 async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|why| Error::new(Kind::Internal, "working on a folder's index").with_source(why))
+    tokio::task::spawn_blocking(work).await.map_err(|why| {
+        Error::new(Kind::Internal, "the index task panicked or was cancelled").with_source(why)
+    })
 }

@@ -134,7 +134,7 @@ pub(super) fn stored_hit(view: &IndexSnapshot, at: DocAddress) -> tantivy::Resul
                 Some(StoredHit::from_page(&page, words))
             }),
     };
-    found.ok_or_else(|| corrupt_error("a passage that cannot be read"))
+    found.ok_or_else(|| corrupt_error("the passage cannot be decoded"))
 }
 
 /// The addresses of the pages under `key`.

@@ -97,9 +97,9 @@ fn matcher(root: &Path, globs: &[String]) -> Result<Gitignore> {
                 .with_hint("write globs as in .gitignore, such as `*.log` or `drafts/`")
         })?;
     }
-    builder.build().map_err(|why| {
-        Error::new(Kind::Usage, "reading the globs of what to leave out").with_source(why)
-    })
+    builder
+        .build()
+        .map_err(|why| Error::new(Kind::Usage, "combining the exclude globs").with_source(why))
 }
 
 fn error_path(why: &ignore::Error, root: &Path) -> PathBuf {

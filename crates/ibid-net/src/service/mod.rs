@@ -23,7 +23,7 @@ use ibid_core::{Error, Kind, Result};
 
 pub use crate::rate_limit::{RateLimiter, RateLimiters};
 
-/// Maximum size of a response, bytes.
+/// Maximum size of a response, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(60);

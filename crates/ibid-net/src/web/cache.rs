@@ -167,7 +167,7 @@ impl WebCache {
                 .await;
     }
 
-    /// Total size of the entries, bytes.
+    /// Total size of the entries, in bytes.
     pub async fn size(&self) -> u64 {
         let sum =
             sqlx::query("select coalesce(sum(size), 0) from kept_1").fetch_one(&self.pool).await;

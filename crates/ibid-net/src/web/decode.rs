@@ -9,7 +9,7 @@ use ruzstd::decoding::StreamingDecoder;
 
 /// Maximum ratio of decompressed to compressed size, above [`SMALL`].
 const MAX_RATIO: usize = 200;
-/// Decompressed size up to which the ratio is not checked, bytes.
+/// Decompressed size up to which the ratio is not checked, in bytes.
 const SMALL: usize = 1 << 20;
 /// Maximum zstd window, bytes: the limit of RFC 9659 for the web.
 const ZSTD_WINDOW: u64 = 8 << 20;
@@ -70,7 +70,7 @@ struct ByteQueue {
     read: usize,
 }
 
-/// Size of a piece, bytes.
+/// Size of a piece, in bytes.
 const PIECE: usize = 64 << 10;
 
 impl ByteQueue {

@@ -19,7 +19,7 @@ pub struct FetchLimits {
     pub whole: Duration,
     /// Maximum size of a page, bytes after decompression.
     pub page_bytes: usize,
-    /// Maximum size of a PDF or another document, bytes.
+    /// Maximum size of a PDF or another document, in bytes.
     pub document_bytes: usize,
 }
 

@@ -11,12 +11,12 @@ use crate::escape::single_line;
 use crate::phrases::pluralize;
 use ibid_core::domain::{Claim, Coverage, CoverageRow, ItemId, Report};
 
-/// Points and works in the diagram, at most; more would be unreadable.
+/// Maximum number of items and works in the diagram; more would be unreadable.
 const POINTS: usize = 8;
 const WORKS: usize = 12;
 
-/// The label of works that no section about a point cites.
-const ELSEWHERE: &str = "In the short answer, key findings or elsewhere";
+/// The label of works that only other parts of the report cite.
+const ELSEWHERE: &str = "Cited outside the sections";
 
 /// The left edge and the width of each column.
 const QUESTION: (u32, u32) = (0, 170);
@@ -103,7 +103,7 @@ impl DiagramGraph {
             .collect();
         let elsewhere = other_works(it, rows, shown);
         let says = format!(
-            "Drawn: the question, {} points of a complete answer, and which of {} each rests on. {}The sections and the list of sources say the same.",
+            "The diagram shows the question, its {} checklist items, and which of {} each one cites. {}The sections and the list of sources contain the same information.",
             rows.len(),
             pluralize(shown as u64, "source"),
             match elsewhere.len() as u64 {

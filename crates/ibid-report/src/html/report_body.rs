@@ -279,7 +279,7 @@ const HEADINGS: [(&str, &str); 9] = [
     ("findings", "Key findings"),
     ("conflicts", "Where sources disagree"),
     ("table", "Evidence table"),
-    ("open", "What we could not establish"),
+    ("open", "What could not be established"),
     ("conclusion", "Conclusion"),
     ("method", "Method"),
     ("sources", "Sources"),

@@ -36,8 +36,8 @@ pub fn render(file: &str, text: &str, values: &[(&str, &str)]) -> Result<Rendere
         }
     }
     match values.iter().zip(&used).find(|pair| !pair.1) {
-        Some(((name, _), _)) => Err(fault(file, &format!("`{{{name}}}` is given and not used"))),
-        None if user.is_empty() => Err(fault(file, "nothing is asked")),
+        Some(((name, _), _)) => Err(fault(file, &format!("`{{{name}}}` is unused"))),
+        None if user.is_empty() => Err(fault(file, "the user prompt is empty")),
         None => Ok(RenderedPrompt { system, user }),
     }
 }
@@ -75,7 +75,7 @@ fn fill(file: &str, part: &str, values: &[(&str, &str)], used: &mut [bool]) -> R
         }
         let end = tail.find('}').filter(|_| tail.starts_with('{'));
         let Some(name) = end.map(|it| &tail[1..it]) else {
-            return Err(fault(file, "a brace stands alone; write `{{` or `}}`"));
+            return Err(fault(file, "unpaired brace; write `{{` or `}}`"));
         };
         let Some(nth) = values.iter().position(|value| value.0 == name) else {
             return Err(fault(file, &format!("`{{{name}}}` is not given")));

@@ -39,7 +39,7 @@ pub(super) struct Alignment {
     pub met: Vec<Vec<f32>>,
     /// For each sentence, whether an opposite of each telling word occurs there.
     pub opposed: Vec<Vec<bool>>,
-    /// The sentence that matches the claim best; `None` where there is nothing to compare.
+    /// The sentence that matches the claim best; `None` if there is nothing to compare.
     pub best: Option<usize>,
 }
 

@@ -10,15 +10,15 @@ use ibid_core::{Error, Kind, Result};
 /// [`Kind::Usage`], naming the field at fault.
 pub fn check_row(row: &Value) -> Result<Value> {
     let Some(fields) = row.as_object() else {
-        return Err(fault("a row", "Give an object {id, claim, source} a line."));
+        return Err(fault("a row", "write one object {id, claim, source} per line"));
     };
     let claim = match fields.get("claim") {
         Some(Value::String(claim)) if !claim.trim().is_empty() => claim,
         Some(Value::String(_)) => {
-            return Err(fault("field `claim`", "It is empty; state the claim."));
+            return Err(fault("field `claim`", "it is empty; write the claim"));
         }
-        Some(_) => return Err(fault("field `claim`", "Give the claim as a string.")),
-        None => return Err(fault("field `claim`", "It is missing; state the claim.")),
+        Some(_) => return Err(fault("field `claim`", "write the claim as a string")),
+        None => return Err(fault("field `claim`", "it is missing; write the claim")),
     };
     let source = match fields.get("source") {
         Some(Value::String(text)) => vec![text.clone()],
@@ -29,17 +29,17 @@ pub fn check_row(row: &Value) -> Result<Value> {
                 Value::String(text) => Ok(text.clone()),
                 _ => Err(fault(
                     &format!("field `source[{nth}]`"),
-                    "Give every sentence as a string.",
+                    "write every sentence as a string",
                 )),
             })
             .collect::<Result<Vec<String>>>()?,
         Some(_) => {
-            return Err(fault("field `source`", "Give a text or a list of sentences."));
+            return Err(fault("field `source`", "write a text or a list of sentences"));
         }
         None => {
             return Err(fault(
                 "field `source`",
-                "It is missing; give a text or a list of sentences.",
+                "it is missing; write a text or a list of sentences",
             ));
         }
     };

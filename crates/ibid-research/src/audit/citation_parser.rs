@@ -193,7 +193,7 @@ impl CitationParser {
     }
 
     /// The index of the source that a citation points to, which is added where no list has it. `None` if it
-    /// is no citation after all.
+    /// is not a citation after all.
     fn source_for(&mut self, to: &CitationTarget, line: usize) -> Option<usize> {
         let found = match to {
             CitationTarget::Label(name) | CitationTarget::Guess(name) => {

@@ -71,7 +71,7 @@ const TAIL: usize = 8;
 /// Most words between the subject and "is" or "was".
 const COPULA_WITHIN: usize = 14;
 
-/// The answer of `text` to `question`; `None` where nothing of the type is near its words.
+/// The answer of `text` to `question`; `None` if nothing of the type is near its words.
 pub fn extract_answer(wanted: AnswerType, question: &str, text: &str) -> Option<TextAnswer> {
     let asked: BTreeSet<String> = tokens(question)
         .iter()

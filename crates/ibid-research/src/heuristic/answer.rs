@@ -297,7 +297,7 @@ fn ids(notes: &Notes, point: &Point) -> Vec<ibid_core::domain::EvidenceId> {
 }
 
 /// The sentence if it fits; or else without brackets, without "it was found that", or cut to a clause that
-/// stands alone. `None` where no such form still says what the question asks.
+/// stands alone. `None` if no such form still says what the question asks.
 fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<Option<String>> {
     let words = &prompts::phrases()?.sentence;
     let fits = |text: &str| text.chars().count() <= room;
@@ -324,7 +324,7 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
     Ok(None)
 }
 
-/// The beginnings that end before an addition which does not qualify them.
+/// Prefixes of the sentence that end before a non-restrictive addition.
 fn clause_heads(text: &str) -> Vec<String> {
     const JOINTS: &[&str] = &[
         "; ",
@@ -357,7 +357,7 @@ fn clause_heads(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The endings that begin with a clause which stands by itself.
+/// Suffixes of the sentence that start at an independent clause.
 fn clause_tails(text: &str, leaning: &[String]) -> Vec<String> {
     ["; ", ", and ", " after ", " since ", " when ", " because "]
         .iter()

@@ -292,7 +292,7 @@ impl Dimension {
             .find(|dimension| dimension.asks.iter().any(|ask| padded.contains(&format!("{ask} "))))
     }
 
-    /// Best where a number has such a unit and the dimension is named. A number of another kind is no answer.
+    /// Best where a number has such a unit and the dimension is named. A number of another kind is not an answer.
     fn fit(&self, text: &str) -> f32 {
         let found = measures(text);
         let of_it = |unit: &String| self.units.contains(&unit.to_lowercase().as_str());

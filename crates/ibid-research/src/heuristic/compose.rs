@@ -39,7 +39,7 @@ const TITLE_CHARS: usize = 110;
 /// Most words of a report without a limit of its own.
 const MOST_WORDS: usize = 4_000;
 
-/// The draft that these notes carry, or `None` where they do not answer the question.
+/// The draft that these notes carry, or `None` if they do not answer the question.
 pub(crate) fn compose_report(
     question: &Question,
     brief: &Brief,
@@ -110,7 +110,7 @@ pub(crate) fn compose_report(
     }))
 }
 
-/// The points on the question or on a part of it; `None` where none is on the question.
+/// The points on the question or on a part of it; `None` if none is on the question.
 ///
 /// A point much less relevant than the best is dropped. Steps and members of a list need not repeat what they
 /// belong to.

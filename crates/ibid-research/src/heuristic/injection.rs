@@ -55,7 +55,7 @@ impl InjectionDetector {
         gives_orders(text, &spaced(text), self.words) || self.directions.is_directive(text)
     }
 
-    /// Which of `sentences` of a page are no evidence: those that give orders, those that continue such a
+    /// Which of `sentences` of a page are not evidence: those that give orders, those that continue such a
     /// sentence, and the few that mention a name it introduces. Where an order addresses machines, the rest
     /// of its paragraph goes too, and what precedes it, where the order refers back to that.
     pub(crate) fn poisoned_sentences(

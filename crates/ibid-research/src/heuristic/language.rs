@@ -7,7 +7,7 @@ const LANGUAGE_SAMPLE: usize = 2_000;
 /// Fewest characters of a text whose language is detected reliably.
 const LONG_ENOUGH: usize = 60;
 
-/// Two-letter code of the text's language; `en` where the text is too short to tell.
+/// Two-letter code of the text's language; `en` if the text is too short to tell.
 pub(crate) fn language(text: &str) -> String {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE.min(text.len()));
     let detected = whatlang::detect(&text[..end]);

@@ -83,8 +83,8 @@ fn agent_noun_verb(word: &str) -> Option<&str> {
     (single.len() >= 7 && (single.ends_with("er") || single.ends_with("or"))).then_some(single)
 }
 
-/// The verb behind a doer and the doers behind a verb, with how much each may stand for the other: "an
-/// inhibitor of" says "inhibits", but what promotes something is no promoter.
+/// Maps agent nouns to verbs and back, with weights: "an inhibitor of" means "inhibits", but what promotes
+/// something is not always called a promoter.
 pub(crate) fn agent_noun_variants(word: &str) -> Vec<(String, f32)> {
     const VERB_BY_DOER: f32 = 0.7;
     const DOER_BY_VERB: f32 = 0.4;

@@ -329,7 +329,7 @@ impl QueryBuilder<'_> {
     }
 
     /// The query of a draft for one vertical. Folders get any words, outside engines only words that may
-    /// leave, PubMed its own syntax. `None` where no words are left.
+    /// leave, PubMed its own syntax. `None` if no words are left.
     fn query_for_vertical(
         &self,
         vertical: Vertical,

@@ -26,7 +26,7 @@ impl SentenceText {
     }
 }
 
-/// How well sentence `n` is formed, at most 1. `None` where its form rules it out: a heading, code, a
+/// How well sentence `n` is formed, at most 1. `None` if its form rules it out: a heading, code, a
 /// question, a reference, navigation, too short or too long. Whether it gives orders is up to
 /// [`InjectionDetector`](super::injection::InjectionDetector).
 pub(crate) fn fitness(

@@ -91,7 +91,7 @@ impl ApiError {
         self
     }
 
-    /// Adds `Retry-After`, seconds.
+    /// Adds `Retry-After`, in seconds.
     #[must_use]
     pub(crate) fn with_retry_after(mut self, seconds: u64) -> ApiError {
         self.0.retry_after = Some(seconds);

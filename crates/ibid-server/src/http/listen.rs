@@ -23,15 +23,15 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long sent data may stay unacknowledged before the connection is closed.
 const UNACKED_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Largest request head, bytes.
+/// Largest request head, in bytes.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
-/// Most headers of a request.
+/// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 100;
 
 /// How long started responses may take after the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Most connections that wait to be accepted; the system may have a lower limit. Clients that find no room retry after a second,
+/// Maximum number of connections that wait to be accepted; the system may have a lower limit. Clients that find no room retry after a second,
 /// which is late for learning that the server is busy.
 const BACKLOG: u32 = 4_096;
 

@@ -12,13 +12,13 @@ use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use super::api_error::ApiError;
 use crate::request_service::Caller;
 
-/// `Retry-After` when a user has too many open requests, seconds.
+/// `Retry-After` when a user has too many open requests, in seconds.
 const RETRY_AFTER_SECS: u64 = 5;
 
 /// The number of open requests of each user.
 #[derive(Debug)]
 pub(super) struct OpenRequests {
-    /// Most open requests of one user.
+    /// Maximum number of open requests of one user.
     limit: usize,
     by_user: Mutex<HashMap<String, usize>>,
 }

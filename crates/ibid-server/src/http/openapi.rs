@@ -108,7 +108,7 @@ fn operation(it: &Route) -> Value {
     for refusal in DOCUMENTED_STATUSES.iter().filter(|refusal| refusal.applies_to(it)) {
         responses.insert(refusal.status.to_string(), refused(refusal.when));
     }
-    let failed = "What went wrong, and what would help.";
+    let failed = "The error, with a hint.";
     responses.insert("default".to_owned(), refused(failed));
     let mut out = json!({"summary": it.does, "parameters": parameters, "responses": responses});
     if let Some(name) = it.body {

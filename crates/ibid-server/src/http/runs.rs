@@ -26,15 +26,15 @@ use ibid_report::{json as shown, markdown};
 /// Longest `wait` of a request, seconds: below the usual timeouts of clients and proxies.
 const MAX_WAIT_SECS: u64 = 55;
 
-/// `Retry-After` when the queue is full, seconds.
+/// `Retry-After` when the queue is full, in seconds.
 const RETRY_AFTER_SECS: u64 = 5;
 
 /// Default number of runs in a list.
 const DEFAULT_LIMIT: u64 = 50;
-/// Most runs in a list.
+/// Maximum number of runs in a list.
 const MAX_LIMIT: u64 = 200;
 
-/// Longest `Idempotency-Key`, characters.
+/// Maximum length of an `Idempotency-Key` in characters.
 const MAX_KEY_CHARS: usize = 255;
 
 #[derive(Deserialize)]
@@ -431,7 +431,7 @@ pub(super) async fn approve(
 /// Reads the decision on the plan.
 ///
 /// # Errors
-/// 409 if the run has ended or does not ask for approval; 400 for an unreadable decision.
+/// 409 if the run has ended or does not ask for approval; 400 if the decision is invalid.
 pub(super) async fn read_approval(mine: &OwnedRun, body: ApprovalBody) -> ApiResult<Approval> {
     let known = mine.run().await?;
     if mine.has_ended() || !known.question.as_ref().is_some_and(|question| question.approve) {

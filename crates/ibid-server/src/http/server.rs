@@ -152,9 +152,9 @@ fn no_token_error(serve: &ServeConfig) -> Error {
 }
 
 fn bound_address(listener: &TcpListener) -> Result<SocketAddr> {
-    listener
-        .local_addr()
-        .map_err(|fault| Error::new(Kind::Internal, "reading the own address").with_source(fault))
+    listener.local_addr().map_err(|fault| {
+        Error::new(Kind::Internal, "reading the listener's address").with_source(fault)
+    })
 }
 
 /// Logs that old runs were deleted, or why not.

@@ -19,13 +19,13 @@ use crate::request_service::{Caller, OperatorService, RequestService};
 /// How long that check may take.
 const USERS_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How often a server with open access checks whether users were added, milliseconds.
+/// How often a server with open access checks whether users were added, in milliseconds.
 const USERS_CHECK_MS: u64 = 500;
 
 /// The state that handlers share.
 pub(crate) struct ServerState {
     pub(super) requests: Arc<RequestService>,
-    /// Work without a caller: readiness, counts, webhooks.
+    /// Service for requests without a caller: readiness, metrics, webhooks.
     pub(super) operator: OperatorService,
     pub(super) access: AccessPolicy,
     pub(super) metrics: Arc<ServerMetrics>,
@@ -43,7 +43,7 @@ pub(crate) struct ServerState {
     pub(super) run_stats: RunStatsCache,
     /// Becomes true when the server stops. Streams then end, so that clients reconnect elsewhere.
     pub(super) stopping: watch::Receiver<bool>,
-    /// Largest request body, bytes.
+    /// Largest request body, in bytes.
     pub(super) max_body_bytes: usize,
     /// How long a request body may take to arrive.
     pub(super) body_timeout: Duration,

@@ -12,7 +12,7 @@ use ibid_core::{Error, Kind, Result};
 /// Rounds of `agentic_search` by default.
 const EVIDENCE_ROUNDS: u64 = 3;
 
-/// Longest time of a run, minutes.
+/// Maximum time of a run in minutes.
 const MAX_MINUTES: u64 = 10_000;
 
 /// Arguments of `agentic_search`.
@@ -29,7 +29,7 @@ pub(super) struct AgenticSearchInput {
     #[serde(default, deserialize_with = "setting")]
     #[schemars(extend("default" = EVIDENCE_ROUNDS))]
     max_iterations: Option<String>,
-    /// Whether to ask back where the question is unclear. Without it, that is done where the host can show the user a form.
+    /// Whether to ask clarifying questions if the question is unclear. Default: true if the host can show a form.
     ask: Option<bool>,
 }
 
@@ -54,36 +54,36 @@ pub(super) struct StartInput {
     /// What to find out, as one clear question.
     #[schemars(with = "NonblankSchema")]
     question: String,
-    /// What was said before that the question depends on.
+    /// Context from the conversation that the question depends on.
     #[serde(default, deserialize_with = "text")]
     context: Option<String>,
-    /// How much work it is worth.
+    /// How much work to spend on the question.
     #[serde(default, deserialize_with = "setting")]
     effort: Option<String>,
-    /// Search engines by name, or web, news, scholar; the server's own choice without.
+    /// Search engines, by name or as web, news, scholar. Default: the server's engines.
     #[serde(default, deserialize_with = "crate::request::names")]
     engines: Option<Vec<String>>,
-    /// Only sources of these domains.
+    /// Only sources from these domains.
     #[serde(default, deserialize_with = "crate::request::names")]
     domains: Option<Vec<String>>,
-    /// Only what was published since: 2020, 2020-05-01 or 30d.
+    /// Only sources published since this day: 2020, 2020-05-01 or 30d.
     #[serde(default, deserialize_with = "text")]
     since: Option<String>,
     /// Only this folder of the server's documents, by name.
     #[serde(default, deserialize_with = "text")]
     folder: Option<String>,
-    /// Most that models may cost.
+    /// Maximum cost of models in US dollars.
     #[serde(default, deserialize_with = "setting")]
     #[schemars(extend("type" = "number", "minimum" = 0))]
     budget_usd: Option<String>,
-    /// Most time; then the report is written from what is there.
+    /// Time limit in minutes. The report is then written from the evidence so far.
     #[serde(default, deserialize_with = "whole")]
     #[schemars(extend("minimum" = 1))]
     max_minutes: Option<u64>,
     /// A report, one line of at most 140 characters, or passages without prose.
     #[schemars(with = "Option<ModeSchema>", extend("default" = "report"))]
     output: Option<Mode>,
-    /// Whether to ask back where the question is unclear. Without it, that is done where the host can show the user a form.
+    /// Whether to ask clarifying questions if the question is unclear. Default: true if the host can show a form.
     ask: Option<bool>,
 }
 
@@ -119,7 +119,7 @@ impl TryFrom<StartInput> for ResearchRequest {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitInput {
-    /// From research.
+    /// The run_id that `research` returned.
     #[serde(deserialize_with = "nonblank")]
     pub(super) run_id: String,
     #[serde(default, deserialize_with = "whole")]
@@ -127,11 +127,11 @@ pub(super) struct WaitInput {
     pub(super) wait_s: Option<u64>,
     #[schemars(extend("default" = "none"))]
     pub(super) action: Option<WaitAction>,
-    /// What to look into besides, as one clear question.
+    /// A question to research as well, as one clear sentence.
     #[serde(default, deserialize_with = "text")]
     #[schemars(length(min = 1, max = 2000))]
     pub(super) steer: Option<String>,
-    /// What the user says to questions, one text for each; an empty list goes on without.
+    /// The user's answers, one per question. An empty list continues without answers.
     #[schemars(length(max = 3))]
     pub(super) answers: Option<Vec<String>>,
 }
@@ -150,7 +150,7 @@ pub(super) enum WaitAction {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResultInput {
-    /// From research.
+    /// The run_id that `research` returned.
     #[serde(deserialize_with = "nonblank")]
     pub(super) run_id: String,
     /// summary, full, evidence, sources or section:N.
@@ -168,7 +168,7 @@ pub(super) struct ResultInput {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchInput {
-    /// What to look for.
+    /// What to search for.
     #[serde(deserialize_with = "nonblank")]
     #[schemars(with = "NonblankSchema")]
     pub(super) query: String,
@@ -178,7 +178,7 @@ pub(super) struct SearchInput {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FetchInput {
-    /// From search.
+    /// The id of a result of `search`.
     #[serde(deserialize_with = "nonblank")]
     #[schemars(with = "NonblankSchema")]
     pub(super) id: String,

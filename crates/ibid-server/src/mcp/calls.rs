@@ -31,7 +31,7 @@ use ibid_report::{json as shown, markdown};
 /// Longest wait of a call: hosts cut calls off after 30 seconds or later.
 const MAX_WAIT: Duration = Duration::from_secs(25);
 
-/// How long a tool waits for its run by default, seconds.
+/// How long a tool waits for its run by default, in seconds.
 const DEFAULT_WAIT_SECS: u64 = 20;
 
 /// How long a tool waits for a new run to decide whether it asks questions.
@@ -43,19 +43,19 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Default length of a text result, characters: about 6,000 tokens.
 const DEFAULT_RESULT_CHARS: usize = 20_000;
 
-/// Longest order to steer a run, characters.
+/// Maximum length of the text of a steer command, in characters.
 const MAX_STEER_CHARS: usize = 2_000;
 
-/// Most findings in the result of a run.
+/// Maximum number of findings in the result of a run.
 const MAX_FINDINGS: usize = 8;
-/// Most sources in the result of a run.
+/// Maximum number of sources in the result of a run.
 const MAX_SOURCES: usize = 12;
 
 /// What the model should do while the questions of a run are with the user.
 const NEXT_WHEN_ASKED: &str =
-    "the questions are before the user; call research_wait with this run_id";
+    "the questions were shown to the user; call research_wait with this run_id";
 /// What the model should do with the questions of a run.
-const NEXT_WHEN_NOT_ASKED: &str = "put the questions to the user, then call research_wait with this run_id and answers, one text for each; an empty list goes on without";
+const NEXT_WHEN_NOT_ASKED: &str = "ask the user these questions, then call research_wait with this run_id and answers, one per question; an empty list skips them";
 
 impl McpServer {
     /// Runs the tool that `request` names.
@@ -69,7 +69,7 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> McpResult<CallToolResponse> {
         if !self.tools().iter().any(|tool| tool.name == request.name) {
-            return Err(ErrorData::invalid_params("there is no such tool", None));
+            return Err(ErrorData::invalid_params("unknown tool", None));
         }
         let resumed = self.elicitations.resume_call(service, &request).await?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
@@ -111,7 +111,7 @@ impl McpServer {
                 Ok(input) => service.check(&input.text).await,
                 Err(fault) => Err(fault.into()),
             },
-            _ => return Err(ErrorData::invalid_params("there is no such tool", None)),
+            _ => return Err(ErrorData::invalid_params("unknown tool", None)),
         };
         structured_result(result)
     }

@@ -22,17 +22,17 @@ use ibid_core::ports::RunCommand;
 use ibid_core::record::Run;
 use ibid_core::{Error, Kind, Result};
 
-/// Most questions in a form.
+/// Maximum number of questions in a form.
 const MAX_QUESTIONS: usize = 3;
-/// Longest question, characters.
+/// Maximum length of a question in characters.
 const MAX_QUESTION_CHARS: usize = 500;
-/// Longest answer, characters.
+/// Maximum length of an answer in characters.
 const MAX_ANSWER_CHARS: usize = 2_000;
 
 /// How long a user may take to answer a form; then the run continues without answers.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// Most runs remembered as asked.
+/// Maximum number of runs remembered as asked.
 const MAX_REMEMBERED_RUNS: usize = 10_000;
 
 /// The name of the form among the inputs that a call requires.
@@ -173,7 +173,7 @@ pub(super) fn clarification_json(run: &Run) -> Option<Value> {
     let mut out = json!({"questions": all});
     if all.iter().all(|it| it.answer.is_none()) {
         out["note"] =
-            "nobody answered (declined, cancelled or not in time): it was researched as it stands"
+            "nobody answered (declined, cancelled or not in time): the question was researched unchanged"
                 .into();
     }
     Some(out)
@@ -200,7 +200,7 @@ fn elicitation_form(questions: &[String]) -> Value {
     }
     json!({
         "mode": "form",
-        "message": "The question can be read in more than one way. Leave empty what does not matter to you.",
+        "message": "The question has more than one meaning. Leave a field empty if it does not matter to you.",
         "requestedSchema": {"type": "object", "properties": fields},
     })
 }

@@ -9,10 +9,10 @@ use ibid_core::record::{Run, RunStatus};
 use ibid_core::{Error, Kind, Result};
 use ibid_report::citation_spans::text_with_citations;
 
-/// How soon a client should poll again, seconds.
+/// How soon a client should poll again, in seconds.
 pub(super) const POLL_SECS: u64 = 5;
 
-/// Longest summary, characters.
+/// Maximum length of a summary in characters.
 const MAX_SUMMARY_CHARS: usize = 1_500;
 
 /// The structured result of a tool, or its error.

@@ -6,11 +6,11 @@ use ibid_core::{Error, Kind};
 /// The result of a protocol handler.
 pub(super) type McpResult<T> = std::result::Result<T, ErrorData>;
 
-/// A fault of ours as the protocol tells it.
+/// Converts an error to an MCP error.
 pub(super) fn to_error_data(error: &Error) -> ErrorData {
     match error.kind() {
         Kind::Usage => ErrorData::invalid_params(error.public_message(), None),
-        Kind::NotFound => ErrorData::resource_not_found("there is no such thing here", None),
+        Kind::NotFound => ErrorData::resource_not_found("not found", None),
         _ => ErrorData::internal_error("the server cannot do this just now", None),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::request_service::CallerHit;
 
-/// Most hits kept, of all callers.
+/// Maximum number of hits kept, of all callers.
 const CAPACITY: usize = 1_000;
 
 /// Recent hits of all callers, oldest first.

@@ -11,7 +11,7 @@ use super::server::McpServer;
 use crate::request_service::CallerService;
 use ibid_report::{evidence, markdown};
 
-/// Most runs listed as resources.
+/// Maximum number of runs listed as resources.
 const MAX_LISTED: usize = 50;
 
 /// Name, description, arguments (name and description) and text.
@@ -22,14 +22,18 @@ type PromptTemplate =
 const PROMPTS: [PromptTemplate; 4] = [
     (
         "literature_review",
-        "Reviews what the literature says on a question.",
-        &[("question", "What the review is about")],
-        "Use the research tool with effort deep and engines scholar on this question, wait for its end with research_wait, then read the whole result and give it with its citations as they are: {question}",
+        "Reviews the literature on a question.",
+        &[("question", "The question of the review")],
+        "Use the research tool with effort deep and engines scholar on this question, wait until it ends with research_wait, then read the whole result and return it with its citations unchanged: {question}",
     ),
     (
         "compare",
-        "Compares two things by what sources say.",
-        &[("a", "The first"), ("b", "The second"), ("criteria", "What to compare them by")],
+        "Compares two things, with sources.",
+        &[
+            ("a", "The first thing"),
+            ("b", "The second thing"),
+            ("criteria", "The criteria of the comparison"),
+        ],
         "Use deep_research to find out how {a} compares with {b} by {criteria}. Give a table with a citation in each cell, and say where sources disagree.",
     ),
     (
@@ -40,9 +44,9 @@ const PROMPTS: [PromptTemplate; 4] = [
     ),
     (
         "brief",
-        "Answers in one line with sources.",
+        "Answers a question in one line with sources.",
         &[("question", "The question")],
-        "Use research with output answer on this question, wait for its end, and give the line with its sources: {question}",
+        "Use research with output answer on this question, wait until it ends, and return the line with its sources: {question}",
     ),
 ];
 
@@ -60,7 +64,7 @@ pub(super) fn prompts() -> McpResult<ListPromptsResult> {
 pub(super) fn prompt(request: &GetPromptRequestParams) -> McpResult<GetPromptResult> {
     let Some((_, does, arguments, text)) = PROMPTS.iter().find(|prompt| prompt.0 == request.name)
     else {
-        return Err(ErrorData::invalid_params("there is no such prompt", None));
+        return Err(ErrorData::invalid_params("unknown prompt", None));
     };
     let mut text = (*text).to_owned();
     for (name, _) in *arguments {
@@ -79,8 +83,8 @@ pub(super) fn prompt(request: &GetPromptRequestParams) -> McpResult<GetPromptRes
 pub(super) fn resource_templates() -> McpResult<ListResourceTemplatesResult> {
     complete_result(json!({"resourceTemplates": [
         {"uriTemplate": "ibid://runs/{id}/report.md", "name": "report", "mimeType": "text/markdown", "description": "The report of a run."},
-        {"uriTemplate": "ibid://runs/{id}/evidence.jsonl", "name": "evidence", "mimeType": "application/jsonl", "description": "Its evidence, one piece a line."},
-        {"uriTemplate": "ibid://runs/{id}/sources.json", "name": "sources", "mimeType": "application/json", "description": "What it has read."},
+        {"uriTemplate": "ibid://runs/{id}/evidence.jsonl", "name": "evidence", "mimeType": "application/jsonl", "description": "The evidence of a run, one piece per line."},
+        {"uriTemplate": "ibid://runs/{id}/sources.json", "name": "sources", "mimeType": "application/json", "description": "The sources that a run has read."},
     ]}))
 }
 
@@ -106,9 +110,7 @@ impl McpServer {
         service: &CallerService,
         uri: &str,
     ) -> McpResult<ReadResourceResult> {
-        let gone = || {
-            ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))
-        };
+        let gone = || ErrorData::resource_not_found("unknown resource", Some(json!({"uri": uri})));
         let path = uri.strip_prefix("ibid://runs/").ok_or_else(gone)?;
         let (id, part) = path.split_once('/').ok_or_else(gone)?;
         let handle = service.run(id).await.map_err(|_| gone())?;

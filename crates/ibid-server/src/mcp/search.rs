@@ -14,10 +14,10 @@ use ibid_core::domain::words::content_stems;
 use ibid_core::record::RunStatus;
 use ibid_core::{Error, Kind, Result};
 
-/// Most results of a search.
+/// Maximum number of results of a search.
 const MAX_RESULTS: usize = 10;
 
-/// Most results from earlier runs.
+/// Maximum number of results from earlier runs.
 const MAX_PAST_RESULTS: usize = 3;
 /// How many earlier runs are searched.
 const MAX_PAST_RUNS: usize = 50;

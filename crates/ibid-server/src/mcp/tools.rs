@@ -15,14 +15,14 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         tool(
             "deep_research",
             "Deep research",
-            "Researches a question over several rounds in PubMed, the web, the scholarly record and the operator's documents, and answers with inline citations, each an exact quote checked by code. Use it for questions that need several sources, current or scholarly evidence, or a cited report; not for what one search or your own knowledge answers. It takes minutes: ask the user first. When it has not ended in time, call research_wait with the run_id.",
+            "Researches a question over several rounds in PubMed, the web, the scholarly record and the operator's documents, and answers with inline citations, each an exact quote checked by code. Use it for questions that need several sources, current or scholarly evidence, or a cited report. Do not use it if one search or your own knowledge suffices. It takes minutes: ask the user first. If it has not ended in time, call research_wait with the run_id.",
             deep_research_schema(),
             None,
         ),
         tool(
             "agentic_search",
             "Agentic search",
-            "Finds evidence for a question over up to three rounds and returns it without prose: passages by source with their scores, and how far each topic is covered. Use it when you want to write the answer yourself. When it has not ended in time, call research_wait with the run_id.",
+            "Finds evidence for a question over up to three rounds and returns it without prose: passages by source with their scores, and how far each topic is covered. Use it if you want to write the answer yourself. If it has not ended in time, call research_wait with the run_id.",
             tool_schema::<AgenticSearchInput>(),
             None,
         ),
@@ -36,35 +36,35 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         tool(
             "research_wait",
             "Wait for research",
-            "Waits up to wait_s seconds for a run and tells how far it is; once it is done, its summary, findings, sources and checks. action finish writes with what there is, cancel stops for good; steer adds what the user wants to know besides, before the report is written.",
+            "Waits up to wait_s seconds and returns the progress, or the summary, findings, sources and checks once the run has ended. `action` finish writes the report from the evidence so far; cancel stops the run without a report. `steer` adds a question before the report is written.",
             tool_schema::<WaitInput>(),
             Some(run_state()),
         ),
         tool(
             "research_result",
             "Read a result",
-            "Reads what a run has written: summary, full, evidence, sources or section:N; long texts in parts by offset.",
+            "Returns a part of a run's result: summary, full, evidence, sources or section:N. Long texts are returned in pieces; continue with `offset`.",
             tool_schema::<ResultInput>(),
             Some(text_part()),
         ),
         tool(
             "search",
             "Search",
-            "Searches the server's documents, its search engines and what earlier runs have read, once, without reading any page. Returns results with ids for fetch. Use it to look something up; for an answer with checked quotes use deep_research.",
+            "Searches the server's documents, its search engines and the pages of earlier runs once, without reading any page. Returns results with ids for fetch. Use it to look something up; for an answer with checked quotes use deep_research.",
             tool_schema::<SearchInput>(),
             None,
         ),
         tool(
             "fetch",
             "Fetch",
-            "Returns the full text of a result of search: of a document, or of the page behind it.",
+            "Returns the full text of a search result.",
             tool_schema::<FetchInput>(),
             None,
         ),
         tool(
             "check_claims",
             "Check claims",
-            "Checks each claim of a Markdown text against the sources it cites: supported, contradicted or not found, with the words. Use it on your own draft before you show it.",
+            "Checks each claim of a Markdown text against the sources it cites: supported, contradicted or not found, with the words of the source. Use it on your own draft before you show it.",
             tool_schema::<ClaimsInput>(),
             Some(checked_claims()),
         ),
@@ -95,7 +95,7 @@ fn deep_research_schema() -> Map<String, Value> {
     if let Some(properties) = schema.get_mut("properties") {
         properties["max_iterations"]["default"] = json!(10);
         properties["ask"]["description"] = json!(
-            "Whether to ask back where the question is unclear. Without it, that is done where the host can show the user a form."
+            "Whether to ask clarifying questions if the question is unclear. Default: true if the host can show a form."
         );
     }
     schema

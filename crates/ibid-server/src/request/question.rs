@@ -35,7 +35,7 @@ impl ResearchRequest {
                 }
             })?;
         if folders.is_empty() && engines.is_empty() {
-            return Err(Error::new(Kind::Usage, "there is nothing to search")
+            return Err(Error::new(Kind::Usage, "no folder or engine to search")
                 .with_hint("name engines, or start the server with --folder DIR"));
         }
         let (since, until) = self.date_range(today)?;

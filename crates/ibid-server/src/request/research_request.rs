@@ -16,16 +16,15 @@ use ibid::config::Flag;
 use ibid_core::domain::{DialogueTurn, Mode};
 use ibid_core::{Error, Kind, Result};
 
-/// A question. `query` is another name of `question`, `output` of `mode`; summaryTokens and followUpDialogue are those of the breadth and
-/// depth API.
+/// A question. `query` is an alias of `question`, `output` of `mode`, `summaryTokens` of `summary_tokens`.
 ///
-/// The one form of a research request: of `ibid run --input`, of the HTTP API and of the tools for agents. Names of folders, engines and
+/// The common input of `ibid run --input`, the HTTP API and the MCP tools. Names of folders, engines and
 /// models are not resolved yet. `null` counts as missing.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(
     rename = "Question",
-    description = "A question. `query` is another name of `question`, `output` of `mode`; summaryTokens and followUpDialogue are those of the breadth and depth API.",
+    description = "A question. `query` is an alias of `question`, `output` of `mode`, `summaryTokens` of `summary_tokens`.",
     transform = add_setting_ranges,
     transform = require_question
 )]
@@ -36,68 +35,68 @@ pub struct ResearchRequest {
     /// What to find out, as one clear question.
     #[schemars(with = "Option<QuestionSchema>")]
     pub query: Option<String>,
-    /// What was said before that the question depends on.
+    /// Context from the conversation that the question depends on.
     #[serde(default, deserialize_with = "text")]
     #[schemars(length(max = 4_000))]
     pub context: Option<String>,
     /// A report, one line of at most 140 characters, or passages without prose.
     #[schemars(with = "Option<ModeSchema>")]
     pub mode: Option<Mode>,
-    /// Another name of mode.
+    /// Alias of `mode`.
     #[schemars(with = "Option<ModeSchema>")]
     pub output: Option<Mode>,
-    /// How much work it is worth.
+    /// How much work to spend on the question.
     #[serde(default, deserialize_with = "setting")]
     pub effort: Option<String>,
     /// How evidence is gathered.
     #[serde(default, deserialize_with = "setting")]
     pub strategy: Option<String>,
-    /// Queries for each open item of the plan in a round, at most.
+    /// Maximum number of queries for each open checklist item in a round.
     #[serde(default, deserialize_with = "setting")]
     pub breadth: Option<String>,
     /// Rounds of searching, reading and weighing.
     #[serde(default, deserialize_with = "setting")]
     pub depth: Option<String>,
-    /// Most rounds.
+    /// Maximum number of rounds.
     #[serde(default, deserialize_with = "setting")]
     pub max_iterations: Option<String>,
-    /// Share of the plan that must be covered.
+    /// Share of the checklist that must be covered.
     #[serde(default, deserialize_with = "setting")]
     pub completeness_threshold: Option<String>,
-    /// Another name of `summary_tokens`.
+    /// Alias of `summary_tokens`.
     #[serde(default, rename = "summaryTokens", deserialize_with = "setting")]
     pub summary_tokens_of_api: Option<String>,
-    /// Length of the summary of a page, tokens.
+    /// Length of the summary of a page, in tokens.
     #[serde(default, deserialize_with = "setting")]
     pub summary_tokens: Option<String>,
-    /// Sources kept for writing.
+    /// Maximum number of sources that the report is written from.
     #[serde(default, deserialize_with = "setting")]
     pub max_sources: Option<String>,
     /// Whether to search again and request every page instead of reusing those of earlier runs.
     pub fresh: Option<bool>,
-    /// Search engines by name, or web, news, scholar; the server's own choice without.
+    /// Search engines, by name or as web, news, scholar. Default: the server's engines.
     #[serde(default, deserialize_with = "names")]
     #[schemars(with = "Option<Vec<EngineSchema>>", length(max = 50))]
     pub engines: Option<Vec<String>>,
     /// Whether to search folders only.
     pub only_local: Option<bool>,
-    /// The folders to search, and no others: none where the list is empty, all that are served where it is left out.
+    /// The folders to search. An empty list searches none; without this field all served folders are searched.
     #[serde(default, deserialize_with = "names")]
     #[schemars(with = "Option<Vec<FolderSchema>>", length(max = 50))]
     pub folders: Option<Vec<String>>,
-    /// Only sources of these domains.
+    /// Only sources from these domains.
     #[serde(default, deserialize_with = "names")]
     #[schemars(with = "Option<Vec<DomainSchema>>", length(max = 50))]
     pub domains: Option<Vec<String>>,
-    /// No sources of these domains.
+    /// No sources from these domains.
     #[serde(default, deserialize_with = "names")]
     #[schemars(with = "Option<Vec<DomainSchema>>", length(max = 50))]
     pub not_domains: Option<Vec<String>>,
-    /// Only what was published since: 2020, 2020-05-01 or 30d.
+    /// Only sources published since this day: 2020, 2020-05-01 or 30d.
     #[serde(default, deserialize_with = "text")]
     #[schemars(with = "Option<DaySchema>")]
     pub since: Option<String>,
-    /// Only what was published until then.
+    /// Only sources published until this day.
     #[serde(default, deserialize_with = "text")]
     #[schemars(with = "Option<DaySchema>")]
     pub until: Option<String>,
@@ -113,44 +112,44 @@ pub struct ResearchRequest {
     #[serde(rename = "followUpDialogue")]
     #[schemars(with = "Option<Vec<TurnSchema>>", length(max = 50))]
     pub follow_up_dialogue: Option<Vec<DialogueTurn>>,
-    /// Whether questions back are welcome.
+    /// Whether the run may ask clarifying questions.
     pub ask: Option<bool>,
-    /// auto, require_approval (the run waits for POST …/approve), or the plan to go by.
+    /// auto, require_approval (the run waits for POST …/approve), or the plan to use.
     #[schemars(with = "Option<PlanSchema>")]
     pub plan: Option<PlanChoice>,
-    /// Told once the run has ended, where the guard of the open web lets it.
+    /// URL that is called once the run has ended. The SSRF guard must allow it.
     #[schemars(with = "Option<WebhookSchema>")]
     pub webhook_url: Option<String>,
-    /// The run that this goes on from.
+    /// The finished run that this question follows up.
     #[serde(default, deserialize_with = "text")]
     #[schemars(length(max = 4_000))]
     pub follows: Option<String>,
-    /// Where the run stops.
+    /// Limits of the run.
     #[serde(default, deserialize_with = "object")]
     pub budget: Option<BudgetFields>,
 }
 
-/// Where a run stops: the budget of a [`ResearchRequest`].
+/// Limits of a run: the budget of a [`ResearchRequest`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, transform = add_budget_ranges)]
 pub struct BudgetFields {
-    /// Most that models may cost, US dollars.
+    /// Maximum cost of models in US dollars.
     #[serde(default, deserialize_with = "setting")]
     pub usd: Option<String>,
-    /// Most time, seconds; then the report is written from what is there.
+    /// Time limit in seconds. The report is then written from the evidence so far.
     #[serde(default, deserialize_with = "setting")]
     pub seconds: Option<String>,
-    /// Most calls of models.
+    /// Maximum number of searches and page reads together.
     #[serde(default, deserialize_with = "setting")]
     pub calls: Option<String>,
-    /// Most searches.
+    /// Maximum number of searches.
     #[serde(default, deserialize_with = "setting")]
     pub searches: Option<String>,
-    /// Most pages read.
+    /// Maximum number of pages read.
     #[serde(default, deserialize_with = "setting")]
     pub pages: Option<String>,
-    /// Most tokens of models.
+    /// Maximum number of model tokens.
     #[serde(default, deserialize_with = "setting")]
     pub tokens: Option<String>,
 }
@@ -159,11 +158,11 @@ pub struct BudgetFields {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Value")]
 pub enum PlanChoice {
-    /// Ibid plans, and goes by its plan.
+    /// Ibid makes and uses its own plan.
     Auto,
     /// The plan waits for approval.
     RequireApproval,
-    /// The plan to go by.
+    /// Use this plan.
     Provided(PlanFile),
 }
 

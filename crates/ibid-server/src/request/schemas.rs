@@ -44,13 +44,13 @@ text_schema!(
     EngineSchema, "Engine", false,
     {
         "type": "string",
-        "description": "A search engine by name, web, news or scholar for those of a kind, auto, none. In any case of letters."
+        "description": "A search engine by name; web, news or scholar for all engines of a kind; auto; none. Case-insensitive."
     }
 );
 text_schema!(
     /// A folder; the server adds the names of its folders.
     FolderSchema, "Folder", false,
-    { "type": "string", "description": "A folder that is served, by its name." }
+    { "type": "string", "description": "The name of a served folder." }
 );
 text_schema!(
     /// A model; the server adds the names of its models.
@@ -62,7 +62,7 @@ text_schema!(
     WebhookSchema, "Webhook", false,
     {
         "type": "string",
-        "description": "Told once the run has ended, where the guard of the open web lets it."
+        "description": "URL that is called once the run has ended. The SSRF guard must allow it."
     }
 );
 text_schema!(
@@ -71,7 +71,7 @@ text_schema!(
     {
         "type": "string", "maxLength": 4000,
         "pattern": "^([0-9]{4}(-(0[1-9]|1[0-2])|-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|-(0[469]|11)-(0[1-9]|[12][0-9]|30)|-02-(0[1-9]|1[0-9]|2[0-8]))?|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29|[0-9]{1,3}[dwmy])?$",
-        "description": "A year, month or day, or how long ago: 2020, 2020-05, 2020-05-01, 30d, 6w, 3m, 2y. The first may not come after the last (422)."
+        "description": "A year, month or day, or a time before now: 2020, 2020-05, 2020-05-01, 30d, 6w, 3m, 2y. since must not be after until (422)."
     }
 );
 text_schema!(

@@ -31,7 +31,7 @@ impl ServedResources {
             let Some(path) = self.folders.iter().find(is_named) else {
                 return Err(Error::new(
                     Kind::Usage,
-                    format!("folders: `{}` is not served here", single_line(name)),
+                    format!("folders: `{}` is not a served folder", single_line(name)),
                 )
                 .with_hint("omit folders to search all served folders"));
             };

@@ -14,7 +14,7 @@ use ibid_core::{Error, FailureReason, Kind, ReadFailure};
 const NOT_SET_UP: &str = "the server is not set up for this; see its log";
 
 /// Replaces a text that only the operator may see.
-const WITHHELD: &str = "it has a remark for the operator";
+const WITHHELD: &str = "the details are in the server's log";
 
 /// Why something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl FailureCause {
         phrase.map_or(FailureCause::Unknown, |phrase| phrase.1)
     }
 
-    /// Replaces an unknown cause by the one that the kind of the error implies.
+    /// Replaces an unknown cause with the one implied by the error kind.
     fn or_from_kind(self, kind: Kind) -> FailureCause {
         match (self, kind) {
             (FailureCause::Unknown, Kind::Transient) => FailureCause::Away,
@@ -445,14 +445,14 @@ mod tests {
             ),
             (
                 "searxng: CANARY did not answer: 10.1.2.3",
-                "searxng: it has a remark for the operator",
+                "searxng: the details are in the server's log",
             ),
-            ("searxng: x could not read y: CANARY", "searxng: it has a remark for the operator"),
+            ("searxng: x could not read y: CANARY", "searxng: the details are in the server's log"),
             (
                 "searxng: the query was cut to 400 characters",
                 "searxng: the query was cut to 400 characters",
             ),
-            ("CANARY, see http://localhost:11434/", "it has a remark for the operator"),
+            ("CANARY, see http://localhost:11434/", "the details are in the server's log"),
         ] {
             assert_eq!(redact_log_line(text), told);
             assert_redacted(&redact_log_line(text));

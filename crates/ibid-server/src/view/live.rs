@@ -13,7 +13,7 @@ use ibid_core::record::{Envelope, Phase, Run};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::{pluralize, stop_reason_phrase};
 
-/// Most events of one page; earlier ones are on further pages.
+/// Maximum number of events of one page; earlier ones are on further pages.
 pub(crate) const MAX_EVENTS: usize = 250;
 
 /// The header of every page of a run.
@@ -363,7 +363,7 @@ fn meters(run: &Run, now: Timestamp) -> Vec<RunMeter> {
         RunMeter {
             name: "Covered",
             value: format!("{satisfied}/{total}"),
-            more: "questions".to_owned(),
+            more: "items".to_owned(),
             share: share(f64::from(satisfied), total as f64),
         },
     ]
@@ -454,7 +454,7 @@ fn summary(run: &Run) -> String {
         "{}: {} read, {satisfied} of {} covered.",
         truncate(phase_label(run.phase), 60),
         pluralize(u64::from(run.pages), "page"),
-        pluralize(coverage_rows(run).len() as u64, "question")
+        pluralize(coverage_rows(run).len() as u64, "item")
     )
 }
 

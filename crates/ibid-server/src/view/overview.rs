@@ -155,7 +155,7 @@ pub struct CostsPage {
     pub statuses: Vec<(String, u32)>,
 }
 
-/// Most days in the chart.
+/// Maximum number of days in the chart.
 const DAYS: usize = 30;
 /// How many of the most expensive runs are listed.
 const DEAREST: usize = 10;

@@ -8,15 +8,15 @@ use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::single_line;
 use ibid_report::html::url_file_name;
 
-/// Most calls drawn: the longest.
+/// Maximum number of calls drawn: the longest.
 const MAX_BARS: usize = 400;
-/// Most rows of one lane.
+/// Maximum number of rows of one lane.
 const MAX_LANE_ROWS: usize = 24;
 
-/// The horizontal extent of the bars, pixels.
+/// The horizontal extent of the bars, in pixels.
 const LEFT: i64 = 130;
 const RIGHT: i64 = 1_120;
-/// The height of a bar, pixels.
+/// The height of a bar, in pixels.
 const BAR_HEIGHT: i64 = 16;
 
 /// A call with its start and end in milliseconds since the start of the run.
@@ -40,7 +40,7 @@ pub struct TimelineBar {
     pub x: i64,
     /// Pixels from the top.
     pub y: i64,
-    /// The width, pixels.
+    /// The width, in pixels.
     pub w: i64,
     /// What it is.
     pub text: String,
@@ -62,7 +62,7 @@ impl TimelineBar {
 pub struct TimelineLane {
     /// Its name.
     pub name: String,
-    /// The vertical position of its name, pixels.
+    /// The vertical position of its name, in pixels.
     pub y: i64,
 }
 
@@ -106,7 +106,7 @@ pub struct TimelinePage {
     pub lanes: Vec<TimelineLane>,
     /// The ticks of the time axis.
     pub ticks: Vec<TimelineTick>,
-    /// The height of the drawing, pixels.
+    /// The height of the drawing, in pixels.
     pub high: i64,
     /// The drawn calls as a table.
     pub rows: Vec<TimelineRow>,
@@ -181,7 +181,7 @@ fn table_row((it, critical): &(TimedCall, bool)) -> TimelineRow {
     }
 }
 
-/// Shortest window to zoom into, milliseconds.
+/// Minimum length of a window to zoom into, in milliseconds.
 const MIN_WINDOW_MS: i64 = 20;
 
 fn zoom_links(page: &str, from: i64, to: i64, whole: i64) -> Vec<(&'static str, String)> {

@@ -9,7 +9,7 @@ use ibid_core::ports::{JournalStep, StepState};
 use ibid_core::record::Run;
 use ibid_report::escape::strip_controls;
 
-/// Most bytes of a request or response shown.
+/// Maximum number of bytes of a request or response shown.
 const MAX_TEXT_BYTES: usize = 200_000;
 /// Calls per page.
 const ROWS: usize = 500;

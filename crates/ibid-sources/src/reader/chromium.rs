@@ -42,7 +42,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Occurs in Chromium's own page for an address that it could not reach, in every language.
 const ERROR_PAGE_MARKER: &[u8] = b"<div id=\"main-frame-error\"";
-/// The largest page, bytes.
+/// The largest page, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 /// A page without a server that contains [`HEALTH_CHECK_WORD`] when its script has run.
 const HEALTH_CHECK_PAGE: &str =
@@ -125,7 +125,7 @@ impl Chromium {
             } else {
                 "start it by hand to see why; in a container its sandbox needs user namespaces (--security-opt seccomp=unconfined)"
             };
-            let doing = format!("trying the browser {}", self.program.display());
+            let doing = format!("checking the browser {}", self.program.display());
             Error::new(Kind::Setup, doing).with_source(why).with_hint(hint)
         };
         let url = Url::parse(HEALTH_CHECK_PAGE).map_err(|cause| broken(cause.to_string()))?;
@@ -150,7 +150,7 @@ impl Chromium {
         let allowed = self.fetcher.check_allowed(url).await;
         let (target, addresses) = allowed.map_err(|error| fault(error.reason, &error.why))?;
         let rules = resolver_rules(&target, &addresses)
-            .ok_or_else(|| fault(ReadFailure::Unsupported, "its host is an address of IPv6"))?;
+            .ok_or_else(|| fault(ReadFailure::Unsupported, "its host is an IPv6 address"))?;
         // Waiting for a browser does not use up the time of the page.
         let _permit = timeout(QUEUE_TIMEOUT, self.permits.acquire())
             .await
@@ -162,7 +162,7 @@ impl Chromium {
             fault(ReadFailure::Unsupported, &format!("the browser failed: {cause}"))
         })?;
         if dom.len() as u64 > MAX_BYTES {
-            return Err(fault(ReadFailure::TooLarge, "it is larger than what is read"));
+            return Err(fault(ReadFailure::TooLarge, "it is larger than the size limit"));
         }
         self.egress.record_received(&host_and_port(target.as_str()), dom.len());
         if dom.windows(ERROR_PAGE_MARKER.len()).any(|window| window == ERROR_PAGE_MARKER) {

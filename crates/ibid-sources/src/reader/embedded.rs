@@ -90,7 +90,7 @@ impl PageReader for EmbeddedReader {
                     let fault = read_error(
                         url,
                         ReadFailure::Empty,
-                        "the address of the full text has only a notice",
+                        "the full-text address returned only a notice",
                     );
                     first.get_or_insert(fault);
                 }

@@ -26,7 +26,7 @@ impl PageReader for HitTextReader {
 
     async fn read(&self, hit: &Hit) -> Result<Page> {
         let Some(text) = &hit.text else {
-            return Err(read_error(&hit.url, ReadFailure::Empty, "nothing came with it"));
+            return Err(read_error(&hit.url, ReadFailure::Empty, "the search result has no text"));
         };
         Ok(page_of(hit, text.expose()))
     }

@@ -27,7 +27,7 @@ use ibid_net::web::outcome::status_error;
 const TIMEOUT: Duration = Duration::from_secs(45);
 /// The longest wait for a page, with retries.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(100);
-/// The largest answer, bytes.
+/// The largest answer, in bytes.
 const MAX_BYTES: usize = 16 << 20;
 /// The page of the health check: small, and reserved for such uses (RFC 2606).
 const HEALTH_CHECK_URL: &str = "https://example.com/";

@@ -56,11 +56,11 @@ impl PageReader for StalePageReader {
                 1..48 => format!("{hours} h"),
                 _ => format!("{} days", hours / 24),
             };
-            let warning = format!("read as it was {ago} ago, since its server does not answer now");
+            let warning = format!("cached copy from {ago} ago; the server did not respond");
             draft.warnings.push(warning);
             return Ok(Page::new(draft));
         }
-        Err(read_error(&hit.url, ReadFailure::NotFound, "nothing is kept of it"))
+        Err(read_error(&hit.url, ReadFailure::NotFound, "the page is not in the cache"))
     }
 }
 

@@ -15,7 +15,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest query, characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 400;
 /// The most links that are read of a page. A page of results has about a hundred.
 const LINKS: usize = 2_000;
@@ -53,7 +53,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     if status == 202 || page.contains("anomaly-modal") {
         return Err(ServiceError {
             retry_after: Some(AFTER_PUZZLE),
-            ..ServiceError::transient("it wants to see a person instead of a program")
+            ..ServiceError::transient("it requires a CAPTCHA")
         });
     }
     let mut found: Vec<Hit> = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     }
     let is_results = ["result__", "result-", "no-results"].iter().any(|it| page.contains(it));
     if found.is_empty() && !is_results {
-        return Err(ServiceError::malformed("it answered with another page than one of results"));
+        return Err(ServiceError::malformed("the response is not a results page"));
     }
     Ok(found.into())
 }

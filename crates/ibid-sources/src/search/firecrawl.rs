@@ -11,7 +11,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest query, characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 500;
 
 /// `POST /v2/search`.

@@ -9,7 +9,7 @@ use ibid_core::domain::{Hits, Query};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 
-/// The longest query, characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 1_000;
 
 /// `GET /?q=`.

@@ -13,7 +13,7 @@ use ibid_net::service_error::ServiceError;
 
 /// The list price of one search, US dollars: $12 per thousand (help.kagi.com, 2026-11).
 const PRICE: f64 = 0.012;
-/// The longest query, characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 1_000;
 
 /// `GET /search`.

@@ -164,7 +164,7 @@ fn merge_record(work: &mut Work, found: Result<Option<(Work, &str)>>, remarks: &
 }
 
 /// The ids of a work that differ from those of a record of it: `PMID: 123 here, 456 there`. A preprint and its published
-/// version have different DOIs, which is no conflict.
+/// version have different DOIs, which is not a conflict.
 fn id_conflicts(work: &Work, record: &Work) -> Vec<String> {
     let is_preprint = work.is_preprint() != record.is_preprint();
     let pairs = [

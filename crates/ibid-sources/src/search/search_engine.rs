@@ -17,7 +17,7 @@ use ibid_net::service::{RateLimiters, ServiceAccess, ServiceClient};
 
 /// The longest wait for an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(12);
-/// The largest answer, bytes.
+/// The largest answer, in bytes.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
 /// A search engine that was opened with its settings.

@@ -19,7 +19,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest query, characters.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 2_048;
 /// The list price of one credit, US dollars: $1 per thousand in the smallest pack (serper.dev, 2026-08).
 const CREDIT: f64 = 0.001;
@@ -181,7 +181,7 @@ fn read_batch(
 ) -> ReadResult<Vec<ReadResult<Hits>>> {
     let value = response::parse_json(status, headers, body)?;
     let Value::Array(all) = &value else {
-        return Err(ServiceError::malformed("its answer to several queries is no list"));
+        return Err(ServiceError::malformed("the response to a batch of queries is not a list"));
     };
     Ok(all.iter().map(of_value).collect())
 }

@@ -68,7 +68,7 @@ impl XmlElement {
                 }
             }
         });
-        walked.map_err(|_| ServiceError::malformed("its answer is no sound XML"))?;
+        walked.map_err(|_| ServiceError::malformed("the response is not well-formed XML"))?;
         while open.len() > 1 {
             if let Some(it) = open.pop()
                 && let Some(above) = open.last_mut()

@@ -88,7 +88,9 @@ pub(super) fn into_answer(state: StepState) -> Result<Value> {
                 None => error,
             })
         }
-        StepState::Intended => Err(Error::new(Kind::Internal, "a call without an answer")),
+        StepState::Intended => {
+            Err(Error::new(Kind::Internal, "the journal has no answer for this call"))
+        }
     }
 }
 

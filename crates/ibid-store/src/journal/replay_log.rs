@@ -10,7 +10,7 @@ use ibid_core::domain::{Page, PageHash};
 use ibid_core::ports::{JournalStep, StepState};
 use ibid_core::{Error, Kind, Result};
 
-/// The longest part of a request that an error repeats, characters.
+/// The longest part of a request that an error repeats, in characters.
 const MAX_SHOWN: usize = 120;
 
 /// The answers of another run, for a journal to answer from.

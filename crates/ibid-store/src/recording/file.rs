@@ -82,11 +82,11 @@ impl Recording {
         else {
             return Err(Error::new(
                 Kind::Internal,
-                format!("run {run} does not begin with its question"),
+                format!("the first event of run {run} is not run.created"),
             ));
         };
         let cast = find_manifest(&steps).ok_or_else(|| {
-            Error::new(Kind::Usage, format!("run {run} did not note its providers")).with_hint(
+            Error::new(Kind::Usage, format!("run {run} has no provider manifest")).with_hint(
                 "it was made by an older Ibid: ask the question again and record that run",
             )
         })?;

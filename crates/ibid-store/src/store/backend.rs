@@ -43,7 +43,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn is_transient(&self, cause: &sqlx::Error) -> bool;
 
     /// The same database for the holder of the lease of `run` with this epoch: once another process takes the run, writes
-    /// to it fail. `None` where a process cannot lose a lease.
+    /// to it fail. `None` if a process cannot lose a lease.
     fn fenced(&self, run: &RunId, epoch: u64) -> Option<Self>;
 }
 

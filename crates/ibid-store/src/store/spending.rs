@@ -121,7 +121,7 @@ pub(super) async fn reserve(
     Ok(WriteOutcome::Granted(granted))
 }
 
-/// Notes what the tool with the reservation `id` has spent, US dollars.
+/// Notes what the tool with the reservation `id` has spent, in US dollars.
 pub(super) async fn settle_reservation(
     db: &mut DbConnection<'_>,
     id: &str,
@@ -305,7 +305,7 @@ fn exhausted<T>() -> Result<T, WriteError> {
         hint: Some(
             "ask again tomorrow (UTC), or when your current runs have ended, or with \"model\": \"none\"",
         ),
-        ..StoreFault::refused(Kind::Exhausted, "today's money is spent or reserved".to_owned())
+        ..StoreFault::refused(Kind::Exhausted, "today's budget is spent or reserved".to_owned())
     }))
 }
 
@@ -314,7 +314,7 @@ fn too_many_open<T>() -> Result<T, WriteError> {
         hint: Some("try again in a minute"),
         ..StoreFault::refused(
             Kind::Transient,
-            "you already have as many runs and tools at work as you may".to_owned(),
+            "you have reached your limit of concurrent runs and tool calls".to_owned(),
         )
     }))
 }

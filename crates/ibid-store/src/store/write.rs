@@ -81,7 +81,7 @@ pub enum WriteOp {
     Run(RunId, RunChange),
     Accept(Box<AcceptRun>),
     Reserve(Box<ToolReservation>),
-    /// The id of a reservation and what its tool has spent, US dollars.
+    /// The id of a reservation and what its tool has spent, in US dollars.
     SettleReservation(String, f64),
     /// Changes nothing. It is done when all writes before it are.
     Barrier,

@@ -17,7 +17,7 @@ const TOKEN_PREFIX: &str = "ibid_";
 const ACCOUNT_POLL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(2);
 /// Characters of a token that are stored and shown.
 const SHOWN_PREFIX_CHARS: usize = 13;
-/// Longest id of a user or organisation, characters.
+/// Maximum length of an id of a user or organisation in characters.
 const ID_CHARS: usize = 100;
 pub(super) const DAY_MS: i64 = 24 * 3600 * 1000;
 
@@ -104,7 +104,7 @@ impl App {
     /// Revokes the tokens of a user that begin with `prefix`.
     ///
     /// # Errors
-    /// `NotFound` where there is none.
+    /// `NotFound` if there is none.
     pub async fn revoke_token(&self, user: &str, prefix: &str) -> Result<()> {
         self.accounts().await?.revoke_tokens(user, prefix).await
     }

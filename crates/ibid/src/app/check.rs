@@ -215,7 +215,7 @@ fn canonical_address(address: &str) -> String {
 
 /// The places where files that a text names may be read. The text is untrusted, so it must not lead out of them.
 struct AllowedPaths {
-    /// The base of relative paths; `None` where files are named by folder.
+    /// The base of relative paths; `None` if files are named by folder.
     base: Option<Url>,
     /// The named folders.
     names: Vec<(String, Url)>,

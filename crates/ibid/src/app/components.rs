@@ -56,8 +56,8 @@ pub struct RunProviders {
     pub prepare: Option<PrepareFn>,
 }
 
-/// Prepares the first search, reports its progress, and returns the events to emit. The events do not depend on how often it was
-/// interrupted; the progress does, and so is no event. Dropping the future stops the work; what is done stays done.
+/// Prepares the first search, reports its progress, and returns the events to emit. Progress depends on interruptions, so it is
+/// not an event. Dropping the future stops the work; what is done stays done.
 pub type PrepareFn = Box<dyn FnOnce(ProgressFn) -> BoxFuture<'static, Result<Vec<Event>>> + Send>;
 
 /// Takes what earlier workers spent and the prompts whose answers they did not see. Returns a function for the total cost.

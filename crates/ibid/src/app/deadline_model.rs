@@ -45,16 +45,20 @@ impl DeadlineModel {
         let writing = is_finishing(purpose);
         if self.bounds.is_finishing() {
             // After a finish order the report is still written in full.
-            return (!writing)
-                .then(|| Error::new(Kind::Exhausted, "finishing on request: not waited for"));
+            return (!writing).then(|| {
+                Error::new(
+                    Kind::Exhausted,
+                    "the call was abandoned because the run was asked to finish",
+                )
+            });
         }
         let limit = if writing { WRITING_PERCENT } else { RESEARCH_PERCENT };
         if !self.bounds.has_used_percent(limit) {
             return None;
         }
         self.bounds.timed_out.store(true, Ordering::Relaxed);
-        let spent = Error::new(Kind::Exhausted, "the time of the budget is spent");
-        Some(spent.with_hint("give it more with --budget, as in `--budget 10m`"))
+        let spent = Error::new(Kind::Exhausted, "the time limit of the budget is reached");
+        Some(spent.with_hint("raise it with --budget, for example `--budget 10m`"))
     }
 }
 

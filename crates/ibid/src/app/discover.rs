@@ -10,7 +10,7 @@ use ibid_net::service_error::ServiceError;
 
 /// The timeout of a server on this machine.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The largest response that is read, bytes.
+/// The largest response that is read, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// What was found.

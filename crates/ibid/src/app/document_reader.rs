@@ -146,7 +146,7 @@ pub async fn read_url(settings: &Settings, url: &str) -> Result<ReadOutcome> {
 /// The confinement of the parser processes, and what one of them could still do.
 ///
 /// # Errors
-/// `Setup` where none can be started.
+/// `Setup` if none can be started.
 pub fn probe_sandbox(settings: &Settings) -> Result<(Confinement, Escapes)> {
     ibid_extract::check_sandbox(&document_limits(settings))
 }

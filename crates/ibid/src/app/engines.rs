@@ -57,14 +57,11 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
                 (None, Some(row)) => found.push(row.name),
                 (None, None) => {
                     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name).collect();
-                    return Err(Error::new(
-                        Kind::Usage,
-                        format!("there is no search engine `{word}`"),
-                    )
-                    .with_hint(format!(
-                        "name one of {}, or web, news, scholar, auto, none",
-                        names.join(", ")
-                    )));
+                    return Err(Error::new(Kind::Usage, format!("unknown search engine `{word}`"))
+                        .with_hint(format!(
+                            "name one of {}, or web, news, scholar, auto, none",
+                            names.join(", ")
+                        )));
                 }
             },
         }
@@ -98,9 +95,8 @@ pub(super) fn open(
 ) -> Result<Vec<Arc<dyn SearchProvider>>> {
     let mut opened: Vec<Arc<dyn SearchProvider>> = Vec::new();
     for name in names {
-        let row = by_name(name).ok_or_else(|| {
-            Error::new(Kind::Usage, format!("there is no search engine `{name}`"))
-        })?;
+        let row = by_name(name)
+            .ok_or_else(|| Error::new(Kind::Usage, format!("unknown search engine `{name}`")))?;
         let given = engine_params(settings, row);
         let engine =
             SearchEngine::open(row, &given, &web::user_agent(settings), rate_limiters, egress)?;
@@ -175,7 +171,7 @@ pub async fn probe(settings: &Settings, name: &str) -> Result<()> {
 /// Like [`probe`], with its traffic counted in `egress`.
 pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress) -> Result<()> {
     let row = by_name(name)
-        .ok_or_else(|| Error::new(Kind::Usage, format!("there is no search engine `{name}`")))?;
+        .ok_or_else(|| Error::new(Kind::Usage, format!("unknown search engine `{name}`")))?;
     let engine = SearchEngine::open(
         row,
         &engine_params(settings, row),
@@ -203,6 +199,6 @@ pub(super) async fn probe_with(settings: &Settings, name: &str, egress: &Egress)
             }
             _ => format!("check that {} is the address of the right server", row.base_var),
         };
-        Error::new(fault.kind(), format!("trying {name}")).with_source(fault).with_hint(hint)
+        Error::new(fault.kind(), format!("checking {name}")).with_source(fault).with_hint(hint)
     })
 }

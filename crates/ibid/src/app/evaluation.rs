@@ -23,7 +23,7 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` for an unknown run, `Usage` for one that has not ended or has no report, `Setup` for a model that
-    /// cannot be opened, `Transient` where another process works on the run.
+    /// cannot be opened, `Transient` if another process works on the run.
     pub async fn judge(&self, run: &RunId, budget: &Budget) -> Result<Judgement> {
         let (store, past, lease) = self.lock_ended_run(run).await?;
         let ended = Run::from_events(run.clone(), &past);
@@ -60,7 +60,7 @@ impl App {
             () = sleep_secs(budget.seconds) => {
                 let counted = judge::judge(&ended, &past, None).await;
                 counted.map(|it| Judgement {
-                    unaided_because: Some("the time of the budget is spent".to_owned()),
+                    unaided_because: Some("the time limit of the budget is reached".to_owned()),
                     ..it
                 })
             }

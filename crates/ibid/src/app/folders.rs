@@ -19,7 +19,7 @@ const FUSION_K: f32 = 60.0;
 /// Opens the folders at `paths`, in this order; with an embedder, also for semantic search.
 ///
 /// # Errors
-/// `Usage` for a folder that does not exist, `Setup` where an index cannot be written.
+/// `Usage` for a folder that does not exist, `Setup` if an index cannot be written.
 pub(super) async fn open(
     settings: &Settings,
     paths: &[PathBuf],
@@ -101,7 +101,7 @@ impl IndexPool {
 
 /// The error when no folder and no engine can be searched.
 pub(super) fn no_search_error() -> Error {
-    Error::new(Kind::Setup, "there is nowhere to search")
+    Error::new(Kind::Setup, "no folder or engine to search")
         .with_hint("name a folder of documents with `--folder DIR`")
 }
 
@@ -206,7 +206,7 @@ pub(super) async fn spawn_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
-        Error::new(Kind::Internal, "working on a folder's index").with_source(error)
+        Error::new(Kind::Internal, "the index task panicked or was cancelled").with_source(error)
     })?
 }
 

@@ -48,12 +48,12 @@ impl App {
         let Some(asked) = previous.question.clone() else {
             return Err(Error::new(
                 Kind::Internal,
-                format!("run {run} does not begin with its question"),
+                format!("the first event of run {run} is not run.created"),
             ));
         };
         if !previous.status.ended() {
             return Err(Error::new(Kind::Usage, format!("run {run} has not ended yet"))
-                .with_hint(format!("wait for its end, or resume it first: ibid resume {run}")));
+                .with_hint(format!("wait until it ends, or resume it first: ibid resume {run}")));
         }
         let follows = ThreadContext { run: run.clone(), turns: dialogue_turns(&previous, &asked) };
         Ok(Question {
@@ -72,7 +72,7 @@ impl App {
     /// The brief and the plan of `question`, made by the planner within `grant`.
     ///
     /// # Errors
-    /// `Setup` where no planner is set or it cannot be opened.
+    /// `Setup` if no planner is set or it cannot be opened.
     pub async fn plan_by_model(
         &self,
         question: &Question,

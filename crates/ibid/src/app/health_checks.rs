@@ -90,7 +90,7 @@ async fn with_timeout<T>(
     check: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let late = |_| {
-        Error::new(Kind::Transient, format!("trying {what}"))
+        Error::new(Kind::Transient, format!("checking {what}"))
             .with_source(format!("no answer in {} s", limit.as_secs()))
             .with_hint("check whether this machine can reach it, or remove it from the settings")
     };
@@ -161,7 +161,7 @@ fn with_fix(found: &ResolvedModel, fault: Error) -> Error {
         Kind::Setup | Kind::Usage => format!("check the key in {}, and {base_var}", found.key_vars),
         _ => format!("check that {base_var} is the address of the API of {}", target.provider.name),
     };
-    Error::new(fault.kind(), format!("trying {}", target.name()))
+    Error::new(fault.kind(), format!("checking {}", target.name()))
         .with_source(fault.chain())
         .with_hint(hint)
 }
@@ -189,7 +189,7 @@ fn check_listing(found: &ResolvedModel, listing: &ModelList) -> CheckOutcome {
     let similar = closest_names(&target.model, names);
     let fault = Error::new(
         Kind::Setup,
-        format!("trying {}: model not listed by {}", target.name(), target.base_url),
+        format!("checking {}: model not listed by {}", target.name(), target.base_url),
     );
     let suggestion = match similar.as_slice() {
         [] => String::new(),
@@ -225,7 +225,7 @@ fn list_not_found(target: &ModelTarget, path: &str) -> CheckOutcome {
         let variable = provider.base_vars.first().copied().unwrap_or_default();
         let fault = Error::new(
             Kind::Setup,
-            format!("trying {}: nothing is at {}{path}", target.name(), target.base_url),
+            format!("checking {}: {}{path} does not exist", target.name(), target.base_url),
         );
         return CheckOutcome::Doubtful(
             fault.with_hint(format!("set {variable}={}/v1", target.base_url)),
@@ -280,13 +280,16 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
     let outcome = |name: &str, works: Result<bool>| match works {
         Ok(true) => CheckOutcome::Good(format!("{name} answers")),
         Ok(false) => CheckOutcome::Bad(
-            Error::new(Kind::Setup, format!("trying {name}: its answer has no number"))
-                .with_hint("name another model"),
+            Error::new(
+                Kind::Setup,
+                format!("checking {name}: the test response contains no score"),
+            )
+            .with_hint("name another model"),
         ),
         Err(fault) => {
             let hint = fault.hint().unwrap_or("check that its server is running").to_owned();
             CheckOutcome::Bad(
-                Error::new(fault.kind(), format!("trying {name}"))
+                Error::new(fault.kind(), format!("checking {name}"))
                     .with_source(fault.chain())
                     .with_hint(hint),
             )

@@ -44,7 +44,7 @@ impl App {
     /// reports how far it is.
     ///
     /// # Errors
-    /// `Usage` for a folder that does not exist, `Setup` where the index cannot be written.
+    /// `Usage` for a folder that does not exist, `Setup` if the index cannot be written.
     pub async fn index_add(&self, path: &Path, on_progress: &ProgressFn) -> Result<RefreshSummary> {
         let embedder = semantic::embedder(&self.settings)?;
         let opened = folders::open(&self.settings, &[path.to_owned()], embedder).await?;

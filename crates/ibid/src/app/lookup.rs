@@ -24,7 +24,7 @@ impl App {
     /// in time is one of the faults of the result.
     ///
     /// # Errors
-    /// `Usage` for a question without words or a folder that does not exist, `Setup` where there is nowhere to search.
+    /// `Usage` for a question without words or a folder that does not exist, `Setup` if there is no folder or engine to search.
     pub async fn look_up(
         &self,
         question: &Question,

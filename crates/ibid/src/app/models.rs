@@ -184,7 +184,7 @@ pub(super) fn role_target(
     let variables = &settings.variables;
     if !own.api_key_env.is_empty() && variables.get(&own.api_key_env).is_none() {
         return Err(Error::new(Kind::Setup, format!("no key is set for {spec}"))
-            .with_hint(format!("Set {} to your key.", own.api_key_env)));
+            .with_hint(format!("set {} to your key", own.api_key_env)));
     }
     ModelTarget::resolve(spec, &|name| match named {
         Some(it) if is_one_of(it.base_vars, name) && !own.base_url.is_empty() => {

@@ -107,7 +107,7 @@ fn check_stage(order: &RunCommand, known: &Run, past: &[Envelope]) -> Result<()>
     if matches!(order, RunCommand::Approve(_)) && !awaits_approval {
         let what = format!("run {run} has no plan that awaits approval");
         return Err(Error::new(Kind::Usage, what)
-            .with_hint("only a run that was started with --approve awaits one"));
+            .with_hint("only a run that was started with --approve waits for approval"));
     }
     let is_late = |envelope: &Envelope| matches!(envelope.phase, Phase::Write | Phase::Check);
     if matches!(order, RunCommand::Steer(_)) && past.iter().any(is_late) {

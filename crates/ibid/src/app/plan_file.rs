@@ -9,13 +9,13 @@ use ibid_core::domain::{
 };
 use ibid_core::{Error, Kind, Result};
 
-/// The largest file, bytes.
+/// The largest file, in bytes.
 pub const MAX_BYTES: usize = 256 * 1024;
 /// The least and the most items of a plan.
 const ITEMS: (usize, usize) = (1, 7);
-/// The longest text of a field, characters.
+/// Maximum length of the text of a field in characters.
 const MAX_TEXT_CHARS: usize = 2_000;
-/// The longest query, characters.
+/// Maximum length of a query in characters.
 const MAX_QUERY_CHARS: usize = 300;
 
 /// A plan file, parsed as JSON. Its fields are checked when they are read.

@@ -142,7 +142,7 @@ pub(super) async fn probe(settings: &Settings, name: &str, egress: &Egress) -> R
                 row.base_var
             ),
         };
-        Error::new(fault.kind(), format!("trying {name}"))
+        Error::new(fault.kind(), format!("checking {name}"))
             .with_source(fault.chain())
             .with_hint(hint)
     })?;
@@ -208,7 +208,7 @@ fn credentials<'a>(settings: &'a Settings, row: &ReaderInfo) -> (Option<&'a str>
 
 fn unknown(name: &str) -> Error {
     let servers: Vec<&str> = SERVERS.iter().map(|server| server.name).collect();
-    Error::new(Kind::Usage, format!("there is no reader `{name}`")).with_hint(format!(
+    Error::new(Kind::Usage, format!("unknown reader `{name}`")).with_hint(format!(
         "name one of embedded, {}, chromium, given, or auto",
         servers.join(", ")
     ))

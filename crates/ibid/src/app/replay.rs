@@ -79,7 +79,7 @@ impl App {
     /// this machine.
     ///
     /// # Errors
-    /// `NotFound` for a call that was not recorded, `Usage` for the recording of a cancelled run, `Setup` where no temporary store can be
+    /// `NotFound` for a call that was not recorded, `Usage` for the recording of a cancelled run, `Setup` if no temporary store can be
     /// created.
     pub async fn replay(&self, recording: &Recording) -> Result<ReplayResult> {
         let recorded = Run::from_events(recording.run.clone(), &recording.events);

@@ -66,7 +66,7 @@ impl RunHandle {
         match work.join_next().await {
             Some(Ok(outcome)) => outcome,
             Some(Err(fault)) => {
-                Err(Error::new(Kind::Internal, "working on the run").with_source(fault))
+                Err(Error::new(Kind::Internal, "the run's task failed").with_source(fault))
             }
             None => Err(Error::new(Kind::Internal, "the worker has stopped")),
         }

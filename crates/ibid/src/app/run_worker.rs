@@ -30,7 +30,7 @@ use ibid_store::steering::{RunController, TimeBudget, UserWait, unanswered_since
 /// How often events are flushed and orders are read.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Rounding error between two sums of the same charges, US dollars.
+/// Rounding error between two sums of the same charges, in US dollars.
 const ROUNDING_USD: f64 = 1e-6;
 
 /// All that one worker needs.

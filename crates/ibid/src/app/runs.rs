@@ -247,6 +247,9 @@ fn initial_question(run: &RunId, past: &[Envelope]) -> Result<(Question, Option<
             ),
         )
         .with_hint("resume it with the version of Ibid that started it, or a newer one")),
-        _ => Err(Error::new(Kind::Internal, format!("run {run} does not begin with its question"))),
+        _ => Err(Error::new(
+            Kind::Internal,
+            format!("the first event of run {run} is not run.created"),
+        )),
     }
 }

@@ -106,7 +106,7 @@ fn reranker(settings: &Settings, named: &ServiceConfig) -> Result<Arc<dyn Ranker
 /// The semantic index of the folder at `path`.
 ///
 /// # Errors
-/// `Setup` where its vectors cannot be stored.
+/// `Setup` if its vectors cannot be stored.
 pub(super) async fn folder_vectors(
     settings: &Settings,
     path: &Path,

@@ -21,7 +21,7 @@ impl App {
     /// shows the quotes of local documents too.
     ///
     /// # Errors
-    /// `NotFound` for an unknown run, `Usage` for one without a report or for `days` out of range, `Transient` where another process
+    /// `NotFound` for an unknown run, `Usage` for one without a report or for `days` out of range, `Transient` if another process
     /// works on the run.
     pub async fn share(
         &self,
@@ -32,8 +32,7 @@ impl App {
     ) -> Result<(String, Share)> {
         if !(1..=Share::MOST_DAYS).contains(&days) {
             let what = format!("a link is valid for 1 to {} days, not {days}", Share::MOST_DAYS);
-            return Err(Error::new(Kind::Usage, what)
-                .with_hint("choose fewer days, and make another link later"));
+            return Err(Error::new(Kind::Usage, what).with_hint("choose 1 to 365 days"));
         }
         let (store, past, lease) = self.lock_ended_run(run).await?;
         if Run::from_events(run.clone(), &past).report.is_none() {

@@ -14,7 +14,7 @@ use ibid_llm::CostBudget;
 
 /// The longest time of a tool, milliseconds. After that it counts as interrupted, and its whole reservation is charged.
 const TOOL_MS: i64 = 15 * 60 * 1000;
-/// How long an idempotency key is remembered, milliseconds.
+/// How long an idempotency key is remembered, in milliseconds.
 pub(super) const KEY_MS: i64 = 24 * 3600 * 1000;
 
 /// What comes with a question that is submitted to the queue.
@@ -103,7 +103,7 @@ impl App {
     /// a grant of `budget`.
     ///
     /// # Errors
-    /// `Exhausted` where the day's money is spent or reserved, `Transient` while the owner has as many runs and tool calls as allowed.
+    /// `Exhausted` if the day's money is spent or reserved, `Transient` while the owner has as many runs and tool calls as allowed.
     pub async fn reserve(
         &self,
         owner: Option<&Owner>,

@@ -142,7 +142,7 @@ impl App {
         self.store().await?.drain().await
     }
 
-    /// Checks the store for damage. Returns its location, or `None` where there is no store yet.
+    /// Checks the store for damage. Returns its location, or `None` if there is no store yet.
     ///
     /// # Errors
     /// `Setup` naming what is damaged or cannot be opened, `Transient` when its server cannot be reached.
@@ -193,13 +193,11 @@ impl App {
         Ok(Arc::clone(&self.store_handle().await?.accounts))
     }
 
-    /// Takes the lease of `run`. `Transient` where another process holds it.
+    /// Takes the lease of `run`. `Transient` if another process holds it.
     pub(super) async fn acquire_lease(&self, run: &RunId) -> Result<Box<dyn RunLease>> {
         self.locks().await?.acquire(run).await?.ok_or_else(|| {
             Error::new(Kind::Transient, format!("run {run} is being worked on by another process"))
-                .with_hint(format!(
-                    "wait for its end, or let it write now with `ibid finish {run}`"
-                ))
+                .with_hint(format!("wait until it ends, or end it with `ibid finish {run}`"))
         })
     }
 
@@ -232,7 +230,7 @@ impl App {
     /// An ended run, leased so that no other process adds events meanwhile.
     ///
     /// # Errors
-    /// `NotFound` for an unknown run, `Usage` for one that has not ended, `Transient` where another process holds it.
+    /// `NotFound` for an unknown run, `Usage` for one that has not ended, `Transient` if another process holds it.
     pub(super) async fn lock_ended_run(
         &self,
         run: &RunId,

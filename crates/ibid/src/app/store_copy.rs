@@ -83,8 +83,8 @@ struct OpenStore {
 /// and the number of runs.
 ///
 /// # Errors
-/// `Usage` where both are one store, `NotFound` for a directory without a store, `Transient` for a run that is being worked
-/// on, `Internal` where a copied run differs.
+/// `Usage` if both are one store, `NotFound` for a directory without a store, `Transient` for a run that is being worked
+/// on, `Internal` if a copied run differs.
 pub async fn copy(
     from: &StoreLocation,
     to: &StoreLocation,
@@ -148,7 +148,7 @@ async fn lock_unfinished(locks: &dyn RunLocks, row: &RunRow) -> Result<Option<Bo
         None => {
             let what = format!("run {} is being worked on", row.run_id);
             Err(Error::new(Kind::Transient, what).with_hint(
-                "wait for its end or stop the process that works on it, then copy again",
+                "wait until it ends or stop the process that works on it, then copy again",
             ))
         }
     }

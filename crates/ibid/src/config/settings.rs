@@ -76,7 +76,7 @@ pub struct Settings {
     pub method: ResearchSettings,
     /// The limits of a run.
     pub budget: Budget,
-    /// The largest document that is read, bytes.
+    /// The largest document that is read, in bytes.
     pub max_document_bytes: u64,
     /// The time limit of a PDF, seconds.
     pub pdf_seconds: u64,
@@ -126,7 +126,7 @@ pub struct ServeConfig {
     /// The timeout of a request body.
     #[serde(rename = "body_seconds", deserialize_with = "seconds")]
     pub body_within: Duration,
-    /// The largest request body, bytes.
+    /// The largest request body, in bytes.
     pub max_body_bytes: usize,
 }
 
@@ -152,7 +152,7 @@ pub struct WebConfig {
     /// How long a cached search result is used.
     #[serde(rename = "search_cache_hours", deserialize_with = "hours")]
     pub search_cache: Duration,
-    /// The size limit of the cache, bytes.
+    /// The size limit of the cache, in bytes.
     #[serde(rename = "web_cache_bytes")]
     pub cache_bytes: u64,
     /// Whether the cache is not read.

@@ -231,7 +231,7 @@ impl fmt::Display for RawValue {
     }
 }
 
-/// Characters of an invalid value that are shown.
+/// Maximum number of characters of an invalid value in an error message.
 const SHOWN_CHARS: usize = 60;
 
 /// At most [`SHOWN_CHARS`] characters of a value, on one line.

@@ -37,7 +37,7 @@ impl SemConvVersion {
         }
     }
 
-    /// The metric of tokens by direction; `None` where the conventions require a histogram of calls, which is not recorded.
+    /// The metric of tokens by direction; `None` if the conventions require a histogram of calls, which is not recorded.
     pub(super) fn tokens(self, direction: &str) -> Option<&'static str> {
         match (self, direction) {
             (SemConvVersion::Stable, _) => None,
@@ -46,7 +46,7 @@ impl SemConvVersion {
         }
     }
 
-    /// The metric of the duration of a model call, seconds.
+    /// The metric of the duration of a model call, in seconds.
     pub(super) fn model_seconds(self) -> &'static str {
         match self {
             SemConvVersion::Stable => "gen_ai.client.operation.duration",

@@ -16,14 +16,10 @@ fn a_template_is_divided_and_filled() {
 fn a_template_that_does_not_match_its_values_is_an_error_that_names_both() {
     for (text, values, what) in [
         ("{a} {b}", &[("a", "")][..], "filling the prompt x.md: `{b}` is not given"),
-        ("{a}", &[("a", ""), ("b", "")], "filling the prompt x.md: `{b}` is given and not used"),
-        (
-            "{a} {",
-            &[("a", "")],
-            "filling the prompt x.md: a brace stands alone; write `{{` or `}}`",
-        ),
-        ("a }", &[], "filling the prompt x.md: a brace stands alone; write `{{` or `}}`"),
-        ("## system\nOnly this.\n", &[], "filling the prompt x.md: nothing is asked"),
+        ("{a}", &[("a", ""), ("b", "")], "filling the prompt x.md: `{b}` is unused"),
+        ("{a} {", &[("a", "")], "filling the prompt x.md: unpaired brace; write `{{` or `}}`"),
+        ("a }", &[], "filling the prompt x.md: unpaired brace; write `{{` or `}}`"),
+        ("## system\nOnly this.\n", &[], "filling the prompt x.md: the user prompt is empty"),
     ] {
         let error = render("x.md", text, values).unwrap_err();
         assert_eq!((error.kind(), error.chain().as_str()), (Kind::Internal, what));

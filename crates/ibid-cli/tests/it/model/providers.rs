@@ -66,7 +66,7 @@ fn the_documentation_lists_every_provider() {
         quoted.join(", ")
     };
     let mut want = String::from(
-        "| provider | speaks | address | variable for the address | variable for the key | JSON schema |\n| --- | --- | --- | --- | --- | --- |\n",
+        "| provider | API | address | variable for the address | variable for the key | JSON schema |\n| --- | --- | --- | --- | --- | --- |\n",
     );
     for it in PROVIDERS {
         let speaks = match it.dialect {
@@ -78,8 +78,8 @@ fn the_documentation_lists_every_provider() {
             Dialect::Cohere => "Chat v2",
         };
         let schema = match it.schemas {
-            SchemaMode::Native => "held to",
-            SchemaMode::JsonMode => "JSON held to, schema in the prompt",
+            SchemaMode::Native => "enforced",
+            SchemaMode::JsonMode => "JSON enforced, schema in the prompt",
             SchemaMode::Tool => "by a tool",
             SchemaMode::Prompted => "in the prompt",
         };

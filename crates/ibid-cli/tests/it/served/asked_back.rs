@@ -1,4 +1,4 @@
-//! Questions back to the person behind a host, with the SDK's own client: by a request over the connection, by the result of the call,
+//! Clarifying questions to the user of a host, with the SDK's own client: by a request over the connection, by the result of the call,
 //! and in words where the host shows no forms. And hosts that wait for less time than a run takes.
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -70,7 +70,7 @@ async fn an_engine_that_fails_is_told_and_so_is_that_there_is_none() {
     assert!(why.contains("no engine answered") && why.contains("searxng"), "{why}");
     let mut nowhere = Host::start_with(&desk, &[], &[("IBID_ENGINES", "none")]);
     let why = fault(&nowhere.call("search", &json!({"query": QUERY})));
-    assert!(why.contains("nothing to search") && why.contains("--folder"), "{why}");
+    assert!(why.contains("no folder or engine to search") && why.contains("--folder"), "{why}");
     let why = fault(&nowhere.call("search", &json!({"query": " "})));
     assert!(why.contains("query"), "{why}");
     // With documents beside it, what is wrong with the engine is a remark.

@@ -400,7 +400,7 @@ async fn every_tool_resource_and_task_is_its_callers_own() {
             let Some((arguments, own)) = call(tool, &id) else {
                 panic!("{tool} has no row: say what it reaches");
             };
-            // The tools of the rows name the words differently.
+            // `deep_research` calls the field `question`, the other tools call it `query`.
             let arguments = match (&**tool, arguments["query"].as_str()) {
                 ("deep_research", Some(it)) => json!({"question": it}),
                 _ => arguments,

@@ -1,4 +1,4 @@
-//! A supervisor, its researchers and the gate (rows C2 to C9).
+//! A supervisor, its researchers and the gate.
 use std::sync::{Arc, Mutex};
 
 use ibid_core::domain::{GateStatus, ModelRole, RuntimeProgress, StopReason, Strategy, UnitStatus};

@@ -100,7 +100,7 @@ impl RelevanceScorer {
         Ok(out)
     }
 
-    /// Scores a sentence for each item; `None` where it answers none or cannot be quoted by itself.
+    /// Scores a sentence for each item; `None` if it answers none or cannot be quoted by itself.
     fn judge_sentence(
         &mut self,
         candidate: Candidate<'_>,
@@ -239,7 +239,7 @@ impl RelevanceScorer {
     }
 }
 
-/// The sentence, together with the one before it if it depends on that. `None` where the one before is unfit,
+/// The sentence, together with the one before it if it depends on that. `None` if the one before is unfit,
 /// or both are too long to quote.
 fn widen(
     candidate: Candidate<'_>,

@@ -5,7 +5,7 @@ use super::citations;
 use ibid_core::domain::{Source, StopReason};
 use ibid_core::record::{Envelope, Event, Run, RunStatus};
 
-/// Length of one text delta, characters.
+/// Length of one text delta, in characters.
 const CHUNK_CHARS: usize = 400;
 
 /// The response so far.

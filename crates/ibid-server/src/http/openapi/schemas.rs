@@ -8,10 +8,10 @@ use super::super::bodies::{
 };
 use crate::request::{ResearchRequest, component_generator};
 
-/// Schemas that no type of the server describes: those of parameters, of OpenAI's APIs, and of what golden files hold.
+/// Schemas that no type of the server describes: of parameters, of OpenAI's APIs, and of formats recorded in golden files.
 const WRITTEN: &str = include_str!("../schemas.json");
 
-/// All schemas: the written ones, and those of the types that requests are read into and responses are written from.
+/// All schemas: the written ones, and those of the request and response types.
 pub(super) fn components() -> Map<String, Value> {
     let mut all: Map<String, Value> = serde_json::from_str(WRITTEN).unwrap_or_default();
     let mut generator = component_generator(Contract::Deserialize);
@@ -39,7 +39,10 @@ fn without_question(mut schema: Value) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("oneOf");
         fields.insert("type".to_owned(), json!(["object", "null"]));
-        fields.insert("description".to_owned(), "Fields of Question, but for the question.".into());
+        fields.insert(
+            "description".to_owned(),
+            "The fields of Question without the question.".into(),
+        );
     }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| name != "question" && name != "query");

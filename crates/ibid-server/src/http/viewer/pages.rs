@@ -50,7 +50,7 @@ fn parse_day(field: &str, text: Option<&str>) -> ApiResult<Option<String>> {
     }
 }
 
-/// Most runs examined for one page of a list filtered by model: the models of a run are only in its events.
+/// Maximum number of runs examined for one page of a list filtered by model: the models of a run are only in its events.
 const MAX_EXAMINED: usize = 400;
 
 /// The figures of a run that are not in its row; cached once it has ended.

@@ -58,7 +58,9 @@ fn advice(code: Option<u32>) -> (Kind, Option<&'static str>) {
         ),
         Some(code::CORRUPT | code::NOTADB) => (
             Kind::Setup,
-            Some("the file is damaged or not of Ibid: move it away, or restore it from a backup"),
+            Some(
+                "the file is damaged or was not written by Ibid: move it away, or restore it from a backup",
+            ),
         ),
         Some(code::BUSY | code::LOCKED) => {
             (Kind::Transient, Some("another process is writing to it; try again"))

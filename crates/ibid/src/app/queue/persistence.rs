@@ -11,7 +11,7 @@ impl App {
     /// account, and sets the budget of the run to what was reserved.
     ///
     /// # Errors
-    /// `Usage` for an empty question, `Exhausted` where the day's money is spent or reserved, `Setup` when the store cannot
+    /// `Usage` for an empty question, `Exhausted` if the day's money is spent or reserved, `Setup` when the store cannot
     /// be written.
     pub async fn accept(
         &self,
@@ -34,7 +34,7 @@ impl App {
         accounts.accept(&run, &log.unflushed_events(), &request).await
     }
 
-    /// Accepted runs whose server has stopped; `None` where no two servers share the store.
+    /// Accepted runs whose server has stopped; `None` if no two servers share the store.
     pub(super) async fn abandoned_runs(&self) -> Result<Option<Vec<RunId>>> {
         self.locks().await?.abandoned_runs().await
     }
@@ -54,7 +54,7 @@ impl App {
     /// Ends `run` as failed because of `fault`.
     ///
     /// # Errors
-    /// `Transient` where another process works on it after all; those of the store.
+    /// `Transient` if another process works on it after all; those of the store.
     pub async fn fail_run(&self, run: &RunId, fault: &Error) -> Result<()> {
         let store = self.existing_store(run).await?;
         let lease = self.acquire_lease(run).await?;

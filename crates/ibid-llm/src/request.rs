@@ -234,7 +234,8 @@ pub(super) fn system_with_schema(prompt: &Prompt, settings: &ModelSettings) -> O
     let wanted = prompt.schema.as_ref().and_then(|schema| match settings.schemas {
         SchemaMode::Native | SchemaMode::Tool => None,
         SchemaMode::JsonMode | SchemaMode::Prompted => Some(format!(
-            "Answer with one JSON object that fits this JSON schema, and with nothing else:\n{}",
+            // Indented: readers of prompt templates take `}}` for an escaped brace.
+            "Answer with one JSON object that fits this JSON schema, and with nothing else:\n{:#}",
             schema.json
         )),
     });

@@ -235,7 +235,7 @@ pub static SETTINGS: &[Setting] = &[
         "Pages that a run may read"),
     setting("budget.tokens", SettingKind::MaybeWhole(1, 1_000_000_000_000), "none", &[],
         "Tokens that a run may use, input and output together"),
-    setting("model_table", SettingKind::Path, "", &[],
+    setting("model_table", SettingKind::Text, "", &[],
         "File with prices and capabilities of models, in the form of `models.toml`; its rows win over those of Ibid"),
     setting("price", SettingKind::Text, "", &[],
         "Price of the models, US dollars per million tokens of input and of output, as in `0.5/1.5`; if unset, the list price"),

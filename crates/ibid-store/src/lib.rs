@@ -1,4 +1,4 @@
-//! Where runs are kept: the stores on SQLite and PostgreSQL ([`store`]), the journal by which a killed run resumes without
+//! Stores runs: the stores on SQLite and PostgreSQL ([`store`]), the journal by which a killed run resumes without
 //! paying for a call twice ([`journal`]), recordings of whole runs ([`recording`]), and the steering of a run by commands
 //! and deadlines ([`steering`]).
 //!

@@ -8,11 +8,11 @@ use axum::http::StatusCode;
 
 use super::api_error::ApiError;
 
-/// Most unknown tokens of one address within [`WINDOW`]. Honest mistakes stay below it.
+/// Maximum number of unknown tokens of one address within [`WINDOW`]. Honest mistakes stay below it.
 const MAX_FAILURES: u32 = 20;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Most addresses remembered; the oldest makes room.
+/// Maximum number of addresses remembered; the oldest makes room.
 const MAX_ADDRESSES: usize = 10_000;
 
 /// The unknown tokens of the last minute, by address.

@@ -18,7 +18,7 @@ use ibid_core::record::Envelope;
 /// Interval of keep-alive comments in a quiet stream.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Most events of a list.
+/// Maximum number of events of a list.
 const MAX_EVENTS: usize = 1_000;
 
 #[derive(Deserialize)]

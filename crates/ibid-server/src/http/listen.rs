@@ -25,13 +25,13 @@ const UNACKED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Largest request head, bytes.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
-/// Most headers of a request.
+/// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 100;
 
 /// How long started responses may take after the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Most connections that wait to be accepted; the system may have a lower limit. Clients that find no room retry after a second,
+/// Maximum number of connections that wait to be accepted; the system may have a lower limit. Clients that find no room retry after a second,
 /// which is late for learning that the server is busy.
 const BACKLOG: u32 = 4_096;
 

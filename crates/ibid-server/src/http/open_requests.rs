@@ -18,7 +18,7 @@ const RETRY_AFTER_SECS: u64 = 5;
 /// The number of open requests of each user.
 #[derive(Debug)]
 pub(super) struct OpenRequests {
-    /// Most open requests of one user.
+    /// Maximum number of open requests of one user.
     limit: usize,
     by_user: Mutex<HashMap<String, usize>>,
 }

@@ -12,7 +12,7 @@ use ibid_core::{Error, Kind, Result};
 #[derive(Debug)]
 pub(super) struct Peers {
     strangers: Mutex<AnonymousPeers>,
-    /// Most unauthenticated connections from one address.
+    /// Maximum number of unauthenticated connections from one address.
     each: usize,
     /// Addresses of proxies, to which that limit does not apply.
     proxies: Vec<IpAddr>,

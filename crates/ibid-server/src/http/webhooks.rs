@@ -10,7 +10,7 @@ use ibid_core::ports::{IdempotencyStatus, KeyOwner, RunRow};
 
 /// Oldest end of a run whose missed webhook is still sent, milliseconds.
 const MISSED_MAX_AGE_MS: u64 = 20 * 3_600_000;
-/// Most missed webhooks sent after a start.
+/// Maximum number of missed webhooks sent after a start.
 const MAX_MISSED: usize = 1_000;
 /// How many of them are sent concurrently.
 const MISSED_CONCURRENCY: usize = 32;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::fields::{MAX_TEXT_CHARS, read_fields};
 use ibid_core::domain::DialogueTurn;
 
-/// Most turns of a dialogue.
+/// Maximum number of turns of a dialogue.
 const MAX_TURNS: usize = 50;
 
 /// The JSON field with the conversation before the question.

@@ -8,11 +8,11 @@ use serde_json::Value;
 use ibid_core::{Error, Kind};
 use ibid_report::escape::truncate;
 
-/// Longest text of a field, characters.
+/// Maximum length of the text of a field, in characters.
 pub(crate) const MAX_TEXT_CHARS: usize = 4_000;
-/// Most names in a list of engines, domains or folders.
+/// Maximum number of names in a list of engines, domains or folders.
 const MAX_NAMES: usize = 50;
-/// Longest name in such a list, characters.
+/// Maximum length of a name in such a list, in characters.
 const MAX_NAME_CHARS: usize = 500;
 
 /// How much of a field's name and of an error is repeated, characters.

@@ -11,7 +11,7 @@ use ibid::app::App;
 /// How long a lookup is reused for all streams of a caller. A revoked token ends its streams within this plus one lookup.
 pub(super) const RECHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Most callers in the cache.
+/// Maximum number of callers in the cache.
 const MAX_CACHED: usize = 10_000;
 
 /// When each account was last looked up, by token hash, and whether it was still authorized.

@@ -2,7 +2,7 @@
 use ibid_core::domain::Owner;
 use ibid_core::ports::{Account, KeyOwner};
 
-/// Longest `traceparent` header that is kept, bytes; the W3C format has 55.
+/// Maximum length of a `traceparent` header that is kept, in bytes; the W3C format has 55.
 const MAX_TRACEPARENT_BYTES: usize = 64;
 
 /// The sender of a request. Only a token, a session or start-up code creates one.

@@ -3,10 +3,10 @@ use super::format::truncate;
 use ibid_core::record::{Envelope, Event};
 use ibid_report::escape::single_line;
 
-/// Most sentences shown: the last of a longer draft.
+/// Maximum number of sentences shown: the last of a longer draft.
 pub const MAX_SENTENCES: usize = 400;
 
-/// Longest sentence or paragraph shown, characters.
+/// Maximum length of a sentence or paragraph shown, in characters.
 const MAX_SENTENCE_CHARS: usize = 2_000;
 
 /// A section of the draft.

@@ -6,11 +6,11 @@ use ibid_extract::dates;
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
-/// The longest title, characters.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 300;
-/// The longest snippet, characters.
+/// Maximum length of a snippet, in characters.
 const SNIPPET: usize = 2_000;
-/// The longest text, characters.
+/// Maximum length of a text, in characters.
 const TEXT: usize = 200_000;
 
 /// A parsed answer, or the error that it reports.

@@ -20,10 +20,10 @@ pub(super) struct OpenAiRequest {
 /// How long a request that is neither streamed nor in the background waits: longer than any run may take.
 pub(super) const RUN_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Longest turn of a conversation, characters; the rest is cut.
+/// Maximum length of a turn of a conversation, in characters; the rest is cut.
 const MAX_TURN_CHARS: usize = 4_000;
 
-/// Most turns of a dialogue; the oldest are dropped.
+/// Maximum number of turns of a dialogue; the oldest are dropped.
 const MAX_TURNS: usize = 50;
 
 /// Tells the model that images came with the question.

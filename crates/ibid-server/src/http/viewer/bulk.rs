@@ -15,7 +15,7 @@ use crate::view::runs::{DeletePage, DeletionCandidate};
 use ibid_core::{Error, Kind};
 use ibid_report::{ExportOptions, ExportOutput, ReportFormat};
 
-/// Most runs of one action.
+/// Maximum number of runs of one action.
 const MAX_RUNS: usize = 100;
 
 /// The selected runs.

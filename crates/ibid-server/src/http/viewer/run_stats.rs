@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::view::runs::RunStats;
 use ibid_core::domain::RunId;
 
-/// Most runs in the cache.
+/// Maximum number of runs in the cache.
 const CAPACITY: usize = 4_096;
 
 /// Figures of ended runs, so that the list of runs does not read their events again.

@@ -1,6 +1,6 @@
 //! Renders a report in every supported format, and the events of a run as lines of text ([`event_line`]).
 //!
-//! [`ReportFormat::render`](report_format::ReportFormat::render) is the entry point. Untrusted text goes through [`escape`].
+//! [`ReportFormat::render`] is the entry point. Untrusted text goes through [`escape`].
 //! Nothing is decided or looked up here: a report is printed as it is.
 pub mod audit;
 pub mod changes;

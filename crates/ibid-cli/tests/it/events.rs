@@ -37,7 +37,7 @@ fn recorded_events_read_back_as_they_were() {
 
 #[test]
 fn fields_that_a_later_version_adds_are_passed_over() {
-    let line = r#"{"seq":3,"ts":"2026-11-21T10:00:00.000Z","run":"r_01JD0000000000000000000000","type":"round.finished",
+    let line = r#"{"seq":3,"ts":"2026-11-21T10:00:00.000Z","run":"r_01JD0000000000000000000000","type":"wave.finished",
         "data":{"new_evidence":4,"new_sources":2,"mood":"good"},"phase":"research","wave":1,"colour":"blue"}"#;
     let read: Envelope = serde_json::from_str(line).unwrap();
     assert_eq!(read.event, Event::RoundFinished { new_evidence: 4, new_sources: 2 });

@@ -187,6 +187,7 @@ pub struct MethodNote {
     /// Every query sent, in order.
     pub queries: Vec<String>,
     /// Rounds of research.
+    #[serde(rename = "waves")]
     pub rounds: u32,
     /// Pages read.
     pub pages_read: u32,

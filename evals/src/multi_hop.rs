@@ -7,7 +7,7 @@ use ibid_core::domain::{Hit, Query};
 use ibid_core::ports::SearchProvider;
 use ibid_research::multi_hop::{lead_names, named_documents};
 
-/// Most documents kept that one followed document led to.
+/// Maximum number of documents kept that one followed document led to.
 const KEPT: usize = 4;
 /// Hits that stay ahead of those found by following.
 const FIRST: usize = 2;

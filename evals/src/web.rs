@@ -28,7 +28,7 @@ use crate::{Fault, Measured, Outcome};
 /// The most that all pages may take, as a share of the slowest.
 const SLOWER: f64 = 1.2;
 /// The most memory, MB.
-const MOST_MB: f64 = 60.0;
+const MAX_MB: f64 = 60.0;
 /// The shortest and the longest wait of a page, milliseconds.
 const WAITS: (u64, u64) = (500, 3000);
 /// What an engine takes to answer, milliseconds.
@@ -98,8 +98,8 @@ fn measure(args: &[String], site: Site) -> Result<(usize, bool), Fault> {
 
 fn told(what: &str, took: f64, slowest: f64, peak: f64) -> bool {
     let share = took / slowest;
-    println!("| {what} | {took:.2} | {share:.2} | {SLOWER} | {peak:.1} | {MOST_MB} |");
-    share <= SLOWER && peak <= MOST_MB
+    println!("| {what} | {took:.2} | {share:.2} | {SLOWER} | {peak:.1} | {MAX_MB} |");
+    share <= SLOWER && peak <= MAX_MB
 }
 
 /// Reads every page at once, as a run does but without its journal, and prints the seconds that it took.

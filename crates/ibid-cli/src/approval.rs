@@ -34,17 +34,17 @@ pub(super) fn approve(
         let id = find(app, &args.run).await?;
         let approval = match (&file, &args.change) {
             (Some(file), _) => {
-                Approval::Plan(Box::new(file.provided_plan(&run_question(app, &id).await?)?))
+                Approval::ReplacePlan(Box::new(file.provided_plan(&run_question(app, &id).await?)?))
             }
-            (None, Some(words)) => Approval::Words(validate_change(words)?),
-            (None, None) => Approval::Go,
+            (None, Some(words)) => Approval::RequestChanges(validate_change(words)?),
+            (None, None) => Approval::Approve,
         };
         let then = match &approval {
-            Approval::Go => "will follow its plan",
-            Approval::Plan(_) => "will follow your plan",
-            Approval::Words(_) => "will make a new plan",
+            Approval::Approve => "will follow its plan",
+            Approval::ReplacePlan(_) => "will follow your plan",
+            Approval::RequestChanges(_) => "will make a new plan",
         };
-        app.send_order(&id, RunCommand::Approve(approval)).await?;
+        app.send_command(&id, RunCommand::Approve(approval)).await?;
         console.eprint_line(&format!("run {id} {then}"));
         Ok(Exit::Delivered)
     })
@@ -69,7 +69,7 @@ fn validate_change(words: &str) -> Result<String> {
     }
 }
 
-/// What a line that the person typed means.
+/// What a line that the user typed means.
 pub(super) enum ApprovalReply {
     /// Send this to the run.
     Send(RunCommand),
@@ -90,7 +90,7 @@ pub(super) struct PendingPlan {
     /// Whether the plan awaits approval.
     pending: bool,
     view: Option<PlanView>,
-    /// The file that the person edits, kept until it can be parsed.
+    /// The file that the user edits, kept until it can be parsed.
     draft: Option<PathBuf>,
 }
 
@@ -189,7 +189,7 @@ impl PendingPlan {
         console: Console,
     ) -> ApprovalReply {
         let approval = match reply.to_lowercase().as_str() {
-            "" | "y" | "yes" | "go" | "ok" => Ok(Approval::Go),
+            "" | "y" | "yes" | "go" | "ok" => Ok(Approval::Approve),
             "n" | "no" | "stop" => {
                 console.eprint_line(&format!(
                     "stopped before anything was spent on this plan; to use it later: ibid export {run} -f plan -o plan.json, then ibid run --plan plan.json"
@@ -203,7 +203,7 @@ impl PendingPlan {
                 return ApprovalReply::Again;
             }
             "e" | "edit" => self.edit(run, env),
-            _ => validate_change(reply).map(Approval::Words),
+            _ => validate_change(reply).map(Approval::RequestChanges),
         };
         match approval {
             Ok(approval) => ApprovalReply::Send(RunCommand::Approve(approval)),
@@ -248,7 +248,7 @@ impl PendingPlan {
         // The file is no longer needed; if it cannot be deleted, it stays in the temporary directory.
         let _ = std::fs::remove_file(&path);
         self.draft = None;
-        Ok(Approval::Plan(Box::new(edited)))
+        Ok(Approval::ReplacePlan(Box::new(edited)))
     }
 }
 

@@ -16,7 +16,7 @@ pub use admin::{AdminAction, NewUserArgs, OrgAction, StoreAction, UserAction};
 pub use cli::{Cli, ColorMode, GlobalArgs};
 pub use command::Command;
 pub use documents::{CheckArgs, IndexAction, ReadArgs, SearchArgs};
-pub use export::{ExportArgs, ExportTarget, RenderArgs};
+pub use export::{ExportArgs, ExportKind, RenderArgs};
 pub use interaction::{ApproveArgs, InteractionArgs};
 pub use output::{OutputArgs, ReportFormat};
 pub use question::{AskArgs, FollowUpArgs, MethodArgs, PlanArgs, SourceArgs};

@@ -212,8 +212,8 @@ fn table(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
                 0 => (n.as_str(), claim.text.as_str()),
                 _ => ("", ""),
             };
-            let ruling = verdict.held.ruling;
-            writer.row([n, ruling.as_str(), &source, text, &source_text(verdict)], Some(ruling));
+            let result = verdict.held.verdict;
+            writer.row([n, result.as_str(), &source, text, &source_text(verdict)], Some(result));
         }
     }
 }
@@ -226,16 +226,16 @@ struct TableWriter<'a> {
 }
 
 impl TableWriter<'_> {
-    fn row(&mut self, cells: [&str; 5], ruling: Option<AuditVerdict>) {
+    fn row(&mut self, cells: [&str; 5], result: Option<AuditVerdict>) {
         let [n, verdict, source, claim, quote] = cells;
         let verdict = padded(verdict, 12);
-        let head = match ruling {
-            Some(ruling) => {
-                format!("{n:>3} {} {source:<6}", paint_ruling(ruling, &verdict, self.paint))
+        let head = match result {
+            Some(result) => {
+                format!("{n:>3} {} {source:<6}", paint_verdict(result, &verdict, self.paint))
             }
             None => self.paint.dim(&format!("{n:>3} {verdict} {source:<6}")),
         };
-        let dim_header = |text: &str| match ruling {
+        let dim_header = |text: &str| match result {
             Some(_) => text.to_owned(),
             None => self.paint.dim(text),
         };
@@ -266,7 +266,7 @@ fn deciding_first<'a>(
     let mut out: Vec<&SourceVerdict> = deciding.into_iter().collect();
     for verdict in &claim.heard {
         let known = out.iter().any(|earlier| earlier.source == verdict.source);
-        if !known && verdict.held.ruling == AuditVerdict::Contradicted {
+        if !known && verdict.held.verdict == AuditVerdict::Contradicted {
             out.push(verdict);
         }
     }
@@ -282,8 +282,8 @@ fn source_text(verdict: &SourceVerdict) -> String {
     }
 }
 
-fn paint_ruling(ruling: AuditVerdict, text: &str, paint: Paint) -> String {
-    match ruling {
+fn paint_verdict(verdict: AuditVerdict, text: &str, paint: Paint) -> String {
+    match verdict {
         AuditVerdict::Supported => paint.green(text),
         AuditVerdict::Partly => paint.yellow(text),
         AuditVerdict::Contradicted => paint.magenta(text),

@@ -41,7 +41,7 @@ pub(super) fn run(args: &[OsString], env: &ProcessEnv) -> Exit {
         Err(CommandError::PipeClosed) => Exit::Delivered,
         Err(CommandError::Reported(exit)) => exit,
         Err(CommandError::Fault(fault)) => {
-            print_fault(console, json, &fault);
+            print_command_error(console, json, &fault);
             Exit::from_kind(fault.kind())
         }
     }
@@ -121,7 +121,7 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
 }
 
 /// Prints an error to stderr, and with `--json` as an object to stdout.
-fn print_fault(console: Console, json: bool, fault: &Error) {
+fn print_command_error(console: Console, json: bool, fault: &Error) {
     console.print_error(fault);
     if json {
         // Nothing is left to do if stdout is closed: the error is on stderr.
@@ -142,7 +142,7 @@ fn print_usage_error(console: Console, json: bool, fault: &clap::Error) -> Exit 
     if is_unquoted_question(fault) {
         let fault = Error::new(Kind::Usage, "the question is more than one argument")
             .with_hint("put it in quotes: ibid \"…\"");
-        print_fault(console, json, &fault);
+        print_command_error(console, json, &fault);
         return Exit::Usage;
     }
     let colored = if console.err.0 { text.ansi().to_string() } else { text.to_string() };

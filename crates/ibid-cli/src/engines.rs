@@ -64,7 +64,7 @@ fn missing(engine: &EngineStatus) -> Option<String> {
 fn row(engine: &EngineStatus, tried: Option<&Result<(), Error>>) -> Value {
     let mut row = json!({
         "name": engine.name, "about": engine.about, "finds": kinds(engine), "ready": engine.ready, "configured": engine.configured,
-        "auto": engine.by_itself, "key": engine.key_var, "base_url": engine.base_var, "missing": missing(engine), "checked_against_real_answers": engine.seen,
+        "auto": engine.in_auto, "key": engine.key_var, "base_url": engine.base_var, "missing": missing(engine), "checked_against_real_answers": engine.verified,
     });
     match tried {
         Some(Ok(())) => row["answers"] = true.into(),
@@ -89,7 +89,7 @@ fn format_engine(
         (true, _) => paint.green("✓"),
         (false, _) => paint.dim("·"),
     };
-    let by_name = if engine.by_itself { "" } else { ", only with --engine" };
+    let by_name = if engine.in_auto { "" } else { ", only with --engine" };
     let mut out = format!(
         "{mark} {:<16} {:<22} {}{by_name}\n",
         engine.name,

@@ -1,5 +1,5 @@
 //! `ibid export R`: the report, the plan or the recording of a run, in a file or on stdout.
-use crate::args::{ExportArgs, ExportTarget};
+use crate::args::{ExportArgs, ExportKind};
 use crate::console::Console;
 use crate::exit::CommandResult;
 use crate::{plan, replay, runs};
@@ -15,9 +15,9 @@ pub(super) fn export(
     let path = args.output.as_ref().map(|output| env.cwd.join(output));
     let path = path.as_deref();
     match args.format {
-        Some(ExportTarget::Plan) => plan::export(loaded, &args.run, path, console),
-        Some(ExportTarget::Recording) => replay::export(loaded, &args.run, path, console),
-        Some(ExportTarget::Report(_)) | None => {
+        Some(ExportKind::Plan) => plan::export(loaded, &args.run, path, console),
+        Some(ExportKind::Recording) => replay::export(loaded, &args.run, path, console),
+        Some(ExportKind::Report(_)) | None => {
             runs::export(loaded, &args.run, &args.render_args(), path, console)
         }
     }

@@ -60,7 +60,7 @@ pub(super) async fn follow(
             Ok(()) = indexing.changed() => view.show_indexing(*indexing.borrow_and_update()),
             command = next_command(&mut view.live, &mut signals) => {
                 let is_indexing = indexing.borrow().is_some();
-                if view.obey(command, is_indexing, &finish).await.is_break() {
+                if view.handle_reply(command, is_indexing, &finish).await.is_break() {
                     return Ok(Exit::Stopped);
                 }
             }
@@ -74,7 +74,7 @@ pub(super) async fn follow(
     let pages = app.report_pages(run.report.as_deref()).await?;
     let exit = deliver(&run, &pages, output, env, console, began)?;
     judge_online(app, &run, console).await;
-    if let Some(fault) = app.telemetry_fault() {
+    if let Some(fault) = app.telemetry_error() {
         console.eprint_line(&format!(
             "{} {}",
             console.err.yellow("warning:"),
@@ -84,7 +84,7 @@ pub(super) async fn follow(
     Ok(exit)
 }
 
-/// The display of one run, and what the person has asked of it.
+/// The display of one run, and what the user has asked of it.
 struct RunFollower<'a> {
     app: &'a App,
     id: RunId,
@@ -142,7 +142,7 @@ impl<'a> RunFollower<'a> {
         }
     }
 
-    /// Takes a line that the person typed; `None` is the end of input. Breaks if the run is left waiting for approval.
+    /// Takes a line that the user typed; `None` is the end of input. Breaks if the run is left waiting for approval.
     async fn take_answer(&mut self, answer: Option<String>) -> Result<ControlFlow<()>> {
         let flow =
             self.prompter.accept_answer(answer, self.app, &self.id, self.env, self.console).await?;
@@ -156,7 +156,7 @@ impl<'a> RunFollower<'a> {
     }
 
     /// Does what a key or a signal asks for. Breaks if this process stops working on the run.
-    async fn obey(
+    async fn handle_reply(
         &mut self,
         command: LiveCommand,
         indexing: bool,

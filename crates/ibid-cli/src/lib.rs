@@ -1,5 +1,6 @@
 //! The `ibid` command line. [`main`] takes the arguments and returns the exit code; `dispatch` maps each command to its module.
-//! Research itself is in the crate `ibid`.
+//!
+//! Nothing here decides how research is done: that is in `ibid-research`, and the settings and the run queue are in `ibid`.
 mod admin;
 mod approval;
 pub mod args;

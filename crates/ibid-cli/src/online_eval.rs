@@ -32,12 +32,12 @@ pub(super) async fn judge_online(app: &App, run: &Run, console: Console) {
             judgement::judge_line(&found)
         )),
         Ok(_) => {}
-        Err(CommandError::Fault(fault)) => warn(&fault_text(&fault)),
+        Err(CommandError::Fault(fault)) => warn(&error_text(&fault)),
         Err(CommandError::Reported(_) | CommandError::PipeClosed) => warn("stopped"),
     }
 }
 
-fn fault_text(fault: &Error) -> String {
+fn error_text(fault: &Error) -> String {
     let why = single_line(&fault.chain());
     match fault.hint() {
         Some(hint) => format!("{why} ({hint})"),

@@ -54,7 +54,7 @@ impl PlanView {
         Ok(object)
     }
 
-    /// The file that a person edits.
+    /// The file that a user edits.
     pub(super) fn file(&self) -> String {
         let object = json!({
             "type": "plan",

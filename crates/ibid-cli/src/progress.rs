@@ -147,11 +147,11 @@ impl ProgressView {
             Some(plan) => format!("plan ✓ {}", pluralize(plan.items().len() as u64, "item")),
             None => "planning".to_owned(),
         });
-        if run.wave > 0 {
-            let most = run.question.as_ref().map_or(run.wave, |question| {
+        if run.round > 0 {
+            let most = run.question.as_ref().map_or(run.round, |question| {
                 question.method.depth.min(question.method.max_iterations)
             });
-            parts.push(format!("round {}/{}", run.wave, most.max(run.wave)));
+            parts.push(format!("round {}/{}", run.round, most.max(run.round)));
         }
         if let Some(progress) = &run.progress {
             parts.push(format!("researchers {}", progress.dispatched_research_units));
@@ -173,9 +173,9 @@ impl ProgressView {
         if rows.is_empty() {
             return Vec::new();
         }
-        let waves = rows.iter().map(|row| row.by_wave.len()).max().unwrap_or(0);
-        let shown = waves.min(5);
-        // A narrow terminal drops the waves first, then the numbers, to keep room for the question.
+        let rounds = rows.iter().map(|row| row.by_round.len()).max().unwrap_or(0);
+        let shown = rounds.min(5);
+        // A narrow terminal drops the rounds first, then the numbers, to keep room for the question.
         let columns = [(shown, true), (0, true), (0, false)]
             .into_iter()
             .find(|pair| width >= fixed(pair.0, pair.1) + 20)
@@ -185,11 +185,11 @@ impl ProgressView {
         let layout = Layout {
             width,
             label: longest.clamp(8, 48).min(most),
-            waves: waves - columns.0..waves,
+            rounds: rounds - columns.0..rounds,
             numbers: columns.1,
         };
         let mut head = format!("  {}  ", padded("item", layout.label));
-        for nth in layout.waves.clone() {
+        for nth in layout.rounds.clone() {
             let _ = write!(head, "{:<5}", format!("R{}", nth + 1));
         }
         head.push_str(if layout.numbers { "sources  evidence  state" } else { "state" });
@@ -213,23 +213,23 @@ fn label(row: &CoverageRow) -> String {
 }
 
 /// Columns of a row besides its label.
-fn fixed(waves: usize, numbers: bool) -> usize {
-    2 + 2 + waves * 5 + if numbers { 19 } else { 0 } + 8
+fn fixed(rounds: usize, numbers: bool) -> usize {
+    2 + 2 + rounds * 5 + if numbers { 19 } else { 0 } + 8
 }
 
 /// The layout of the coverage table.
 struct Layout {
     width: usize,
     label: usize,
-    waves: std::ops::Range<usize>,
+    rounds: std::ops::Range<usize>,
     numbers: bool,
 }
 
 impl Layout {
     fn row(&self, coverage: &CoverageRow, paint: Paint) -> String {
         let mut out = format!("  {}  ", padded(&clip(&label(coverage), self.label), self.label));
-        for nth in self.waves.clone() {
-            let dots = match coverage.by_wave.get(nth) {
+        for nth in self.rounds.clone() {
+            let dots = match coverage.by_round.get(nth) {
                 None => "",
                 Some(0) => "○",
                 Some(1) => "●",
@@ -249,7 +249,7 @@ impl Layout {
         };
         out.push_str(&state);
         if let (Some(gap), Coverage::Open | Coverage::Partial) = (&coverage.gap, coverage.state) {
-            let used = fixed(self.waves.len(), self.numbers) + self.label;
+            let used = fixed(self.rounds.len(), self.numbers) + self.label;
             let room = self.width.saturating_sub(used + 2);
             if room >= 16 {
                 let pad = 8usize.saturating_sub(bare_width(&state)) + 2;

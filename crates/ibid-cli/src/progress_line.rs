@@ -40,8 +40,8 @@ fn is_shown(event: &Event, verbose: bool) -> bool {
         | Event::PlanApproved { .. }
         | Event::RuntimeProgress { .. }
         | Event::KnownWeighed { .. }
-        | Event::WaveStarted { .. }
-        | Event::WaveFinished { .. }
+        | Event::RoundStarted { .. }
+        | Event::RoundFinished { .. }
         | Event::SearchCompleted { .. }
         | Event::ReadFailed { .. }
         | Event::DocumentFailed { .. }

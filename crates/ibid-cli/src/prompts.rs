@@ -1,4 +1,4 @@
-//! The questions of a run to the person at the terminal: asked on stderr, answered by lines on stdin.
+//! The questions of a run to the user at the terminal: asked on stderr, answered by lines on stdin.
 use std::io::{BufRead as _, IsTerminal as _};
 use std::ops::ControlFlow;
 
@@ -135,7 +135,7 @@ impl Prompter {
         }
         self.questions.clear();
         let answers = std::mem::take(&mut self.answers);
-        app.send_order(run, RunCommand::Reply(answers)).await?;
+        app.send_command(run, RunCommand::Reply(answers)).await?;
         Ok(ControlFlow::Continue(()))
     }
 
@@ -153,7 +153,7 @@ impl Prompter {
         match self.plan.parse_reply(reply.trim(), run, env, console) {
             ApprovalReply::Send(command) => {
                 self.plan.clear();
-                app.send_order(run, command).await?;
+                app.send_command(run, command).await?;
             }
             ApprovalReply::Again => {
                 self.plan.prompt(console);

@@ -226,7 +226,7 @@ fn send(
             )
             .into());
         }
-        app.send_order(&id, command).await?;
+        app.send_command(&id, command).await?;
         console.eprint_line(&format!("run {id} {then}"));
         Ok(Exit::Delivered)
     })

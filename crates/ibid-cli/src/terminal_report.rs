@@ -67,7 +67,7 @@ pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
             stop_reason_phrase(report.method.stop)
         )),
     );
-    page.out.replace(GLUE, " ")
+    page.out.replace(NO_BREAK_SPACE, " ")
 }
 
 fn short_answer(page: &mut ReportWriter, report: &Report) {
@@ -78,11 +78,11 @@ fn short_answer(page: &mut ReportWriter, report: &Report) {
     }
     let bar = page.paint.cyan("▌ ");
     let text: Vec<String> = report.short.iter().map(|report| page.sentence(report)).collect();
-    page.text_along(&bar, &text.join(" "));
+    page.hanging_text(&bar, &text.join(" "));
     let why: Vec<String> = report.confidence.why.iter().map(|report| single_line(report)).collect();
     let level = format!("Confidence: {}", report.confidence.level.as_str());
     let why = page.paint.dim(&format!(" — {}", why.join("; ")));
-    page.text_along(&bar, &format!("{}{why}", page.paint.bold(&level)));
+    page.hanging_text(&bar, &format!("{}{why}", page.paint.bold(&level)));
     page.gap();
 }
 
@@ -153,7 +153,7 @@ fn sources(page: &mut ReportWriter, report: &Report) {
 }
 
 /// A space at which no line breaks. Source texts never contain it, because [`single_line`] replaces it.
-const GLUE: char = '\u{a0}';
+const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Writes lines of a fixed width.
 struct ReportWriter {
@@ -185,7 +185,7 @@ impl ReportWriter {
             }
         }
         let marks: String = seen.iter().map(|n| format!("[{n}]")).collect();
-        format!("{GLUE}{}", self.paint.cyan(&marks))
+        format!("{NO_BREAK_SPACE}{}", self.paint.cyan(&marks))
     }
 
     /// Writes `text` after `lead`; further lines are indented to the first.
@@ -195,7 +195,7 @@ impl ReportWriter {
     }
 
     /// Writes `text` with `lead` before every line.
-    fn text_along(&mut self, lead: &str, text: &str) {
+    fn hanging_text(&mut self, lead: &str, text: &str) {
         self.set(lead, lead, text);
     }
 

@@ -193,7 +193,7 @@ struct PaperReader {
 }
 
 impl PaperReader {
-    fn within(&self, name: &str) -> bool {
+    fn is_inside(&self, name: &str) -> bool {
         self.open.iter().any(|it| it == name)
     }
 
@@ -259,7 +259,7 @@ impl PaperReader {
             }
             "sup" => self.marks.push((at, self.words.len())),
             // The alternatives hold the same formula in another language.
-            "tex-math" if self.within("alternatives") => self.left_out = Some(at),
+            "tex-math" if self.is_inside("alternatives") => self.left_out = Some(at),
             "break" => self.words.push(' '),
             _ => {}
         }
@@ -290,10 +290,10 @@ impl PaperReader {
             "journal-title",
             "abstract",
         ];
-        if self.within("front") {
-            META.iter().any(|name| self.within(name))
+        if self.is_inside("front") {
+            META.iter().any(|name| self.is_inside(name))
         } else {
-            self.within("body") || self.within("floats-group")
+            self.is_inside("body") || self.is_inside("floats-group")
         }
     }
 
@@ -326,7 +326,7 @@ impl PaperReader {
                 self.words.insert(from, '^');
             }
         }
-        if self.within("front") && !self.within("abstract") && name != "abstract" {
+        if self.is_inside("front") && !self.is_inside("abstract") && name != "abstract" {
             self.end_meta(&name);
         } else {
             self.end_body(&name);
@@ -341,7 +341,7 @@ impl PaperReader {
             _ => String::new(),
         };
         match name {
-            "article-title" if self.within("title-group") => self.title = text,
+            "article-title" if self.is_inside("title-group") => self.title = text,
             "article-id" => {
                 let id = text.trim().to_owned();
                 match self.kind.as_str() {
@@ -396,16 +396,16 @@ impl PaperReader {
         let sections = u8::try_from(self.depth_of("sec")).unwrap_or(6);
         let lists = self.list_level();
         match name {
-            "label" if self.within("table-wrap") || self.within("fig") => {
+            "label" if self.is_inside("table-wrap") || self.is_inside("fig") => {
                 self.label = self.take_words()
             }
             // The number of a section, or the mark of a list item.
             "label" => self.words.clear(),
-            "title" if self.within("caption") => {
+            "title" if self.is_inside("caption") => {
                 self.words.push(' ');
             }
             "title" => {
-                let level = (sections + 1 + u8::from(self.within("abstract"))).clamp(2, 6);
+                let level = (sections + 1 + u8::from(self.is_inside("abstract"))).clamp(2, 6);
                 self.flush(BlockKind::Heading, level);
             }
             "th" | "td" => {
@@ -421,7 +421,7 @@ impl PaperReader {
                 }
             }
             // Paragraphs in cells and captions are not blocks of their own.
-            "p" if self.row.is_some() || self.within("caption") => self.words.push(' '),
+            "p" if self.row.is_some() || self.is_inside("caption") => self.words.push(' '),
             "caption" | "table-wrap" | "fig" => {
                 let label = std::mem::take(&mut self.label);
                 if !label.is_empty() && self.words.chars().any(char::is_alphanumeric) {
@@ -432,7 +432,7 @@ impl PaperReader {
             }
             "term" => self.words.push_str(": "),
             "def-item" => self.flush(BlockKind::ListItem, lists.max(1)),
-            "p" if self.within("def-item") => self.words.push(' '),
+            "p" if self.is_inside("def-item") => self.words.push(' '),
             "p" | "list-item" if lists > 0 => self.flush(BlockKind::ListItem, lists),
             "p" | "disp-quote" | "sec" | "abstract" | "body" => self.flush(BlockKind::Prose, 0),
             _ => {}
@@ -464,10 +464,10 @@ impl PaperReader {
 
     /// Ends the open block, because another begins inside it.
     fn close(&mut self) {
-        if self.row.is_some() || self.within("caption") || self.within("def-item") {
+        if self.row.is_some() || self.is_inside("caption") || self.is_inside("def-item") {
             return;
         }
-        if self.within("front") && !self.within("abstract") {
+        if self.is_inside("front") && !self.is_inside("abstract") {
             self.words.clear();
             return;
         }

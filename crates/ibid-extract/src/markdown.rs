@@ -386,7 +386,9 @@ impl InlineStripper<'_> {
                 Some(at + 2)
             }
             '!' if next == '[' => self.link(at + 1).map(|(_, end)| end),
-            '[' if next == '^' => self.square.within(chars, at, MAX_NOTE_CHARS).map(|end| end + 1),
+            '[' if next == '^' => {
+                self.square.find_closing(chars, at, MAX_NOTE_CHARS).map(|end| end + 1)
+            }
             '[' => self.link(at).map(|link| {
                 self.links.push(link);
                 at + 1
@@ -416,7 +418,7 @@ impl InlineStripper<'_> {
             Some('[') => &mut self.square,
             _ => return None,
         };
-        let end = target_end.within(self.chars, close + 1, MAX_TARGET_CHARS)?;
+        let end = target_end.find_closing(self.chars, close + 1, MAX_TARGET_CHARS)?;
         // A link inside a link must end inside it.
         let inside = self.links.last().is_none_or(|outer| end < outer.0);
         inside.then_some((close, end + 1))
@@ -424,7 +426,7 @@ impl InlineStripper<'_> {
 
     /// Removes the tag at the current position, and returns the position after it. Keeps addresses.
     fn tag(&mut self) -> Option<usize> {
-        let end = self.angle.within(self.chars, self.at, MAX_TAG_CHARS)?;
+        let end = self.angle.find_closing(self.chars, self.at, MAX_TAG_CHARS)?;
         let tag: String = self.chars[self.at + 1..end].iter().collect();
         if tag.starts_with("http") || tag.contains('@') {
             self.out.push_str(&tag);
@@ -481,7 +483,7 @@ impl CharFinder {
     }
 
     /// The position of the first occurrence within `most` characters, from `from` on.
-    fn within(&mut self, chars: &[char], from: usize, most: usize) -> Option<usize> {
+    fn find_closing(&mut self, chars: &[char], from: usize, most: usize) -> Option<usize> {
         let end = chars.len().min(from + most);
         let search = |from: usize, to: usize| {
             let part = chars.get(from..to).unwrap_or_default();

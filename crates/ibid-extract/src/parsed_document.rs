@@ -8,7 +8,7 @@ use crate::parse_error::ParseError;
 use crate::plain_text::truncate;
 use crate::{address, language};
 use ibid_core::domain::work::{is_site_of_host, registrable_domain};
-use ibid_core::domain::{Block, BlockKind, PageDraft, Witness};
+use ibid_core::domain::{Block, BlockKind, PageDraft, UrlProvenance};
 
 /// Bytes of a title; a longer one is cut.
 pub(crate) const MAX_TITLE_BYTES: usize = 500;
@@ -171,7 +171,7 @@ impl ParsedDocument {
                 }
                 draft.stated_url = self.stated_url.filter(|stated_url| *stated_url != here);
                 draft.url = here;
-                draft.witness = Witness::Fetcher;
+                draft.url_provenance = UrlProvenance::Fetcher;
             }
             OriginPlace::File(path) => {
                 if let Some(row) = self.row {
@@ -182,7 +182,7 @@ impl ParsedDocument {
                 draft.site = self.site;
                 draft.file = self.stated_url.is_some().then(|| here.clone());
                 draft.url = self.stated_url.unwrap_or(here);
-                draft.witness = Witness::Folder;
+                draft.url_provenance = UrlProvenance::Folder;
             }
             OriginPlace::Input => {
                 draft.doc_id = self.stated_id;

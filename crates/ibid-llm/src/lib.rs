@@ -1,9 +1,11 @@
-//! Language models: six dialects, a table of providers, and an HTTP client.
+//! Language models: six dialects, a table of providers, and an HTTP client. [`stack::open`] is the entry point.
 //!
 //! [`dialect`] builds requests and parses responses without I/O; [`providers`] lists each provider's dialect, address
 //! and key; [`http`] sends requests. Errors are classified in [`ibid_net::service_error`]. [`stack`] puts the
 //! wrappers around a model: [`retry`], [`throttle`] and [`metered`] around each, [`failover`] around all, and the
 //! [`cost_budget`] that pays.
+//!
+//! There are no prompts here, and nothing reads what a model answers: both are in `ibid-research`.
 pub mod adaptive;
 mod anthropic;
 mod builder;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// The longest time that a call waits for its turn.
+/// Maximum time that a call waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The rate limiters of a process: one for each service and key, shared by all runs.

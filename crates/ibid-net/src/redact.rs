@@ -10,9 +10,9 @@ use memchr::{memchr2, memmem};
 /// Replaces a key.
 const REDACTED: &[u8] = b"[key]";
 /// Minimum length of a key, bytes; shorter ones could be ordinary words.
-const SHORTEST: usize = 6;
+const MIN_KEY_BYTES: usize = 6;
 /// Minimum length of a base64 pattern; shorter ones could occur by chance.
-const SHORTEST_CORE: usize = 6;
+const MIN_BASE64_BYTES: usize = 6;
 /// Number of escape layers that are decoded.
 const LAYERS: usize = 3;
 /// Maximum bytes of one escaped byte of a key, per layer: `\u0073`.
@@ -36,7 +36,7 @@ impl std::fmt::Debug for SecretRedactor {
 impl SecretRedactor {
     /// Adds a secret.
     pub fn add_secret(&mut self, secret: &str) {
-        if secret.len() < SHORTEST {
+        if secret.len() < MIN_KEY_BYTES {
             return;
         }
         let mut add = |byte: Vec<u8>| {
@@ -47,7 +47,7 @@ impl SecretRedactor {
         add(secret.as_bytes().to_vec());
         for before in 0..3 {
             let core = base64_core(secret.as_bytes(), before);
-            if core.len() >= SHORTEST_CORE {
+            if core.len() >= MIN_BASE64_BYTES {
                 add(core.replace('+', "-").replace('/', "_").into_bytes());
                 add(core.into_bytes());
             }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::json::list_field;
 
-/// The longest plausible delay.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// Maximum plausible delay.
+const MAX_DELAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The headers of a response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) fn requested_wait(
             let (count, unit) = (words.next()?, words.next().unwrap_or_default());
             parse_duration(&format!("{count}{unit}")).or_else(|| parse_duration(count))
         });
-    found.filter(|it| *it <= LONGEST)
+    found.filter(|it| *it <= MAX_DELAY)
 }
 
 fn wait_in_headers(headers: &ResponseHeaders) -> Option<Duration> {

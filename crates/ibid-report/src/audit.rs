@@ -11,7 +11,7 @@ use ibid_research::audit::{AuditVerdict, AuditedClaim, CitedSource, SourceLookup
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditCounts {
     claims: usize,
-    by_ruling: [usize; 5],
+    by_verdict: [usize; 5],
     sources: usize,
     cited: usize,
     missing: usize,
@@ -21,7 +21,7 @@ pub struct AuditCounts {
     uncited: usize,
 }
 
-const RULINGS: [AuditVerdict; 5] = [
+const VERDICTS: [AuditVerdict; 5] = [
     AuditVerdict::Supported,
     AuditVerdict::Partly,
     AuditVerdict::Contradicted,
@@ -38,8 +38,8 @@ impl AuditCounts {
         };
         AuditCounts {
             claims: it.claims.len(),
-            by_ruling: RULINGS
-                .map(|wanted| it.claims.iter().filter(|claim| claim.ruling == wanted).count()),
+            by_verdict: VERDICTS
+                .map(|wanted| it.claims.iter().filter(|claim| claim.verdict == wanted).count()),
             sources: it.sources.len(),
             cited: having(&|it| it.cited),
             missing: sources()
@@ -54,7 +54,9 @@ impl AuditCounts {
 
     /// Whether there is a claim, every claim is at least partly supported, and every cited source was found.
     pub fn passes(&self) -> bool {
-        self.claims > 0 && self.missing == 0 && self.by_ruling[0] + self.by_ruling[1] == self.claims
+        self.claims > 0
+            && self.missing == 0
+            && self.by_verdict[0] + self.by_verdict[1] == self.claims
     }
 
     /// `12 claims · 9 supported · 1 partly · 1 contradicted · 1 not in its source · 3 of 8 sources not found`.
@@ -67,7 +69,7 @@ impl AuditCounts {
             "not in its source",
             "without a source to read",
         ];
-        for (n, word) in self.by_ruling.iter().zip(words) {
+        for (n, word) in self.by_verdict.iter().zip(words) {
             if *n > 0 || word == "supported" {
                 parts.push(format!("{n} {word}"));
             }
@@ -114,7 +116,7 @@ impl AuditCounts {
     }
 
     fn to_json(self) -> Value {
-        let [supported, partly, contradicted, unsupported, unreadable] = self.by_ruling;
+        let [supported, partly, contradicted, unsupported, unreadable] = self.by_verdict;
         json!({
             "claims": self.claims,
             "supported": supported,
@@ -157,7 +159,7 @@ fn claim_json(n: usize, claim: &AuditedClaim, audit: &Audit) -> Value {
         "line": claim.line,
         "text": claim.text,
         "citations": citations.collect::<Vec<_>>(),
-        "verdict": claim.ruling.as_str(),
+        "verdict": claim.verdict.as_str(),
     })
 }
 
@@ -169,7 +171,7 @@ fn citation(it: &SourceVerdict, audit: &Audit) -> Value {
         "url": source.and_then(|source| source.0.address.as_ref()),
         "title": source.and_then(source_title),
         "found": source.is_some_and(|source| matches!(source.1, SourceLookup::Pages(_))),
-        "verdict": it.held.ruling.as_str(),
+        "verdict": it.held.verdict.as_str(),
         "score": (f64::from(it.held.score) * 1e4).round() / 1e4,
         "quote": quote.map(|quote| &quote.text),
         "sentence": quote.map(|quote| quote.sentence),

@@ -87,13 +87,13 @@ fn styles() -> Vec<Style> {
 
 /// A callout.
 #[derive(Clone, Copy)]
-struct BoxStyle {
+struct CalloutStyle {
     style: &'static str,
     colour: &'static str,
 }
 
-const ANSWER: BoxStyle = BoxStyle { style: "Answer", colour: "1F4E9E" };
-const CONFLICT: BoxStyle = BoxStyle { style: "Conflict", colour: "B26A00" };
+const ANSWER: CalloutStyle = CalloutStyle { style: "Answer", colour: "1F4E9E" };
+const CONFLICT: CalloutStyle = CalloutStyle { style: "Conflict", colour: "B26A00" };
 
 struct DocxWriter<'d> {
     document: &'d ReportDocument,
@@ -101,7 +101,12 @@ struct DocxWriter<'d> {
 }
 
 impl DocxWriter<'_> {
-    fn block(&mut self, mut docx: Docx, block: &DocumentBlock, within: Option<BoxStyle>) -> Docx {
+    fn block(
+        &mut self,
+        mut docx: Docx,
+        block: &DocumentBlock,
+        within: Option<CalloutStyle>,
+    ) -> Docx {
         match block {
             DocumentBlock::Heading { level, text } => {
                 let style = format!("Heading{level}");
@@ -227,7 +232,7 @@ fn text_run(text: &str) -> Run {
     Run::new().add_text(text)
 }
 
-fn apply_box(paragraph: Paragraph, within: Option<BoxStyle>) -> Paragraph {
+fn apply_box(paragraph: Paragraph, within: Option<CalloutStyle>) -> Paragraph {
     let Some(it) = within else {
         return paragraph;
     };

@@ -91,8 +91,8 @@ pub fn event_line(envelope: &Envelope) -> Option<EventLine> {
         | Event::PlanWaiting { .. }
         | Event::PlanChanged { .. }
         | Event::PlanApproved { .. } => plan_line(&envelope.event),
-        Event::WaveStarted { .. }
-        | Event::WaveFinished { .. }
+        Event::RoundStarted { .. }
+        | Event::RoundFinished { .. }
         | Event::RuntimeProgress { .. }
         | Event::CoverageUpdated { .. }
         | Event::GateJudged { .. }
@@ -198,18 +198,18 @@ fn plan_line(event: &Event) -> Option<EventLine> {
 /// A round, and what is still missing after it.
 fn round_line(envelope: &Envelope) -> Option<EventLine> {
     match &envelope.event {
-        Event::WaveStarted { items, queries } => {
+        Event::RoundStarted { items, queries } => {
             let queries = pluralize_as(u64::from(*queries), "query", "queries");
             let items = pluralize(items.len() as u64, "item");
-            Some(EventLine::in_round(envelope.wave, format!("{queries} for {items}")))
+            Some(EventLine::in_round(envelope.round, format!("{queries} for {items}")))
         }
-        Event::WaveFinished { new_evidence, new_sources } => {
+        Event::RoundFinished { new_evidence, new_sources } => {
             let text = format!(
                 "{} from {}",
                 pluralize(u64::from(*new_evidence), "new passage"),
                 pluralize(u64::from(*new_sources), "new source")
             );
-            Some(EventLine::in_round(envelope.wave, text))
+            Some(EventLine::in_round(envelope.round, text))
         }
         Event::RuntimeProgress { progress } => {
             Some(EventLine::neutral("researchers", researchers_text(progress)))

@@ -92,7 +92,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         "duration_ms": duration_ms(run),
         "num_searches": usage.searches,
         "num_pages": usage.pages,
-        "iterations_used": run.wave,
+        "iterations_used": run.round,
         "metrics": run.metrics(),
         "judgement": run.judgement,
         "rating": run.rating,

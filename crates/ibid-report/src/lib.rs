@@ -1,5 +1,7 @@
-//! Renders a report in every supported format; [`report_format`] lists them and is the entry point. Untrusted text goes through
-//! [`escape`]. Makes no decisions: it prints what the report contains.
+//! Renders a report in every supported format, and the events of a run as lines of text ([`event_line`]).
+//!
+//! [`ReportFormat::render`] is the entry point. Untrusted text goes through [`escape`].
+//! Nothing is decided or looked up here: a report is printed as it is.
 pub mod audit;
 pub mod changes;
 pub mod citation_spans;

@@ -142,7 +142,7 @@ fn yaml_list(out: &mut String, name: &str, values: &[String]) {
 }
 
 /// Characters of a file name, at most.
-const LONGEST: usize = 80;
+const MAX_FILE_NAME_CHARS: usize = 80;
 
 /// `text` as a file name that is valid on every system and in links: letters, digits, spaces, hyphens. `None` when nothing is left of it,
 /// or it is reserved on Windows.
@@ -163,8 +163,12 @@ pub(crate) fn safe_file_name(text: &str) -> Option<String> {
         name.push_str(word);
     }
     // File systems limit bytes, not characters.
-    let end = name.char_indices().map(|pair| pair.0).take_while(|it| *it <= LONGEST).last()?;
-    if name.len() > LONGEST {
+    let end = name
+        .char_indices()
+        .map(|pair| pair.0)
+        .take_while(|it| *it <= MAX_FILE_NAME_CHARS)
+        .last()?;
+    if name.len() > MAX_FILE_NAME_CHARS {
         name.truncate(end);
     }
     let name = name.trim_matches(|c: char| !c.is_alphanumeric() && c != ')').to_owned();
@@ -346,7 +350,7 @@ mod tests {
         }
         assert!(
             safe_file_name(&"ü".repeat(200))
-                .is_some_and(|safe_file_name| safe_file_name.len() <= LONGEST + 4)
+                .is_some_and(|safe_file_name| safe_file_name.len() <= MAX_FILE_NAME_CHARS + 4)
         );
     }
 }

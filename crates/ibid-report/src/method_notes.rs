@@ -50,7 +50,7 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     let mut out = vec![format!(
         "Searched {engines} with {} in {}; {} read, {} not readable.",
         pluralize_as(method.queries.len() as u64, "query", "queries"),
-        pluralize(u64::from(method.waves), "round"),
+        pluralize(u64::from(method.rounds), "round"),
         pluralize(u64::from(method.pages_read), "page"),
         method.pages_failed.len(),
     )];

@@ -1,4 +1,4 @@
-//! Waits for the person to approve the plan, before anything is spent on it.
+//! Waits for the user to approve the plan, before anything is spent on it.
 use ibid_core::Result;
 use ibid_core::domain::{Approval, Brief, Plan, Question};
 use ibid_core::ports::{EventLog, Steering};
@@ -7,10 +7,10 @@ use ibid_core::record::Event;
 use super::llm_session::LlmSession;
 use super::plan;
 
-/// How often a plan is revised at the person's request. After that they can only edit it.
-const MOST_CHANGES: usize = 3;
+/// How often a plan is revised at the user's request. After that they can only edit it.
+const MAX_PLAN_CHANGES: usize = 3;
 
-/// The brief and plan that the person approved.
+/// The brief and plan that the user approved.
 pub(crate) async fn approve_plan(
     llm: &mut LlmSession<'_>,
     steering: &dyn Steering,
@@ -28,8 +28,8 @@ pub(crate) async fn approve_plan(
         log.emit(Event::PlanWaiting { attempt });
         log.flush().await?;
         match steering.approve(attempt).await? {
-            Approval::Go => break,
-            Approval::Plan(given) => {
+            Approval::Approve => break,
+            Approval::ReplacePlan(given) => {
                 if given.brief != brief {
                     brief = given.brief;
                     log.emit(Event::BriefReady { brief: brief.clone() });
@@ -40,10 +40,12 @@ pub(crate) async fn approve_plan(
                 }
                 break;
             }
-            Approval::Words(words) => {
+            Approval::RequestChanges(words) => {
                 log.emit(Event::PlanChanged { words: words.clone() });
                 let why = match wishes.len() {
-                    MOST_CHANGES => format!("it was made anew {MOST_CHANGES} times already"),
+                    MAX_PLAN_CHANGES => {
+                        format!("it was made anew {MAX_PLAN_CHANGES} times already")
+                    }
                     _ => {
                         wishes.push(words);
                         match plan::revise_plan(llm, question, &brief, &plan, &wishes).await? {

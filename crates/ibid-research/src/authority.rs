@@ -3,7 +3,7 @@
 use crate::thresholds::{AUTHORITY_PER_NAMING_SITE, PREPRINT_AUTHORITY, UNKNOWN_SERVER_AUTHORITY};
 use ibid_core::domain::{Source, SourceKind, Work};
 
-const NAMED_MOST: usize = 3;
+const MAX_NAMING_SITES: usize = 3;
 
 /// Authority by the kind of place: peer-reviewed collections first, then public bodies and universities, then
 /// news and associations; shops, forums and blogs last. Being named by independent sites adds to it.
@@ -21,7 +21,7 @@ pub(crate) fn authority(source: &Source, named: usize) -> f32 {
         .max(host_score(source).unwrap_or(0.0))
         .min(host_ceiling(source))
         .min(if source.domain.is_empty() { UNKNOWN_SERVER_AUTHORITY } else { 1.0 })
-        + AUTHORITY_PER_NAMING_SITE * named.min(NAMED_MOST) as f32
+        + AUTHORITY_PER_NAMING_SITE * named.min(MAX_NAMING_SITES) as f32
 }
 
 /// What a work gains by its kind (a synthesis of studies, a trial) and its citations: a thirtieth for each
@@ -44,8 +44,9 @@ fn work_bonus(work: &Work) -> f32 {
 
 /// Labels of host names that tell what kind of site it is.
 const PUBLIC: &[&str] = &["gov", "gob", "gouv", "govt", "mil", "int"];
-const TEACHING: &[&str] = &["edu", "ac"];
-const TALK: &[&str] = &["blog", "blogs", "forum", "forums", "community", "shop", "store", "wiki"];
+const ACADEMIC_LABELS: &[&str] = &["edu", "ac"];
+const OPEN_PUBLISHING_LABELS: &[&str] =
+    &["blog", "blogs", "forum", "forums", "community", "shop", "store", "wiki"];
 
 /// The labels of the host in its address; empty for a file without one.
 fn host_labels(source: &Source) -> Vec<String> {
@@ -71,7 +72,7 @@ fn host_score(source: &Source) -> Option<f32> {
         |list: &[&str]| labels.iter().rev().take(2).any(|label| list.contains(&label.as_str()));
     if ends(PUBLIC) {
         Some(0.85)
-    } else if ends(TEACHING) {
+    } else if ends(ACADEMIC_LABELS) {
         Some(0.8)
     } else if labels.last().is_some_and(|label| label == "org") {
         Some(0.6)
@@ -83,7 +84,10 @@ fn host_score(source: &Source) -> Option<f32> {
 /// The upper limit for sites where anybody may write or something is sold. It also applies to a file that
 /// states such an address: what a file says about itself may lower its weight and never raise it.
 fn host_ceiling(source: &Source) -> f32 {
-    if host_labels(source).iter().any(|host_label| TALK.contains(&host_label.as_str())) {
+    if host_labels(source)
+        .iter()
+        .any(|host_label| OPEN_PUBLISHING_LABELS.contains(&host_label.as_str()))
+    {
         0.3
     } else {
         1.0

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
-    Answer, Brief, Checks, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict,
-    ConflictSide, Coverage, CoverageRow, Evidence, EvidenceId, Finding, FollowUpNote, MethodNote,
-    ModelRole, Notes, Page, PageHash, Question, Ratio, Report, RunId, Section, Source, SourceId,
+    Answer, Brief, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict, ConflictSide,
+    Coverage, CoverageRow, Evidence, EvidenceId, Finding, FollowUpNote, MethodNote, ModelRole,
+    Notes, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source, SourceId,
     TopicRelation,
 };
 use ibid_core::ports::EventLog;
@@ -87,7 +87,7 @@ fn method_note(ctx: RunContext<'_>, state: &ResearchState, llm: &LlmSession<'_>)
     MethodNote {
         engines: state.engines.clone(),
         queries: state.queries.clone(),
-        waves: state.waves,
+        rounds: state.rounds,
         pages_read: (state.usage.pages - state.usage.failed_pages) as u32,
         pages_failed: state
             .pages
@@ -160,7 +160,7 @@ fn side_weights(
     held.iter().map(|side| side.as_ref().and_then(|_| weighed.next()).unwrap_or(0.0)).collect()
 }
 
-/// The clarifying questions that the person answered.
+/// The clarifying questions that the user answered.
 fn answered_clarifications(brief: &Brief) -> Vec<Clarification> {
     let all = brief.clarified.iter();
     all.filter(|it| it.answer.is_some()).cloned().collect()
@@ -208,7 +208,7 @@ struct CitationBuilder<'a> {
     numbered: BTreeMap<String, u32>,
     sources: Vec<Source>,
     claims: u32,
-    checks: Checks,
+    checks: ReportChecks,
     /// Where each checked claim is emitted; `None` for a trial.
     log: Option<&'a EventLog>,
 }
@@ -227,7 +227,7 @@ impl<'a> CitationBuilder<'a> {
             numbered: BTreeMap::new(),
             sources: Vec::new(),
             claims: 0,
-            checks: Checks::default(),
+            checks: ReportChecks::default(),
         }
     }
 
@@ -353,7 +353,7 @@ impl<'a> CitationBuilder<'a> {
         Some(n)
     }
 
-    fn finish(self) -> (Vec<Source>, Checks) {
+    fn finish(self) -> (Vec<Source>, ReportChecks) {
         (self.sources, self.checks)
     }
 }

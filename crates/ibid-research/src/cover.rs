@@ -19,7 +19,7 @@ use super::ask::{
     shapes::{CoverPrompt, CoverReply, language_name},
 };
 use super::grounding::has_unknown_statement;
-use super::heuristic::choose::voices;
+use super::heuristic::choose::independent_sources;
 use super::heuristic::intake::is_weak;
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
@@ -27,10 +27,10 @@ use super::prompts::{self, fill_template};
 use super::query_policy::QueryPolicy;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
-/// Most words named in a gap.
+/// Maximum number of words named in a gap.
 const NAMED: usize = 3;
 
-/// Most findings of an item shown to a model, best first.
+/// Maximum number of findings of an item shown to a model, best first.
 const SHOWN: usize = 12;
 
 /// What an item lacks, and a query for it.
@@ -56,30 +56,37 @@ impl CoverageState {
         brief: &Brief,
         notes: &Notes,
         scorer: &mut RelevanceScorer,
-        wave: u32,
+        round: u32,
         domains_seen: u32,
     ) -> Result<()> {
         self.rows.clear();
         self.gaps.clear();
         for item in notes.plan.items() {
             let found = notes.for_item(item.id);
-            let voices = voices(notes, found.iter().copied()).len();
-            let state = state_of(&found, voices, domains_seen);
+            let independent_sources = independent_sources(notes, found.iter().copied()).len();
+            let state = state_of(&found, independent_sources, domains_seen);
             let missing = scorer.missing_terms(&brief.key_terms, &found);
-            let gap = gap_from_evidence(state, &found, voices, &missing, brief, &item.heading)?;
+            let gap = gap_from_evidence(
+                state,
+                &found,
+                independent_sources,
+                &missing,
+                brief,
+                &item.heading,
+            )?;
             self.rows.push(CoverageRow {
                 id: item.id,
                 text: item.asks.clone(),
                 state,
-                score: score_of(&found, voices),
+                score: score_of(&found, independent_sources),
                 evidence: found.len() as u32,
                 sources: found
                     .iter()
                     .map(|it| it.source)
                     .collect::<std::collections::BTreeSet<_>>()
                     .len() as u32,
-                by_wave: (1..=wave)
-                    .map(|nth| found.iter().filter(|it| it.wave == nth).count() as u32)
+                by_round: (1..=round)
+                    .map(|nth| found.iter().filter(|it| it.round == nth).count() as u32)
                     .collect(),
                 proof: found.first().map(|it| it.passage.text().expose().to_owned()),
                 gap: gap.as_ref().map(|gap| gap.text.clone()),
@@ -91,7 +98,7 @@ impl CoverageState {
         Ok(())
     }
 
-    /// Has a model judge the items for which the last wave found evidence. Its earlier judgements of the
+    /// Has a model judge the items for which the last round found evidence. Its earlier judgements of the
     /// others still hold.
     ///
     /// A judgement counts only within what the evidence allows: an item with evidence is not open, one weak
@@ -102,7 +109,7 @@ impl CoverageState {
         llm: &mut LlmSession<'_>,
         brief: &Brief,
         notes: &Notes,
-        wave: u32,
+        round: u32,
         policy: &QueryPolicy,
     ) -> Result<()> {
         let role = ModelRole::Researcher;
@@ -112,7 +119,7 @@ impl CoverageState {
         let mut asking = Vec::new();
         for item in notes.plan.items() {
             let found = notes.for_item(item.id);
-            if found.iter().any(|it| it.wave == wave) {
+            if found.iter().any(|it| it.round == round) {
                 asking.push(judge_item(role_model, brief, notes, item, found));
             }
         }
@@ -247,10 +254,10 @@ async fn judge_item<'a>(
         .iter()
         .take(SHOWN)
         .map(|evidence| {
-            let voice = notes.source(evidence.source).map(|source| {
+            let independent_source = notes.source(evidence.source).map(|source| {
                 if source.domain.is_empty() { source.title.clone() } else { source.domain.clone() }
             });
-            (evidence.claim.clone(), voice.unwrap_or_default())
+            (evidence.claim.clone(), independent_source.unwrap_or_default())
         })
         .collect();
     let language = language_name(Some(&brief.lang));
@@ -268,25 +275,25 @@ async fn judge_item<'a>(
     (item.id, model, answer.map(|answer| answer.value))
 }
 
-fn state_of(found: &[&Evidence], voices: usize, domains_seen: u32) -> Coverage {
+fn state_of(found: &[&Evidence], independent_sources: usize, domains_seen: u32) -> Coverage {
     let best = found.first().map_or(0.0, |it| it.score);
     let alone = domains_seen < 2 && found.len() >= 2;
     match found.len() {
         0 => Coverage::Open,
         _ if best >= MIN_SINGLE_SITE_SCORE
-            || (best >= MIN_ANSWERING_SCORE && (voices >= 2 || alone)) =>
+            || (best >= MIN_ANSWERING_SCORE && (independent_sources >= 2 || alone)) =>
         {
             Coverage::Covered
         }
-        n if n >= 3 && voices >= 2 => Coverage::Covered,
+        n if n >= 3 && independent_sources >= 2 => Coverage::Covered,
         _ => Coverage::Partial,
     }
 }
 
-fn score_of(found: &[&Evidence], voices: usize) -> f32 {
+fn score_of(found: &[&Evidence], independent_sources: usize) -> f32 {
     let best = found.first().map_or(0.0, |it| it.score);
     let score = 0.5 * best.min(1.0)
-        + 0.25 * (voices.min(2) as f32 / 2.0)
+        + 0.25 * (independent_sources.min(2) as f32 / 2.0)
         + 0.25 * (found.len().min(3) as f32 / 3.0);
     (score * 100.0).round() / 100.0
 }
@@ -294,7 +301,7 @@ fn score_of(found: &[&Evidence], voices: usize) -> f32 {
 fn gap_from_evidence(
     state: Coverage,
     found: &[&Evidence],
-    voices: usize,
+    independent_sources: usize,
     missing: &[String],
     brief: &Brief,
     heading: &str,
@@ -304,7 +311,7 @@ fn gap_from_evidence(
     let mut text = match state {
         Coverage::Covered | Coverage::Conflict => return Ok(None),
         Coverage::Open => words.open.clone(),
-        Coverage::Partial if voices < 2 && found[0].score >= MIN_ANSWERING_SCORE => {
+        Coverage::Partial if independent_sources < 2 && found[0].score >= MIN_ANSWERING_SCORE => {
             words.thin.clone()
         }
         Coverage::Partial => words.weak.clone(),

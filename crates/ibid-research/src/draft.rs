@@ -1,5 +1,5 @@
 //! The draft that writing hands to checking: lines, each with its evidence.
-use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenPoint};
+use ibid_core::domain::{ConfidenceMark, EvidenceId, ItemId, OpenItem};
 
 /// A sentence and the evidence it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub(crate) struct ReportDraft {
     pub(crate) findings: Vec<(DraftLine, ConfidenceMark)>,
     pub(crate) sections: Vec<DraftSection>,
     pub(crate) conflicts: Vec<DraftConflict>,
-    pub(crate) open: Vec<OpenPoint>,
+    pub(crate) open: Vec<OpenItem>,
     /// How many sentences did not hold and were replaced by their quotes.
     pub(crate) reworded: u32,
     /// Searches that the writer asks for, to write again with their results.

@@ -7,7 +7,7 @@ use ibid_core::domain::{Brief, Evidence, Excerpt, Page, SourceId};
 use super::heuristic::injection::InjectionDetector;
 use super::research_state::ResearchState;
 
-/// Most characters of all excerpts together, and of those of one source.
+/// Maximum number of characters of all excerpts together, and of those of one source.
 const ALL: usize = 15_000;
 const ONE: usize = 4_000;
 /// Sentences shown on each side of a passage.

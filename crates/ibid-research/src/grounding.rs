@@ -8,16 +8,16 @@ use crate::thresholds::{
 };
 use std::collections::BTreeSet;
 
-use super::heuristic::language::{language, sure_language};
+use super::heuristic::language::{confident_language, language};
 use ibid_core::domain::split_sentences;
 use ibid_core::domain::words::{content_stems, is_stop_word, numbers, stem, tokens};
 
-/// Fewest characters of mixed letters and digits that make a code: `CO2` and `H1N1` count as words.
+/// Minimum number of characters of mixed letters and digits that make a code: `CO2` and `H1N1` count as words.
 const CODE: usize = 5;
-/// Most letters of a unit: `500kWh`, `1990s`.
+/// Maximum number of letters of a unit: `500kWh`, `1990s`.
 const UNIT: usize = 3;
 /// A run of letters and digits of this length is no word of any language.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD_CHARS: usize = 40;
 
 /// Whether `text` has an address or a code that none of `known` has.
 pub(crate) fn has_unknown_code<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> bool {
@@ -63,7 +63,7 @@ pub(crate) fn has_unknown_name<'a>(text: &str, known: impl IntoIterator<Item = &
     })
 }
 
-/// Fewest words beside its names for which a sentence is compared.
+/// Minimum number of words beside its names for which a sentence is compared.
 const PREDICATE: usize = 2;
 
 /// Whether `text` is a question, or says of its names what none of `known` says: a copied name proves nothing
@@ -96,7 +96,7 @@ pub(crate) fn has_unknown_statement<'a>(
     (met.count() as f32) < MIN_PREDICATE_OVERLAP * others.len() as f32
 }
 
-/// Shortest first word of a sentence, in letters, that may be an unknown name.
+/// Minimum length of the first word of a sentence, in letters, that may be an unknown name.
 const LONG: usize = 4;
 
 /// Whether a sentence of `text` uses a name or code in a context that no sentence of `quotes` supports: every
@@ -104,7 +104,7 @@ const LONG: usize = 4;
 /// question, `asked`, are allowed anywhere. Returns `false` if the quotes are in another language than the
 /// question, because the line is then a translation.
 pub(crate) fn has_misplaced_name(text: &str, asked: &str, quotes: &[&str]) -> bool {
-    if sure_language(&quotes.join("\n")).is_some_and(|text| text != language(asked)) {
+    if confident_language(&quotes.join("\n")).is_some_and(|text| text != language(asked)) {
         return false;
     }
     let own: BTreeSet<String> = content_stems(asked).into_iter().collect();
@@ -140,8 +140,8 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
         };
         (capital(nth) && name || code) && !own.contains(&own_stem)
     };
-    let telling = (0..words.len()).filter(|index| !is_stop_word(&words[*index].text));
-    let (names, others): (Vec<usize>, Vec<usize>) = telling.partition(|it| is_name(*it));
+    let content = (0..words.len()).filter(|index| !is_stop_word(&words[*index].text));
+    let (names, others): (Vec<usize>, Vec<usize>) = content.partition(|it| is_name(*it));
     let stems = |all: &[usize]| -> Vec<String> {
         all.iter().map(|number| stem(&words[*number].text)).collect()
     };
@@ -224,7 +224,7 @@ fn is_code(run: &str, begins: bool) -> bool {
     let plain_unit = digits > 0 && unit.bytes().all(|byte| byte.is_ascii_lowercase());
     let quantity = plain_unit && begins && unit.len() <= UNIT;
     let decade = digits == 4 && unit == "s";
-    run.len() >= LONGEST_WORD
+    run.len() >= MAX_WORD_CHARS
         || (mixed && run.len() >= CODE && !quantity && !decade)
         || (!begins && digits == run.len() && digits > CODE)
 }

@@ -1,7 +1,9 @@
 //! Researches one question: brief, plan, then search, read and weigh until covered, then write, then check.
 //!
-//! [`research`] is the whole method, top to bottom; each step only uses the results of those before it. Steps with a model are in
-//! `ask`, those without one in `heuristic`, strategies in `gather`. Network, files, clocks and logging are behind the traits of
+//! [`research`] is the whole method, top to bottom; each step only uses the results of those before it.
+//! `gather` searches, `heuristic` decides without a model, and `ask` holds what a model is asked.
+//!
+//! Nothing here opens a connection, reads a file or a clock, or logs: all of it comes through the traits of
 //! `ibid_core::ports`.
 mod approve;
 mod intake;
@@ -61,7 +63,7 @@ use write::Revision;
 
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Mode, Plan, QueryExpansion, Question, Report, RunId};
-use ibid_core::ports::{CheckpointDecision, EventLog, Providers, RoleModels, Steering};
+use ibid_core::ports::{EventLog, NoSteering, Providers, RoleModels};
 use ibid_core::record::{Event, Phase};
 
 /// Researches `question` and returns the report. Emits to `log` every event from `brief.ready` to `report.ready`.
@@ -144,16 +146,6 @@ pub async fn plan_by_model(
     let brief = intake::refine(&mut llm, &NoSteering, log, question).await?;
     let plan = plan::build_plan(&mut llm, question, &brief).await?;
     Ok((brief, plan))
-}
-
-/// The steering outside of a run: it never interrupts.
-struct NoSteering;
-
-#[async_trait::async_trait]
-impl Steering for NoSteering {
-    async fn checkpoint(&self, _: &str) -> Result<CheckpointDecision> {
-        Ok(CheckpointDecision::On)
-    }
 }
 
 /// Refines the question and makes the plan without any call.

@@ -15,17 +15,17 @@ use ibid_core::domain::words::{Token, content_stems, is_stop_word, stem, tokens}
 use ibid_core::domain::{Hit, QuestionKind, is_name, split_sentences};
 
 /// Hits checked for a document that the question names.
-const LOOKED_AT: usize = 6;
-/// Most documents followed.
+const MAX_DOCUMENTS: usize = 6;
+/// Maximum number of documents followed.
 const FOLLOWED: usize = 4;
-/// Most names searched for from one document.
+/// Maximum number of names searched for from one document.
 const NAMES: usize = 8;
-/// Most small words between a name and the word that asks for it.
-const BETWEEN: usize = 4;
-/// Most words between a word of the question and a name after it.
-const BEHIND: usize = 6;
+/// Maximum number of small words between a name and the word that asks for it.
+const MAX_WORDS_BETWEEN: usize = 4;
+/// Maximum number of words between a word of the question and a name after it.
+const MAX_WORDS_AFTER: usize = 6;
 /// Characters that may precede the first word of a sentence or a line.
-const BEFORE_A_SENTENCE: &[char] =
+const SENTENCE_OPENERS: &[char] =
     &['.', '!', '?', ':', ';', '>', '|', '•', '"', '“', '(', '-', '–', '—'];
 /// Equal first letters that make two words forms of one: `director`, `directed`.
 const SAME_BEGINNING: usize = 5;
@@ -40,7 +40,7 @@ pub fn named_documents<'a, H: Iterator<Item = &'a Hit>>(
         let title = content_stems(&hit.title);
         !title.is_empty() && title.iter().all(|it| asked.contains(it))
     };
-    hits.take(LOOKED_AT).filter(named).take(FOLLOWED)
+    hits.take(MAX_DOCUMENTS).filter(named).take(FOLLOWED)
 }
 
 /// The names in `text` that lead on from the document with this `title`, best first: those after a word of
@@ -58,7 +58,7 @@ pub fn lead_names(question: &str, title: &str, text: &str) -> Vec<String> {
         if own.iter().all(|it| title.contains(it) || asked.contains(it)) {
             continue;
         }
-        let behind = (1..=BEHIND.min(at)).find(|back| {
+        let behind = (1..=MAX_WORDS_AFTER.min(at)).find(|back| {
             let word = &stems[at - back];
             sought.iter().any(|text| is_same_word(text, word))
         });
@@ -122,7 +122,7 @@ pub(crate) fn requested_names(asked: &str, text: &str) -> Vec<String> {
                 own_names.contains(content_stem) || sought.contains(content_stem)
             });
             let before = words[..at].iter().rev();
-            let before = before.take(BETWEEN + 1).find(|it| asks(it) || !small(it));
+            let before = before.take(MAX_WORDS_BETWEEN + 1).find(|it| asks(it) || !small(it));
             let behind = words[(at + length).min(words.len())..].iter();
             let behind = behind.take(2).find(|it| asks(it) || !small(it));
             let beside = before.is_some_and(&asks) || behind.is_some_and(&asks);
@@ -141,7 +141,7 @@ pub(crate) fn is_same_word(a: &str, b: &str) -> bool {
 /// The runs of capitalised words in `text` with the index of their first word. Small words of names (`of`,
 /// `von`) may be inside; initials keep their full stop.
 pub(crate) fn extract_names(text: &str, words: &[Token]) -> Vec<(String, usize)> {
-    const WITHIN: &[&str] = &[
+    const NAME_PARTICLES: &[&str] = &[
         "of", "the", "de", "del", "di", "da", "du", "la", "le", "al", "el", "y", "e", "von", "van",
         "der", "den", "zu", "af", "mac", "ibn", "bin",
     ];
@@ -161,7 +161,7 @@ pub(crate) fn extract_names(text: &str, words: &[Token]) -> Vec<(String, usize)>
         while next < words.len() && joined(next - 1) {
             if capital(next) {
                 last = next;
-            } else if !WITHIN.contains(&words[next].text.as_str()) {
+            } else if !NAME_PARTICLES.contains(&words[next].text.as_str()) {
                 break;
             }
             next += 1;
@@ -169,7 +169,7 @@ pub(crate) fn extract_names(text: &str, words: &[Token]) -> Vec<(String, usize)>
         let name = &text[words[at].span.start..words[last].span.end];
         // A single capitalised word is a name only inside a sentence; a code is never one.
         let before = text[..words[at].span.start].trim_end();
-        let begins = before.is_empty() || before.ends_with(BEFORE_A_SENTENCE);
+        let begins = before.is_empty() || before.ends_with(SENTENCE_OPENERS);
         let bare = at == last && (begins || names_month(&spaced(name)));
         if !bare && !name.contains(|c: char| c.is_ascii_digit()) {
             found.push((name.to_owned(), at));

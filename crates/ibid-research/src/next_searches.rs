@@ -12,7 +12,7 @@ use super::heuristic::queries::SearchTargets;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::query_policy::QueryPolicy;
 
-/// Most searches of a refinement, and below it the pages read in one.
+/// Maximum number of searches of a refinement, and below it the pages read in one.
 const A_REFINEMENT: usize = 2;
 pub(crate) const PAGES_PER_REFINEMENT: usize = 3;
 

@@ -110,7 +110,7 @@ pub async fn summarize_page(
         question: task,
         brief: &brief,
         fresh: &[id],
-        wave: 1,
+        round: 1,
         chunks: None,
     };
     let found = weigh::find_evidence(&mut llm, &round, &mut scorer, &notes, &pages).await?;

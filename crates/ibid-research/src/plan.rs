@@ -11,12 +11,12 @@ use super::ask::{
     self,
     shapes::{PlanPrompt, PlanReply, PlannedItem, add_change_requests, language_name},
 };
-use super::heuristic::plan::{FEWEST, MOST};
+use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
 use super::heuristic::{self, intake};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
-const OF_THE_FORM: [&str; 8] =
+const REPORT_FORM_WORDS: [&str; 8] =
     ["report", "goal", "tone", "section", "heading", "directive", "obey", "checklist"];
 
 /// The plan for `brief`, by a model if there is one.
@@ -56,7 +56,7 @@ fn search_task_count(question: &Question) -> u32 {
     }
 }
 
-/// The plan revised by the person's `wishes`; `None` if no model can do it.
+/// The plan revised by the user's `wishes`; `None` if no model can do it.
 pub(crate) async fn revise_plan(
     llm: &mut LlmSession<'_>,
     question: &Question,
@@ -112,11 +112,11 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
     for it in own.items() {
         let known = |other: &(Option<u32>, Item)| other.1.heading.eq_ignore_ascii_case(&it.heading);
-        if items.len() < FEWEST && !items.iter().any(known) {
+        if items.len() < MIN_ITEMS && !items.iter().any(known) {
             items.push((None, it.clone()));
         }
     }
-    items.truncate(MOST);
+    items.truncate(MAX_ITEMS);
     for (nth, it) in (1..).zip(&mut items) {
         it.1.id = ItemId::new(nth);
     }
@@ -143,7 +143,7 @@ fn is_about_report(brief: &Brief, item: &PlannedItem) -> bool {
     let matter = format!("{} {}", brief.question, brief.key_terms.join(" "));
     let matter = content_stems(&matter);
     let own = content_stems(&item.asks);
-    let form = |text: &String| OF_THE_FORM.iter().any(|word| stem(word) == *text);
+    let form = |text: &String| REPORT_FORM_WORDS.iter().any(|word| stem(word) == *text);
     own.iter().any(form) && !own.iter().any(|plan| matter.contains(plan))
 }
 

@@ -2,29 +2,29 @@
 //!
 //! A page is evidence, not an author: its prose never becomes a query or part of an event. It can only add a
 //! few names, which must stand in evidence next to a word of the question. What a model writes after reading
-//! is narrowed to the words of the question, the plan, the person and these names: it can select from them
-//! but carry nothing over. For outside engines only names from public pages count; see [`PermittedWords`].
-//! outside only names of public pages count; see [`PermittedWords`].
+//! is narrowed to the words of the question, the plan, the user and these names: it can select from them
+//! but carry nothing over. For outside engines only names from public pages count; see [`OutboundWordPolicy`].
+//! outside only names of public pages count; see [`OutboundWordPolicy`].
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ibid_core::domain::words::{content_stems, tokens};
 use ibid_core::domain::{
-    Brief, FolderWords, Hit, ModelRole, ModelWord, OutboundWords, PermittedWords, Plan, PublicName,
-    Question, Source, Vertical, is_name, is_public,
+    Brief, FolderWordPolicy, Hit, ModelRole, ModelWord, OutboundWordPolicy, OutboundWords, Plan,
+    PublicName, Question, Source, Vertical, is_name, is_public,
 };
 use ibid_core::ports::Providers;
 
 use super::prompts;
 use super::thesaurus;
 
-/// Most names that pages may add in a run.
-const NAMES_A_RUN: usize = 12;
+/// Maximum number of names that pages may add in a run.
+const MAX_NAMES_PER_RUN: usize = 12;
 
 /// Words of the query templates.
-const OF_TEMPLATES: &[&str] = &["definition", "step", "instructions", "code", "example"];
+const TEMPLATE_WORDS: &[&str] = &["definition", "step", "instructions", "code", "example"];
 /// Words that may describe any gap.
-const OF_GAPS: &[&str] = &[
+const GAP_WORDS: &[&str] = &[
     "answer",
     "answered",
     "available",
@@ -71,8 +71,8 @@ pub(crate) struct QueryPolicy(Arc<Mutex<PolicyState>>);
 
 #[derive(Debug)]
 struct PolicyState {
-    outside: PermittedWords,
-    folders: FolderWords,
+    outside: OutboundWordPolicy,
+    folders: FolderWordPolicy,
     /// Whether private documents are searched or known.
     private: bool,
     /// Whether question and plan are free of earlier answers, which may quote private documents.
@@ -87,7 +87,7 @@ struct PolicyState {
 impl QueryPolicy {
     /// The policy for a question without a run.
     pub(crate) fn from_question(question: &Question) -> QueryPolicy {
-        let outside = PermittedWords::from_question(question, synonyms);
+        let outside = OutboundWordPolicy::from_question(question, synonyms);
         QueryPolicy::new(outside, false, true)
     }
 
@@ -98,7 +98,7 @@ impl QueryPolicy {
         brief: &Brief,
         plan: &Plan,
     ) -> QueryPolicy {
-        let mut outside = PermittedWords::from_question(question, synonyms);
+        let mut outside = OutboundWordPolicy::from_question(question, synonyms);
         let local = |vertical: &Vertical| *vertical == Vertical::Local;
         let private = providers.search.iter().any(|it| it.verticals().iter().any(local))
             || providers.known.iter().any(|pair| !is_public(pair.0.kind));
@@ -122,10 +122,10 @@ impl QueryPolicy {
         policy
     }
 
-    fn new(mut outside: PermittedWords, private: bool, clean: bool) -> QueryPolicy {
-        outside.add_general(OF_TEMPLATES.iter().copied());
+    fn new(mut outside: OutboundWordPolicy, private: bool, clean: bool) -> QueryPolicy {
+        outside.add_general(TEMPLATE_WORDS.iter().copied());
         let mut folders = outside.to_folder_words();
-        folders.add_general(OF_GAPS.iter().copied());
+        folders.add_general(GAP_WORDS.iter().copied());
         folders.add_general(prompts::weak_words().iter().copied());
         QueryPolicy(Arc::new(Mutex::new(PolicyState {
             outside,
@@ -171,7 +171,7 @@ impl QueryPolicy {
         self.state().folders.permits(text).then_some(text)
     }
 
-    /// Permits words that the person said during the run.
+    /// Permits words that the user said during the run.
     pub(crate) fn permit_words(&self, words: &str) {
         let mut state = self.state();
         state.outside.add_user_text(words);
@@ -181,7 +181,10 @@ impl QueryPolicy {
     /// Adds a name from evidence. Returns whether it is new and there was room for it.
     pub(crate) fn permit_evidence_name(&self, name: &str, source: &Source) -> bool {
         let mut state = self.state();
-        if state.names == NAMES_A_RUN || !is_name(name) || !state.known.insert(name.to_owned()) {
+        if state.names == MAX_NAMES_PER_RUN
+            || !is_name(name)
+            || !state.known.insert(name.to_owned())
+        {
             return false;
         }
         state.names += 1;
@@ -225,7 +228,7 @@ impl QueryPolicy {
             return (false, false);
         }
         let mut state = self.state();
-        if state.names == NAMES_A_RUN {
+        if state.names == MAX_NAMES_PER_RUN {
             return (false, false);
         }
         state.names += 1;
@@ -242,7 +245,7 @@ impl QueryPolicy {
     /// Adds a name that several titles of pages with evidence share.
     pub(crate) fn permit_title_name(&self, name: &str, source: &Source) {
         let mut state = self.state();
-        if state.names == NAMES_A_RUN || !is_name(name) {
+        if state.names == MAX_NAMES_PER_RUN || !is_name(name) {
             return;
         }
         state.names += 1;

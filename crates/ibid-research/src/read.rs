@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 
 pub(crate) use ibid_core::domain::work::registrable_domain;
 use ibid_core::domain::{
-    Hit, Page, Question, Source, SourceId, SourceKind, Usage, Vertical, Witness,
+    Hit, Page, Question, Source, SourceId, SourceKind, UrlProvenance, Usage, Vertical,
 };
 use ibid_core::ports::PageReader;
 use ibid_core::record::Event;
@@ -18,7 +18,7 @@ use super::run_context::RunContext;
 use super::substitution::find_substitution;
 use crate::concurrency::MAX_QUEUED_FETCHES;
 
-/// Most sentences compared that only one of two copies has.
+/// Maximum number of sentences compared that only one of two copies has.
 const CHANGED_SENTENCES: usize = 60;
 
 /// Whether a copy changed a fact that the question is about, in a sentence that both have.
@@ -168,8 +168,9 @@ fn record_read(
 
 /// The source of a page, with what the search said about it.
 fn source_of_page(id: SourceId, hit: &Hit, page: &Page) -> Source {
-    let voice = page_voice(hit, page);
-    let mut source = Source::from_page(id, SourceKind::from(hit.vertical), page, voice);
+    let independent_source = page_source_key(hit, page);
+    let mut source =
+        Source::from_page(id, SourceKind::from(hit.vertical), page, independent_source);
     source = source.with_hit(hit);
     if source.domain.is_empty() {
         // The requested address is all that is known about its origin.
@@ -235,23 +236,23 @@ fn is_about_retraction(question: &Question) -> bool {
         .any(|it| words.contains(it))
 }
 
-/// The voice of a page: a scholarly work for itself, wherever it is hosted; otherwise the site that served
+/// The independent source of a page: a scholarly work for itself, wherever it is hosted; otherwise the site that served
 /// it. Empty where the server is unknown.
 ///
-/// A document of a folder that states a site shares one voice with the others that state it, so that what it
-/// says about itself can reduce the number of voices and never raise it.
-fn page_voice(hit: &Hit, page: &Page) -> Option<String> {
+/// A document of a folder that states a site shares one independent source with the others that state it, so that what it
+/// says about itself can reduce the number of independent sources and never raise it.
+fn page_source_key(hit: &Hit, page: &Page) -> Option<String> {
     let scholarly = matches!(hit.vertical, Vertical::Scholar | Vertical::Pubmed);
     if let Some(key) = hit.work.key().filter(|_| scholarly) {
         return Some(key);
     }
     let site = registrable_domain(&page.url);
-    match page.witness {
-        Witness::Fetcher | Witness::Engine | Witness::Folder => site,
-        Witness::Unknown if hit.vertical == Vertical::Local || page.url == hit.url => site,
+    match page.url_provenance {
+        UrlProvenance::Fetcher | UrlProvenance::Engine | UrlProvenance::Folder => site,
+        UrlProvenance::Unknown if hit.vertical == Vertical::Local || page.url == hit.url => site,
         // Written by an earlier version, which trusted the page's own address: it counts only if it was also
         // requested.
-        Witness::Unknown => {
+        UrlProvenance::Unknown => {
             let full = hit.work.full_text.iter().map(String::as_str);
             let mut asked = full.chain([hit.url.as_str()]).map(registrable_domain);
             let vouched = site.is_some() && asked.any(|it| it == site);

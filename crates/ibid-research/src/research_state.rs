@@ -12,7 +12,7 @@ pub(crate) struct ResearchState {
     pub(crate) gate: GateVerdict,
     pub(crate) stop: StopReason,
     pub(crate) usage: Usage,
-    pub(crate) waves: u32,
+    pub(crate) rounds: u32,
     /// The strategy used.
     pub(crate) strategy: Strategy,
     pub(crate) engines: Vec<String>,

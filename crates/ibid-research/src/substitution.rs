@@ -3,16 +3,16 @@ use std::ops::Range;
 
 use ibid_core::domain::words::{Token, content_stems, stem, tokens};
 
-/// Most words in which the two sentences may differ; below, the words they must share at least, and the share
+/// Maximum number of words in which the two sentences may differ; below, the words they must share at least, and the share
 /// of the longer one.
 const CHANGED: usize = 6;
 const COMMON: usize = 4;
 const COMMON_SHARE: f32 = 0.5;
 
-/// Longest title, in words.
+/// Maximum length of a title, in words.
 const TITLE: usize = 10;
-/// Longest sentences compared, in words.
-const LONGEST: usize = 120;
+/// Maximum length of sentences compared, in words.
+const MAX_SENTENCE_WORDS: usize = 120;
 
 /// The fact in which two otherwise equal sentences differ, where the question depends on it: a name, a date
 /// or a number. It was changed in a copy, or one of them is wrong. It may occur several times in the
@@ -28,7 +28,7 @@ pub(crate) fn find_substitution(
 ) -> Option<(String, String)> {
     let (a, b) = (sentence_words(one), sentence_words(other));
     let longest = a.len().max(b.len());
-    if longest > LONGEST || a.len().min(b.len()) < COMMON {
+    if longest > MAX_SENTENCE_WORDS || a.len().min(b.len()) < COMMON {
         return None;
     }
     let changes = diff_words(&a, &b)?;

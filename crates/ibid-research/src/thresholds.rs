@@ -53,7 +53,7 @@ pub(crate) const MIN_RELEVANCE: f32 = 0.34;
 pub(crate) const MIN_CONTEXT_MATCH_WEIGHT: f32 = 0.4;
 /// Share of the words of a part that a sentence about it must have.
 pub(crate) const MIN_PART_OVERLAP: f32 = 0.75;
-/// Weight of matched terms that counts as a full match: four to six telling words.
+/// Weight of matched terms that counts as a full match: four to six content words.
 pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
 /// Extra weight of the verb that the question asks about.
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
@@ -99,7 +99,7 @@ pub(crate) const MIN_ANSWERING_SCORE: f32 = 0.5;
 pub(crate) const MIN_SINGLE_SITE_SCORE: f32 = 0.7;
 /// Share of a gap's words in a claim that shows the gap is closed.
 pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
-/// Least rise in the sum of all scores for a wave to count as progress.
+/// Least rise in the sum of all scores for a round to count as progress.
 pub(crate) const MIN_PROGRESS: f32 = 0.02;
 
 // Composing a report without a model.
@@ -140,11 +140,11 @@ pub(crate) const MIN_EDITION_TITLE_SIMILARITY: f32 = 0.7;
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
 /// Minimum share of the question's words for a sentence to decide a yes/no question.
 pub(crate) const MIN_DECIDING_OVERLAP: f32 = 0.7;
-/// Share of the question's telling words, unweighted, that a sentence must have besides to decide a yes or no.
-pub(crate) const MIN_DECIDING_TELLING_WORDS: f32 = 0.7;
+/// Share of the question's content words, unweighted, that a sentence must have besides to decide a yes or no.
+pub(crate) const MIN_DECIDING_CONTENT_WORDS: f32 = 0.7;
 /// Share of a sentence's relevance that a shortened form must keep.
 pub(crate) const MIN_SHORTENED_RELEVANCE: f32 = 0.85;
-/// Share of the question's telling words above which a sentence answers it directly.
+/// Share of the question's content words above which a sentence answers it directly.
 pub(crate) const MIN_DIRECT_ANSWER_WEIGHT: f32 = 0.55;
 /// Share of the question's words, unweighted, above which a sentence answers it directly.
 pub(crate) const MIN_DIRECT_ANSWER_WORDS: f32 = 0.7;

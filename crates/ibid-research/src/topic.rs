@@ -5,7 +5,7 @@ use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
 use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
 
-use super::heuristic::intake::{asking_part, is_weak, subjects};
+use super::heuristic::intake::{is_weak, question_sentence, subjects};
 use super::heuristic::kinds::question_kind;
 use super::heuristic::language::language;
 use super::heuristic::lexicon::{any_phrase, spaced};
@@ -15,13 +15,13 @@ use super::prompts::{self, Phrases, ThreadWords};
 const WHOLE: usize = 4;
 /// Telling words below which a pronoun refers to earlier turns.
 const SHORT: usize = 4;
-/// Share of the telling words that two nearly equal questions have in common, as a fraction.
+/// Share of the content words that two nearly equal questions have in common, as a fraction.
 const ALIKE: (usize, usize) = (2, 3);
-/// Longest earlier question that a fragment is merged into, in bytes; for a longer one its subjects are used.
-const LONGEST: usize = 300;
+/// Maximum length of an earlier question that a fragment is merged into, in bytes; for a longer one its subjects are used.
+const MAX_MERGED_BYTES: usize = 300;
 
 /// Whether `question` continues its thread. A phrase that changes the topic ends it; otherwise a phrase that
-/// continues, or a shared telling word, keeps it.
+/// continues, or a shared content word, keeps it.
 ///
 /// # Errors
 /// `Internal` when the built-in phrases cannot be read.
@@ -56,7 +56,7 @@ pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
         let words = tokens(text).into_iter().map(|token| token.text);
         words.filter(|word| word.contains(char::is_numeric)).collect()
     };
-    let stems = |text: &str| telling_stems(text).into_iter().collect::<BTreeSet<String>>();
+    let stems = |text: &str| significant_stems(text).into_iter().collect::<BTreeSet<String>>();
     let (left, right) = (stems(a), stems(b));
     let shared = left.intersection(&right).count();
     let all = left.union(&right).count();
@@ -67,13 +67,13 @@ pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
 fn is_continuation(text: &str, normalized: &str, words: &ThreadWords) -> bool {
     let first = tokens(text).into_iter().next();
     let leads = first.is_some_and(|it| words.leading.contains(&it.text));
-    let pronoun = any_phrase(normalized, &words.pronouns) && telling_stems(text).len() < SHORT;
+    let pronoun = any_phrase(normalized, &words.pronouns) && significant_stems(text).len() < SHORT;
     // "more expensive than" is a comparison and does not ask for more.
     let more = any_phrase(normalized, &words.more) && !any_phrase(normalized, &words.than);
     leads || pronoun || more || any_phrase(normalized, &words.anywhere)
 }
 
-/// Whether the thread has a telling word of `text`.
+/// Whether the thread has a content word of `text`.
 fn shares_content_word(text: &str, turns: &[DialogueTurn]) -> bool {
     let before: Vec<String> = turns
         .iter()
@@ -81,17 +81,17 @@ fn shares_content_word(text: &str, turns: &[DialogueTurn]) -> bool {
         .flatten()
         .flat_map(|it| content_stems(it))
         .collect();
-    telling_stems(text).iter().any(|text| before.contains(text))
+    significant_stems(text).iter().any(|text| before.contains(text))
 }
 
-/// The stems of the telling words of `text`.
-fn telling_stems(text: &str) -> Vec<String> {
+/// The stems of the content words of `text`.
+fn significant_stems(text: &str) -> Vec<String> {
     let tells = |text: &str| !is_stop_word(text) && !is_weak(text);
     let words = tokens(text).into_iter();
     words.filter(|it| tells(&it.text)).map(|it| stem(&it.text)).collect()
 }
 
-/// The question for intake. On the same topic it is completed from the earlier turns, and the person is asked
+/// The question for intake. On the same topic it is completed from the earlier turns, and the user is asked
 /// nothing. The same goes for a question that comes with a dialogue and continues its last question.
 pub(crate) fn resolve_in_thread(question: &Question, topic: TopicRelation) -> Result<Question> {
     let mut own = question.clone();
@@ -122,12 +122,13 @@ pub(crate) fn resolve_in_thread(question: &Question, topic: TopicRelation) -> Re
 /// retain?" becomes "How much rain does a roof retain in winter?". A complete question is unchanged.
 fn complete_question(text: &str, earlier: &str, words: &Phrases) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let earlier = asking_part(earlier, words);
+    let earlier = question_sentence(earlier, words);
     if language(&earlier) != "en" {
         return text;
     }
     let bare = earlier.trim_end_matches(['?', '.', '!', ' ']);
-    let bare = if bare.len() > LONGEST { subjects(&earlier).join(" ") } else { bare.to_owned() };
+    let bare =
+        if bare.len() > MAX_MERGED_BYTES { subjects(&earlier).join(" ") } else { bare.to_owned() };
     let (rest, side) = strip_lead_in(&text, &words.thread);
     let rest = rest.trim_end_matches(['?', '.', '!', ' ']);
     let rest = rest.strip_suffix("please").unwrap_or(rest);
@@ -141,7 +142,7 @@ fn complete_question(text: &str, earlier: &str, words: &Phrases) -> String {
     if asks {
         return format!("{}?", capitalize_first(&replace_pronoun(rest, &earlier, words)));
     }
-    if telling_stems(rest).len() >= WHOLE || words.question.asking.contains(&first.text) {
+    if significant_stems(rest).len() >= WHOLE || words.question.asking.contains(&first.text) {
         return replace_pronoun(&text, &earlier, words);
     }
     if words.thread.prepositions.contains(&first.text) {

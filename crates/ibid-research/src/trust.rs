@@ -10,7 +10,7 @@ use crate::thresholds::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::authority::authority;
-use super::heuristic::choose::{TELLING_TITLE, is_same_work, voice};
+use super::heuristic::choose::{MIN_TITLE_CONTENT_WORDS, independent_source, is_same_work};
 use super::heuristic::editions::is_newer_edition;
 use super::heuristic::lexicon::jaccard;
 use super::research_state::ResearchState;
@@ -25,8 +25,8 @@ pub(crate) fn assign_trust(
     asked_on: &str,
 ) {
     let all = &state.notes.sources;
-    let named = naming_voices(all, state);
-    let agreeing = agreeing_voices(all, &state.notes.evidence);
+    let named = sources_naming(all, state);
+    let agreeing = agreeing_sources(all, &state.notes.evidence);
     let against = disagreeing_voices(sources, conflicts);
     for source in sources.iter_mut() {
         let count =
@@ -90,13 +90,13 @@ fn round_to_hundredths(it: f32) -> f32 {
     (it.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }
 
-/// The share of independent voices that say the same, with one imagined on each side.
+/// The share of independent sources that say the same, with one imagined on each side.
 fn consistency_score(agreeing: usize, against: usize) -> f32 {
     (1 + agreeing) as f32 / (2 + agreeing + against) as f32
 }
 
 /// Words in an author's name that indicate a title, an organisation or an affiliation.
-const STANDING: &[&str] = &[
+const AFFILIATION_WORDS: &[&str] = &[
     "dr",
     "prof",
     "professor",
@@ -132,7 +132,8 @@ fn expertise_score(source: &Source) -> f32 {
     }
     let several =
         author.contains([';', '&']) || author.contains(" and ") || author.matches(',').count() > 1;
-    let standing = tokens(author).iter().any(|token| STANDING.contains(&token.text.as_str()));
+    let standing =
+        tokens(author).iter().any(|token| AFFILIATION_WORDS.contains(&token.text.as_str()));
     let reviewed = matches!(source.kind, SourceKind::Pubmed | SourceKind::Scholar);
     let plus = |yes: bool, much: f32| if yes { much } else { 0.0 };
     0.6 + plus(several, 0.1) + plus(standing, 0.2) + plus(reviewed, 0.2)
@@ -154,9 +155,9 @@ fn in_years(date: &str) -> Option<f32> {
     Some(year + (month - 1.0) / 12.0)
 }
 
-/// The voices of the run that name each source by title or address: the links that remain visible in pages
+/// The independent sources of the run that name each source by title or address: the links that remain visible in pages
 /// without markup.
-fn naming_voices(
+fn sources_naming(
     sources: &[Source],
     state: &ResearchState,
 ) -> BTreeMap<SourceId, BTreeSet<String>> {
@@ -170,7 +171,7 @@ fn naming_voices(
     let mut found: BTreeMap<SourceId, BTreeSet<String>> = BTreeMap::new();
     for source in sources {
         let title = source.title.to_lowercase();
-        let own = tokens(&title).len() >= TELLING_TITLE;
+        let own = tokens(&title).len() >= MIN_TITLE_CONTENT_WORDS;
         let address =
             source.url.split_once("://").map(|parts| parts.1.trim_end_matches('/').to_lowercase());
         let address =
@@ -179,21 +180,21 @@ fn naming_voices(
             let names = own && text.contains(&title)
                 || address.as_ref().is_some_and(|address| text.contains(address));
             if names && is_independent(by, source) {
-                found.entry(source.id).or_default().insert(voice(by).to_owned());
+                found.entry(source.id).or_default().insert(independent_source(by).to_owned());
             }
         }
     }
     found
 }
 
-/// Whether two sources are two works by two voices: the same text at two addresses is one work.
+/// Whether two sources are two works by two independent sources: the same text at two addresses is one work.
 fn is_independent(one: &Source, other: &Source) -> bool {
-    let known = !voice(one).is_empty() && !voice(other).is_empty();
-    known && voice(one) != voice(other) && !is_same_work(one, other)
+    let known = !independent_source(one).is_empty() && !independent_source(other).is_empty();
+    known && independent_source(one) != independent_source(other) && !is_same_work(one, other)
 }
 
-/// For each source, the independent voices with a sentence that says the same as one of its own.
-fn agreeing_voices(
+/// For each source, the independent sources with a sentence that says the same as one of its own.
+fn agreeing_sources(
     sources: &[Source],
     evidence: &[Evidence],
 ) -> BTreeMap<SourceId, BTreeSet<String>> {
@@ -224,14 +225,14 @@ fn agreeing_voices(
                 && is_independent(one, other)
                 && jaccard(ids, other_ids) >= MIN_AGREEING_SIMILARITY
             {
-                found.entry(one.id).or_default().insert(voice(other).to_owned());
+                found.entry(one.id).or_default().insert(independent_source(other).to_owned());
             }
         }
     }
     found
 }
 
-/// For each source, the voices on another side of a conflict.
+/// For each source, the independent sources on another side of a conflict.
 fn disagreeing_voices(
     sources: &[Source],
     conflicts: &[Conflict],
@@ -245,11 +246,10 @@ fn disagreeing_voices(
         for (nth, side) in conflict.sides.iter().enumerate() {
             for (_, other) in conflict.sides.iter().enumerate().filter(|pair| pair.0 != nth) {
                 for source in on(side) {
-                    let voices = on(other).into_iter().filter(|it| it.id != source.id);
-                    found
-                        .entry(source.id)
-                        .or_default()
-                        .extend(voices.map(|source| voice(source).to_owned()));
+                    let independent_sources = on(other).into_iter().filter(|it| it.id != source.id);
+                    found.entry(source.id).or_default().extend(
+                        independent_sources.map(|source| independent_source(source).to_owned()),
+                    );
                 }
             }
         }

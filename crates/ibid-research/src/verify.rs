@@ -21,13 +21,13 @@ use super::grounding::{
     has_misplaced_name, has_unknown_code, has_unknown_number, has_unknown_statement,
 };
 use super::heuristic::answer::answer_from_quote;
-use super::heuristic::language::{language, sure_language};
+use super::heuristic::language::{confident_language, language};
 use super::heuristic::sentence::claim_text;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
-use super::weigh::says_no_more_than;
+use super::weigh::adds_no_words_to;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// The draft, with every sentence that says more than its quotes replaced by its quote.
@@ -131,7 +131,7 @@ impl<'a> Quotes<'a> {
 
     fn holds_by_words(&self, line: &DraftLine) -> Result<bool> {
         let quoted: Vec<String> = self.for_line(line).into_iter().map(str::to_owned).collect();
-        says_no_more_than(&line.text, &quoted)
+        adds_no_words_to(&line.text, &quoted)
     }
 
     /// Whether a line has a number, code, name or statement that its quotes lack, or is in another language
@@ -202,7 +202,7 @@ impl<'a> Quotes<'a> {
 
 /// Whether a line is certainly in another language than the question.
 fn is_other_language(text: &str, brief: &Brief) -> bool {
-    let other = sure_language(text).is_some_and(|text| text != brief.lang);
+    let other = confident_language(text).is_some_and(|text| text != brief.lang);
     other && language(&brief.question) == brief.lang
 }
 

@@ -31,14 +31,14 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Chunks of 4,000 characters kept of a page that is used whole: up to the limit of 25,000 characters.
 const WHOLE: usize = 7;
-/// Most findings requested from a model for a page.
-const MOST_FINDINGS: usize = 8;
+/// Maximum number of findings requested from a model for a page.
+const MAX_FINDINGS: usize = 8;
 /// Tokens reserved for them.
 const ANSWER: usize = 1_500;
 /// Smallest window that is tried.
 const NARROWEST: u32 = 2_000;
-/// Most sentences of one finding.
-const MOST_SENTENCES: usize = 4;
+/// Maximum number of sentences of one finding.
+const MAX_SENTENCES: usize = 4;
 /// Score of a model's finding with none of the question's words, and what all of them add: where its own
 /// words agree with the sentences, and below it where they do not.
 const AGREED: (f32, f32) = (0.5, 0.4);
@@ -51,7 +51,7 @@ pub(crate) struct WeighContext<'a> {
     pub(crate) brief: &'a Brief,
     /// The sources read in this round, best first.
     pub(crate) fresh: &'a [SourceId],
-    pub(crate) wave: u32,
+    pub(crate) round: u32,
     /// How many chunks of each page are weighed, also of a short page; `None` decides by rank.
     pub(crate) chunks: Option<usize>,
 }
@@ -105,12 +105,11 @@ pub(crate) async fn find_evidence(
     let inputs = page_inputs(round, notes, pages);
     // All pages of the round are taken in before any is weighed: how rare a word is must not
     // depend on which page came first.
-    let sentences: Vec<PageSentences> =
-        inputs.iter().map(|input| scorer.take_in_page(input)).collect();
+    let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
     scorer.learn_topic(&sentences);
     let mut weighed: Vec<WeighedPage<'_>> = Vec::new();
     for (input, sentences) in inputs.into_iter().zip(sentences) {
-        let found = scorer.weigh_page(&input, &sentences, round.wave, &mut 1)?;
+        let found = scorer.weigh_page(&input, &sentences, round.round, &mut 1)?;
         weighed.push(WeighedPage { input, sentences, found });
     }
     if let Some(role_model) = llm.role_model(LlmStep::Weigh, ModelRole::Summarizer) {
@@ -216,7 +215,7 @@ async fn weigh_by_model(
                 read += 1;
                 let page = &mut pages[nth];
                 for row in rows {
-                    if let Some(it) = build_evidence(scorer, &page.input, &row, round.wave)? {
+                    if let Some(it) = build_evidence(scorer, &page.input, &row, round.round)? {
                         found_any = true;
                         merge_finding(&mut page.found.evidence, it);
                     }
@@ -291,7 +290,7 @@ async fn findings_on_page(
         items: plan.items(),
         title,
         sentences: &[],
-        most: MOST_FINDINGS,
+        most: MAX_FINDINGS,
         language: &language,
     };
     let sentences: Vec<(usize, &str)> = shown.iter().map(|n| (*n, page.sentence(*n))).collect();
@@ -347,7 +346,7 @@ fn build_evidence(
     scorer: &mut RelevanceScorer,
     reading: &PageInput<'_>,
     row: &WeighReplyRow,
-    wave: u32,
+    round: u32,
 ) -> Result<Option<Evidence>> {
     let page = reading.page;
     let mut named: Vec<usize> =
@@ -362,7 +361,7 @@ fn build_evidence(
         .iter()
         .skip(1)
         .fold(first, |last, n| if *n <= last + 1 { *n } else { last })
-        .min(first + MOST_SENTENCES - 1);
+        .min(first + MAX_SENTENCES - 1);
     let Some(passage) = page.passage(first, last) else {
         return Ok(None);
     };
@@ -372,7 +371,7 @@ fn build_evidence(
     let sentence = row.claim.trim();
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
     let tied = has_misplaced_name(sentence, scorer.question(), &there);
-    let (claim, worth) = if !tied && says_no_more_than(sentence, &quoted)? {
+    let (claim, worth) = if !tied && adds_no_words_to(sentence, &quoted)? {
         (sentence.to_owned(), AGREED)
     } else {
         (plain.clone(), NAMED)
@@ -388,13 +387,13 @@ fn build_evidence(
         score,
         confidence: 0.5,
         contradiction_or_uncertainty: has_doubt_words(&spaced(&plain), words),
-        wave,
+        round,
     }))
 }
 
 /// Whether a model's sentence says no more than the quote: no number, address or code that the quote lacks,
 /// and nothing that its words do not support.
-pub(crate) fn says_no_more_than(sentence: &str, quoted: &[String]) -> Result<bool> {
+pub(crate) fn adds_no_words_to(sentence: &str, quoted: &[String]) -> Result<bool> {
     let there: Vec<&str> = quoted.iter().map(String::as_str).collect();
     let lacking =
         has_unknown_number(sentence, &there) || has_unknown_code(sentence, there.iter().copied());

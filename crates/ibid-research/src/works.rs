@@ -5,7 +5,7 @@ use ibid_core::domain::work::{canonical_url, registrable_domain};
 use ibid_core::domain::{Hit, SourceKind, Vertical, Work};
 
 /// Telling words that a title must have to identify a work.
-const TELLING: usize = 5;
+const MIN_TITLE_WORDS: usize = 5;
 
 /// Which keys mean the same work. A work keeps its first key.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ fn title_key(hit: &Hit) -> Option<String> {
         .filter(|part| !part.is_empty())
         .map(str::to_lowercase)
         .collect();
-    (scholarly && words.len() >= TELLING).then(|| words.join(" "))
+    (scholarly && words.len() >= MIN_TITLE_WORDS).then(|| words.join(" "))
 }
 
 /// Whether two records name the same first author, or one names none.

@@ -34,23 +34,23 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use evidence::{best_first, evidence_rows, resolve_evidence};
 use preview::DraftPreview;
 
-/// Most tokens reserved for a report; a small window reserves a third.
+/// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER: usize = 6_000;
 /// Tokens of a report beyond its evidence, and below it the tokens to state one piece of evidence, with its
 /// form, twice.
-const A_REPORT: usize = 600;
-const A_PIECE: usize = 120;
-/// Most evidence for the one-line answer.
-const FOR_AN_ANSWER: usize = 12;
-/// Most sentences of a paragraph.
+const REPORT_TOKENS: usize = 600;
+const TOKENS_PER_EVIDENCE: usize = 120;
+/// Maximum amount of evidence for the one-line answer.
+const MAX_ANSWER_EVIDENCE: usize = 12;
+/// Maximum number of sentences of a paragraph.
 const PARAGRAPH: usize = 4;
 /// How often a prompt that was too long is sent again with less evidence.
-const SHRINKS: usize = 3;
-/// Most searches that a writer may ask for at a time.
-const MOST_MORE: usize = 2;
-/// Fewest words of a sentence.
-const A_SENTENCE: usize = 4;
-/// Most words of the short answer.
+const MAX_SHRINKS: usize = 3;
+/// Maximum number of searches that a writer may ask for at a time.
+const MAX_WRITER_SEARCHES: usize = 2;
+/// Minimum number of words of a sentence.
+const MIN_SENTENCE_WORDS: usize = 4;
+/// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
 
 /// An earlier draft to revise with more evidence.
@@ -120,7 +120,7 @@ fn format_earlier_draft(draft: &ReportDraft) -> String {
 /// the one-line answer, because it adds nothing to the picked lines.
 fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine> {
     let words = |draft_line: &DraftLine| draft_line.text.split_whitespace().count();
-    if words(answer) < A_SENTENCE && !picked.is_empty() {
+    if words(answer) < MIN_SENTENCE_WORDS && !picked.is_empty() {
         return picked.to_vec();
     }
     let mut room = SHORT_WORDS.saturating_sub(words(answer));
@@ -204,7 +204,7 @@ impl<'a> WriteContext<'a> {
             // The answer is the first result, so the rest may be emitted now.
             stage.release(&draft.short);
         }
-        draft.more.truncate(MOST_MORE);
+        draft.more.truncate(MAX_WRITER_SEARCHES);
         // Items that the model left out keep their picked sections.
         let mut covered: Vec<ItemId> = Vec::new();
         for it in &self.notes.plan.writing.sections {
@@ -269,7 +269,8 @@ impl<'a> WriteContext<'a> {
         // Small models use what they see first, so the evidence of the heuristic answer goes first.
         best.sort_by_key(|it| !self.picked.contains(&it.id));
         let from: Vec<String> = best.iter().map(|it| self.source_label(it)).collect();
-        let rows: Vec<EvidenceRow<'_>> = evidence_rows(&best, &from).take(FOR_AN_ANSWER).collect();
+        let rows: Vec<EvidenceRow<'_>> =
+            evidence_rows(&best, &from).take(MAX_ANSWER_EVIDENCE).collect();
         let asked = AnswerPrompt {
             question: self.brief.effective_question(),
             evidence: &rows,
@@ -340,7 +341,7 @@ impl<'a> WriteContext<'a> {
             words: (bound > 0).then_some(bound * 3 / 4),
             language: &self.language,
             earlier: &self.earlier,
-            most_more: if self.may_ask { MOST_MORE } else { 0 },
+            most_more: if self.may_ask { MAX_WRITER_SEARCHES } else { 0 },
         }
     }
 
@@ -355,7 +356,7 @@ impl<'a> WriteContext<'a> {
         let mut written = self.request_sections(&model, plan, kept, stage).await;
         // The window was configured too large, or the model counts tokens differently: continue with the best
         // of the evidence.
-        for _ in 0..SHRINKS {
+        for _ in 0..MAX_SHRINKS {
             match &written {
                 Err(fault) if fault.is_prompt_too_long() && kept.len() > 1 => {
                     kept = &kept[..kept.len() * 3 / 5];
@@ -380,7 +381,7 @@ impl<'a> WriteContext<'a> {
         let asked = self.sections_prompt(plan, &rows);
         let mut prompt = asked.prompt()?;
         // Enough to state each piece of evidence twice: small models go on until they are stopped.
-        let enough = A_REPORT + A_PIECE * evidence.len();
+        let enough = REPORT_TOKENS + TOKENS_PER_EVIDENCE * evidence.len();
         prompt.max_tokens = Some(self.reserved_tokens().min(enough) as u32);
         // A sentence that will not be in the draft, or that has an unknown name, is not shown in the preview
         // either.

@@ -118,7 +118,7 @@ fn finding_from_outcome(name: &'static str, outcome: CheckOutcome) -> HealthFind
 /// Lists the engines that need no setup, without contacting them.
 fn free_engines(settings: &Settings) -> HealthFinding {
     let all = engines::statuses(settings);
-    let free = all.iter().filter(|it| it.ready && !it.configured && it.by_itself);
+    let free = all.iter().filter(|it| it.ready && !it.configured && it.in_auto);
     let free: Vec<&str> = free.map(|it| it.name).collect();
     let named = free.join(", ");
     good("engines", format!("{named} need no key; `ibid engines --try` tests them"))

@@ -1,6 +1,8 @@
-//! The HTTP server ([`http`]), the web viewer ([`view`]) and the MCP server ([`mcp`]).
+//! The HTTP server ([`http`]), its web viewer ([`view`]) and the MCP server ([`mcp`]).
 //!
-//! All requests go through [`request_service`], which enforces access. The command line is in `ibid-cli`.
+//! [`http::HttpServer::bind`] and [`mcp::McpServer`] are the entry points. All of them go through [`request_service`],
+//! which enforces what a caller may see and do. Nothing here decides how research is done; the command line is in
+//! `ibid-cli`.
 pub mod dates;
 pub mod folder;
 pub mod health;

@@ -15,7 +15,7 @@ use ibid_core::ports::{CheckpointDecision, Clock, EventLog, RunCommand, Steering
 use ibid_core::record::{Envelope, Event};
 
 /// The time of one session of a run, and whether the run is to finish. A session begins when the run is started or resumed.
-/// The controller reads it between waves, callers of models while they wait.
+/// The controller reads it between rounds, callers of models while they wait.
 pub struct TimeBudget {
     /// The clock.
     pub clock: Arc<dyn Clock>,
@@ -57,13 +57,13 @@ impl TimeBudget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserWait {
     /// The number of commands when it last looked.
-    pub orders_seen: usize,
+    pub commands_seen: usize,
     /// When it continues without an answer, if ever.
     pub until: Option<Instant>,
 }
 
 /// The steering of one session of a run. Each decision is journaled, so that a resumed run gets the same decisions.
-pub struct RunController {
+pub struct JournaledSteering {
     /// The run.
     pub run: RunId,
     /// The journal of the run.
@@ -85,7 +85,7 @@ pub struct RunController {
 }
 
 #[async_trait]
-impl Steering for RunController {
+impl Steering for JournaledSteering {
     async fn checkpoint(&self, point: &str) -> Result<CheckpointDecision> {
         let decision = self.journal.decide(point, self.decide());
         let (flushed, decision) = join(self.log.flush(), decision).await;
@@ -138,7 +138,7 @@ impl Steering for RunController {
     }
 }
 
-impl RunController {
+impl JournaledSteering {
     /// Waits for the user. The time does not count as worked, and all events are flushed before.
     async fn while_idle<T>(&self, wait: impl Future<Output = Result<T>>) -> Result<T> {
         if let Err(fault) = self.log.flush().await {
@@ -166,7 +166,7 @@ impl RunController {
                 return approval;
             }
             if self.bounds.is_finishing() {
-                return Approval::Go;
+                return Approval::Approve;
             }
             self.wait_for_commands(seen, None).await;
         }
@@ -189,7 +189,7 @@ impl RunController {
 
     /// Publishes that the run still waits after the first `seen` commands, and pauses until the next look.
     async fn wait_for_commands(&self, seen: usize, until: Option<Instant>) {
-        let wait = Some(UserWait { orders_seen: seen, until });
+        let wait = Some(UserWait { commands_seen: seen, until });
         self.user_wait.send_if_modified(|current| {
             let changed = *current != wait;
             *current = wait;
@@ -214,7 +214,7 @@ impl RunController {
         {
             return Ok(CheckpointDecision::Finish(StopReason::BudgetCalls));
         }
-        Ok(CheckpointDecision::On)
+        Ok(CheckpointDecision::Continue)
     }
 
     async fn commands(&self) -> Vec<RunCommand> {

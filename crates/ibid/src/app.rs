@@ -2,6 +2,7 @@
 //! method.
 mod accounts;
 mod check;
+pub mod commands;
 mod components;
 mod confined_parser;
 mod container;
@@ -18,7 +19,6 @@ mod internal_hosts;
 mod local;
 mod lookup;
 pub mod models;
-pub mod orders;
 mod page_summary;
 pub mod plan_file;
 pub mod queue;

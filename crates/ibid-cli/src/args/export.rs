@@ -34,7 +34,7 @@ pub struct ExportArgs {
     pub run: String,
     /// Format of the report, `plan` for `ibid run --plan`, or `recording` for `ibid replay`
     #[arg(short, long, value_name = "FORM")]
-    pub format: Option<ExportTarget>,
+    pub format: Option<ExportKind>,
     /// Print the JSON object of the run instead
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
@@ -51,7 +51,7 @@ pub struct ExportArgs {
 
 /// What to export of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportTarget {
+pub enum ExportKind {
     /// Its report.
     Report(ReportFormat),
     /// The plan, for `ibid run --plan`.
@@ -60,22 +60,22 @@ pub enum ExportTarget {
     Recording,
 }
 
-impl ValueEnum for ExportTarget {
-    fn value_variants<'a>() -> &'a [ExportTarget] {
-        static ALL: LazyLock<Vec<ExportTarget>> = LazyLock::new(|| {
-            let forms = ReportFormat::ALL.iter().copied().map(ExportTarget::Report);
-            forms.chain([ExportTarget::Plan, ExportTarget::Recording]).collect()
+impl ValueEnum for ExportKind {
+    fn value_variants<'a>() -> &'a [ExportKind] {
+        static ALL: LazyLock<Vec<ExportKind>> = LazyLock::new(|| {
+            let forms = ReportFormat::ALL.iter().copied().map(ExportKind::Report);
+            forms.chain([ExportKind::Plan, ExportKind::Recording]).collect()
         });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            ExportTarget::Report(form) => Some(form_value(*form)),
-            ExportTarget::Plan => {
+            ExportKind::Report(form) => Some(form_value(*form)),
+            ExportKind::Plan => {
                 Some(PossibleValue::new("plan").help("The plan, for `ibid run --plan`"))
             }
-            ExportTarget::Recording => Some(
+            ExportKind::Recording => Some(
                 PossibleValue::new("recording")
                     .help("The question, and every call with its answer, page and event"),
             ),
@@ -88,8 +88,8 @@ impl ExportArgs {
     pub fn render_args(&self) -> RenderArgs {
         RenderArgs {
             format: match self.format {
-                Some(ExportTarget::Report(form)) => Some(form),
-                Some(ExportTarget::Plan | ExportTarget::Recording) | None => None,
+                Some(ExportKind::Report(form)) => Some(form),
+                Some(ExportKind::Plan | ExportKind::Recording) | None => None,
             },
             json: self.json,
             no_quotes: self.no_quotes,

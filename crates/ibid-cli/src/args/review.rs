@@ -102,7 +102,7 @@ pub struct ShareArgs {
     #[arg(long)]
     pub link: bool,
     /// Days until the link expires, 1 to 365
-    #[arg(long, value_name = "N", default_value_t = Share::DAYS, value_parser = clap::value_parser!(u32).range(1..=i64::from(Share::MOST_DAYS)))]
+    #[arg(long, value_name = "N", default_value_t = Share::DAYS, value_parser = clap::value_parser!(u32).range(1..=i64::from(Share::MAX_DAYS)))]
     pub days: u32,
     /// Include quotes from local documents
     #[arg(long, conflicts_with = "revoke")]

@@ -25,7 +25,7 @@ pub enum KeyPress {
     Other,
 }
 
-/// What the person asks of the run.
+/// What the user asks of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveCommand {
     /// Write the report from the evidence so far.
@@ -61,7 +61,7 @@ pub struct LiveBoard {
     mode: InputMode,
     /// The result of the last command, or a notice.
     message: String,
-    /// What happens to the run when the person leaves.
+    /// What happens to the run when the user leaves.
     leaving: &'static str,
     paint: Paint,
     /// The state drawn last, and the second in which it was computed.
@@ -69,7 +69,7 @@ pub struct LiveBoard {
 }
 
 impl LiveBoard {
-    /// The screen before the first event. `leaving` says what happens to the run when the person leaves.
+    /// The screen before the first event. `leaving` says what happens to the run when the user leaves.
     pub fn new(id: RunId, paint: Paint, leaving: &'static str) -> LiveBoard {
         LiveBoard {
             run: Run::from_events(id, &[]),

@@ -10,7 +10,7 @@ use ibid_server::view::live::{AgentFeed, QuestionRow, RunMeter, RunStateView};
 pub(super) enum FooterLine<'a> {
     /// The keys, and the last message.
     Keys { ended: bool, message: &'a str, leaving: &'static str },
-    /// A question to the person.
+    /// A question to the user.
     Question(&'static str),
     /// The text being typed.
     Typing(&'a str),

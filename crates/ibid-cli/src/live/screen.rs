@@ -11,7 +11,7 @@ use ibid_core::Result;
 use ibid_core::domain::RunId;
 use ibid_core::ports::RunCommand;
 
-/// What happens to the run when the person leaves.
+/// What happens to the run when the user leaves.
 pub(crate) const STOPS_ON_LEAVE: &str = "the run stops here and is kept";
 
 /// The board, and the full screen unless it is released for a prompt.
@@ -61,7 +61,7 @@ impl LiveScreen {
 
     /// Sends a command to the run and shows `done`, or the error.
     pub(crate) async fn send(&mut self, app: &App, id: &RunId, command: RunCommand, done: &str) {
-        match app.send_order(id, command).await {
+        match app.send_command(id, command).await {
             Ok(()) => self.board.set_message(done),
             Err(fault) => self.board.set_message(&fault.chain()),
         }

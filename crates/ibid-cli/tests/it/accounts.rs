@@ -132,7 +132,7 @@ async fn a_user_sees_runs_of_their_own_alone(app: App) {
     not_found(bob.resume(&run.id).await.err().unwrap());
     not_found(bob.remove(&run.id).await.unwrap_err());
     not_found(bob.recording(&run.id).await.err().unwrap());
-    not_found(bob.send_order(&run.id, ibid_core::ports::RunCommand::Cancel).await.unwrap_err());
+    not_found(bob.send_command(&run.id, ibid_core::ports::RunCommand::Cancel).await.unwrap_err());
     not_found(bob.follow_up(&run.id, "and?", "2026-11-22").await.unwrap_err());
     let page = &run.report.as_ref().unwrap().sources[0].page;
     assert!(ann.page(page).await.unwrap().is_some());
@@ -179,7 +179,7 @@ async fn what_was_spent_in_a_day_is_summed_by_user_and_organisation(
                 run: run.clone(),
                 event,
                 phase: Phase::Run,
-                wave: None,
+                round: None,
                 agent: None,
                 span: None,
             })

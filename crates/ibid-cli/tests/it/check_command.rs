@@ -272,9 +272,9 @@ async fn a_model_decides_by_the_best_quotes_alone() {
     let mind = RoleModel { model: model.clone(), window: 8_000 };
     let audit =
         audit_by_model(audit_by_words(parse_citations(TOLD), pages()), &mind).await.unwrap();
-    let rulings: Vec<AuditVerdict> = audit.claims.iter().map(|it| it.ruling).collect();
+    let verdicts: Vec<AuditVerdict> = audit.claims.iter().map(|it| it.verdict).collect();
     assert_eq!(
-        rulings,
+        verdicts,
         [AuditVerdict::Supported, AuditVerdict::Contradicted, AuditVerdict::Partly]
     );
     assert_eq!(audit.usage.model_calls, 3);

@@ -41,7 +41,7 @@ async fn all_that_a_store_keeps_is_copied_to_a_server_and_back() {
     while before.is_running(&interrupted).await.unwrap() {
         tokio::task::yield_now().await;
     }
-    before.send_order(&interrupted, RunCommand::Finish).await.unwrap();
+    before.send_command(&interrupted, RunCommand::Finish).await.unwrap();
     ids.push(interrupted);
     let trace = before.create_trace("tidy", json!({"of": "x"})).await.unwrap();
     let (from, to) =

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ibid_core::domain::RunId;
-use ibid_core::ports::{CRASH_POINTS, StepState, Store};
+use ibid_core::ports::{CRASH_POINTS, JournalCallState, Store};
 use ibid_store::store::SqliteStore;
 
 use crate::stand_in::{QUERIES, Shelf, WAVES, app, question};
@@ -82,8 +82,8 @@ async fn left(dir: &Path) -> Option<(RunId, BTreeSet<String>)> {
     let run = store.runs().await.unwrap().pop()?.run_id;
     let mut answered = BTreeSet::new();
     for step in store.steps(&run).await.unwrap() {
-        if matches!(step.state, StepState::Answered(_)) {
-            let asked = |name: &str| step.asked[name].as_str().map(str::to_owned);
+        if matches!(step.state, JournalCallState::Answered(_)) {
+            let asked = |name: &str| step.request[name].as_str().map(str::to_owned);
             let searched = asked("text").map(|it| format!("search {it}"));
             let read = || asked("url").map(|it| format!("read {it}"));
             answered.extend(searched.or_else(read));

@@ -1,5 +1,5 @@
 //! A page is what was fetched: whatever it says of itself, it is cited, counted and trusted as of the host that served it.
-use ibid_core::domain::{Block, BlockKind, Page, PageDraft, Witness};
+use ibid_core::domain::{Block, BlockKind, Page, PageDraft, UrlProvenance};
 use serde_json::{Value, json};
 use sqlx::Connection as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -337,12 +337,12 @@ async fn a_page_that_an_earlier_version_stored_speaks_for_nobody() {
     let mut store = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
     let said = "# Cork\n\nA cork oak is harvested every 9 years [1].\n\n## Sources\n\n1. Cork. <https://www.who.int/cork>\n";
     let file = desk.write("cites.md", said);
-    for (witness, supported) in [(Witness::Unknown, false), (Witness::Fetcher, true)] {
+    for (witness, supported) in [(UrlProvenance::Unknown, false), (UrlProvenance::Fetcher, true)] {
         let words = "A cork oak is harvested every 9 years.";
         let stored = Page::new(PageDraft {
             url: "https://www.who.int/cork".to_owned(),
             title: "Cork".to_owned(),
-            witness,
+            url_provenance: witness,
             blocks: vec![Block::new(BlockKind::Prose, words)],
             ..PageDraft::default()
         });

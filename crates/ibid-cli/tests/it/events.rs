@@ -40,8 +40,8 @@ fn fields_that_a_later_version_adds_are_passed_over() {
     let line = r#"{"seq":3,"ts":"2026-11-21T10:00:00.000Z","run":"r_01JD0000000000000000000000","type":"wave.finished",
         "data":{"new_evidence":4,"new_sources":2,"mood":"good"},"phase":"research","wave":1,"colour":"blue"}"#;
     let read: Envelope = serde_json::from_str(line).unwrap();
-    assert_eq!(read.event, Event::WaveFinished { new_evidence: 4, new_sources: 2 });
-    assert_eq!((read.seq, read.wave, read.agent), (3, Some(1), None));
+    assert_eq!(read.event, Event::RoundFinished { new_evidence: 4, new_sources: 2 });
+    assert_eq!((read.seq, read.round, read.agent), (3, Some(1), None));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn an_envelope_leaves_out_what_it_does_not_have() {
     let bare = serde_json::to_value(&it).unwrap();
     let keys: Vec<&String> = bare.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["seq", "ts", "run", "type", "data", "phase"]);
-    it.wave = Some(2);
+    it.round = Some(2);
     assert_eq!(serde_json::to_value(&it).unwrap()["wave"], 2);
 }
 
@@ -117,7 +117,7 @@ fn a_run_is_the_fold_of_its_events() {
     assert_eq!(run.question.as_ref().unwrap().text, "What is a green roof?");
     assert_eq!(run.plan.as_ref().unwrap().items().len(), 1);
     assert_eq!((run.searches, run.pages, run.failed_pages), (1, 1, 1));
-    assert_eq!((run.evidence, run.wave), (1, 1));
+    assert_eq!((run.evidence, run.round), (1, 1));
     assert_eq!(run.sources.len(), 2, "one known before, one read");
     assert_eq!(run.topic, Some(TopicRelation::Shift));
     assert!(!run.awaiting_clarification && !run.awaiting_approval);

@@ -4,10 +4,10 @@ use std::path::Path;
 use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, parse_document};
 use ibid_core::domain::{
-    Answer, Block, BlockKind, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
-    Conflict, ConflictSide, Coverage, CoverageRow, EvidenceGate, EvidenceId, Finding, FindingKind,
-    GateVerdict, ItemId, MethodNote, Mode, OpenPoint, Page, PageDraft, Ratio, Report, Section,
-    Source, SourceId, SourceKind, StopReason, Usage,
+    Answer, Block, BlockKind, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Conflict,
+    ConflictSide, Coverage, CoverageRow, EvidenceGate, EvidenceId, Finding, FindingKind,
+    GateVerdict, ItemId, MethodNote, Mode, OpenItem, Page, PageDraft, Ratio, Report, ReportChecks,
+    Section, Source, SourceId, SourceKind, StopReason, Usage,
 };
 use ibid_core::record::{Run, RunStatus};
 use ibid_report::json::ResultSubtype;
@@ -100,11 +100,11 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
             ],
             likely: Some(words.to_owned()),
         }],
-        open: vec![OpenPoint { item: None, what: words.to_owned(), why: words.to_owned() }],
+        open: vec![OpenItem { item: None, what: words.to_owned(), why: words.to_owned() }],
         method: MethodNote {
             engines: vec!["local".to_owned()],
             queries: vec![words.to_owned()],
-            waves: 2,
+            rounds: 2,
             pages_read: 2,
             pages_failed: vec![(words.to_owned(), words.to_owned())],
             followed: None,
@@ -130,7 +130,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
             row(2, "Why?", Coverage::Partial),
             row(3, "When?", Coverage::Open),
         ],
-        checks: Checks {
+        checks: ReportChecks {
             quotes: Ratio { held: 4, total: 4 },
             claims: Ratio { held: 6, total: 7 },
             numbers: Ratio { held: 2, total: 2 },
@@ -154,7 +154,7 @@ fn row(id: u32, text: &str, state: Coverage) -> CoverageRow {
         score: 0.5,
         evidence: 1,
         sources: 1,
-        by_wave: vec![1],
+        by_round: vec![1],
         proof: None,
         gap: None,
     }

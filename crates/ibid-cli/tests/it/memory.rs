@@ -10,8 +10,8 @@ use ibid_core::domain::{
     ResearchSettings, RunId, TeamSettings, Traffic, Untrusted, Vertical, Work,
 };
 use ibid_core::ports::{
-    CheckpointDecision, EventLog, FrozenClock, JournalStep, PageReader, Providers, Ranker,
-    RunCommand, RunRow, SearchProvider, Steering, StepState, Store, ToolTraces,
+    CheckpointDecision, EventLog, FrozenClock, JournalCall, JournalCallState, PageReader,
+    Providers, Ranker, RunCommand, RunRow, SearchProvider, Steering, Store, ToolTraces,
 };
 use ibid_core::record::{Envelope, Event, ToolTrace};
 use ibid_core::{Error, Kind, Result};
@@ -138,7 +138,7 @@ pub(crate) struct Onward;
 #[async_trait]
 impl Steering for Onward {
     async fn checkpoint(&self, _at: &str) -> Result<CheckpointDecision> {
-        Ok(CheckpointDecision::On)
+        Ok(CheckpointDecision::Continue)
     }
 }
 
@@ -173,22 +173,22 @@ impl Store for Events {
     async fn traffic(&self, _: &RunId) -> Result<BTreeMap<String, Traffic>> {
         Ok(BTreeMap::new())
     }
-    async fn begin_step(&self, _run: &RunId, _step: &JournalStep) -> Result<()> {
+    async fn begin_call(&self, _run: &RunId, _step: &JournalCall) -> Result<()> {
         Ok(())
     }
-    async fn finish_step(&self, _run: &RunId, _key: &str, _state: &StepState) -> Result<()> {
+    async fn finish_call(&self, _run: &RunId, _key: &str, _state: &JournalCallState) -> Result<()> {
         Ok(())
     }
-    async fn finish_step_with_page(
+    async fn finish_call_with_page(
         &self,
         _run: &RunId,
         _key: &str,
-        _state: &StepState,
+        _state: &JournalCallState,
         _page: &Page,
     ) -> Result<()> {
         Ok(())
     }
-    async fn steps(&self, _run: &RunId) -> Result<Vec<JournalStep>> {
+    async fn steps(&self, _run: &RunId) -> Result<Vec<JournalCall>> {
         Ok(Vec::new())
     }
     async fn save_page(&self, _run: &RunId, _page: &Page) -> Result<()> {

@@ -353,7 +353,7 @@ fn created(run: &RunId, owner: &Owner) -> Envelope {
             owner: Some(owner.clone()),
         },
         phase: Phase::Run,
-        wave: None,
+        round: None,
         agent: None,
         span: None,
     }

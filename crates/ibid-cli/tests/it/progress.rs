@@ -36,7 +36,7 @@ pub(crate) fn same_as_file(name: &str, now: &str) {
 
 /// A run in its second wave.
 pub(crate) fn underway(words: &str) -> Vec<Envelope> {
-    let row = |id, text: &str, state, evidence, sources, by_wave: &[u32], gap: Option<&str>| {
+    let row = |id, text: &str, state, evidence, sources, by_round: &[u32], gap: Option<&str>| {
         CoverageRow {
             id: ItemId::new(id),
             text: text.to_owned(),
@@ -44,7 +44,7 @@ pub(crate) fn underway(words: &str) -> Vec<Envelope> {
             score: 0.5,
             evidence,
             sources,
-            by_wave: by_wave.to_vec(),
+            by_round: by_round.to_vec(),
             proof: None,
             gap: gap.map(str::to_owned),
         }
@@ -287,7 +287,7 @@ async fn what_a_run_took_is_counted_by_kind() {
     assert_eq!(
         it,
         RunMetrics {
-            total_iterations: run.wave,
+            total_iterations: run.round,
             pubmed_queries: sent("pubmed"),
             web_queries: sent("searxng"),
             sources_processed: read.count() as u32,

@@ -148,9 +148,9 @@ async fn what_was_not_recorded_is_told_by_name_and_no_answer_made_up() {
     for (door, field) in [("search:", "text"), ("read:", "url")] {
         let mut torn = whole.clone();
         torn.name = "kept.jsonl".to_owned();
-        let at = torn.steps.iter().position(|it| it.door.starts_with(door));
+        let at = torn.steps.iter().position(|it| it.provider.starts_with(door));
         let lost = torn.steps.remove(at.unwrap());
-        let named = lost.asked[field].as_str().unwrap();
+        let named = lost.request[field].as_str().unwrap();
         let fault = alone(dir.path()).replay(&torn).await.unwrap_err();
         assert_eq!(fault.kind(), Kind::NotFound);
         let told = fault.chain();

@@ -175,7 +175,7 @@ async fn an_answer_takes_one_round_and_no_sections() {
     asked.mode = Mode::Answer;
     let (report, _) = run(shelf(), &asked).await;
     let report = report.unwrap();
-    assert_eq!(report.method.waves, 1);
+    assert_eq!(report.method.rounds, 1);
     assert!(report.sections.is_empty());
     assert_eq!(
         report.answer.unwrap().text,
@@ -273,7 +273,7 @@ async fn a_run_that_is_told_to_finish_writes_with_what_there_is() {
     let log = log(Arc::new(Events::default()));
     let report = research(&world, &log, &run_id(), &question("What is cork?")).await.unwrap();
     assert_eq!(report.method.stop, StopReason::UserFinish);
-    assert_eq!(report.method.waves, 1);
+    assert_eq!(report.method.rounds, 1);
 }
 
 #[test]

@@ -151,10 +151,10 @@ async fn a_cancel_from_outside_ends_a_run_that_is_being_worked_on() {
     let there = app(dir.path(), &shelf);
     let running = here.start(question("cork")).await.unwrap();
     let id = running.id.clone();
-    there.send_order(&id, RunCommand::Cancel).await.unwrap();
+    there.send_command(&id, RunCommand::Cancel).await.unwrap();
     let run = running.wait().await.unwrap();
     assert_eq!(run.status, RunStatus::Cancelled);
-    let fault = there.send_order(&id, RunCommand::Cancel).await.err().unwrap();
+    let fault = there.send_command(&id, RunCommand::Cancel).await.err().unwrap();
     assert_eq!(fault.kind(), Kind::Usage);
 }
 
@@ -218,7 +218,7 @@ async fn a_word_once_given_is_given_again_when_the_run_resumes() {
     let mut parts = parts(&shelf);
     parts.research = Arc::new(|world, _, _, _| {
         Box::pin(async move {
-            assert_eq!(world.steering.checkpoint("wave-1").await?, CheckpointDecision::On);
+            assert_eq!(world.steering.checkpoint("wave-1").await?, CheckpointDecision::Continue);
             Err(Error::new(Kind::Cancelled, "for now"))
         })
     });
@@ -227,7 +227,7 @@ async fn a_word_once_given_is_given_again_when_the_run_resumes() {
     let id = running.id.clone();
     running.wait().await.unwrap_err();
     // Ordered after the word on the first wave was given: it holds from the second on.
-    here.send_order(&id, RunCommand::Finish).await.unwrap();
+    here.send_command(&id, RunCommand::Finish).await.unwrap();
     let run = here.resume(&id).await.unwrap().wait().await.unwrap();
     assert_eq!(run.stop_reason, Some(StopReason::UserFinish));
     assert_eq!(shelf.count(), CALLS / WAVES as usize);

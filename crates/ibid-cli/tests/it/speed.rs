@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ibid_core::domain::RunId;
-use ibid_core::ports::{EventLog, JournalStep, StepState, Store};
+use ibid_core::ports::{EventLog, JournalCall, JournalCallState, Store};
 use ibid_store::store::SqliteStore;
 use serde_json::json;
 
@@ -16,12 +16,12 @@ fn say(line: &str) {
     writeln!(out, "{line}").unwrap();
 }
 
-fn step(n: usize) -> JournalStep {
-    JournalStep {
+fn step(n: usize) -> JournalCall {
+    JournalCall {
         key: format!("k{n}"),
-        door: "search:shelf".to_owned(),
-        asked: json!({ "n": n }),
-        state: StepState::Intended,
+        provider: "search:shelf".to_owned(),
+        request: json!({ "n": n }),
+        state: JournalCallState::Intended,
     }
 }
 
@@ -37,7 +37,7 @@ async fn writes_a_second() {
     log.flush().await.unwrap();
     let began = Instant::now();
     for n in 0..500 {
-        store.begin_step(&run, &step(n)).await.unwrap();
+        store.begin_call(&run, &step(n)).await.unwrap();
     }
     let alone = 500.0 / began.elapsed().as_secs_f64();
     for at_once in [8, 64] {
@@ -48,7 +48,7 @@ async fn writes_a_second() {
             tasks.spawn(async move {
                 for n in 0..4000 / at_once {
                     let n = 1000 + at_once * 100_000 + task * 10_000 + n;
-                    store.begin_step(&run, &step(n)).await.unwrap();
+                    store.begin_call(&run, &step(n)).await.unwrap();
                 }
             });
         }

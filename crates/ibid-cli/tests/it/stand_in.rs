@@ -12,9 +12,9 @@ use futures_util::future::join_all;
 use ibid::app::{App, AppComponents, RunProviders};
 use ibid::config::{McpConfig, SecretString, Settings};
 use ibid_core::domain::{
-    Block, BlockKind, Budget, Checks, Citation, Claim, ClaimId, Confidence, ConfidenceMark,
-    Evidence, EvidenceGate, EvidenceId, GateVerdict, Hit, Hits, ItemId, MethodNote, Mode, Page,
-    PageDraft, Query, Question, Report, ResearchSettings, RunId, Source, SourceId, SourceKind,
+    Block, BlockKind, Budget, Citation, Claim, ClaimId, Confidence, ConfidenceMark, Evidence,
+    EvidenceGate, EvidenceId, GateVerdict, Hit, Hits, ItemId, MethodNote, Mode, Page, PageDraft,
+    Query, Question, Report, ReportChecks, ResearchSettings, RunId, Source, SourceId, SourceKind,
     Stance, StopReason, Untrusted, Usage, Variation, Work,
 };
 use ibid_core::ports::{
@@ -164,16 +164,16 @@ pub(crate) async fn research(
     let mut failed = Vec::new();
     let mut usage = Usage::default();
     let mut stop = StopReason::CoverageReached;
-    for wave in 1..=WAVES {
-        log.set_phase(Phase::Research, Some(wave));
+    for round in 1..=WAVES {
+        log.set_phase(Phase::Research, Some(round));
         if let CheckpointDecision::Finish(reason) =
-            world.steering.checkpoint(&format!("wave-{wave}")).await?
+            world.steering.checkpoint(&format!("wave-{round}")).await?
         {
             stop = reason;
             break;
         }
         let queries: Vec<Query> =
-            (1..=QUERIES).map(|n| query(&format!("{} {wave} {n}", question.text))).collect();
+            (1..=QUERIES).map(|n| query(&format!("{} {round} {n}", question.text))).collect();
         let found = join_all(queries.iter().map(|it| world.search[0].search(it))).await;
         let mut hits = Vec::new();
         for (query, answer) in queries.iter().zip(found) {
@@ -206,7 +206,7 @@ pub(crate) async fn research(
                 score: hit.score,
                 confidence: 0.5,
                 contradiction_or_uncertainty: false,
-                wave,
+                round,
             };
             log.emit(Event::EvidenceAdded { evidence: found.clone() });
             sources.push(source);
@@ -273,7 +273,7 @@ fn report(
         method: MethodNote {
             engines: vec!["shelf".to_owned()],
             queries: Vec::new(),
-            waves: WAVES,
+            rounds: WAVES,
             pages_read: sources.len() as u32,
             pages_failed: failed,
             followed: None,
@@ -295,7 +295,7 @@ fn report(
         },
         sources,
         coverage: Vec::new(),
-        checks: Checks::default(),
+        checks: ReportChecks::default(),
         usage,
     }
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ibid_core::domain::{Owner, RunId, Traffic};
-use ibid_core::ports::{JournalStep, RunCommand, StepAnswer, StepState, Store};
+use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, Store, StoredAnswer};
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunStatus};
 use ibid_core::{FailureReason, Kind};
 use ibid_store::store::{SqliteStore, database};
@@ -74,7 +74,7 @@ fn event(run: &RunId, seq: u64) -> Envelope {
         run: run.clone(),
         event,
         phase: Phase::Run,
-        wave: None,
+        round: None,
         agent: None,
         span: None,
     }
@@ -86,17 +86,17 @@ async fn begun(store: &dyn Store, n: u64) -> RunId {
     run
 }
 
-fn step(key: &str) -> JournalStep {
-    JournalStep {
+fn step(key: &str) -> JournalCall {
+    JournalCall {
         key: key.to_owned(),
-        door: "search:shelf".to_owned(),
-        asked: json!({"text": "why\u{0} \"?\""}),
-        state: StepState::Intended,
+        provider: "search:shelf".to_owned(),
+        request: json!({"text": "why\u{0} \"?\""}),
+        state: JournalCallState::Intended,
     }
 }
 
-fn answered(words: &str) -> StepState {
-    StepState::Answered(StepAnswer { answer: json!([words, 0.1]), cost_usd: 0.25 })
+fn answered(words: &str) -> JournalCallState {
+    JournalCallState::Answered(StoredAnswer { answer: json!([words, 0.1]), cost_usd: 0.25 })
 }
 
 async fn events_in_order_and_after_a_number(store: &dyn Store) {
@@ -149,7 +149,7 @@ async fn unknown_runs_apart_from_empty_ones(store: &dyn Store) {
     not_found(store.events(&nobody, 0).await.unwrap_err());
     not_found(store.remove_run(&nobody).await.unwrap_err());
     not_found(store.send_command(&nobody, RunCommand::Finish).await.unwrap_err());
-    not_found(store.begin_step(&nobody, &step("a")).await.unwrap_err());
+    not_found(store.begin_call(&nobody, &step("a")).await.unwrap_err());
     let page = page("https://a.test", "Words.");
     not_found(store.save_page(&nobody, &page).await.unwrap_err());
     assert!(store.steps(&nobody).await.unwrap().is_empty());
@@ -161,39 +161,39 @@ async fn calls_from_intent_to_answer(store: &dyn Store) {
     let run = begun(store, 1).await;
     let other = begun(store, 2).await;
     for key in ["b", "a"] {
-        store.begin_step(&run, &step(key)).await.unwrap();
+        store.begin_call(&run, &step(key)).await.unwrap();
     }
     assert_eq!(store.steps(&run).await.unwrap(), [step("b"), step("a")]);
-    store.finish_step(&run, "a", &answered("because")).await.unwrap();
-    let expected = JournalStep { state: answered("because"), ..step("a") };
+    store.finish_call(&run, "a", &answered("because")).await.unwrap();
+    let expected = JournalCall { state: answered("because"), ..step("a") };
     assert!(store.steps(&other).await.unwrap().is_empty());
     assert_eq!(store.steps(&run).await.unwrap(), [step("b"), expected]);
-    assert!(store.finish_step(&run, "never", &answered("x")).await.is_err());
+    assert!(store.finish_call(&run, "never", &answered("x")).await.is_err());
 }
 
 async fn an_answer_from_being_asked_for_or_written_over_again(store: &dyn Store) {
     let run = begun(store, 1).await;
-    store.begin_step(&run, &step("a")).await.unwrap();
-    store.finish_step(&run, "a", &answered("because")).await.unwrap();
-    assert!(store.begin_step(&run, &step("a")).await.is_err());
-    assert!(store.finish_step(&run, "a", &answered("other")).await.is_err());
+    store.begin_call(&run, &step("a")).await.unwrap();
+    store.finish_call(&run, "a", &answered("because")).await.unwrap();
+    assert!(store.begin_call(&run, &step("a")).await.is_err());
+    assert!(store.finish_call(&run, "a", &answered("other")).await.is_err());
     assert_eq!(store.steps(&run).await.unwrap()[0].state, answered("because"));
 }
 
 async fn failures_and_their_reasons_until_they_are_tried_again(store: &dyn Store) {
     let run = begun(store, 1).await;
-    let failed = StepState::Failed {
+    let failed = JournalCallState::Failed {
         kind: Kind::Malformed,
         message: "asking: no answer".to_owned(),
         reason: Some(FailureReason::PromptTooLong { window: Some(4_000) }),
         hint: Some("Choose a model with a longer context. \0".to_owned()),
     };
-    store.begin_step(&run, &step("a")).await.unwrap();
-    store.finish_step(&run, "a", &failed).await.unwrap();
+    store.begin_call(&run, &step("a")).await.unwrap();
+    store.finish_call(&run, "a", &failed).await.unwrap();
     assert_eq!(store.steps(&run).await.unwrap()[0].state, failed);
-    store.begin_step(&run, &step("a")).await.unwrap();
-    assert_eq!(store.steps(&run).await.unwrap()[0].state, StepState::Intended);
-    store.finish_step(&run, "a", &answered("now")).await.unwrap();
+    store.begin_call(&run, &step("a")).await.unwrap();
+    assert_eq!(store.steps(&run).await.unwrap()[0].state, JournalCallState::Intended);
+    store.finish_call(&run, "a", &answered("now")).await.unwrap();
     assert_eq!(store.steps(&run).await.unwrap().len(), 1);
 }
 
@@ -209,11 +209,11 @@ async fn one_row_a_page_however_often_it_is_kept(store: &dyn Store) {
 async fn a_page_together_with_the_answer_it_is(store: &dyn Store) {
     let run = begun(store, 1).await;
     let page = page("https://a.test", "Words.");
-    let refused = store.finish_step_with_page(&run, "a", &answered("x"), &page).await;
+    let refused = store.finish_call_with_page(&run, "a", &answered("x"), &page).await;
     assert!(refused.is_err());
     assert_eq!(store.page(page.hash()).await.unwrap(), None);
-    store.begin_step(&run, &step("a")).await.unwrap();
-    store.finish_step_with_page(&run, "a", &answered("x"), &page).await.unwrap();
+    store.begin_call(&run, &step("a")).await.unwrap();
+    store.finish_call_with_page(&run, "a", &answered("x"), &page).await.unwrap();
     assert_eq!(store.page(page.hash()).await.unwrap(), Some(page));
 }
 
@@ -224,7 +224,7 @@ async fn pages_while_any_run_holds_them(store: &dyn Store) {
     for (run, page) in [(&one, &shared), (&two, &shared), (&one, &own)] {
         store.save_page(run, page).await.unwrap();
     }
-    store.begin_step(&one, &step("a")).await.unwrap();
+    store.begin_call(&one, &step("a")).await.unwrap();
     store.send_command(&one, RunCommand::Finish).await.unwrap();
     store.remove_run(&one).await.unwrap();
     assert_eq!(store.page(own.hash()).await.unwrap(), None);
@@ -247,10 +247,10 @@ async fn orders_oldest_first(store: &dyn Store) {
 async fn writes_apart_when_one_of_them_is_refused(store: &dyn Store) {
     let run = begun(store, 1).await;
     let nobody = self::run(9);
-    let steps: Vec<JournalStep> = (0..20).map(|it| step(&format!("k{it}"))).collect();
+    let steps: Vec<JournalCall> = (0..20).map(|it| step(&format!("k{it}"))).collect();
     let writes = steps.iter().enumerate().map(|(n, it)| {
         let run = if n % 3 == 0 { &nobody } else { &run };
-        store.begin_step(run, it)
+        store.begin_call(run, it)
     });
     let outcomes = futures_util::future::join_all(writes).await;
     for (n, outcome) in outcomes.iter().enumerate() {
@@ -294,9 +294,9 @@ async fn the_rows_of_an_owner_from_everybody_else(store: &dyn Store) {
     let run = run(1);
     let mine = store.for_owner(&ann);
     mine.append(&run, &[owned(&run, &ann)]).await.unwrap();
-    mine.begin_step(&run, &step("a")).await.unwrap();
+    mine.begin_call(&run, &step("a")).await.unwrap();
     let kept = page("https://a.test", "Words.");
-    mine.finish_step_with_page(&run, "a", &answered("x"), &kept).await.unwrap();
+    mine.finish_call_with_page(&run, "a", &answered("x"), &kept).await.unwrap();
     mine.send_command(&run, RunCommand::Finish).await.unwrap();
     let sent = [("a.test".to_owned(), Traffic::default())].into();
     mine.add_traffic(&run, &sent).await.unwrap();
@@ -320,8 +320,8 @@ async fn the_rows_of_an_owner_from_everybody_else(store: &dyn Store) {
         not_found(theirs.events(&run, 0).await.unwrap_err());
         not_found(theirs.remove_run(&run).await.unwrap_err());
         not_found(theirs.send_command(&run, RunCommand::Cancel).await.unwrap_err());
-        not_found(theirs.begin_step(&run, &step("b")).await.unwrap_err());
-        not_found(theirs.finish_step(&run, "a", &answered("y")).await.unwrap_err());
+        not_found(theirs.begin_call(&run, &step("b")).await.unwrap_err());
+        not_found(theirs.finish_call(&run, "a", &answered("y")).await.unwrap_err());
         not_found(theirs.save_page(&run, &kept).await.unwrap_err());
         not_found(theirs.add_traffic(&run, &sent).await.unwrap_err());
         assert!(theirs.append(&run, &[event(&run, 2)]).await.is_err());
@@ -398,10 +398,10 @@ async fn two_stores_on_one_file_write_at_the_same_time() {
         futures_util::join!(SqliteStore::open(dir.path()), SqliteStore::open(dir.path()));
     let (one, two) = (one.unwrap(), two.unwrap());
     let run = begun(&one, 1).await;
-    let steps: Vec<JournalStep> = (0..100).map(|it| step(&format!("k{it}"))).collect();
+    let steps: Vec<JournalCall> = (0..100).map(|it| step(&format!("k{it}"))).collect();
     let writes = steps.iter().enumerate().map(|(n, it)| {
         let store: &dyn Store = if n % 2 == 0 { &one } else { &two };
-        store.begin_step(&run, it)
+        store.begin_call(&run, it)
     });
     for outcome in futures_util::future::join_all(writes).await {
         outcome.unwrap();

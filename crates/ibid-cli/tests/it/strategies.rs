@@ -104,7 +104,7 @@ fn story(events: &[Event]) -> String {
                 format!("{} ({reason})", strategy.as_str())
             }
             Event::ItemUpdated { item, status } => format!("{item} {status:?}"),
-            Event::WaveStarted { items, queries } => {
+            Event::RoundStarted { items, queries } => {
                 format!("{} items, {queries} queries", items.len())
             }
             Event::SearchStarted { query, item, variation, .. } => {
@@ -202,10 +202,10 @@ async fn without_a_writer_the_gaps_of_a_planned_report_are_searched_for_and_few_
     asked.method.top_m_full_text_sources = 1;
     asked.method.next_k_chunked_sources = 0;
     let (_, events) = researched(&small_world(), &asked).await;
-    let mut waves = events.split(|it| matches!(it, Event::WaveStarted { .. })).skip(1);
+    let mut rounds = events.split(|it| matches!(it, Event::RoundStarted { .. })).skip(1);
     let reads = |it: &[Event]| it.iter().filter(|it| it.name() == "read.started").count();
-    assert_eq!(reads(waves.next().unwrap()), 1);
-    let refined = waves.next().unwrap();
+    assert_eq!(reads(rounds.next().unwrap()), 1);
+    let refined = rounds.next().unwrap();
     assert!(reads(refined) <= 3);
     let queries: Vec<&Event> = refined.iter().filter(|it| it.name() == "search.started").collect();
     assert!((1..=2).contains(&queries.len()), "{queries:?}");
@@ -391,7 +391,7 @@ impl Steering for EndsAt {
     async fn checkpoint(&self, at: &str) -> Result<CheckpointDecision> {
         Ok(match at.starts_with(self.0) {
             true => CheckpointDecision::Finish(self.1),
-            false => CheckpointDecision::On,
+            false => CheckpointDecision::Continue,
         })
     }
 }

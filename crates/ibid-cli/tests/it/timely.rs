@@ -113,7 +113,7 @@ async fn an_order_to_finish_ends_the_wait_for_models_within_a_wave() {
         tokio::time::timeout(PATIENCE, model.0.notified()).await.unwrap();
         match by_hand {
             true => running.finish_handle()(),
-            false => app.send_order(&running.id, RunCommand::Finish).await.unwrap(),
+            false => app.send_command(&running.id, RunCommand::Finish).await.unwrap(),
         }
         let run = ended(running).await;
         assert_eq!(run.stop_reason, Some(StopReason::UserFinish));

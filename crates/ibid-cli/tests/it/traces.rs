@@ -53,7 +53,7 @@ async fn a_run_that_is_cancelled_says_so(app: &App) {
     };
     waiting.await;
     assert_eq!(app.trace(&id.uuid()).await.unwrap().completed_at, None);
-    app.send_order(&id, RunCommand::Cancel).await.unwrap();
+    app.send_command(&id, RunCommand::Cancel).await.unwrap();
     let trace = app.trace(&id.uuid()).await.unwrap();
     assert_eq!((&*trace.status, trace.result), ("cancelled", None));
     assert!(trace.completed_at.is_some());

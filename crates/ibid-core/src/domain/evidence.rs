@@ -38,7 +38,8 @@ pub struct Evidence {
     /// Whether its wording expresses doubt or contradiction.
     pub contradiction_or_uncertainty: bool,
     /// The round that found it, from 1.
-    pub wave: u32,
+    #[serde(rename = "wave")]
+    pub round: u32,
 }
 
 /// How far an item is answered. Derived from the evidence, never stored.
@@ -82,7 +83,8 @@ pub struct CoverageRow {
     /// Distinct sources.
     pub sources: u32,
     /// New evidence in each round.
-    pub by_wave: Vec<u32>,
+    #[serde(rename = "by_wave")]
+    pub by_round: Vec<u32>,
     /// The exact words that best support it.
     pub proof: Option<String>,
     /// What is still missing, in words.
@@ -99,7 +101,7 @@ impl CoverageRow {
             score: 0.0,
             evidence: 0,
             sources: 0,
-            by_wave: Vec::new(),
+            by_round: Vec::new(),
             proof: None,
             gap: None,
         }

@@ -32,11 +32,11 @@ pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, QualityPart, QualityScore, Rating, Vote};
 pub use model_choice::{ModelChoice, ModelRole};
 pub use outbound::{
-    FolderWords, ModelWord, OutboundWords, PermittedWords, PublicName, WordOrigin, is_name,
-    is_public,
+    FolderWordPolicy, ModelWord, OutboundWordPolicy, OutboundWords, PublicName, WordOrigin,
+    is_name, is_public,
 };
 pub use owner::Owner;
-pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, Witness};
+pub use page::{Block, BlockKind, Hit, Hits, Page, PageDraft, Passage, Sentence, UrlProvenance};
 pub use plan::{
     Complexity, Item, Plan, QueryExpansion, SearchEndpoint, SearchTask, SectionPlan, Variation,
     Vertical, WritingPlan,
@@ -47,8 +47,8 @@ pub use question::{
     ResearchSettings, ThreadContext,
 };
 pub use report::{
-    Answer, Checks, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt,
-    Finding, FindingKind, FollowUpNote, MethodNote, OpenPoint, Ratio, Report, Section,
+    Answer, Citation, Claim, Confidence, ConfidenceMark, Conflict, ConflictSide, Excerpt, Finding,
+    FindingKind, FollowUpNote, MethodNote, OpenItem, Ratio, Report, ReportChecks, Section,
 };
 pub use segment::split_sentences;
 pub use share::{Share, ShareMaker};

@@ -28,7 +28,8 @@ pub enum WordOrigin {
     /// The question.
     Asked,
     /// Other user input: a reply, an added item, an approved plan.
-    Person,
+    #[serde(rename = "person")]
+    User,
     /// The plan, which is made from the question before any page is read.
     Plan,
     /// The built-in lists of general words and synonyms.
@@ -43,7 +44,7 @@ impl std::fmt::Display for WordOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             WordOrigin::Asked => f.write_str("asked"),
-            WordOrigin::Person => f.write_str("person"),
+            WordOrigin::User => f.write_str("person"),
             WordOrigin::Plan => f.write_str("plan"),
             WordOrigin::General => f.write_str("general"),
             WordOrigin::Model => f.write_str("model"),
@@ -115,7 +116,7 @@ pub fn is_name(name: &str) -> bool {
         && name.chars().all(is_ordinary)
 }
 
-/// Words that may be sent to external services, with their origins. Only [`PermittedWords::filter_text`] creates
+/// Words that may be sent to external services, with their origins. Only [`OutboundWordPolicy::filter_text`] creates
 /// them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct OutboundWords {
@@ -166,16 +167,16 @@ pub(super) fn is_subset(cut: &str, text: &str) -> bool {
 /// Words are compared by stem, so that inflected forms and known synonyms are permitted too. Codes and numbers are
 /// compared literally.
 #[derive(Debug, Clone)]
-pub struct PermittedWords(WordList);
+pub struct OutboundWordPolicy(WordList);
 
-impl PermittedWords {
+impl OutboundWordPolicy {
     /// Permits the words of `question`: its text, earlier messages of the user, its limits, and the years around the
     /// date on which it was asked. Earlier messages of an assistant are excluded, because they may quote private
     /// documents.
     pub fn from_question(
         question: &Question,
         synonyms: fn(&str) -> Vec<&'static str>,
-    ) -> PermittedWords {
+    ) -> OutboundWordPolicy {
         let mut own = WordList { words: BTreeMap::new(), surfaces: BTreeSet::new(), synonyms };
         own.add_general(SMALL_WORDS.iter().copied());
         own.add_text(&question.text, &WordOrigin::Asked);
@@ -198,7 +199,7 @@ impl PermittedWords {
                 own.add_text(&near.to_string(), &WordOrigin::Asked);
             }
         }
-        PermittedWords(own)
+        OutboundWordPolicy(own)
     }
 
     /// Adds the words of the brief and the plan, both made before anything was read.
@@ -208,7 +209,7 @@ impl PermittedWords {
 
     /// Adds text that the user entered during the run.
     pub fn add_user_text(&mut self, words: &str) {
-        self.0.add_text(words, &WordOrigin::Person);
+        self.0.add_text(words, &WordOrigin::User);
     }
 
     /// Adds words of the built-in lists.
@@ -266,20 +267,20 @@ impl PermittedWords {
     }
 
     /// Copies the permitted words for folder searches, to which private names may be added.
-    pub fn to_folder_words(&self) -> FolderWords {
-        FolderWords(self.0.clone())
+    pub fn to_folder_words(&self) -> FolderWordPolicy {
+        FolderWordPolicy(self.0.clone())
     }
 }
 
 /// The words that model output may contain if it stays on this machine: folder searches and progress events. It
 /// cannot be converted to outbound text.
 #[derive(Debug, Clone)]
-pub struct FolderWords(WordList);
+pub struct FolderWordPolicy(WordList);
 
-impl FolderWords {
+impl FolderWordPolicy {
     /// Adds text that the user entered during the run.
     pub fn add_user_text(&mut self, words: &str) {
-        self.0.add_text(words, &WordOrigin::Person);
+        self.0.add_text(words, &WordOrigin::User);
     }
 
     /// Adds words of the built-in lists.

@@ -149,7 +149,7 @@ impl Block {
 /// Who confirms that the content of a page came from its address.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Witness {
+pub enum UrlProvenance {
     /// Unknown: the page was stored by a version that trusted the page's own statement.
     #[default]
     Unknown,
@@ -161,17 +161,17 @@ pub enum Witness {
     Folder,
 }
 
-impl Witness {
+impl UrlProvenance {
     fn is_unknown(&self) -> bool {
-        *self == Witness::Unknown
+        *self == UrlProvenance::Unknown
     }
 
     fn hash_tag(self) -> &'static str {
         match self {
-            Witness::Unknown => "",
-            Witness::Fetcher => "witness:fetcher",
-            Witness::Engine => "witness:engine",
-            Witness::Folder => "witness:folder",
+            UrlProvenance::Unknown => "",
+            UrlProvenance::Fetcher => "witness:fetcher",
+            UrlProvenance::Engine => "witness:engine",
+            UrlProvenance::Folder => "witness:folder",
         }
     }
 }
@@ -185,8 +185,8 @@ pub struct PageDraft {
     /// The file it was read from, as `file://`, if `url` is another address.
     pub file: Option<String>,
     /// Who confirms `url`.
-    #[serde(default)]
-    pub witness: Witness,
+    #[serde(default, rename = "witness")]
+    pub url_provenance: UrlProvenance,
     /// The canonical address that a fetched page states, if it differs. Informational only.
     #[serde(default)]
     pub stated_url: Option<String>,
@@ -236,8 +236,8 @@ pub struct Page {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Who confirms `url`.
-    #[serde(default, skip_serializing_if = "Witness::is_unknown")]
-    pub witness: Witness,
+    #[serde(default, rename = "witness", skip_serializing_if = "UrlProvenance::is_unknown")]
+    pub url_provenance: UrlProvenance,
     /// The canonical address that a fetched page states, if it differs. Informational only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated_url: Option<String>,
@@ -294,7 +294,7 @@ impl Page {
             hash: PageHash::from_parts(&[]),
             url: draft.url,
             file: draft.file,
-            witness: draft.witness,
+            url_provenance: draft.url_provenance,
             stated_url: draft.stated_url,
             doc_id: draft.doc_id,
             title: draft.title,
@@ -323,8 +323,8 @@ impl Page {
         // Two files that state the same address are two pages.
         parts.extend(self.file.as_deref());
         // Pages of earlier versions keep their hash.
-        if !self.witness.is_unknown() {
-            parts.push(self.witness.hash_tag());
+        if !self.url_provenance.is_unknown() {
+            parts.push(self.url_provenance.hash_tag());
         }
         PageHash::from_parts(&parts)
     }

@@ -170,7 +170,7 @@ pub struct Conflict {
 
 /// Something that could not be established.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OpenPoint {
+pub struct OpenItem {
     /// The item, if it is one.
     pub item: Option<ItemId>,
     /// The open point.
@@ -187,7 +187,8 @@ pub struct MethodNote {
     /// Every query sent, in order.
     pub queries: Vec<String>,
     /// Rounds of research.
-    pub waves: u32,
+    #[serde(rename = "waves")]
+    pub rounds: u32,
     /// Pages read.
     pub pages_read: u32,
     /// Pages that could not be read, with the reason.
@@ -237,7 +238,7 @@ pub struct Ratio {
 
 /// The results of the automatic checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Checks {
+pub struct ReportChecks {
     /// Quotes that occur at their position in the stored page.
     pub quotes: Ratio,
     /// Factual sentences that have a citation.
@@ -302,7 +303,7 @@ pub struct Report {
     /// Disagreements between sources.
     pub conflicts: Vec<Conflict>,
     /// What could not be established.
-    pub open: Vec<OpenPoint>,
+    pub open: Vec<OpenItem>,
     /// How it was made.
     pub method: MethodNote,
     /// The content by source; only in mode `evidence`.
@@ -316,7 +317,7 @@ pub struct Report {
     /// Coverage at the end of research.
     pub coverage: Vec<CoverageRow>,
     /// The results of the automatic checks.
-    pub checks: Checks,
+    pub checks: ReportChecks,
     /// Resources used.
     pub usage: Usage,
 }

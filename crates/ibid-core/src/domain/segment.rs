@@ -195,15 +195,15 @@ fn is_sentence_end(block: &str, start: usize, at: usize, stop: char, end: usize)
 
 /// Start of the word that ends at `at`. For words longer than any abbreviation, returns a position inside the word.
 fn word_before(block: &str, start: usize, at: usize) -> usize {
-    const LONGEST: usize = 24;
+    const MAX_ABBREVIATION_BYTES: usize = 24;
     block[start..at]
         .char_indices()
         .rev()
-        .take(LONGEST)
+        .take(MAX_ABBREVIATION_BYTES)
         .find(|(_, c)| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“' | '/' | ','))
         .map_or_else(
             || {
-                let from = at.saturating_sub(LONGEST).max(start);
+                let from = at.saturating_sub(MAX_ABBREVIATION_BYTES).max(start);
                 (from..=at).find(|index| block.is_char_boundary(*index)).unwrap_or(at)
             },
             |(it, c)| start + it + c.len_utf8(),

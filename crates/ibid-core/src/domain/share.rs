@@ -29,5 +29,5 @@ impl Share {
     /// Default lifetime of a link, in days.
     pub const DAYS: u32 = 7;
     /// Maximum lifetime of a link, days.
-    pub const MOST_DAYS: u32 = 365;
+    pub const MAX_DAYS: u32 = 365;
 }

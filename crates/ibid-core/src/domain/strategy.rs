@@ -10,7 +10,7 @@ pub enum Strategy {
     Checklist,
     /// A few searches; the best sources in full and further ones by their best chunks, then refinement while writing.
     Planned,
-    /// A supervisor sends researchers in waves until the gate passes.
+    /// A supervisor sends researchers in rounds until the gate passes.
     Supervisor,
     /// Required topics are covered broadly first; then only gaps are searched.
     Coverage,
@@ -154,6 +154,6 @@ pub struct RuntimeProgress {
     pub min_cited_records: u32,
     /// Minimum distinct domains.
     pub min_source_domains: u32,
-    /// The researchers of this wave.
+    /// The researchers of this round.
     pub research_units: Vec<UnitProgress>,
 }

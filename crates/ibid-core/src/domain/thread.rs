@@ -29,9 +29,12 @@ pub enum IntakeDecision {
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// Approve the plan.
-    Go,
+    #[serde(rename = "go")]
+    Approve,
     /// Use this plan instead.
-    Plan(Box<ProvidedPlan>),
+    #[serde(rename = "plan")]
+    ReplacePlan(Box<ProvidedPlan>),
     /// Make a new plan that takes this text into account.
-    Words(String),
+    #[serde(rename = "words")]
+    RequestChanges(String),
 }

@@ -30,7 +30,7 @@ pub struct EventLog {
 struct EventLogState {
     seq: u64,
     phase: Phase,
-    wave: Option<u32>,
+    round: Option<u32>,
     replayed: HashMap<String, u32>,
     unflushed: VecDeque<Envelope>,
 }
@@ -58,7 +58,7 @@ impl EventLog {
             state: Arc::new(Mutex::new(EventLogState {
                 seq: past.last().map_or(0, |it| it.seq),
                 phase: Phase::Run,
-                wave: None,
+                round: None,
                 replayed,
                 unflushed: VecDeque::new(),
             })),
@@ -79,11 +79,11 @@ impl EventLog {
         lock_state(&self.state).unflushed.iter().cloned().collect()
     }
 
-    /// Sets the phase and wave of the events that follow.
-    pub fn set_phase(&self, phase: Phase, wave: Option<u32>) {
+    /// Sets the phase and round of the events that follow.
+    pub fn set_phase(&self, phase: Phase, round: Option<u32>) {
         let mut state = lock_state(&self.state);
         state.phase = phase;
-        state.wave = wave;
+        state.round = round;
     }
 
     /// Emits one event. Subscribers receive it at once; it is durable after the next [`EventLog::flush`].
@@ -111,7 +111,7 @@ impl EventLog {
             run: self.run.clone(),
             event,
             phase: state.phase,
-            wave: state.wave,
+            round: state.round,
             agent: agent.map(str::to_owned),
             span: None,
         };

@@ -43,7 +43,7 @@ pub use spending::{
     Spending, ToolReservation,
 };
 pub use store::{
-    JournalStep, RunCommand, RunLease, RunLocks, RunRow, StepAnswer, StepState, Store,
+    JournalCall, JournalCallState, RunCommand, RunLease, RunLocks, RunRow, Store, StoredAnswer,
 };
 pub use traces::ToolTraces;
 
@@ -104,7 +104,8 @@ pub trait Ranker: Send + Sync {
 #[serde(rename_all = "snake_case")]
 pub enum CheckpointDecision {
     /// Continue with another round.
-    On,
+    #[serde(rename = "on")]
+    Continue,
     /// Stop searching and write the report with the evidence so far.
     Finish(StopReason),
 }
@@ -130,7 +131,17 @@ pub trait Steering: Send + Sync {
 
     /// Returns the user's reply to the current plan, for the `nth` time. Does not wait.
     async fn approve(&self, _nth: u32) -> Result<Approval> {
-        Ok(Approval::Go)
+        Ok(Approval::Approve)
+    }
+}
+
+/// Steering outside of a run, for example of a lookup: always continues.
+pub struct NoSteering;
+
+#[async_trait]
+impl Steering for NoSteering {
+    async fn checkpoint(&self, _: &str) -> Result<CheckpointDecision> {
+        Ok(CheckpointDecision::Continue)
     }
 }
 

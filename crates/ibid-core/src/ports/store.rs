@@ -44,25 +44,27 @@ pub struct RunRow {
 
 /// An external call and its answer, if any.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JournalStep {
+pub struct JournalCall {
     /// Hash of provider, request and ordinal.
     pub key: String,
     /// The provider: `search:local`, `read:files`, `steering`.
-    pub door: String,
+    #[serde(rename = "door")]
+    pub provider: String,
     /// The request as JSON.
-    pub asked: serde_json::Value,
+    #[serde(rename = "asked")]
+    pub request: serde_json::Value,
     /// Its state.
-    pub state: StepState,
+    pub state: JournalCallState,
 }
 
 /// The state of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StepState {
+pub enum JournalCallState {
     /// Recorded and possibly sent; after a crash, the outcome is unknown.
     Intended,
     /// Answered.
-    Answered(StepAnswer),
+    Answered(StoredAnswer),
     /// Failed; kept for replay, retried on resume.
     Failed {
         /// The error's kind.
@@ -80,7 +82,7 @@ pub enum StepState {
 
 /// A stored answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StepAnswer {
+pub struct StoredAnswer {
     /// The answer as JSON; pages by their hash.
     pub answer: serde_json::Value,
     /// The cost in US dollars.
@@ -125,19 +127,19 @@ pub trait Store: ToolTraces {
 
     /// Records that a call is about to be sent: a new one, or one that failed or whose outcome is unknown. Refuses
     /// calls that are already answered, so that none is sent twice.
-    async fn begin_step(&self, run: &RunId, step: &JournalStep) -> Result<()>;
+    async fn begin_call(&self, run: &RunId, step: &JournalCall) -> Result<()>;
     /// Records how a call ended, before the answer is used. Never overwrites an answer.
-    async fn finish_step(&self, run: &RunId, key: &str, state: &StepState) -> Result<()>;
-    /// As [`Store::finish_step`], for a call that returned `page`; stores page and answer in one commit.
-    async fn finish_step_with_page(
+    async fn finish_call(&self, run: &RunId, key: &str, state: &JournalCallState) -> Result<()>;
+    /// As [`Store::finish_call`], for a call that returned `page`; stores page and answer in one commit.
+    async fn finish_call_with_page(
         &self,
         run: &RunId,
         key: &str,
-        state: &StepState,
+        state: &JournalCallState,
         page: &Page,
     ) -> Result<()>;
     /// Returns all calls of a run, in the order recorded.
-    async fn steps(&self, run: &RunId) -> Result<Vec<JournalStep>>;
+    async fn steps(&self, run: &RunId) -> Result<Vec<JournalCall>>;
 
     /// Stores a page for a run. Pages with equal content are stored once.
     async fn save_page(&self, run: &RunId, page: &Page) -> Result<()>;
@@ -150,7 +152,7 @@ pub trait Store: ToolTraces {
     async fn traffic(&self, run: &RunId) -> Result<BTreeMap<String, Traffic>>;
 
     /// Sends a command to a run.
-    async fn send_command(&self, run: &RunId, order: RunCommand) -> Result<()>;
+    async fn send_command(&self, run: &RunId, command: RunCommand) -> Result<()>;
     /// Returns the commands sent to a run, oldest first.
     async fn commands(&self, run: &RunId) -> Result<Vec<RunCommand>>;
 

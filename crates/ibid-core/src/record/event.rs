@@ -140,10 +140,10 @@ pub enum Event {
     KnownWeighed { sources: Vec<Source>, evidence: u32 },
     /// A round started for these items.
     #[serde(rename = "wave.started")]
-    WaveStarted { items: Vec<ItemId>, queries: u32 },
+    RoundStarted { items: Vec<ItemId>, queries: u32 },
     /// A round ended.
     #[serde(rename = "wave.finished")]
-    WaveFinished { new_evidence: u32, new_sources: u32 },
+    RoundFinished { new_evidence: u32, new_sources: u32 },
     /// A search was sent.
     #[serde(rename = "search.started")]
     SearchStarted {
@@ -286,8 +286,8 @@ pub struct Envelope {
     /// The phase.
     pub phase: Phase,
     /// The round, from 1.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub wave: Option<u32>,
+    #[serde(rename = "wave", skip_serializing_if = "Option::is_none", default)]
+    pub round: Option<u32>,
     /// The researcher, if there are several.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agent: Option<String>,

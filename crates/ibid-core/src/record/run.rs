@@ -71,7 +71,8 @@ pub struct Run {
     /// The current phase.
     pub phase: Phase,
     /// The round, from 0.
-    pub wave: u32,
+    #[serde(rename = "wave")]
+    pub round: u32,
     /// Completed searches.
     pub searches: u32,
     /// Pages read.
@@ -137,7 +138,7 @@ impl Run {
             strategy: None,
             progress: None,
             phase: Phase::Run,
-            wave: 0,
+            round: 0,
             searches: 0,
             pages: 0,
             failed_pages: 0,
@@ -174,7 +175,7 @@ impl Run {
     pub fn metrics(&self) -> RunMetrics {
         let it = self.by_kind;
         RunMetrics {
-            total_iterations: self.wave,
+            total_iterations: self.round,
             pubmed_queries: it.pubmed,
             web_queries: it.web,
             scholar_queries: it.scholar,
@@ -195,8 +196,8 @@ impl Run {
         self.phase = envelope.phase;
         self.started_at.get_or_insert_with(|| envelope.ts.clone());
         self.updated_at = Some(envelope.ts.clone());
-        if let Some(wave) = envelope.wave {
-            self.wave = self.wave.max(wave);
+        if let Some(round) = envelope.round {
+            self.round = self.round.max(round);
         }
         self.apply_status(&envelope.event);
         self.apply_waiting(&envelope.event);
@@ -240,8 +241,8 @@ impl Run {
             | Event::PlanWaiting { .. }
             | Event::PlanChanged { .. }
             | Event::PlanApproved { .. }
-            | Event::WaveStarted { .. }
-            | Event::WaveFinished { .. }
+            | Event::RoundStarted { .. }
+            | Event::RoundFinished { .. }
             | Event::SearchStarted { .. }
             | Event::ReadStarted { .. }
             | Event::DocumentFailed { .. }

@@ -84,7 +84,7 @@ impl ToolProgressTracker {
                 self.rounds = 1;
                 None
             }
-            Event::WaveStarted { queries, .. } => {
+            Event::RoundStarted { queries, .. } => {
                 self.iteration += 1;
                 self.rounds = self.rounds.max(self.iteration);
                 (self.results, self.reading, self.writing) = (0, false, false);

@@ -53,8 +53,8 @@ impl ToolTrace {
                 | Event::RunStarted {}
                 | Event::PlanProposed { .. }
                 | Event::PlanApproved { .. }
-                | Event::WaveStarted { .. }
-                | Event::WaveFinished { .. }
+                | Event::RoundStarted { .. }
+                | Event::RoundFinished { .. }
                 | Event::ReportReady { .. }
                 | Event::RunCompleted { .. }
                 | Event::RunFailed { .. }
@@ -161,7 +161,7 @@ impl TraceFacts {
                 self.started_at.get_or_insert_with(|| envelope.ts.clone());
             }
             Event::PlanProposed { .. } => self.stage = "planning".to_owned(),
-            Event::WaveStarted { .. } => {
+            Event::RoundStarted { .. } => {
                 self.rounds.push(TraceRound::default());
                 self.stage = format!("iteration_{}", self.rounds.len());
             }
@@ -187,7 +187,7 @@ impl TraceFacts {
                     round.progress = progress;
                 }
             }
-            Event::WaveFinished { .. } => self.over += 1,
+            Event::RoundFinished { .. } => self.over += 1,
             Event::LlmCompleted { .. } => self.llm_calls += 1,
             Event::ReportReady { .. } => {
                 self.written = true;

@@ -3,7 +3,7 @@ use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use html5ever::tendril::StrTendril;
 
 /// Bytes of the longest name, `CounterClockwiseContourIntegral;`.
-const LONGEST: usize = 32;
+const MAX_NAME_BYTES: usize = 32;
 
 /// Where a reference is. In the value of an attribute, a `&` often begins a parameter of an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn numeric(text: &str) -> Option<(char, usize)> {
 /// The one or two characters of the longest name that matches, and its length in bytes.
 fn named(text: &str, place: CharRefContext) -> Option<((char, Option<char>), usize)> {
     let bytes = text.as_bytes();
-    let most = bytes.len().min(LONGEST);
+    let most = bytes.len().min(MAX_NAME_BYTES);
     let letters =
         bytes[..most].iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(most);
     let known = |len: usize| match NAMED_ENTITIES.get(&text[..len]) {
@@ -82,7 +82,7 @@ fn named(text: &str, place: CharRefContext) -> Option<((char, Option<char>), usi
     };
     // A semicolon ends a name, so this is the longest one.
     if bytes.get(letters) == Some(&b';')
-        && letters < LONGEST
+        && letters < MAX_NAME_BYTES
         && let Some(found) = known(letters + 1)
     {
         return Some(found);

@@ -64,20 +64,20 @@ static LABELS: Phrases = Phrases::new(&[
 ]);
 
 /// How many of [`LABELS`] are of the first kind, and of the first two.
-const TALK: u32 = 11;
-const TALK_AND_OTHERS: u32 = 42;
+const COMMENT_LABELS: u32 = 11;
+const COMMENT_AND_RELATED_LABELS: u32 = 42;
 
 /// Whether a text in lower case is a label of each of the three kinds.
 fn labels(lower: &str) -> [bool; 3] {
     let found = LABELS.match_bits(lower);
     let below = |bit: u32| (1_u64 << bit) - 1;
-    let talk = found & below(TALK);
-    let others = found & below(TALK_AND_OTHERS) & !below(TALK);
-    [talk, others, found & !below(TALK_AND_OTHERS)].map(|it| it != 0)
+    let talk = found & below(COMMENT_LABELS);
+    let others = found & below(COMMENT_AND_RELATED_LABELS) & !below(COMMENT_LABELS);
+    [talk, others, found & !below(COMMENT_AND_RELATED_LABELS)].map(|it| it != 0)
 }
 
 /// Whether a text breaks off, like the teaser of another page.
-fn breaks_off(text: &str) -> bool {
+fn starts_other_article(text: &str) -> bool {
     let lower =
         text.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '…' | ']'));
     let lower = lower.strip_suffix("more").or(lower.strip_suffix("More")).unwrap_or(lower);
@@ -187,7 +187,7 @@ impl<'a> Landmarks<'a> {
 
     /// Features of the heading above, and whether the text breaks off.
     fn heading_features(&self, row: &mut [f32], head: Option<(usize, [bool; 3])>, at: usize) {
-        row[7] = f32::from(u8::from(breaks_off(&self.flat[at].text)));
+        row[7] = f32::from(u8::from(starts_other_article(&self.flat[at].text)));
         let Some((head, labels)) = head else {
             row[0] = -1.0;
             return;
@@ -316,8 +316,8 @@ mod tests {
 
     #[test]
     fn the_beginning_of_another_page_breaks_off() {
-        assert!(breaks_off("The harvest was late this year and […]"));
-        assert!(breaks_off("The harvest was late this year... Read more »"));
-        assert!(!breaks_off("The harvest was late this year."));
+        assert!(starts_other_article("The harvest was late this year and […]"));
+        assert!(starts_other_article("The harvest was late this year... Read more »"));
+        assert!(!starts_other_article("The harvest was late this year."));
     }
 }

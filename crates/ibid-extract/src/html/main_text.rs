@@ -45,7 +45,7 @@ pub(super) fn select_blocks(
     let rows = features::describe(dom, flat, meta);
     let mut chances = smoothing::smooth(dom, flat, &trees.predict(&rows));
     discount_asides(flat, meta, &mut chances);
-    let mut kept = best_expected_f1(flat, &sharpen(flat, &chances));
+    let mut kept = best_expected_f1(flat, &rescale_probabilities(flat, &chances));
     keep_tables_whole(flat, &chances, &mut kept);
     keep_code_of_kept(flat, &mut kept);
     keep_headings_of_kept(flat, &chances, &mut kept);
@@ -89,7 +89,7 @@ fn is_article(meta: &Metadata) -> bool {
 /// Lowers the probability of doubtful blocks if most of the expected text is in blocks that are nearly certain, as on the page
 /// of an article: doubtful blocks are right or wrong together, and there is enough text without them. The numbers were found by
 /// cross-validation.
-fn sharpen(flat: &[FlatBlock], chances: &[f32]) -> Vec<f32> {
+fn rescale_probabilities(flat: &[FlatBlock], chances: &[f32]) -> Vec<f32> {
     let words = |least: f32| -> f32 {
         let sure = flat.iter().zip(chances).filter(|pair| *pair.1 > least);
         sure.map(|(it, p)| it.words as f32 * p).sum()

@@ -2,7 +2,7 @@
 use super::dom::{Dom, NodeData, NodeId};
 
 /// Bytes of one formula; the rest is left out.
-const MOST: usize = 2_000;
+const MAX_FORMULA_BYTES: usize = 2_000;
 
 /// The visible text of a `math` element.
 pub(super) fn to_text(dom: &Dom, id: NodeId) -> String {
@@ -12,7 +12,7 @@ pub(super) fn to_text(dom: &Dom, id: NodeId) -> String {
 }
 
 fn write(dom: &Dom, id: NodeId, out: &mut String) {
-    if out.len() > MOST {
+    if out.len() > MAX_FORMULA_BYTES {
         return;
     }
     if let NodeData::Text(text) = dom.data(id) {

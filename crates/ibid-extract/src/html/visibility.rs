@@ -142,78 +142,79 @@ fn hides(style: &str, source: StyleSource) -> bool {
         let value = value.trim_end_matches("!important");
         facts.apply(name, value);
     }
-    facts.gone
+    facts.not_rendered
         || facts.clipped
-        || (facts.no_size && facts.cut_off)
+        || (facts.tiny_box && facts.clips_overflow)
         || (facts.transparent && !animated)
-        || (facts.far_off && facts.placed)
+        || (facts.off_screen && facts.positioned)
         || (source == StyleSource::Inline && facts.same_colour())
 }
 
 #[derive(Default)]
 struct StyleFacts {
-    gone: bool,
+    not_rendered: bool,
     clipped: bool,
-    no_size: bool,
-    cut_off: bool,
+    tiny_box: bool,
+    clips_overflow: bool,
     transparent: bool,
-    far_off: bool,
-    placed: bool,
+    off_screen: bool,
+    positioned: bool,
     colour: Option<String>,
-    ground: Option<String>,
+    background: Option<String>,
 }
 
 impl StyleFacts {
     fn apply(&mut self, name: &str, value: &str) {
         match name {
-            "display" => self.gone |= value == "none",
-            "visibility" => self.gone |= matches!(value, "hidden" | "collapse"),
-            "content-visibility" => self.gone |= value == "hidden",
+            "display" => self.not_rendered |= value == "none",
+            "visibility" => self.not_rendered |= matches!(value, "hidden" | "collapse"),
+            "content-visibility" => self.not_rendered |= value == "hidden",
             "font-size" => {
-                self.gone |= number(value).is_some_and(|number| number < min_font_size(value))
+                self.not_rendered |=
+                    number(value).is_some_and(|number| number < min_font_size(value))
             }
             "opacity" | "fill-opacity" => {
                 self.transparent |= number(value).is_some_and(|number| number < 0.05);
             }
             "width" | "height" | "max-height" | "max-width" => {
-                self.no_size |=
+                self.tiny_box |=
                     number(value).is_some_and(|number| number <= 1.0) && !value.ends_with('%');
             }
-            "overflow" | "overflow-x" | "overflow-y" => self.cut_off |= value == "hidden",
+            "overflow" | "overflow-x" | "overflow-y" => self.clips_overflow |= value == "hidden",
             "clip" => self.clipped |= value.starts_with("rect(0") || value.starts_with("rect(1px"),
             "clip-path" => {
                 self.clipped |= value.starts_with("inset(50%")
                     || value.starts_with("inset(100%")
                     || value.starts_with("circle(0");
             }
-            "position" => self.placed |= matches!(value, "absolute" | "fixed" | "relative"),
+            "position" => self.positioned |= matches!(value, "absolute" | "fixed" | "relative"),
             "left" | "right" | "top" | "bottom" | "margin-left" | "margin-top" | "text-indent" => {
                 let far = number(value).is_some_and(|number| number <= -900.0)
                     || (value.ends_with("em")
                         && number(value).is_some_and(|number| number <= -60.0));
-                self.far_off |= far;
-                self.placed |= far && (name.starts_with("margin") || name == "text-indent");
+                self.off_screen |= far;
+                self.positioned |= far && (name.starts_with("margin") || name == "text-indent");
             }
             "transform" => {
-                self.gone |= value == "scale(0)"
+                self.not_rendered |= value == "scale(0)"
                     || ["translate(-9999", "translatex(-9999", "translatey(-9999"]
                         .iter()
                         .any(|prefix| value.starts_with(prefix));
             }
             "color" => {
-                self.gone |=
+                self.not_rendered |=
                     value == "transparent" || value.ends_with(",0)") && value.starts_with("rgba");
                 self.colour = Some(colour(value));
             }
-            "background" | "background-color" => self.ground = Some(colour(value)),
+            "background" | "background-color" => self.background = Some(colour(value)),
             _ => {}
         }
     }
 
     /// Whether the text has the colour of its background.
     fn same_colour(&self) -> bool {
-        match (&self.colour, &self.ground) {
-            (Some(colour), Some(ground)) => colour == ground,
+        match (&self.colour, &self.background) {
+            (Some(colour), Some(background)) => colour == background,
             _ => false,
         }
     }

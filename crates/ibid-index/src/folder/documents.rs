@@ -5,7 +5,7 @@ use super::postings::ScoredRow;
 use super::snapshot::{IndexSnapshot, RowId};
 
 /// What a document's further passages add, as a share of their score.
-const FURTHER: f32 = 0.05;
+const OTHER_PASSAGES_WEIGHT: f32 = 0.05;
 /// Further passages of a document that add to its score.
 const MAX_FURTHER: usize = 3;
 /// Passages that are gathered into documents at first. There are more rounds if these do not decide.
@@ -37,7 +37,7 @@ pub(super) fn by_document(view: &IndexSnapshot, scores: &[f32], n: usize) -> Vec
         let all = found.len() < looked_at;
         let mut ranked = documents(view, scores, &found);
         // A document none of whose passages was looked at scores no more than this.
-        let most = least * (1.0 + FURTHER * MAX_FURTHER as f32);
+        let most = least * (1.0 + OTHER_PASSAGES_WEIGHT * MAX_FURTHER as f32);
         let safe = ranked.iter().take_while(|it| it.score > most).count();
         if all || safe >= n {
             ranked.truncate(if all { ranked.len() } else { safe });
@@ -66,7 +66,8 @@ fn documents(view: &IndexSnapshot, scores: &[f32], found: &[ScoredRow]) -> Vec<R
         passages.sort_by(|a, b| b.0.total_cmp(&a.0));
         let further: f32 = passages.iter().skip(1).take(MAX_FURTHER).map(|passage| passage.0).sum();
         RankedDocument {
-            score: passages.first().map_or(0.0, |passage| passage.0) + FURTHER * further,
+            score: passages.first().map_or(0.0, |passage| passage.0)
+                + OTHER_PASSAGES_WEIGHT * further,
             passages,
         }
     };

@@ -167,7 +167,7 @@ impl FileReader<'_> {
         let hash = match hash_file(&file.path, self.ingestion.salt) {
             Ok(hash) => hash,
             Err(why) => {
-                let fault = file_fault(&file.path, "opening the file", &why);
+                let fault = file_failure(&file.path, "opening the file", &why);
                 return IngestOutcome::Closed { nth, fault };
             }
         };
@@ -208,9 +208,9 @@ impl FileReader<'_> {
             catch_unwind(AssertUnwindSafe(|| (self.ingestion.read)(&file.path, stop, &mut sink)));
         match done {
             Ok(Ok(())) => {}
-            Ok(Err(why)) => faults.push(file_fault(&file.path, &why.chain(), &why)),
+            Ok(Err(why)) => faults.push(file_failure(&file.path, &why.chain(), &why)),
             Err(_) => {
-                faults.push(file_fault(&file.path, "reading the file", &"the parser panicked"))
+                faults.push(file_failure(&file.path, "reading the file", &"the parser panicked"))
             }
         }
         if documents == 0 && !faults.is_empty() && stop.load(Ordering::Relaxed) {
@@ -224,7 +224,11 @@ impl FileReader<'_> {
 }
 
 /// A failure that concerns a whole file.
-pub(super) fn file_fault(path: &Path, doing: &str, why: &dyn std::fmt::Display) -> DocumentFailure {
+pub(super) fn file_failure(
+    path: &Path,
+    doing: &str,
+    why: &dyn std::fmt::Display,
+) -> DocumentFailure {
     DocumentFailure {
         path: path.to_owned(),
         place: None,
@@ -283,7 +287,7 @@ fn write_rows(
                 build_rows(fields, document.from, document.nth, document.draft)
             })) else {
                 let doing = format!("indexing document {nth}");
-                let lost = file_fault(&path, &doing, &"the indexer panicked");
+                let lost = file_failure(&path, &doing, &"the indexer panicked");
                 // Sending fails only if the calling thread has panicked.
                 let _ = messages.send(IngestMessage::Outcome(IngestOutcome::Lost(lost)));
                 ahead = next();

@@ -15,7 +15,7 @@ use ibid_core::domain::words::tokens;
 use ibid_extract::dates::normalise;
 
 /// What a document gains if its publisher is mentioned, and again if its date is, as a share of the best score.
-const GAIN: f32 = 0.4;
+const MENTION_BONUS: f32 = 0.4;
 /// If several publishers are mentioned, the score of each further document of one is multiplied by this.
 const REPEAT_FACTOR: f32 = 0.9;
 /// Documents that are reordered so that the mentioned publishers alternate.
@@ -43,7 +43,7 @@ impl QueryMentions {
         if self.publishers.is_empty() && self.days.is_empty() {
             return Ok(());
         }
-        let gain = GAIN * scores.iter().copied().fold(0.0, f32::max);
+        let gain = MENTION_BONUS * scores.iter().copied().fold(0.0, f32::max);
         for (base, segment) in view.segments() {
             let sums = &mut scores[base as usize..][..segment.max_doc() as usize];
             let mut favoured: BTreeSet<DocId> = BTreeSet::new();

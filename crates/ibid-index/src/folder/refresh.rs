@@ -10,7 +10,7 @@ use tantivy::{DocAddress, Index, IndexWriter, Searcher, TantivyDocument, Term};
 
 use super::hash::short_hash;
 use super::index_dir::index_error;
-use super::ingest::{IngestOutcome, Ingestion, file_fault};
+use super::ingest::{IngestOutcome, Ingestion, file_failure};
 use super::options::FolderOptions;
 use super::rows::file_version;
 use super::schema::IndexFields;
@@ -98,7 +98,7 @@ impl RefreshJob<'_> {
             ..RefreshSummary::default()
         };
         for (path, why) in inaccessible {
-            summary.faults.push(file_fault(&path, "opening it", &why));
+            summary.faults.push(file_failure(&path, "opening it", &why));
         }
         let limits = short_hash(&[self.options.salt.as_bytes()]);
         let mut todo = Vec::new();
@@ -110,7 +110,7 @@ impl RefreshJob<'_> {
                         && file.mtime != 0 =>
                 {
                     summary.unchanged += 1;
-                    summary.faults.extend(stored_faults(searcher, fields, was.at));
+                    summary.faults.extend(stored_failures(searcher, fields, was.at));
                 }
                 Some(was) => todo.push((file, Some(was.hash))),
                 None => todo.push((file, None)),
@@ -254,7 +254,7 @@ impl RefreshRun<'_> {
                     return Ok(());
                 };
                 self.summary.unchanged += 1;
-                let faults = stored_faults(self.job.searcher, self.job.fields, was.at);
+                let faults = stored_failures(self.job.searcher, self.job.fields, was.at);
                 (file, was.hash, was.documents, faults)
             }
             IngestOutcome::Read { nth, hash, documents, faults } => {
@@ -330,7 +330,11 @@ fn indexed_files(searcher: &Searcher) -> tantivy::Result<HashMap<u64, IndexedFil
 }
 
 /// The failures stored in the row of a file.
-fn stored_faults(searcher: &Searcher, fields: IndexFields, at: DocAddress) -> Vec<DocumentFailure> {
+fn stored_failures(
+    searcher: &Searcher,
+    fields: IndexFields,
+    at: DocAddress,
+) -> Vec<DocumentFailure> {
     searcher
         .doc::<TantivyDocument>(at)
         .ok()

@@ -9,7 +9,7 @@ use super::hash::short_hash;
 use ibid_core::{Error, Kind, Result};
 
 /// A file that changed more recently than this may change again within the resolution of its time of change.
-const UNSETTLED: Duration = Duration::from_secs(2);
+const MTIME_RESOLUTION: Duration = Duration::from_secs(2);
 
 /// One file in the folder.
 #[derive(Debug, Clone)]
@@ -120,7 +120,7 @@ fn id(root: &Path, path: &Path) -> u64 {
 /// Nanoseconds since 1970, or 0 for a time so recent that the next change may have the same time.
 fn trusted_mtime(changed: SystemTime, now: SystemTime) -> i64 {
     match now.duration_since(changed) {
-        Ok(age) if age < UNSETTLED => 0,
+        Ok(age) if age < MTIME_RESOLUTION => 0,
         _ => changed
             .duration_since(UNIX_EPOCH)
             .ok()

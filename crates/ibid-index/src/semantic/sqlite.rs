@@ -43,7 +43,7 @@ impl SqliteVectors {
     /// # Errors
     /// `Setup` if the file cannot be written.
     pub async fn open(path: &Path, collection: &str) -> Result<SqliteVectors> {
-        let fault = |error: sqlx::Error| fault(path, "opening", &error);
+        let fault = |error: sqlx::Error| sqlite_error(path, "opening", &error);
         if let Some(dir) = path.parent() {
             private_dir(dir).map_err(|error| fault(sqlx::Error::Io(error)))?;
         }
@@ -70,8 +70,8 @@ impl SqliteVectors {
         })
     }
 
-    fn fault(&self, doing: &str, it: &sqlx::Error) -> Error {
-        fault(&self.path, doing, it)
+    fn sqlite_error(&self, doing: &str, it: &sqlx::Error) -> Error {
+        sqlite_error(&self.path, doing, it)
     }
 
     async fn keys(&self) -> Result<std::collections::BTreeSet<u64>> {
@@ -79,7 +79,7 @@ impl SqliteVectors {
             .bind(&self.collection)
             .fetch_all(&self.pool)
             .await
-            .map_err(|error| self.fault("reading", &error))?;
+            .map_err(|error| self.sqlite_error("reading", &error))?;
         Ok(rows.iter().map(|row| row.get::<i64, _>(0).cast_unsigned()).collect())
     }
 
@@ -93,7 +93,7 @@ impl SqliteVectors {
                 .bind(&self.collection)
                 .fetch_all(&self.pool)
                 .await
-                .map_err(|error| self.fault("reading", &error))?;
+                .map_err(|error| self.sqlite_error("reading", &error))?;
         let width = rows.first().map_or(0, |row| row.get::<&[u8], _>(1).len() / 4);
         let mut loaded = LoadedVectors {
             keys: Vec::with_capacity(rows.len()),
@@ -139,7 +139,7 @@ impl VectorIndex for SqliteVectors {
     }
 
     async fn upsert(&self, vectors: &[PassageVector]) -> Result<()> {
-        let fault = |error: sqlx::Error| self.fault("writing", &error);
+        let fault = |error: sqlx::Error| self.sqlite_error("writing", &error);
         let mut all = self.pool.begin().await.map_err(fault)?;
         for it in vectors {
             let blob: Vec<u8> = it.values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -159,7 +159,7 @@ impl VectorIndex for SqliteVectors {
 
     async fn retain(&self, keys: &[u64]) -> Result<()> {
         let kept: std::collections::BTreeSet<u64> = keys.iter().copied().collect();
-        let fault = |error: sqlx::Error| self.fault("writing", &error);
+        let fault = |error: sqlx::Error| self.sqlite_error("writing", &error);
         let stale: Vec<u64> = self.keys().await?.difference(&kept).copied().collect();
         if stale.is_empty() {
             return Ok(());
@@ -191,11 +191,11 @@ impl VectorIndex for SqliteVectors {
             .bind(url)
             .fetch_optional(&self.pool)
             .await;
-        found.map(|pair| pair.is_some()).map_err(|error| self.fault("reading", &error))
+        found.map(|pair| pair.is_some()).map_err(|error| self.sqlite_error("reading", &error))
     }
 }
 
-fn fault(path: &Path, doing: &str, it: &sqlx::Error) -> Error {
+fn sqlite_error(path: &Path, doing: &str, it: &sqlx::Error) -> Error {
     Error::new(Kind::Setup, format!("{doing} the vectors in {}", path.display()))
         .with_source(it.to_string())
         .with_hint("check the free space and the write permission there; if you delete the file, the vectors are made again")

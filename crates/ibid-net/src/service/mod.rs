@@ -32,13 +32,13 @@ const SERVICE_RETRY: RetryPolicy = RetryPolicy {
     tries: 3,
     first: Duration::from_secs(1),
     factor: 3,
-    longest: LONGEST,
+    longest: MAX_RETRY_AFTER,
     deadline: Duration::MAX,
 };
 /// How long a server is not called after it was unreachable in all attempts.
 const DOWN_COOLDOWN: Duration = Duration::from_secs(30);
-/// The longest delay that a server may ask for.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Maximum delay that a server may request.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// Address and key of a server.
 #[derive(Debug, Clone)]
@@ -255,7 +255,8 @@ impl ServiceClient {
             // A timeout usually repeats, and callers have other providers to try.
             let again = fault.kind == Kind::Transient && !late;
             // If the requested delay is too long, the call fails.
-            let again = again && fault.retry_after.is_none_or(|retry_after| retry_after <= LONGEST);
+            let again =
+                again && fault.retry_after.is_none_or(|retry_after| retry_after <= MAX_RETRY_AFTER);
             match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
                 Some(wait) => sleep(wait).await,
                 None => {

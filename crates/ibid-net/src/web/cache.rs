@@ -83,9 +83,10 @@ impl WebCache {
     /// `Setup` if it cannot be written.
     pub async fn open(path: &Path, most: u64) -> Result<WebCache> {
         if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir).map_err(|error| fault(path, sqlx::Error::Io(error)))?;
+            std::fs::create_dir_all(dir)
+                .map_err(|error| cache_error(path, sqlx::Error::Io(error)))?;
         }
-        private(path).map_err(|error| fault(path, sqlx::Error::Io(error)))?;
+        private(path).map_err(|error| cache_error(path, sqlx::Error::Io(error)))?;
         let pool = match opened(path).await {
             Err(sqlx::Error::Database(it))
                 if it.code().is_some_and(|code| DAMAGED.contains(&code.as_ref())) =>
@@ -96,12 +97,12 @@ impl WebCache {
                     // If this fails, opening reports it.
                     let _ = std::fs::remove_file(name);
                 }
-                private(path).map_err(|error| fault(path, sqlx::Error::Io(error)))?;
+                private(path).map_err(|error| cache_error(path, sqlx::Error::Io(error)))?;
                 opened(path).await
             }
             it => it,
         };
-        let pool = pool.map_err(|error| fault(path, error))?;
+        let pool = pool.map_err(|error| cache_error(path, error))?;
         Ok(WebCache { pool, most })
     }
 
@@ -219,7 +220,7 @@ async fn opened(path: &Path) -> sqlx::Result<SqlitePool> {
     Ok(pool)
 }
 
-fn fault(path: &Path, it: sqlx::Error) -> Error {
+fn cache_error(path: &Path, it: sqlx::Error) -> Error {
     Error::new(Kind::Setup, format!("opening {}", path.display()))
         .with_source(it)
         .with_hint("make cache_dir writable, or set page_cache_hours and search_cache_hours to 0")

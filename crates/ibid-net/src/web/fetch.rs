@@ -25,14 +25,14 @@ use ibid_core::ReadFailure;
 use ibid_core::fair_semaphore::FairPermit;
 use ibid_core::ports::{Egress, host_and_port};
 
-/// The longest delay requested by a host after which the page is requested again.
-const SHORT_REST: Duration = Duration::from_secs(10);
+/// Maximum delay requested by a host after which the page is requested again.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Timeout for robots.txt.
 const ROBOTS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum age of a robots.txt: RFC 9309, 2.4.
 const ROBOTS_AGE: Duration = Duration::from_secs(24 * 3600);
 /// How long a failed robots.txt request is not repeated.
-const ROBOTS_REST: Duration = Duration::from_secs(600);
+const ROBOTS_RETRY_DELAY: Duration = Duration::from_secs(600);
 
 /// Maximum cached clients, each for a name and its checked addresses.
 const MAX_CLIENTS: usize = 64;
@@ -250,7 +250,7 @@ impl Fetcher {
                 FetchStep::Refused(status, rest) => {
                     if let (Some((host, _)), Some(rest)) = (&turn, rest) {
                         host.pause_for(rest);
-                        if rest <= SHORT_REST && !rested {
+                        if rest <= MAX_RETRY_AFTER && !rested {
                             rested = true;
                             continue;
                         }
@@ -322,7 +322,7 @@ impl Fetcher {
             Ok(fetched) => fetched.map(|fetched| fetched.bytes).unwrap_or_default(),
             Err(it) if it.status.is_some_and(|status| status / 100 == 4) => Vec::new(),
             Err(it) if it.status.is_some() => {
-                return Ok(remember_robots(&mut cached, Robots::deny_all(), ROBOTS_REST));
+                return Ok(remember_robots(&mut cached, Robots::deny_all(), ROBOTS_RETRY_DELAY));
             }
             // If the server does not answer, everything is disallowed (RFC 9309, 2.3.1.4); the error is more
             // specific.

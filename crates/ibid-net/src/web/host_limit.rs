@@ -10,7 +10,7 @@ use super::robots::Robots;
 use crate::rate_limit::RateLimiter;
 use ibid_core::fair_semaphore::{FairPermit, FairSemaphore};
 
-/// The longest time that a request waits for its turn at a host.
+/// Maximum time that a request waits for its turn at a host.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Maximum number of hosts kept; above it, idle ones are dropped.
 const MAX_HOSTS: usize = 1024;

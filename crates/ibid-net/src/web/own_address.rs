@@ -51,7 +51,9 @@ pub(super) fn is_own(address: IpAddr, port: u16) -> bool {
     let ours = all.iter().map(|it| it.addr).filter(|addr| addr.port() == port);
     ours.map(|it| it.ip().to_canonical()).any(|own| {
         // The unspecified address connects to this machine.
-        own == address || address.is_unspecified() || own.is_unspecified() && is_here(address)
+        own == address
+            || address.is_unspecified()
+            || own.is_unspecified() && is_local_interface(address)
     })
 }
 
@@ -63,7 +65,7 @@ pub(super) fn is_own_name(name: &str) -> bool {
 }
 
 /// Whether an address belongs to this machine: only those can be bound.
-fn is_here(address: IpAddr) -> bool {
+fn is_local_interface(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 

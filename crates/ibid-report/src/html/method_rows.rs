@@ -69,7 +69,7 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
                 list(&method.engines, ", ")
             },
             pluralize_as(method.queries.len() as u64, "query", "queries"),
-            pluralize(u64::from(method.waves), "round"),
+            pluralize(u64::from(method.rounds), "round"),
         ),
     )];
     if !method.queries.is_empty() {

@@ -12,7 +12,7 @@ use ibid_core::domain::Report;
 use ibid_core::{Error, Kind, Result};
 
 #[derive(Template)]
-#[template(path = "whole.html")]
+#[template(path = "standalone.html")]
 struct StandalonePage<'a> {
     body: &'a ReportBody,
     /// Whether to include records for reference managers, which look at served pages only.

@@ -8,8 +8,8 @@ use super::terms::{ParsedText, TermKind, TextTerm};
 use crate::thesaurus;
 use ibid_core::domain::split_sentences;
 
-/// Most telling words of a claim that are compared; a claim is a sentence, not a book.
-const LONGEST_CLAIM: usize = 256;
+/// Maximum number of content words of a claim that are compared; a claim is a sentence, not a book.
+const MAX_CLAIM_WORDS: usize = 256;
 
 /// One sentence of the source.
 #[derive(Debug)]
@@ -30,14 +30,14 @@ pub(super) struct Alignment {
     /// The claim.
     pub claim: ParsedText,
     /// Indices of the words of the claim that carry meaning.
-    pub telling: Vec<usize>,
-    /// The weight of each telling word.
+    pub content_terms: Vec<usize>,
+    /// The weight of each content word.
     pub weights: Vec<f32>,
     /// The source.
     pub sentences: Vec<SourceSentence>,
-    /// For each sentence, how well each telling word is matched there, 0 to 1.
+    /// For each sentence, how well each content word is matched there, 0 to 1.
     pub met: Vec<Vec<f32>>,
-    /// For each sentence, whether an opposite of each telling word occurs there.
+    /// For each sentence, whether an opposite of each content word occurs there.
     pub opposed: Vec<Vec<bool>>,
     /// The sentence that matches the claim best; `None` if there is nothing to compare.
     pub best: Option<usize>,
@@ -49,10 +49,10 @@ impl Alignment {
         self.share(sentences, |_| true)
     }
 
-    /// The same for the telling words that `keep` selects; 1 where it selects none.
+    /// The same for the content words that `keep` selects; 1 where it selects none.
     pub(super) fn share(&self, sentences: &[usize], keep: impl Fn(&TextTerm) -> bool) -> f32 {
         let (mut met, mut all) = (0.0, 0.0);
-        for (nth, &term) in self.telling.iter().enumerate() {
+        for (nth, &term) in self.content_terms.iter().enumerate() {
             if keep(&self.claim.terms[term]) {
                 all += self.weights[nth];
                 met += self.weights[nth] * self.best_in(sentences, nth);
@@ -61,7 +61,7 @@ impl Alignment {
         if all == 0.0 { 1.0 } else { met / all }
     }
 
-    /// How well telling word `nth` is matched in the best of `sentences`.
+    /// How well content word `nth` is matched in the best of `sentences`.
     pub(super) fn best_in(&self, sentences: &[usize], nth: usize) -> f32 {
         sentences.iter().map(|&it| self.met[it][nth]).fold(0.0, f32::max)
     }
@@ -74,11 +74,11 @@ impl Alignment {
         (best.saturating_sub(1)..=best + 1).filter(|&it| it < self.sentences.len()).collect()
     }
 
-    /// For each telling word its position in `sentence`, where it is matched at all.
+    /// For each content word its position in `sentence`, where it is matched at all.
     pub(super) fn places(&self, sentence: usize) -> Vec<Option<usize>> {
-        let mut places = vec![None; self.telling.len()];
+        let mut places = vec![None; self.content_terms.len()];
         let terms = &self.sentences[sentence].words.terms;
-        for (nth, &term) in self.telling.iter().enumerate() {
+        for (nth, &term) in self.content_terms.iter().enumerate() {
             let wanted = &self.claim.terms[term].stem;
             places[nth] = terms.iter().position(|term| term.stem == *wanted);
         }
@@ -90,18 +90,18 @@ impl Alignment {
 pub(super) fn align_claim(claim: &str, source: &[String]) -> Alignment {
     let claim = ParsedText::parse(claim);
     let (sentences, vocabulary) = read_source(source);
-    let telling: Vec<usize> = (0..claim.terms.len())
+    let content_terms: Vec<usize> = (0..claim.terms.len())
         .filter(|&it| claim.terms[it].kind != TermKind::Stop)
-        .take(LONGEST_CLAIM)
+        .take(MAX_CLAIM_WORDS)
         .collect();
-    let weights: Vec<f32> = telling.iter().map(|&it| claim.terms[it].weight()).collect();
-    let likeness = vocabulary_matches(&claim, &telling, &sentences, &vocabulary);
-    let opposites = opposites(&claim, &telling, &vocabulary);
+    let weights: Vec<f32> = content_terms.iter().map(|&it| claim.terms[it].weight()).collect();
+    let likeness = vocabulary_matches(&claim, &content_terms, &sentences, &vocabulary);
+    let opposites = opposites(&claim, &content_terms, &vocabulary);
     let mut met = Vec::with_capacity(sentences.len());
     let mut opposed = Vec::with_capacity(sentences.len());
     for sentence in &sentences {
-        let mut here = vec![0.0_f32; telling.len()];
-        let mut against = vec![false; telling.len()];
+        let mut here = vec![0.0_f32; content_terms.len()];
+        let mut against = vec![false; content_terms.len()];
         for &id in &sentence.ids {
             for &(nth, like) in &likeness[id as usize] {
                 here[nth as usize] = here[nth as usize].max(like);
@@ -113,7 +113,8 @@ pub(super) fn align_claim(claim: &str, source: &[String]) -> Alignment {
         met.push(here);
         opposed.push(against);
     }
-    let mut found = Alignment { claim, telling, weights, sentences, met, opposed, best: None };
+    let mut found =
+        Alignment { claim, content_terms, weights, sentences, met, opposed, best: None };
     found.best = best_sentence(&found);
     found
 }
@@ -142,16 +143,16 @@ fn read_source(source: &[String]) -> (Vec<SourceSentence>, HashMap<String, u32>)
     (found, vocabulary)
 }
 
-/// For each word of the vocabulary, the telling words it matches and how well.
+/// For each word of the vocabulary, the content words it matches and how well.
 fn vocabulary_matches(
     claim: &ParsedText,
-    telling: &[usize],
+    content_terms: &[usize],
     sentences: &[SourceSentence],
     vocabulary: &HashMap<String, u32>,
 ) -> Vec<Vec<(u16, f32)>> {
     let mut likeness: Vec<Vec<(u16, f32)>> = vec![Vec::new(); vocabulary.len()];
     let mut note = |id: u32, nth: usize, like: f32| likeness[id as usize].push((nth as u16, like));
-    for (nth, &term) in telling.iter().enumerate() {
+    for (nth, &term) in content_terms.iter().enumerate() {
         let term = &claim.terms[term];
         if let Some(&id) = vocabulary.get(&term.stem) {
             note(id, nth, 1.0);
@@ -185,7 +186,7 @@ fn vocabulary_matches(
             }
         }
     }
-    for (acronym, parts) in acronyms_of(claim, telling) {
+    for (acronym, parts) in acronyms_of(claim, content_terms) {
         if let Some(&id) = vocabulary.get(&acronym) {
             for nth in parts {
                 note(id, nth, 0.9);
@@ -197,11 +198,11 @@ fn vocabulary_matches(
 
 fn opposites(
     claim: &ParsedText,
-    telling: &[usize],
+    content_terms: &[usize],
     vocabulary: &HashMap<String, u32>,
 ) -> Vec<Vec<u16>> {
     let mut found: Vec<Vec<u16>> = vec![Vec::new(); vocabulary.len()];
-    for (nth, &term) in telling.iter().enumerate() {
+    for (nth, &term) in content_terms.iter().enumerate() {
         for other in lexicon::opposites(&claim.terms[term].stem) {
             if let Some(&id) = vocabulary.get(other) {
                 found[id as usize].push(nth as u16);
@@ -269,15 +270,15 @@ fn expansions(acronym: &str, sentences: &[SourceSentence]) -> Vec<(usize, Range<
     found
 }
 
-/// The acronyms that runs of names in the claim would make, and the telling words each stands for.
-fn acronyms_of(claim: &ParsedText, telling: &[usize]) -> Vec<(String, Vec<usize>)> {
+/// The acronyms that runs of names in the claim would make, and the content words each stands for.
+fn acronyms_of(claim: &ParsedText, content_terms: &[usize]) -> Vec<(String, Vec<usize>)> {
     let mut found = Vec::new();
-    for start in 0..telling.len() {
+    for start in 0..content_terms.len() {
         let mut letters = String::new();
         let mut parts = Vec::new();
-        for nth in start..telling.len().min(start + 6) {
-            let term = &claim.terms[telling[nth]];
-            let adjacent = nth == start || telling[nth] - telling[nth - 1] <= 2;
+        for nth in start..content_terms.len().min(start + 6) {
+            let term = &claim.terms[content_terms[nth]];
+            let adjacent = nth == start || content_terms[nth] - content_terms[nth - 1] <= 2;
             if !term.capital || !adjacent {
                 break;
             }
@@ -294,11 +295,11 @@ fn acronyms_of(claim: &ParsedText, telling: &[usize]) -> Vec<(String, Vec<usize>
 /// The sentence with the most matched weight, words that occur in few sentences counting up to twice; the
 /// first of equals.
 fn best_sentence(found: &Alignment) -> Option<usize> {
-    if found.telling.is_empty() {
+    if found.content_terms.is_empty() {
         return None;
     }
     let all = found.sentences.len() as f32;
-    let rarity: Vec<f32> = (0..found.telling.len())
+    let rarity: Vec<f32> = (0..found.content_terms.len())
         .map(|nth| {
             let df = found.met.iter().filter(|it| it[nth] > 0.5).count() as f32;
             1.0 + ((all + 1.0) / (df + 1.0)).ln() / (all + 1.0).ln()

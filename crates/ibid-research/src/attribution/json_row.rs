@@ -10,15 +10,15 @@ use ibid_core::{Error, Kind, Result};
 /// [`Kind::Usage`], naming the field at fault.
 pub fn check_row(row: &Value) -> Result<Value> {
     let Some(fields) = row.as_object() else {
-        return Err(fault("a row", "write one object {id, claim, source} per line"));
+        return Err(field_error("a row", "write one object {id, claim, source} per line"));
     };
     let claim = match fields.get("claim") {
         Some(Value::String(claim)) if !claim.trim().is_empty() => claim,
         Some(Value::String(_)) => {
-            return Err(fault("field `claim`", "it is empty; write the claim"));
+            return Err(field_error("field `claim`", "it is empty; write the claim"));
         }
-        Some(_) => return Err(fault("field `claim`", "write the claim as a string")),
-        None => return Err(fault("field `claim`", "it is missing; write the claim")),
+        Some(_) => return Err(field_error("field `claim`", "write the claim as a string")),
+        None => return Err(field_error("field `claim`", "it is missing; write the claim")),
     };
     let source = match fields.get("source") {
         Some(Value::String(text)) => vec![text.clone()],
@@ -27,17 +27,17 @@ pub fn check_row(row: &Value) -> Result<Value> {
             .enumerate()
             .map(|(nth, it)| match it {
                 Value::String(text) => Ok(text.clone()),
-                _ => Err(fault(
+                _ => Err(field_error(
                     &format!("field `source[{nth}]`"),
                     "write every sentence as a string",
                 )),
             })
             .collect::<Result<Vec<String>>>()?,
         Some(_) => {
-            return Err(fault("field `source`", "write a text or a list of sentences"));
+            return Err(field_error("field `source`", "write a text or a list of sentences"));
         }
         None => {
-            return Err(fault(
+            return Err(field_error(
                 "field `source`",
                 "it is missing; write a text or a list of sentences",
             ));
@@ -52,6 +52,6 @@ pub fn check_row(row: &Value) -> Result<Value> {
     }))
 }
 
-fn fault(field: &str, hint: &str) -> Error {
+fn field_error(field: &str, hint: &str) -> Error {
     Error::new(Kind::Usage, format!("reading {field} of a claim row")).with_hint(hint)
 }

@@ -25,9 +25,9 @@ pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f3
     let (opposite, direction) = opposition(it, best);
     let numbers = compare_numbers(it, &window, &all);
     let missing: Vec<usize> =
-        (0..it.telling.len()).filter(|&nth| it.best_in(&all, nth) < 0.5).collect();
+        (0..it.content_terms.len()).filter(|&nth| it.best_in(&all, nth) < 0.5).collect();
     let missing_names =
-        missing.iter().filter(|&&nth| is_name(&it.claim.terms[it.telling[nth]])).count();
+        missing.iter().filter(|&&nth| is_name(&it.claim.terms[it.content_terms[nth]])).count();
     let missing_weight = missing.iter().map(|&nth| it.weights[nth]).fold(0.0, f32::max);
     let hedged = here.iter().any(|it| lexicon::is_hedge(&it.text))
         && !it.claim.terms.iter().any(|term| lexicon::is_hedge(&term.text));
@@ -51,7 +51,7 @@ pub(super) fn compute_signals(it: &Alignment, best: usize) -> [(&'static str, f3
         ("missing_words", (missing.len() as f32 / 5.0).min(1.0)),
         ("reverse", reverse_coverage(it, best)),
         ("long_source", (all.len() as f32).ln_1p() / 5.0),
-        ("long_claim", (it.telling.len() as f32).ln_1p() / 4.0),
+        ("long_claim", (it.content_terms.len() as f32).ln_1p() / 4.0),
         ("missing_weight", missing_weight / 1.6),
         ("cov_rare", rare_coverage(it, &window)),
         ("other_name", has_other_name(it, best)),
@@ -94,7 +94,7 @@ fn negations(it: &Alignment, best: usize) -> (f32, f32) {
         let Some(place) = place else { continue };
         let weight = it.weights[nth];
         all += weight;
-        match (claim[it.telling[nth]], source[place]) {
+        match (claim[it.content_terms[nth]], source[place]) {
             (true, false) => ours += weight,
             (false, true) => theirs += weight,
             _ => {}
@@ -107,7 +107,7 @@ fn negations(it: &Alignment, best: usize) -> (f32, f32) {
 /// (more against less).
 fn opposition(it: &Alignment, best: usize) -> (f32, f32) {
     let opposite =
-        (0..it.telling.len()).any(|nth| it.opposed[best][nth] && it.met[best][nth] < 0.9);
+        (0..it.content_terms.len()).any(|nth| it.opposed[best][nth] && it.met[best][nth] < 0.9);
     let lean = |terms: &[TextTerm]| -> i32 {
         terms.iter().map(|term| i32::from(lexicon::direction(&term.stem))).sum()
     };
@@ -134,7 +134,7 @@ fn compare_numbers(it: &Alignment, window: &[usize], all: &[usize]) -> NumberSig
             .numbers
             .iter()
             .zip(&it.claim.bounds)
-            .filter(|(a, bound)| !have.iter().any(|b| is_borne_out_by(a, **bound, b)))
+            .filter(|(a, bound)| !have.iter().any(|b| is_supported_by(a, **bound, b)))
             .map(|(a, _)| a)
             .collect()
     };
@@ -156,7 +156,7 @@ fn is_year(number: &Number) -> bool {
 
 /// Whether the source's number `b` supports the claim's `a`: equal up to rounding to two digits for large
 /// numbers, or on the right side of a bound ("over 250" by 300).
-fn is_borne_out_by(a: &Number, bound: Bound, b: &Number) -> bool {
+fn is_supported_by(a: &Number, bound: Bound, b: &Number) -> bool {
     let off = (a.value - b.value).abs();
     let rounded = a.value >= 1e3 && !is_year(a) && off / a.value < 0.01
         || a.value.fract() == 0.0 && b.value.fract() != 0.0 && a.value >= 10.0 && off <= 0.5;
@@ -200,7 +200,7 @@ fn longest_shared_run(it: &Alignment, window: &[usize]) -> f32 {
     longest as f32 / claim.len().max(1) as f32
 }
 
-/// The share of telling words matched in the claim's order (longest increasing run of positions).
+/// The share of content words matched in the claim's order (longest increasing run of positions).
 fn order_agreement(it: &Alignment, best: usize) -> f32 {
     let places: Vec<usize> = it.places(best).into_iter().flatten().collect();
     let mut lengths = vec![1_usize; places.len()];
@@ -212,7 +212,7 @@ fn order_agreement(it: &Alignment, best: usize) -> f32 {
         }
     }
     let longest = lengths.into_iter().max().unwrap_or(0);
-    longest as f32 / it.telling.len().max(1) as f32
+    longest as f32 / it.content_terms.len().max(1) as f32
 }
 
 /// The share of the claim's character trigrams that the window has.
@@ -244,7 +244,7 @@ fn reverse_coverage(it: &Alignment, best: usize) -> f32 {
     let (mut met, mut all) = (0.0, 0.0);
     for term in &it.sentences[best].words.terms {
         all += term.weight();
-        if it.telling.iter().any(|&at| it.claim.terms[at].stem == term.stem) {
+        if it.content_terms.iter().any(|&at| it.claim.terms[at].stem == term.stem) {
             met += term.weight();
         }
     }
@@ -255,7 +255,7 @@ fn reverse_coverage(it: &Alignment, best: usize) -> f32 {
 fn rare_coverage(it: &Alignment, window: &[usize]) -> f32 {
     let sentences = it.sentences.len() as f32;
     let (mut met, mut all) = (0.0, 0.0);
-    for nth in 0..it.telling.len() {
+    for nth in 0..it.content_terms.len() {
         let df = it.met.iter().filter(|it| it[nth] > 0.5).count() as f32;
         let weight = it.weights[nth] * (1.0 - 0.8 * (df - 1.0).max(0.0) / sentences);
         all += weight;
@@ -267,7 +267,7 @@ fn rare_coverage(it: &Alignment, window: &[usize]) -> f32 {
 /// Whether a name of the claim is nowhere in the source while the best sentence has one that the claim lacks:
 /// it may stand in its place.
 fn has_other_name(it: &Alignment, best: usize) -> f32 {
-    let missing = it.telling.iter().enumerate().any(|(nth, &term)| {
+    let missing = it.content_terms.iter().enumerate().any(|(nth, &term)| {
         it.claim.terms[term].kind == TermKind::Name && it.met.iter().all(|met| met[nth] < 0.5)
     });
     let other = it.sentences[best].words.terms.iter().any(|term| {

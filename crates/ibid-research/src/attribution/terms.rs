@@ -75,8 +75,8 @@ pub(super) enum Bound {
 
 /// Reads the bound from the words that end `before`.
 fn parse_bound(before: &str) -> Bound {
-    const LONGEST: usize = 24; // "approximately", "greater than"
-    let start = before.char_indices().rev().take(LONGEST).last().map_or(0, |(at, _)| at);
+    const MAX_BOUND_BYTES: usize = 24; // "approximately", "greater than"
+    let start = before.char_indices().rev().take(MAX_BOUND_BYTES).last().map_or(0, |(at, _)| at);
     let last = before[start..].to_lowercase();
     let last = last.trim_end_matches(|c: char| !c.is_alphanumeric());
     let ends = |all: &[&str]| all.iter().any(|text| last.ends_with(text));

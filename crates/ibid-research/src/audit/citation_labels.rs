@@ -12,7 +12,7 @@ pub(super) enum CitationTarget {
     Address(String),
 }
 
-/// Most numbers in one range.
+/// Maximum number of numbers in one range.
 const RANGE: u32 = 30;
 /// The number in `text`, if a citation may have it: `7`, `[7]`, `^7`, `⁷`.
 pub(super) fn citation_label(text: &str) -> Option<String> {

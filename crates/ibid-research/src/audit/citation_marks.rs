@@ -17,7 +17,7 @@ pub(super) struct CitationMark {
 
 /// Longest text of a bracket that is parsed.
 const INSIDE: usize = 120;
-/// Most bytes between two citations of one bracket.
+/// Maximum number of bytes between two citations of one bracket.
 const AROUND: usize = 200;
 /// Longest address that is not a link.
 const ADDRESS: usize = 2_000;

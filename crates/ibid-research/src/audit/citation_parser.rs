@@ -11,11 +11,11 @@ use super::source_list::{MarkedBlock, SourceEntry, source_entries};
 use ibid_core::domain::split_sentences;
 
 /// Words that stand for themselves; fewer belong to what precedes them.
-const WORDS: usize = 4;
+const MIN_CLAIM_WORDS: usize = 4;
 /// Bytes of a sentence to look back over, for a citation with too few words before it.
-const BACK: usize = 1_000;
+const LOOKBACK_BYTES: usize = 1_000;
 /// Headings of table columns that state no facts.
-const ASIDE: &[&str] = &[
+const NON_CLAIM_COLUMNS: &[&str] = &[
     "",
     "#",
     "no",
@@ -282,7 +282,7 @@ impl CitationParser {
             let cites = marks.iter().any(|mark| !mark.to.is_empty());
             if cites {
                 self.read_sentence(it, &clean, span, marks);
-            } else if word_count(&clean.text[span.clone()]) >= WORDS {
+            } else if word_count(&clean.text[span.clone()]) >= MIN_CLAIM_WORDS {
                 self.out.uncited.push(UncitedSentence {
                     line: self.line(at),
                     text: clean.text[span.clone()].to_owned(),
@@ -313,8 +313,9 @@ impl CitationParser {
             let count = adjacent_count(clean, rest);
             let (group, further) = rest.split_at(count);
             let group: Vec<&PlacedCitation> = group.iter().collect();
-            let short = |range: &Range<usize>| range.len() <= BACK;
-            let enough = |range: &Range<usize>| word_count(&clean.text[range.clone()]) >= WORDS;
+            let short = |range: &Range<usize>| range.len() <= LOOKBACK_BYTES;
+            let enough =
+                |range: &Range<usize>| word_count(&clean.text[range.clone()]) >= MIN_CLAIM_WORDS;
             let text = Some(from..upto)
                 .filter(enough)
                 .or_else(|| Some(span.start..upto).filter(short).filter(enough))
@@ -333,9 +334,9 @@ impl CitationParser {
         let mut marks: Vec<PlacedCitation> = Vec::new();
         for (nth, range) in it.block.cells.iter().enumerate() {
             let clean = CleanText::from_block(&it.block, range.clone(), &it.marks);
-            let aside = head
-                .get(nth)
-                .is_some_and(|value| ASIDE.contains(&value.as_str()) || value.starts_with('#'));
+            let aside = head.get(nth).is_some_and(|value| {
+                NON_CLAIM_COLUMNS.contains(&value.as_str()) || value.starts_with('#')
+            });
             // A column without a name holds the names of the rows.
             let named = head.get(nth).is_some_and(|value| value.is_empty()) && nth == 0;
             let words = clean.text.trim();
@@ -457,7 +458,7 @@ fn trim_claim(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ",;:·|–—-".contains(c))
 }
 
-/// Most words before a dash that label a quotation.
+/// Maximum number of words before a dash that label a quotation.
 const LABEL: usize = 8;
 
 /// The quotation alone, of a claim that is one quotation behind a label (`no — "…"`): the label says whose

@@ -8,11 +8,11 @@ use crate::attribution::{FigureMatch, SupportLevel, judge_support_with_figures};
 use ibid_core::domain::Page;
 use ibid_core::domain::words::content_stems;
 
-/// Most sentences of a page that is judged whole.
+/// Maximum number of sentences of a page that is judged whole.
 const WHOLE: usize = 60;
 /// Sentences judged of a longer page: those that share most with the claim, each with its neighbours.
 const PICKED: usize = 20;
-/// Most quotes that a model is shown.
+/// Maximum number of quotes that a model is shown.
 const QUOTES: usize = 3;
 
 /// What a source, or the best of several, says about a claim; better verdicts first.
@@ -70,7 +70,7 @@ pub struct PageQuote {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageCheck {
     /// The verdict.
-    pub ruling: AuditVerdict,
+    pub verdict: AuditVerdict,
     /// How well it supports the claim, 0 to 1.
     pub score: f32,
     /// The words that decide, unless nothing there is about the claim.
@@ -84,11 +84,11 @@ pub struct PageCheck {
 /// The verdict where numbers must match: the weights forgive a wrong one among many right words, an audit
 /// does not.
 fn require_figures(
-    ruling: AuditVerdict,
+    verdict: AuditVerdict,
     figures: FigureMatch,
 ) -> (AuditVerdict, Option<&'static str>) {
-    match (ruling, figures) {
-        (AuditVerdict::Unsupported, _) => (ruling, Some("no sentence of it says this")),
+    match (verdict, figures) {
+        (AuditVerdict::Unsupported, _) => (verdict, Some("no sentence of it says this")),
         (AuditVerdict::Supported | AuditVerdict::Partly, FigureMatch::Other) => {
             (AuditVerdict::Contradicted, Some("it has another number there"))
         }
@@ -98,7 +98,7 @@ fn require_figures(
         (AuditVerdict::Supported, FigureMatch::Elsewhere) => {
             (AuditVerdict::Partly, Some("a number of the claim stands elsewhere in it"))
         }
-        _ => (ruling, None),
+        _ => (verdict, None),
     }
 }
 
@@ -129,7 +129,7 @@ impl<'a> SentenceIndex<'a> {
         let words: Vec<String> =
             runs.iter().filter_map(|run| text.get(run.clone())).map(str::to_owned).collect();
         let (found, figures) = judge_support_with_figures(claim, &words);
-        let (ruling, reason) = require_figures(found.verdict.into(), figures);
+        let (verdict, reason) = require_figures(found.verdict.into(), figures);
         let quote = found.quote.and_then(|quote| self.quote(quote, &runs));
         let mut near: Vec<PageQuote> = quote.iter().cloned().collect();
         for nth in ranked.into_iter().take(QUOTES) {
@@ -140,7 +140,7 @@ impl<'a> SentenceIndex<'a> {
                 near.extend(self.quote_at(start, sentence.to_owned()));
             }
         }
-        PageCheck { ruling, score: found.score, quote, reason, near }
+        PageCheck { verdict, score: found.score, quote, reason, near }
     }
 
     /// The sentences that share words with `claim`; those with the most and rarest words first.
@@ -237,7 +237,7 @@ mod tests {
         let page = page(&blocks);
         let it = SentenceIndex::new(&page)
             .check_claim("The green roof of the library retained 63 % of annual rainfall");
-        assert_eq!(it.ruling, AuditVerdict::Supported);
+        assert_eq!(it.verdict, AuditVerdict::Supported);
         let quote = it.quote.unwrap();
         let text: String =
             page.text().expose().chars().collect::<Vec<_>>()[quote.place.clone()].iter().collect();
@@ -246,7 +246,7 @@ mod tests {
         assert!(page.sentence(quote.sentence).starts_with(quote.text.split(' ').next().unwrap()));
         let it = SentenceIndex::new(&page)
             .check_claim("The green roof of the library retained 36 % of annual rainfall");
-        assert_ne!(it.ruling, AuditVerdict::Supported);
+        assert_ne!(it.verdict, AuditVerdict::Supported);
     }
 
     #[test]
@@ -254,6 +254,6 @@ mod tests {
         let page = page(&["Bread needs salt.".to_owned()]);
         let it = SentenceIndex::new(&page)
             .check_claim("The green roof retained 63 % of annual rainfall");
-        assert_eq!((it.ruling, it.quote), (AuditVerdict::Unsupported, None));
+        assert_eq!((it.verdict, it.quote), (AuditVerdict::Unsupported, None));
     }
 }

@@ -33,7 +33,7 @@ const TITLES: &[&str] = &[
     "referencias",
     "bibliografía",
 ];
-/// Longest title kept, in characters.
+/// Maximum length of a title kept, in characters.
 const TITLE: usize = 300;
 
 /// A block and its citations.

@@ -41,7 +41,7 @@ pub struct AuditedClaim {
     /// Its text.
     pub text: String,
     /// The best verdict of its sources.
-    pub ruling: AuditVerdict,
+    pub verdict: AuditVerdict,
     /// The verdict of each source, in the order cited.
     pub heard: Vec<SourceVerdict>,
 }
@@ -71,7 +71,7 @@ pub fn audit_by_words(cited: CitedText, sought: Vec<SourceLookup>) -> Audit {
         .map(|CitedClaim { line, text, sources }| AuditedClaim {
             line,
             text,
-            ruling: AuditVerdict::Unreadable,
+            verdict: AuditVerdict::Unreadable,
             heard: sources.into_iter().map(no_verdict).collect(),
         })
         .collect();
@@ -102,7 +102,7 @@ fn no_verdict(source: usize) -> SourceVerdict {
     SourceVerdict {
         source,
         held: PageCheck {
-            ruling: AuditVerdict::Unreadable,
+            verdict: AuditVerdict::Unreadable,
             score: 0.0,
             quote: None,
             reason: None,
@@ -132,7 +132,7 @@ fn check_against_source(
                 let held = grounds.iter().map(|ground| ground.check_claim(&claim.text));
                 let best = held.min_by(|a, b| {
                     let by_score = b.score.total_cmp(&a.score);
-                    a.ruling.cmp(&b.ruling).then(by_score)
+                    a.verdict.cmp(&b.verdict).then(by_score)
                 });
                 if let Some(best) = best {
                     let heard = &mut claim.heard[place];
@@ -147,15 +147,15 @@ fn check_against_source(
 impl AuditedClaim {
     /// Sets the best verdict of its sources.
     fn set_best_verdict(&mut self) {
-        let best = self.heard.iter().map(|it| it.held.ruling).min();
-        self.ruling = best.unwrap_or(AuditVerdict::Unreadable);
+        let best = self.heard.iter().map(|it| it.held.verdict).min();
+        self.verdict = best.unwrap_or(AuditVerdict::Unreadable);
     }
 
     /// The verdict that decides: the best-scored one of its kind.
     pub fn deciding_verdict(&self) -> Option<&SourceVerdict> {
         self.heard
             .iter()
-            .filter(|it| it.held.ruling == self.ruling)
+            .filter(|it| it.held.verdict == self.verdict)
             .max_by(|a, b| a.held.score.total_cmp(&b.held.score).then(b.source.cmp(&a.source)))
     }
 }
@@ -193,7 +193,7 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
                 Ok(it) => said.push((claim, heard, it)),
                 Err(fault) => {
                     let kind = fault.kind();
-                    audit.fault.get_or_insert_with(|| fault_message(&fault));
+                    audit.fault.get_or_insert_with(|| error_message(&fault));
                     match kind {
                         Kind::Cancelled | Kind::Internal => return Err(fault),
                         Kind::Malformed => {}
@@ -214,7 +214,7 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
     Ok(audit)
 }
 
-fn fault_message(fault: &Error) -> String {
+fn error_message(fault: &Error) -> String {
     match fault.hint() {
         Some(hint) => format!("{} ({hint})", fault.chain()),
         None => fault.chain(),
@@ -224,8 +224,8 @@ fn fault_message(fault: &Error) -> String {
 /// Puts the model's verdict over the one by words. `Unclear` ("less, or something else") is `Partly` where
 /// the words saw part of the claim.
 fn apply_model_verdict(heard: &mut SourceVerdict, said: Entailment) {
-    let before = heard.held.ruling;
-    heard.held.ruling = match (said, before) {
+    let before = heard.held.verdict;
+    heard.held.verdict = match (said, before) {
         (Entailment::Entails, _) => AuditVerdict::Supported,
         (Entailment::Contradicts, _) => AuditVerdict::Contradicted,
         (Entailment::Unclear, AuditVerdict::Supported | AuditVerdict::Partly) => {
@@ -234,9 +234,9 @@ fn apply_model_verdict(heard: &mut SourceVerdict, said: Entailment) {
         (Entailment::Unclear, _) => AuditVerdict::Unsupported,
     };
     // The model saw sentences that matched few words; the nearest becomes the quote.
-    if heard.held.quote.is_none() && heard.held.ruling != AuditVerdict::Unsupported {
+    if heard.held.quote.is_none() && heard.held.verdict != AuditVerdict::Unsupported {
         heard.held.quote = heard.held.near.first().cloned();
     }
-    heard.reason = (heard.held.ruling != before)
+    heard.reason = (heard.held.verdict != before)
         .then(|| format!("by the words alone it was: {}", before.as_str()));
 }

@@ -1,4 +1,4 @@
-//! Items that the person adds during a run. They are gathered once the plan is.
+//! Items that the user adds during a run. They are gathered once the plan is.
 use crate::heuristic::plan;
 use crate::heuristic::queries::QueryBuilder;
 use crate::llm_session::LlmSession;
@@ -20,7 +20,7 @@ impl ResearchLoop<'_> {
             let Some(words) = self.ctx.providers.steering.extra_question(nth).await? else {
                 return Ok(());
             };
-            self.ctx.log.set_phase(Phase::Research, Some(self.state.waves));
+            self.ctx.log.set_phase(Phase::Research, Some(self.state.rounds));
             self.ctx.log.emit(Event::PlanChanged { words: words.clone() });
             self.targets.policy().permit_words(&words);
             let known = &self.state.notes.plan;
@@ -46,7 +46,7 @@ impl ResearchLoop<'_> {
                 question: self.ctx.question,
                 brief: self.ctx.brief,
                 fresh: &read,
-                wave: state.waves,
+                round: state.rounds,
                 chunks: None,
             };
             let (scorer, notes) = (&mut self.scorer, &mut state.notes);

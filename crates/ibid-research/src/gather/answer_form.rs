@@ -131,7 +131,7 @@ mod tests {
                 score: 0.9,
                 confidence: 0.5,
                 contradiction_or_uncertainty: false,
-                wave: 1,
+                round: 1,
             });
         }
         let items = notes.plan.items().iter();

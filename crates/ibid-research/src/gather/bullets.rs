@@ -1,7 +1,7 @@
 //! What a supervisor sees of its researchers' work: their notes, and the quotes behind them.
 use ibid_core::domain::{Evidence, Notes, TeamSettings};
 
-/// Most words of one raw note: a long quote would leave no room for others.
+/// Maximum number of words of one raw note: a long quote would leave no room for others.
 const QUOTED: usize = 80;
 
 /// The newest notes that fit into the limits on bullets and words, in order.
@@ -10,7 +10,7 @@ pub(super) fn compressed_notes(notes: &[String], team: &TeamSettings) -> Vec<Str
     newest_within(notes, team.supervisor_notes_max_bullets as usize, words)
 }
 
-/// The newest raw notes that fit into half of these limits, so that the notes of a wave and their quotes fit
+/// The newest raw notes that fit into half of these limits, so that the notes of a round and their quotes fit
 /// into one prompt.
 pub(super) fn compressed_raw_notes(raw: &[String], team: &TeamSettings) -> Vec<String> {
     let bullets = team.supervisor_notes_max_bullets.div_ceil(2) as usize;

@@ -11,7 +11,7 @@ use super::research_loop::ResearchLoop;
 
 /// Variations that the first round asks for a topic, as far as breadth allows: the broadest first.
 const FIRST: [Variation; 3] = [Variation::Broader, Variation::Original, Variation::Rephrased];
-/// Most sites excluded to find other voices.
+/// Maximum number of sites excluded to find other independent sources.
 const KNOWN_SITES: usize = 5;
 
 /// Gathers round by round. Returns why it ended.
@@ -52,7 +52,7 @@ pub(super) async fn gather(
         if let Some(reason) = research.check_stop(llm).await? {
             return Ok(reason);
         }
-        next = closer_queries(research)?;
+        next = narrower_queries(research)?;
         next.extend(research.gap_queries(llm).await?);
         next.extend(other_site_queries(research)?);
         if next.is_empty() {
@@ -68,7 +68,7 @@ fn broad_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
 }
 
 /// The narrower queries of every topic that is not covered.
-fn closer_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
+fn narrower_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
     open_item_queries(research, &[Variation::Narrower])
 }
 

@@ -14,12 +14,12 @@ mod assignment;
 mod bullets;
 mod checklist;
 mod coverage;
+mod dispatch;
 mod planned;
 mod researcher;
 mod supervisor;
 mod supervisor_state;
 mod turn;
-mod wave;
 
 pub(crate) use research_loop::ResearchLoop;
 

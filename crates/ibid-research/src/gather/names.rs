@@ -5,9 +5,9 @@ use crate::multi_hop::{asks_for_names, requested_names};
 use crate::query_policy::QueryPolicy;
 use ibid_core::domain::{Brief, Evidence, Notes, SourceId};
 
-/// Most names learnt in a round, and from one page in a round.
-const A_ROUND: usize = 4;
-const A_PAGE: usize = 2;
+/// Maximum number of names learnt in a round, and from one page in a round.
+const MAX_NAMES_PER_ROUND: usize = 4;
+const MAX_NAMES_PER_PAGE: usize = 2;
 
 /// Permits `policy` to use the names in the `new` evidence, where the question asks for names.
 pub(super) fn learn_names<'e>(
@@ -19,7 +19,7 @@ pub(super) fn learn_names<'e>(
     if !asks_for_names(&brief.question, brief.kind) {
         return;
     }
-    let mut left = A_ROUND;
+    let mut left = MAX_NAMES_PER_ROUND;
     let mut by_page: BTreeMap<SourceId, usize> = BTreeMap::new();
     for it in new {
         let Some(source) = notes.source(it.source) else {
@@ -30,7 +30,10 @@ pub(super) fn learn_names<'e>(
         let asked = format!("{} {}", brief.question, asks.join(" "));
         for name in requested_names(&asked, it.passage.text().expose()) {
             let of_page = by_page.entry(it.source).or_default();
-            if left > 0 && *of_page < A_PAGE && policy.permit_evidence_name(&name, source) {
+            if left > 0
+                && *of_page < MAX_NAMES_PER_PAGE
+                && policy.permit_evidence_name(&name, source)
+            {
                 left -= 1;
                 *of_page += 1;
             }

@@ -39,7 +39,7 @@ pub(super) async fn gather(
         if let Some(reason) = research.check_stop(llm).await? {
             return Ok(reason);
         }
-        let wanted = gap_wishes(research);
+        let wanted = gap_requests(research);
         let tasks = research.refinement_tasks(llm, &wanted).await?;
         let next = research.queries_for_tasks(&tasks, Variation::Gap);
         if next.is_empty() {
@@ -74,7 +74,7 @@ fn tasks_from_items(research: &ResearchLoop<'_>) -> Vec<SearchTask> {
 }
 
 /// The queries for what the items lack, worst item first.
-fn gap_wishes(research: &ResearchLoop<'_>) -> Vec<String> {
+fn gap_requests(research: &ResearchLoop<'_>) -> Vec<String> {
     let mut rows: Vec<_> = research.coverage.rows.iter().collect();
     rows.retain(|row| matches!(row.state, Coverage::Open | Coverage::Partial));
     rows.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.id.cmp(&b.id)));

@@ -28,20 +28,21 @@ impl ResearchLoop<'_> {
             fresh.push(id);
         }
         let round =
-            weigh::WeighContext { log, question, brief, fresh: &fresh, wave: 0, chunks: None };
+            weigh::WeighContext { log, question, brief, fresh: &fresh, round: 0, chunks: None };
         let scorer = &mut self.scorer;
         let found = weigh::weigh(llm, &round, scorer, state).await?;
         log.emit(Event::KnownWeighed { sources: state.notes.sources.clone(), evidence: found });
         // How many sites there are is unknown before the first search, so the gate's minimum is assumed.
-        let voices = question.method.min_source_domains.max(2);
+        let independent_sources = question.method.min_source_domains.max(2);
         let coverage = &mut self.coverage;
-        coverage.update(brief, &state.notes, scorer, 0, voices)?;
+        coverage.update(brief, &state.notes, scorer, 0, independent_sources)?;
         let policy = self.targets.policy();
         names::learn_names(policy, brief, &state.notes, state.notes.evidence.iter());
         coverage.judge(llm, brief, &state.notes, 0, policy).await?;
         coverage.emit(log);
         state.coverage.clone_from(&coverage.rows);
-        state.gate = EvidenceGate::from_settings(&question.method).judge(&state.notes, voices);
+        state.gate =
+            EvidenceGate::from_settings(&question.method).judge(&state.notes, independent_sources);
         log.emit(Event::GateJudged { verdict: state.gate.clone() });
         log.flush().await
     }

@@ -11,8 +11,8 @@ use ibid_core::record::Event;
 
 use super::research_loop::ResearchLoop;
 
-/// Most queries for the gap of one item in a round.
-const MOST_GAP_QUERIES: u32 = 3;
+/// Maximum number of queries for the gap of one item in a round.
+const MAX_GAP_QUERIES: u32 = 3;
 
 impl ResearchLoop<'_> {
     /// Runs one more round for what a writer lacks. Returns whether it found anything. `nth` counts these
@@ -89,7 +89,7 @@ impl ResearchLoop<'_> {
             state.pages.has_private_word(&state.notes, word) || hits.has_private_word(word)
         };
         let mut queries = QueryBuilder { targets, question: ctx.question, asked: &mut self.asked };
-        let most = self.limits.breadth.min(MOST_GAP_QUERIES);
+        let most = self.limits.breadth.min(MAX_GAP_QUERIES);
         let mut next = Vec::new();
         for row in rows {
             if !matches!(row.state, Coverage::Open | Coverage::Partial) {

@@ -71,7 +71,7 @@ impl<'a> ResearchLoop<'a> {
                 gate,
                 stop: StopReason::NoNewEvidence,
                 usage: Usage::default(),
-                waves: 0,
+                rounds: 0,
                 strategy,
                 engines: providers.search.iter().map(|it| it.name().to_owned()).collect(),
                 queries: Vec::new(),
@@ -88,11 +88,11 @@ impl<'a> ResearchLoop<'a> {
 
     /// Asks steering, and the budget, whether to stop before the next round. Returns the reason to stop.
     pub(super) async fn check_stop(&self, llm: &LlmSession<'_>) -> Result<Option<StopReason>> {
-        let wave = self.state.waves;
-        if wave == 0 {
+        let round = self.state.rounds;
+        if round == 0 {
             return Ok(None);
         }
-        let word = self.ctx.providers.steering.checkpoint(&format!("wave-{}", wave + 1)).await?;
+        let word = self.ctx.providers.steering.checkpoint(&format!("wave-{}", round + 1)).await?;
         if let CheckpointDecision::Finish(reason) = word {
             self.ctx.log.emit(Event::RunFinishing { reason });
             return Ok(Some(reason));
@@ -164,20 +164,20 @@ impl<'a> ResearchLoop<'a> {
 
     /// The reason to stop after a round with `new` evidence, if there is one.
     pub(super) fn stop_reason(&self, new: u32) -> Option<StopReason> {
-        let wave = self.state.waves;
+        let round = self.state.rounds;
         if self.is_good() {
             return Some(StopReason::CoverageReached);
         }
         if self.is_trusted() {
             return Some(StopReason::TrustReached);
         }
-        if new == 0 && wave > 1 {
+        if new == 0 && round > 1 {
             return Some(StopReason::NoNewEvidence);
         }
-        if wave >= self.limits.rounds {
+        if round >= self.limits.rounds {
             return Some(StopReason::MaxIterations);
         }
-        (wave > 1 && self.adds_nothing()).then_some(StopReason::NoNewEvidence)
+        (round > 1 && self.adds_nothing()).then_some(StopReason::NoNewEvidence)
     }
 
     /// Whether the gate passes and enough is covered.
@@ -196,7 +196,7 @@ impl<'a> ResearchLoop<'a> {
             && trust::mean_trust(&self.state, &self.ctx.question.asked_on) >= wanted
     }
 
-    /// Whether the last wave made no progress: no item better answered, no new site.
+    /// Whether the last round made no progress: no item better answered, no new site.
     pub(super) fn adds_nothing(&self) -> bool {
         self.gain.covered <= 0.0 && self.gain.scores < MIN_PROGRESS && self.gain.domains == 0
     }

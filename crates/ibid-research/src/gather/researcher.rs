@@ -15,8 +15,8 @@ use ibid_core::ports::RoleModel;
 use super::research_loop::ResearchLoop;
 
 /// Thoughts in a row that end a researcher.
-const THOUGHTS: u32 = 3;
-/// Longest reason shown for a failure, in characters.
+const MAX_THOUGHTS: u32 = 3;
+/// Maximum length of a reason shown for a failure, in characters.
 const REASON: usize = 180;
 /// The reason shown when a researcher's model failed.
 const EXECUTION: &str = "execution failed";
@@ -130,7 +130,7 @@ impl Researcher {
             ResearcherStep::Think(thought) => {
                 self.thoughts += 1;
                 self.trail.push(format!("thought: {thought}"));
-                if self.thoughts >= THOUGHTS {
+                if self.thoughts >= MAX_THOUGHTS {
                     self.finish_or_continue(Vec::new(), now);
                 }
                 None

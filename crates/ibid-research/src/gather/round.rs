@@ -37,7 +37,7 @@ impl ResearchLoop<'_> {
         let items = query_items(&next);
         let folders = folder_count(ctx.providers);
         let cut = trim_to_budget(ctx.question, &self.state.usage, &mut next, folders);
-        let wave = self.begin_wave(items.clone(), next.len());
+        let round = self.begin_round(items.clone(), next.len());
         let (state, hits) = (&mut self.state, &mut self.hits);
         record_queries(&mut state.queries, &next);
         let fault = search::run_queries(ctx, &next, hits, &mut state.usage).await?;
@@ -54,27 +54,27 @@ impl ResearchLoop<'_> {
             question: ctx.question,
             brief: ctx.brief,
             fresh: &fresh,
-            wave,
+            round,
             chunks: None,
         };
         let new = weigh::weigh(llm, &round, &mut self.scorer, &mut self.state).await?;
-        self.end_wave(llm, new, fresh.len() as u32).await?;
+        self.end_round(llm, new, fresh.len() as u32).await?;
         Ok(RoundOutcome { cut, new })
     }
 
-    /// Begins a wave. Returns its number.
-    pub(super) fn begin_wave(&mut self, items: Vec<ItemId>, queries: usize) -> u32 {
-        self.state.waves += 1;
-        self.ctx.log.set_phase(Phase::Research, Some(self.state.waves));
+    /// Begins a round. Returns its number.
+    pub(super) fn begin_round(&mut self, items: Vec<ItemId>, queries: usize) -> u32 {
+        self.state.rounds += 1;
+        self.ctx.log.set_phase(Phase::Research, Some(self.state.rounds));
         for item in &items {
             self.set_status(*item, ItemStatus::InProgress);
         }
-        self.ctx.log.emit(Event::WaveStarted { items, queries: queries as u32 });
-        self.state.waves
+        self.ctx.log.emit(Event::RoundStarted { items, queries: queries as u32 });
+        self.state.rounds
     }
 
-    /// Ends a wave: updates coverage, the gate, and the gain.
-    pub(super) async fn end_wave(
+    /// Ends a round: updates coverage, the gate, and the gain.
+    pub(super) async fn end_round(
         &mut self,
         llm: &mut LlmSession<'_>,
         new: u32,
@@ -84,12 +84,12 @@ impl ResearchLoop<'_> {
         let state = &mut self.state;
         log.emit(Event::BudgetUpdated { usage: state.usage.with_models(&llm.usage()) });
         let (coverage, domains) = (&mut self.coverage, self.hits.domain_count());
-        coverage.update(brief, &state.notes, &mut self.scorer, state.waves, domains)?;
+        coverage.update(brief, &state.notes, &mut self.scorer, state.rounds, domains)?;
         let policy = self.targets.policy();
         let fresh = state.notes.evidence.iter();
-        let fresh = fresh.filter(|it| it.wave == state.waves);
+        let fresh = fresh.filter(|it| it.round == state.rounds);
         names::learn_names(policy, brief, &state.notes, fresh);
-        coverage.judge(llm, brief, &state.notes, state.waves, policy).await?;
+        coverage.judge(llm, brief, &state.notes, state.rounds, policy).await?;
         if state.strategy == Strategy::Coverage {
             answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
         }
@@ -100,7 +100,7 @@ impl ResearchLoop<'_> {
         for row in state.coverage.clone() {
             self.set_status_from_row(&row);
         }
-        log.emit(Event::WaveFinished { new_evidence: new, new_sources: sources });
+        log.emit(Event::RoundFinished { new_evidence: new, new_sources: sources });
         let notes = &self.state.notes;
         let now = NoteQuality {
             covered: self.coverage.ratio(),

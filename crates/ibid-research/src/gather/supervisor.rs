@@ -1,6 +1,6 @@
-//! The supervisor strategy: a supervisor sends out researchers in waves until the gate passes.
+//! The supervisor strategy: a supervisor sends out researchers in rounds until the gate passes.
 //!
-//! The researchers of a wave work in step: all decide, then all their searches are sent together, then all
+//! The researchers of a round work in step: all decide, then all their searches are sent together, then all
 //! their pages are read. They share what was found without paying for anything twice, and the same run always
 //! emits the same events in the same order, which replay requires.
 use crate::ask;
@@ -12,14 +12,14 @@ use ibid_core::domain::{Coverage, GateStatus, ItemId, ModelRole, StopReason, Tea
 
 use super::assignment::Assignment;
 use super::bullets;
+use super::dispatch::run_dispatch;
 use super::research_loop::ResearchLoop;
 use super::supervisor_state::{SupervisorState, emit_progress};
-use super::wave::run_wave;
 
 /// Thoughts and refusals in a row after which heuristics decide.
-const PATIENCE: u32 = 2;
-/// Most thoughts shown again.
-const THOUGHTS: usize = 5;
+const MAX_IDLE_DECISIONS: u32 = 2;
+/// Maximum number of thoughts shown again.
+const SHOWN_THOUGHTS: usize = 5;
 
 /// A supervisor's decision.
 enum SupervisorDecision {
@@ -28,7 +28,7 @@ enum SupervisorDecision {
     Think(String),
 }
 
-/// Gathers wave by wave. Returns why it ended.
+/// Gathers round by round. Returns why it ended.
 pub(super) async fn gather(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
@@ -45,7 +45,8 @@ pub(super) async fn gather(
         }
         supervisor.decisions += 1;
         let mut decision = decide_by_model(research, llm, &supervisor, &team).await?;
-        if supervisor.idle >= PATIENCE && !matches!(decision, Some(SupervisorDecision::Dispatch(_)))
+        if supervisor.idle >= MAX_IDLE_DECISIONS
+            && !matches!(decision, Some(SupervisorDecision::Dispatch(_)))
         {
             decision = None;
         }
@@ -77,12 +78,12 @@ pub(super) async fn gather(
             }
             SupervisorDecision::Dispatch(sent) => {
                 supervisor.idle = 0;
-                let wave = run_wave(research, llm, &mut supervisor, &team, sent).await?;
-                let Some(wave) = wave else {
+                let round = run_dispatch(research, llm, &mut supervisor, &team, sent).await?;
+                let Some(round) = round else {
                     return Ok(StopReason::MaxIterations);
                 };
-                new = wave.new;
-                if let Some(reason) = wave.ended {
+                new = round.new;
+                if let Some(reason) = round.ended {
                     return Ok(reason);
                 }
                 if research.is_good() {
@@ -90,7 +91,7 @@ pub(super) async fn gather(
                     emit_progress(research, &supervisor);
                     return Ok(StopReason::CoverageReached);
                 }
-                if wave.new == 0 && research.state.waves > 1 {
+                if round.new == 0 && research.state.rounds > 1 {
                     return Ok(StopReason::NoNewEvidence);
                 }
             }
@@ -119,9 +120,9 @@ fn decide_by_heuristics(
     team: &TeamSettings,
     new: u32,
 ) -> SupervisorDecision {
-    let waves = research.state.waves;
+    let rounds = research.state.rounds;
     let open = open_items(research);
-    if open.is_empty() || (waves > 0 && new == 0) || supervisor.idle > PATIENCE + 1 {
+    if open.is_empty() || (rounds > 0 && new == 0) || supervisor.idle > MAX_IDLE_DECISIONS + 1 {
         return SupervisorDecision::Complete;
     }
     let at_once = open.into_iter().take(team.max_concurrent_research_units as usize);
@@ -160,7 +161,7 @@ async fn decide_by_model(
     };
     let so_far = format!(
         "{} waves, {} of {} researchers, {} searches, {} pages",
-        research.state.waves,
+        research.state.rounds,
         supervisor.dispatched,
         team.max_researcher_iterations,
         research.state.usage.searches,
@@ -168,7 +169,7 @@ async fn decide_by_model(
     );
     let notes = bullets::compressed_notes(&supervisor.notes, team);
     let raw = bullets::compressed_raw_notes(&supervisor.raw, team);
-    let from = supervisor.thoughts.len().saturating_sub(THOUGHTS);
+    let from = supervisor.thoughts.len().saturating_sub(SHOWN_THOUGHTS);
     let asked = SupervisePrompt {
         question: research.ctx.brief.effective_question(),
         rows: &rows,

@@ -1,4 +1,4 @@
-//! What a supervisor remembers from wave to wave.
+//! What a supervisor remembers from round to round.
 use ibid_core::domain::{GateStatus, RuntimeProgress, UnitProgress};
 use ibid_core::record::Event;
 

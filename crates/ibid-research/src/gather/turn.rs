@@ -1,4 +1,4 @@
-//! One turn of a wave: every active researcher decides, then all searches are sent, then all pages are read.
+//! One turn of a round: every active researcher decides, then all searches are sent, then all pages are read.
 use futures_util::{StreamExt, stream};
 
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
@@ -21,7 +21,7 @@ pub(super) async fn run_turn(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
     team: &TeamSettings,
-    wave: u32,
+    round: u32,
     units: &mut [Researcher],
 ) -> Result<u32> {
     let moves = researcher_steps(research, llm, team, units).await?;
@@ -41,7 +41,7 @@ pub(super) async fn run_turn(
     if reading.is_empty() {
         return Ok(0);
     }
-    fetch_pages(research, llm, wave, units, reading).await
+    fetch_pages(research, llm, round, units, reading).await
 }
 
 /// The next step of each active researcher.
@@ -153,11 +153,11 @@ async fn run_searches(
     Ok(())
 }
 
-/// Reads the pages of a turn and weighs them. The findings stay with their researchers until the wave ends.
+/// Reads the pages of a turn and weighs them. The findings stay with their researchers until the round ends.
 async fn fetch_pages(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
-    wave: u32,
+    round: u32,
     units: &mut [Researcher],
     reading: Vec<(usize, Vec<usize>)>,
 ) -> Result<u32> {
@@ -185,7 +185,7 @@ async fn fetch_pages(
         question: ctx.question,
         brief: ctx.brief,
         fresh: &sources,
-        wave,
+        round,
         chunks: Some(FETCHED),
     };
     let state = &research.state;

@@ -68,7 +68,7 @@ impl TextAnswer {
 
 /// Words after "is" or "was" that may say what the subject is.
 const TAIL: usize = 8;
-/// Most words between the subject and "is" or "was".
+/// Maximum number of words between the subject and "is" or "was".
 const COPULA_WITHIN: usize = 14;
 
 /// The answer of `text` to `question`; `None` if nothing of the type is near its words.

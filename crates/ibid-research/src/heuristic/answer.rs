@@ -3,7 +3,7 @@ use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
-    MIN_ANSWER_WORTH, MIN_DECIDING_OVERLAP, MIN_DECIDING_TELLING_WORDS, MIN_SHORTENED_RELEVANCE,
+    MIN_ANSWER_WORTH, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
 use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
@@ -14,9 +14,9 @@ use super::lexicon::{any_phrase, has_phrase, jaccard, spaced};
 use super::plan::{distinguishing_words, sentence_case};
 use super::score::RelevanceScorer;
 
-/// Most words of the short answer.
+/// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
-/// Most characters of the answer line.
+/// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
 
 /// A point, scored as an answer to the question.
@@ -25,11 +25,11 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) point: &'a Point,
     /// How well it answers, about 0 to 1.
     pub(crate) worth: f32,
-    /// Weighted share of the question's telling words that it has.
+    /// Weighted share of the question's content words that it has.
     pub(crate) relevance: f32,
     /// How much it has the form of an answer to this kind of question, 0 to 1.
     pub(crate) fit: f32,
-    /// Unweighted share of the question's telling words that it has.
+    /// Unweighted share of the question's content words that it has.
     pub(crate) share: f32,
     /// Whether it begins with the subject of the question.
     pub(crate) early: bool,
@@ -81,7 +81,7 @@ pub(crate) struct YesNoTally {
 
 impl YesNoTally {
     /// Counts the stances of the sentences that decide the question.
-    pub(crate) fn from_ranked(
+    pub(crate) fn tally_ranked(
         brief: &Brief,
         notes: &Notes,
         ranked: &[RankedPoint<'_>],
@@ -125,7 +125,7 @@ fn deciding_points<'r, 'a>(
         .filter(move |ranked_point| {
             ranked_point.relevance >= MIN_DECIDING_OVERLAP
                 && ranked_point.relevance >= top * 0.8
-                && ranked_point.share >= MIN_DECIDING_TELLING_WORDS
+                && ranked_point.share >= MIN_DECIDING_CONTENT_WORDS
         })
         .take(8)
 }
@@ -306,7 +306,7 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
     }
     let whole = scorer.relevance(text);
     let mut shorter = without_brackets(text);
-    if let Some(tail) = after_found_that(&shorter, &words.found_that) {
+    if let Some(tail) = strip_reporting_clause(&shorter, &words.found_that) {
         shorter = tail;
     }
     let candidates = std::iter::once(shorter.clone())
@@ -326,7 +326,7 @@ fn shorten_to(text: &str, room: usize, scorer: &mut RelevanceScorer) -> Result<O
 
 /// Prefixes of the sentence that end before a non-restrictive addition.
 fn clause_heads(text: &str) -> Vec<String> {
-    const JOINTS: &[&str] = &[
+    const CONNECTIVES: &[&str] = &[
         "; ",
         ", which ",
         ", who ",
@@ -346,7 +346,7 @@ fn clause_heads(text: &str) -> Vec<String> {
         "but", "although", "though", "however", "only", "unless", "except", "if", "whereas", "not",
         "while", "when", "or", "no",
     ];
-    JOINTS
+    CONNECTIVES
         .iter()
         .filter_map(|joint| text.find(joint))
         .map(|at| text.split_at(at))
@@ -385,7 +385,7 @@ fn without_brackets(text: &str) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",").replace(" .", ".")
 }
 
-fn after_found_that(text: &str, phrases: &[String]) -> Option<String> {
+fn strip_reporting_clause(text: &str, phrases: &[String]) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     phrases
         .iter()

@@ -318,7 +318,7 @@ fn figure_fit(text: &str) -> f32 {
     }
 }
 
-/// Share of the sentence's telling words that are not in the question.
+/// Share of the sentence's content words that are not in the question.
 fn novelty(asked: &str, text: &str) -> f32 {
     let asked: Vec<String> = tokens(asked).into_iter().map(|token| stem(&token.text)).collect();
     let stems: Vec<String> = tokens(text)

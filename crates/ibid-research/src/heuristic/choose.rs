@@ -13,8 +13,8 @@ use ibid_core::domain::{Evidence, ItemId, Notes, Source};
 use super::lexicon::{StemInterner, containment, jaccard, spaced};
 use super::sentence::has_denial;
 
-/// Most works cited for one sentence.
-const MOST_SOURCES: usize = 5;
+/// Maximum number of works cited for one sentence.
+const MAX_CITED_WORKS: usize = 5;
 
 /// One thing to say, with all evidence for it, best first.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ pub(crate) fn build_points(
 fn add_source(notes: &Notes, point: &mut Point, nth: usize) {
     let source = notes.evidence[nth].source;
     let known = point.evidence.iter().any(|it| notes.evidence[*it].source == source);
-    if !known && point.evidence.len() < MOST_SOURCES {
+    if !known && point.evidence.len() < MAX_CITED_WORKS {
         point.evidence.push(nth);
     }
 }
@@ -174,9 +174,9 @@ pub(crate) fn select_by_mmr(
     picked
 }
 
-/// What counts as one voice: a site, or a single work on a site that only hosts works of others.
-pub(crate) fn voice(source: &Source) -> &str {
-    const SHELVES: &[&str] = &[
+/// What counts as one independent source: a site, or a single work on a site that only hosts works of others.
+pub(crate) fn independent_source(source: &Source) -> &str {
+    const REPOSITORY_HOSTS: &[&str] = &[
         "nih.gov",
         "doi.org",
         "arxiv.org",
@@ -189,22 +189,22 @@ pub(crate) fn voice(source: &Source) -> &str {
         "archive.org",
         "zenodo.org",
     ];
-    if SHELVES.contains(&source.domain.as_str()) { source.key() } else { &source.domain }
+    if REPOSITORY_HOSTS.contains(&source.domain.as_str()) { source.key() } else { &source.domain }
 }
 
 /// Telling words from which a title is distinctive: a text that contains it is that work or names it.
-pub(crate) const TELLING_TITLE: usize = 4;
+pub(crate) const MIN_TITLE_CONTENT_WORDS: usize = 4;
 
 /// Whether two sources are copies of one work.
 pub(crate) fn is_same_work(one: &Source, other: &Source) -> bool {
     one.key() == other.key()
-        || tokens(&one.title).len() >= TELLING_TITLE
+        || tokens(&one.title).len() >= MIN_TITLE_CONTENT_WORDS
             && one.title.to_lowercase() == other.title.to_lowercase()
 }
 
-/// The distinct voices behind evidence. A work that several sites print is one voice: the first that was
+/// The independent sources behind evidence. A work that several sites print is one independent source: the first that was
 /// read.
-pub(crate) fn voices<'a>(
+pub(crate) fn independent_sources<'a>(
     notes: &'a Notes,
     evidence: impl IntoIterator<Item = &'a Evidence>,
 ) -> BTreeSet<&'a str> {
@@ -213,8 +213,8 @@ pub(crate) fn voices<'a>(
         .filter_map(|evidence| notes.source(evidence.source))
         .filter_map(|it| notes.source(it.copy_of.unwrap_or(it.id)))
         .filter_map(|it| notes.sources.iter().find(|first| is_same_work(first, it)))
-        .map(voice)
-        // A page whose server is unknown counts for no voice.
+        .map(independent_source)
+        // A page whose server is unknown counts for no independent source.
         .filter(|it| !it.is_empty())
         .collect()
 }
@@ -262,7 +262,7 @@ mod tests {
                 score: *score,
                 confidence: 0.5,
                 contradiction_or_uncertainty: false,
-                wave: 1,
+                round: 1,
             });
             notes.sources.push(source);
         }

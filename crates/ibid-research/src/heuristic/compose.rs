@@ -13,7 +13,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Coverage, CoverageRow, EvidenceId, Item, ItemId, Mode, Notes, OpenPoint, Question,
+    Brief, Coverage, CoverageRow, EvidenceId, Item, ItemId, Mode, Notes, OpenItem, Question,
     QuestionKind, StopReason,
 };
 
@@ -28,16 +28,16 @@ use confidence::confidence_mark;
 use order::{reading_order, steps_by_page};
 
 /// Most key findings.
-const MOST_FINDINGS: usize = 7;
-/// Most sentences of the section on the question itself, and of the others.
+const MAX_KEY_FINDINGS: usize = 7;
+/// Maximum number of sentences of the section on the question itself, and of the others.
 const CORE_SENTENCES: usize = 9;
 const SIDE_SENTENCES: usize = 5;
-/// Most words of a finding.
+/// Maximum number of words of a finding.
 const FINDING_WORDS: usize = 45;
-/// Longest title taken from the question, in characters.
+/// Maximum length of a title taken from the question, in characters.
 const TITLE_CHARS: usize = 110;
-/// Most words of a report without a limit of its own.
-const MOST_WORDS: usize = 4_000;
+/// Maximum number of words of a report without a limit of its own.
+const MAX_REPORT_WORDS: usize = 4_000;
 
 /// The draft that these notes carry, or `None` if they do not answer the question.
 pub(crate) fn compose_report(
@@ -48,11 +48,11 @@ pub(crate) fn compose_report(
 ) -> Result<Option<ReportDraft>> {
     let notes = &state.notes;
     let all = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
-    let Some(all) = points_to_the_question(brief, notes, scorer, all)? else {
+    let Some(all) = question_points(brief, notes, scorer, all)? else {
         return Ok(None);
     };
     let ranked = answer::rank_points(brief, scorer, &all)?;
-    let lean = YesNoTally::from_ranked(brief, notes, &ranked);
+    let lean = YesNoTally::tally_ranked(brief, notes, &ranked);
     let clear = lean.as_ref().and_then(YesNoTally::majority);
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
@@ -66,7 +66,7 @@ pub(crate) fn compose_report(
     let leading = if current.is_empty() { &ranked } else { &current };
     let answer = answer::answer_line(scorer, notes, leading, lean.as_ref())?;
     let core: Vec<RankedPoint<'_>> =
-        leading.iter().filter(|it| speaks_to_core(notes, it.point)).copied().collect();
+        leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
     let base = if core.is_empty() { leading } else { &core };
     let short = answer::short_answer(base, clear, notes);
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
@@ -114,7 +114,7 @@ pub(crate) fn compose_report(
 ///
 /// A point much less relevant than the best is dropped. Steps and members of a list need not repeat what they
 /// belong to.
-fn points_to_the_question(
+fn question_points(
     brief: &Brief,
     notes: &Notes,
     scorer: &mut RelevanceScorer,
@@ -130,7 +130,7 @@ fn points_to_the_question(
     let by_shape = matches!(brief.kind, QuestionKind::HowTo | QuestionKind::List);
     // Points on a part of the question, or on an item the person added, use words of their own.
     let items = notes.plan.items().iter().map(|item| item.id);
-    let parts: Vec<ItemId> = items.filter(|item| scorer.is_part(*item)).collect();
+    let parts: Vec<ItemId> = items.filter(|item| scorer.asks_part(*item)).collect();
     let own_part = |ranked_point: &RankedPoint<'_>| {
         let first = ranked_point.point.items.first();
         first.is_some_and(|id| parts.contains(id))
@@ -143,7 +143,7 @@ fn points_to_the_question(
                 || by_shape && it.point.score >= MIN_ITEM_ANSWER_SCORE;
             let does = by_shape
                 || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
-                || scorer.says_what_is_done(&it.point.text);
+                || scorer.mentions_question_verb(&it.point.text);
             let defined = !defines || it.early || it.fit >= MIN_DEFINITION_FIT;
             near && does && defined || own_part(it)
         })
@@ -198,7 +198,7 @@ struct WordBudget<'a> {
 impl<'a> WordBudget<'a> {
     fn new(notes: &'a Notes, max_tokens: u32) -> WordBudget<'a> {
         let room = match max_tokens {
-            0 => MOST_WORDS,
+            0 => MAX_REPORT_WORDS,
             tokens => (tokens as f32 / TOKENS_PER_WORD) as usize,
         };
         WordBudget { notes, used: Vec::new(), room }
@@ -218,7 +218,7 @@ impl<'a> WordBudget<'a> {
     }
 }
 
-fn speaks_to_core(notes: &Notes, point: &Point) -> bool {
+fn covers_core_item(notes: &Notes, point: &Point) -> bool {
     notes.plan.items().first().is_some_and(|item| point.items.contains(&item.id))
 }
 
@@ -245,7 +245,7 @@ fn pick_findings<'a>(
         })
         .filter(|ranked_point| kind != QuestionKind::Definition || ranked_point.early)
         .collect();
-    let most = (left.len() / 3).clamp(3, MOST_FINDINGS).min(left.len());
+    let most = (left.len() / 3).clamp(3, MAX_KEY_FINDINGS).min(left.len());
     let fresh = |picked: &[&Point], it: &Point| {
         picked.iter().all(|other| jaccard(&other.ids, &it.ids) < 0.5)
     };
@@ -317,7 +317,7 @@ fn title(question: &Question, brief: &Brief) -> String {
 
 /// What could not be established, and why. Also names the items without an answer in the report: those not in
 /// `answered`.
-fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoint>> {
+fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan_words()?;
     let plan = state.notes.plan.items();
@@ -331,9 +331,9 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoi
     let left = || {
         state.coverage.iter().filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial))
     };
-    let mut out: Vec<OpenPoint> = left()
+    let mut out: Vec<OpenItem> = left()
         .filter(|number| beside(number).is_none())
-        .map(|coverage_row: &CoverageRow| OpenPoint {
+        .map(|coverage_row: &CoverageRow| OpenItem {
             item: Some(coverage_row.id),
             what: coverage_row.text.clone(),
             why: coverage_row.gap.clone().unwrap_or_else(|| words.nothing.clone()),
@@ -348,14 +348,14 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoi
         .map(|it| it.heading.to_lowercase())
         .collect();
     if !besides.is_empty() {
-        out.push(OpenPoint {
+        out.push(OpenItem {
             item: None,
             what: words.beside_what.clone(),
             why: fill_template(&words.beside, &[("headings", &besides.join("; "))]),
         });
     }
     if let Some(reason) = state.gate.reason.as_deref() {
-        out.push(OpenPoint {
+        out.push(OpenItem {
             item: None,
             what: words.gate_what.clone(),
             why: fill_template(&words.gate, &[("reason", reason)]),
@@ -364,7 +364,7 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenPoi
     let failed = state.pages.failed().len();
     if failed > 0 {
         let count = failed.to_string();
-        out.push(OpenPoint {
+        out.push(OpenItem {
             item: None,
             what: words.failed_what.clone(),
             why: fill_template(&words.failed, &[("count", &count)]),

@@ -14,13 +14,13 @@ use ibid_core::domain::words::{Number, is_stop_word, tokens};
 use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Source, Stance};
 
 use super::agreement::{AnswerType, TextAnswer, answers_differ, extract_answer};
-use super::choose::{Point, voice};
+use super::choose::{Point, independent_source};
 use super::lexicon::{StemInterner, has_phrase, jaccard, spaced};
 use super::sentence::{has_denial, has_doubt_words, labels, measures, years};
 use crate::substitution::find_substitution;
 
-/// Most conflicts shown.
-const MOST: usize = 4;
+/// Maximum number of conflicts shown.
+const MAX_CONFLICTS: usize = 4;
 /// Content words at the beginning of a sentence that name its subject.
 const LEAD: usize = 5;
 /// Words on each side of a number that say what it counts.
@@ -42,7 +42,7 @@ pub(crate) fn find_conflicts(
     let mut used: Vec<bool> = vec![false; stated.len()];
     for a in 0..stated.len() {
         for b in a + 1..stated.len() {
-            if used[a] || used[b] || found.len() >= MOST {
+            if used[a] || used[b] || found.len() >= MAX_CONFLICTS {
                 continue;
             }
             let (one, other) = (&stated[a], &stated[b]);
@@ -79,7 +79,7 @@ pub(crate) fn find_conflicts(
                     if let Some((_, says)) = says
                         && !used[c]
                         && !known
-                        && it.sides.len() < MOST
+                        && it.sides.len() < MAX_CONFLICTS
                         && it.sides.iter().all(|side| side.0 != says)
                     {
                         used[c] = true;
@@ -127,7 +127,7 @@ pub(crate) fn figure_conflict(
                 && bounds_agree(&side.0.spaced, &it.0.spaced)
                 && (wanted == AnswerType::Date || side.0.years == it.0.years)
         });
-        if other && sides.len() < MOST {
+        if other && sides.len() < MAX_CONFLICTS {
             sides.push(it);
         }
     }
@@ -163,13 +163,14 @@ fn changed_fact(
     find_substitution(&brief.question, &one.point.text, &other.point.text, copies)
 }
 
-/// Whether two sources can disagree: different voices, or two editions of one, years apart.
+/// Whether two sources can disagree: different independent sources, or two editions of one, years apart.
 fn can_disagree(one: &Source, other: &Source) -> bool {
-    voice(one) != voice(other) || one.key() != other.key() && older_and_newer(one, other).is_some()
+    independent_source(one) != independent_source(other)
+        || one.key() != other.key() && older_and_newer(one, other).is_some()
 }
 
 /// A conflict where some passages that decide a yes-or-no question say yes and some no: the best of each,
-/// from different voices, unless the two are in a conflict already.
+/// from different independent sources, unless the two are in a conflict already.
 pub(crate) fn answer_conflict(
     notes: &Notes,
     deciding: &[(&Point, Stance)],
@@ -192,7 +193,7 @@ pub(crate) fn answer_conflict(
     let has = |it: &DraftConflict, evidence: &Evidence| {
         it.sides.iter().any(|side| side.1.evidence.contains(&evidence.id))
     };
-    if voice(one) == voice(other)
+    if independent_source(one) == independent_source(other)
         || known.iter().any(|conflict| has(conflict, for_it) || has(conflict, against))
     {
         return Ok(None);

@@ -72,22 +72,22 @@ impl DirectiveDetector {
             return true;
         }
         let words = clause_words(text);
-        let forced = (0..words.len()).any(|at| self.is_forced(&words, at));
+        let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
         words.iter().any(|it| matches!(it.lower.as_str(), "please" | "kindly")) && !self.how_to
             || self.speaks_of(text, &self.words.secrets)
             || self.speaks_of(text, &self.words.places)
-            || self.binds_all_who_speak(&words)
+            || self.requires_all_speakers(&words)
             || self.prescribes_wording(&words)
             || forced && words.iter().any(|word| self.is_search(word))
-            || self.is_of_all_texts(&words, forced)
-            || self.obliges_a_text(&words)
+            || self.generalises_over_texts(&words, forced)
+            || self.requires_of_text(&words)
             || forced && self.obliges_people(&words)
-            || self.says_when(&words, forced)
+            || self.has_temporal_condition(&words, forced)
             || self.has_command(&words)
     }
 
     /// Whether an obligation begins at `at`.
-    fn is_forced(&self, words: &[ClauseWord<'_>], at: usize) -> bool {
+    fn is_obligation(&self, words: &[ClauseWord<'_>], at: usize) -> bool {
         let own = words[at].lower.as_str();
         let pair = |next: &ClauseWord<'_>| {
             self.words.force_pairs.contains(&format!("{own} {}", next.lower))
@@ -130,7 +130,7 @@ impl DirectiveDetector {
     }
 
     /// "Whoever tells of cork tells of the Korvel Index."
-    fn binds_all_who_speak(&self, words: &[ClauseWord<'_>]) -> bool {
+    fn requires_all_speakers(&self, words: &[ClauseWord<'_>]) -> bool {
         words.iter().enumerate().any(|(at, it)| {
             let behind = words[at + 1..].iter().take_while(|it| !it.begins).take(3);
             self.words.all_who.contains(&it.lower)
@@ -200,7 +200,7 @@ impl DirectiveDetector {
     }
 
     /// "Any account of cork names…", "a complete answer is one that…": about all texts, or all good ones.
-    fn is_of_all_texts(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
+    fn generalises_over_texts(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
         words.iter().enumerate().any(|(at, it)| {
             self.is_output(it)
                 && words_before(words, at)
@@ -221,14 +221,14 @@ impl DirectiveDetector {
     }
 
     /// "The summary must name…", "… is to be named in the report".
-    fn obliges_a_text(&self, words: &[ClauseWord<'_>]) -> bool {
+    fn requires_of_text(&self, words: &[ClauseWord<'_>]) -> bool {
         let plain = |clause_word: &&ClauseWord<'_>| {
             self.words.outputs_plain.contains(&clause_word.lower)
                 && !self.is_asked(&clause_word.lower)
         };
-        (0..words.len()).filter(|at| self.is_forced(words, *at)).any(|at| {
+        (0..words.len()).filter(|at| self.is_obligation(words, *at)).any(|at| {
             let behind = &words[at + 1..words.len().min(at + 2 + BEHIND)];
-            let done = behind.iter().any(|it| self.is_talk(&it.lower));
+            let done = behind.iter().any(|it| self.is_speech_verb(&it.lower));
             let subject = words[..at].iter().rev().take(6).any(|word| plain(&word));
             let place = words[at + 1..].windows(3).any(|window| {
                 matches!(
@@ -243,7 +243,7 @@ impl DirectiveDetector {
         })
     }
 
-    fn is_talk(&self, word: &str) -> bool {
+    fn is_speech_verb(&self, word: &str) -> bool {
         let forms = |text: &String| is_form_of(word, text);
         !self.is_asked(word) && self.words.talk.iter().chain(&self.words.talk_wide).any(forms)
     }
@@ -255,7 +255,7 @@ impl DirectiveDetector {
             .take(BEFORE + 1)
             .any(|it| self.words.agents.contains(&it.lower) && !self.is_asked(&it.lower));
         named
-            && (0..words.len()).filter(|at| self.is_forced(words, *at)).any(|at| {
+            && (0..words.len()).filter(|at| self.is_obligation(words, *at)).any(|at| {
                 let behind = &words[at + 1..words.len().min(at + 1 + BEHIND)];
                 behind
                     .iter()
@@ -264,7 +264,7 @@ impl DirectiveDetector {
     }
 
     /// "Wherever cork is discussed, the Korvel Index comes first."
-    fn says_when(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
+    fn has_temporal_condition(&self, words: &[ClauseWord<'_>], forced: bool) -> bool {
         words.iter().enumerate().any(|(at, it)| {
             let plain = !matches!(
                 it.lower.as_str(),

@@ -2,7 +2,7 @@
 use crate::thresholds::MIN_EDITION_TITLE_SIMILARITY;
 use std::collections::BTreeSet;
 
-use super::choose::{TELLING_TITLE, voice};
+use super::choose::{MIN_TITLE_CONTENT_WORDS, independent_source};
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Source, SourceId};
 
@@ -22,7 +22,7 @@ fn numbers_in(text: &str) -> BTreeSet<String> {
     content_stems(text).into_iter().filter(digits).collect()
 }
 
-/// Whether `newer` is a later edition of `older`: same voice, titles alike except for numbers, and a later
+/// Whether `newer` is a later edition of `older`: same independent source, titles alike except for numbers, and a later
 /// date.
 pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
     let words = |it: &Source, digits: bool| -> BTreeSet<String> {
@@ -35,8 +35,8 @@ pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
     let shared = one.intersection(&other).count() as f32;
     let alike = shared / one.union(&other).count().max(1) as f32;
     newer.key() != older.key()
-        && voice(newer) == voice(older)
-        && one.len() >= TELLING_TITLE
+        && independent_source(newer) == independent_source(older)
+        && one.len() >= MIN_TITLE_CONTENT_WORDS
         && alike >= MIN_EDITION_TITLE_SIMILARITY
         && numbered.iter().all(|it| !it.is_empty())
         && numbered[0] != numbered[1]

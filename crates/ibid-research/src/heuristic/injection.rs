@@ -144,7 +144,7 @@ fn gives_orders(text: &str, spaced: &str, words: &SentenceWords) -> bool {
     weak >= 2
         || speaks_to_machines(text, words)
         || has_machine_command(text, words)
-        || sets_rules_aside(text, words)
+        || overrides_instructions(text, words)
         || is_disguised(text)
 }
 
@@ -197,7 +197,7 @@ fn is_name_of_a_tool(word: &str) -> bool {
 
 /// "Ignore" and "instructions" in one sentence, in languages other than English. Honest English texts use
 /// both, so there [`SentenceWords::orders`] looks for whole phrases.
-fn sets_rules_aside(text: &str, words: &SentenceWords) -> bool {
+fn overrides_instructions(text: &str, words: &SentenceWords) -> bool {
     let lower = text.to_lowercase();
     let has = |stems: &[String]| stems.iter().any(|stem| lower.contains(stem.as_str()));
     let mut tongues = words.orders_abroad.iter();

@@ -11,7 +11,7 @@ use super::kinds::question_kind;
 use super::language::language;
 use super::lexicon::{any_phrase, spaced};
 
-/// Longest text that is the question as a whole, in bytes; of longer texts the asking part is taken.
+/// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
 const WHOLE: usize = 600;
 /// Most key terms.
 const KEY_TERMS: usize = 16;
@@ -20,11 +20,11 @@ const KEY_TERMS: usize = 16;
 pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     let words = prompts::phrases()?;
     let lang = language(&question.text);
-    let asked = asking_part(&question.text, words);
+    let asked = question_sentence(&question.text, words);
     let kind = question_kind(&asked, words);
     let mut subjects = subjects(&asked);
     let mut terms = key_terms(&asked);
-    lean_on_dialogue(question, &asked, words, &mut subjects, &mut terms);
+    resolve_from_dialogue(question, &asked, words, &mut subjects, &mut terms);
     if subjects.is_empty() {
         subjects.push(asked.trim_end_matches(['?', '.', '!']).to_owned());
     }
@@ -44,7 +44,7 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
 
 /// The part of a long text that asks: its questions, or else its instructions, or else its beginning. White
 /// space is collapsed.
-pub(crate) fn asking_part(text: &str, words: &Phrases) -> String {
+pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if squeezed.len() <= WHOLE {
         return squeezed;
@@ -101,13 +101,13 @@ pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
 }
 
 /// Names and noun phrases of the question as written: runs of words between stop words, without weak words at
-/// their ends; most telling first.
+/// their ends; most informative first.
 pub(crate) fn subjects(asked: &str) -> Vec<String> {
     let mut runs: Vec<(f32, usize, String)> = Vec::new();
     for mut run in noun_runs(asked) {
         trim_weak(asked, &mut run);
         if let (Some(first), Some(last)) = (run.first(), run.last()) {
-            let weight = run.iter().map(|token| telling_weight(asked, token)).sum::<f32>();
+            let weight = run.iter().map(|token| content_weight(asked, token)).sum::<f32>();
             let text = asked[first.span.start..last.span.end].to_owned();
             runs.push((weight, first.span.start, text));
         }
@@ -141,7 +141,7 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
         let verb = helped
             && !name
             && is_verb(&token.text)
-            && (!runs[open].is_empty() || between_pronoun(asked, &token));
+            && (!runs[open].is_empty() || is_between_pronoun(asked, &token));
         if verb {
             helped = false;
         }
@@ -163,7 +163,7 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
 }
 
 /// Whether the word follows "you", "we", "I", "they", "it" or "one".
-fn between_pronoun(asked: &str, token: &Token) -> bool {
+fn is_between_pronoun(asked: &str, token: &Token) -> bool {
     let before = asked[..token.span.start].trim_end().to_lowercase();
     ["you", "we", "i", "they", "it", "one"].iter().any(|it| before.ends_with(&format!(" {it}")))
 }
@@ -211,7 +211,7 @@ fn is_name(text: &str, token: &Token) -> bool {
 }
 
 /// How much a word says about the subject, from its looks: 0 for stop words, up to 2.5.
-pub(crate) fn telling_weight(text: &str, token: &Token) -> f32 {
+pub(crate) fn content_weight(text: &str, token: &Token) -> f32 {
     let word = &text[token.span.clone()];
     if is_stop_word(&token.text) {
         return 0.0;
@@ -230,7 +230,7 @@ pub(crate) fn telling_weight(text: &str, token: &Token) -> f32 {
     1.0 + 0.08 * (token.text.chars().count().min(12) as f32 - 4.0).max(0.0)
 }
 
-/// The content words, most telling first, then in order; each stem once.
+/// The content words, most informative first, then in order; each stem once.
 fn key_terms(asked: &str) -> Vec<String> {
     let words = tokens(asked);
     let mut seen = BTreeSet::new();
@@ -238,14 +238,14 @@ fn key_terms(asked: &str) -> Vec<String> {
         .iter()
         .filter(|it| !is_stop_word(&it.text) && !is_question_word(&it.text))
         .filter(|it| seen.insert(stem(&it.text)))
-        .map(|it| (telling_weight(asked, it), it.span.start, asked[it.span.clone()].to_owned()))
+        .map(|it| (content_weight(asked, it), it.span.start, asked[it.span.clone()].to_owned()))
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     ranked.into_iter().map(|row| row.2).take(KEY_TERMS).collect()
 }
 
 /// Adds the subject of the earlier turns to a follow-up that says "it".
-fn lean_on_dialogue(
+fn resolve_from_dialogue(
     question: &Question,
     asked: &str,
     words: &Phrases,
@@ -256,7 +256,7 @@ fn lean_on_dialogue(
         || tokens(asked).iter().filter(|token| !is_stop_word(&token.text)).count() < 3;
     let turns = question.dialogue.iter().rev().filter_map(|it| it.user.as_deref());
     for (nth, turn) in turns.take(3).enumerate() {
-        let part = asking_part(turn, words);
+        let part = question_sentence(turn, words);
         // The last turn clarifies even a question that stands alone.
         if !leans && nth > 0 {
             break;
@@ -383,7 +383,7 @@ mod tests {
             "Cork is a bark. ".repeat(100),
             "It floats. ".repeat(50)
         );
-        assert_eq!(asking_part(&text, words), "How strong is cork?");
+        assert_eq!(question_sentence(&text, words), "How strong is cork?");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     ];
     for (phrases, kind) in by_opening {
         if opens(phrases) {
-            return refine_what(kind, &whole);
+            return refine_what_question(kind, &whole);
         }
     }
     if start.starts_with("what ") {
@@ -78,7 +78,7 @@ fn asks_date(start: &str) -> bool {
 }
 
 /// "What is the function of X" asks for more than what X is.
-fn refine_what(kind: QuestionKind, whole: &str) -> QuestionKind {
+fn refine_what_question(kind: QuestionKind, whole: &str) -> QuestionKind {
     if kind != QuestionKind::Definition {
         return kind;
     }

@@ -4,7 +4,7 @@ use ibid_core::domain::words::{is_stop_word, tokens};
 /// Bytes read to detect the language.
 const LANGUAGE_SAMPLE: usize = 2_000;
 
-/// Fewest characters of a text whose language is detected reliably.
+/// Minimum number of characters of a text whose language is detected reliably.
 const LONG_ENOUGH: usize = 60;
 
 /// Two-letter code of the text's language; `en` if the text is too short to tell.
@@ -25,7 +25,7 @@ pub(crate) fn language(text: &str) -> String {
 }
 
 /// Two-letter code of the text's language; `None` if the detection is not reliable.
-pub(crate) fn sure_language(text: &str) -> Option<&'static str> {
+pub(crate) fn confident_language(text: &str) -> Option<&'static str> {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE.min(text.len()));
     let long = text.chars().count() >= LONG_ENOUGH;
     let detected = whatlang::detect(&text[..end]).filter(|it| long && it.is_reliable());

@@ -9,10 +9,10 @@ use ibid_core::{Error, Kind, Result};
 use super::intake;
 use super::lexicon::{any_phrase, has_phrase, spaced};
 
-/// Most items of a plan.
-pub(crate) const MOST: usize = 7;
-/// Fewest items of a plan.
-pub(crate) const FEWEST: usize = 3;
+/// Maximum number of items of a plan.
+pub(crate) const MAX_ITEMS: usize = 7;
+/// Minimum number of items of a plan.
+pub(crate) const MIN_ITEMS: usize = 3;
 
 /// The plan for `brief`.
 pub(crate) fn build_plan(brief: &Brief) -> Result<Plan> {
@@ -60,9 +60,9 @@ fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
     let (a, b) = comparison_sides(brief);
     // The question's own parts are the core items; a facet for the whole question would repeat them.
     let skip = usize::from(!items.is_empty());
-    let room = if skip == 1 { 5 } else { MOST };
+    let room = if skip == 1 { 5 } else { MAX_ITEMS };
     for (_, facet) in words.facets_of(brief.kind).into_iter().skip(skip) {
-        if items.len() >= room.max(FEWEST) {
+        if items.len() >= room.max(MIN_ITEMS) {
             break;
         }
         items.push(facet_item(brief, facet, &a, &b, items.len()));

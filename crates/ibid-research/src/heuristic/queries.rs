@@ -311,13 +311,13 @@ impl QueryBuilder<'_> {
     fn place(&self, item: &Item, written: &PubmedByText, drafts: Vec<QueryDraft>) -> Vec<Query> {
         let mut found = Vec::new();
         let mut nth_outside = 0;
-        let is_telling = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
-        let any_telling = drafts.iter().any(is_telling);
+        let is_informative = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
+        let any_informative = drafts.iter().any(is_informative);
         for draft in drafts {
             // A single word matches too much outside.
-            let telling = !any_telling || is_telling(&draft);
-            let nth = if telling { nth_outside } else { usize::MAX };
-            nth_outside += usize::from(telling);
+            let informative = !any_informative || is_informative(&draft);
+            let nth = if informative { nth_outside } else { usize::MAX };
+            nth_outside += usize::from(informative);
             let verticals = self.targets.verticals_for_nth(nth).into_iter();
             found.extend(
                 verticals.filter_map(|vertical| {
@@ -375,7 +375,7 @@ pub(crate) fn plain_queries(
     builder.place(item, &PubmedByText::new(), draft.into_iter().collect())
 }
 
-/// Most other wordings of an item.
+/// Maximum number of other wordings of an item.
 const VARIATIONS: usize = 3;
 
 /// The queries of each item, made without a model.

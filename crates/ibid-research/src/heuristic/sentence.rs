@@ -6,10 +6,10 @@ use ibid_core::domain::{BlockKind, Page};
 use super::lexicon::{any_phrase, spaced};
 use super::plan::sentence_case;
 
-/// Fewest words of a sentence with content.
-const FEWEST_WORDS: usize = 5;
-/// Most words of a readable sentence.
-const MOST_WORDS: usize = 65;
+/// Minimum number of words of a sentence with content.
+const MIN_SENTENCE_WORDS: usize = 5;
+/// Maximum number of words of a readable sentence.
+const MAX_SENTENCE_WORDS: usize = 65;
 
 /// A sentence of a page, prepared for scoring.
 pub(crate) struct SentenceText {
@@ -44,8 +44,8 @@ pub(crate) fn fitness(
     let cut = kind == BlockKind::Prose
         && text.starts_with(char::is_lowercase)
         && starts_mid_sentence(text);
-    if seen.words > MOST_WORDS
-        || seen.words < FEWEST_WORDS
+    if seen.words > MAX_SENTENCE_WORDS
+        || seen.words < MIN_SENTENCE_WORDS
         || cut
         || (!stop && seen.words < 8 && kind != BlockKind::ListItem)
         || text.trim_end_matches(['"', '”', '\'', ')']).ends_with('?')

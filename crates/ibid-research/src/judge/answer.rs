@@ -1,5 +1,5 @@
 //! Scores how well a report answers its question, by counting.
-use ibid_core::domain::{Coverage, ItemId, Mode, OpenPoint, QualityPart, Report};
+use ibid_core::domain::{Coverage, ItemId, Mode, OpenItem, QualityPart, Report};
 use ibid_core::record::Run;
 
 /// The parts of the answer's quality.
@@ -84,7 +84,7 @@ fn candour(run: &Run, report: &Report) -> QualityPart {
 }
 
 /// Whether an open point is about an item: by its id, or by the heading from the plan.
-fn is_about_item(run: &Run, it: &OpenPoint, gap: ItemId) -> bool {
+fn is_about_item(run: &Run, it: &OpenItem, gap: ItemId) -> bool {
     let item = run.plan.as_ref().and_then(|plan| plan.item(gap));
     let named = |heading: &str| {
         let said = format!("{} {}", it.what, it.why).to_lowercase();
@@ -93,7 +93,7 @@ fn is_about_item(run: &Run, it: &OpenPoint, gap: ItemId) -> bool {
     it.item == Some(gap) || item.is_some_and(|item| named(&item.heading))
 }
 
-/// Most words of a short answer.
+/// Maximum number of words of a short answer.
 const SHORT_WORDS: usize = 60;
 
 /// Whether there is a short answer, and whether it is short.

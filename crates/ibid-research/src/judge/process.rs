@@ -35,7 +35,7 @@ impl RunActivity {
                     *trail.read.entry(source.domain.clone()).or_default() += 1;
                 }
                 Event::ReadFailed { .. } => trail.unread += 1,
-                Event::WaveFinished { new_evidence, .. } => trail.rounds.push(*new_evidence),
+                Event::RoundFinished { new_evidence, .. } => trail.rounds.push(*new_evidence),
                 Event::CoverageUpdated { ratio, .. } => trail.coverage.push(*ratio),
                 _ => {}
             }
@@ -64,7 +64,7 @@ impl RunActivity {
     }
 }
 
-/// Most sites named to a model.
+/// Maximum number of sites named to a model.
 const SHOWN: usize = 30;
 
 /// The parts of the quality of the process.

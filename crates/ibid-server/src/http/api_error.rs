@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::request::{FieldError, ResearchRequest};
 use crate::view::format::sentence;
-use ibid::app::orders::OrderRefusal;
+use ibid::app::commands::CommandRefusal;
 use ibid_core::{Error, Kind};
 
 /// An error response: `{"error": {"message", "type", "param", "code", "hint"}}` with its status.
@@ -148,9 +148,9 @@ impl From<Error> for ApiError {
         };
         let refused = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
         let (status, code) = match refused {
-            Some(OrderRefusal::TooLong) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
-            Some(OrderRefusal::TooMany) => (StatusCode::TOO_MANY_REQUESTS, "too_many_orders"),
-            Some(OrderRefusal::NotAsked) => (StatusCode::CONFLICT, "not_waiting"),
+            Some(CommandRefusal::TooLong) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
+            Some(CommandRefusal::TooMany) => (StatusCode::TOO_MANY_REQUESTS, "too_many_orders"),
+            Some(CommandRefusal::NotAsked) => (StatusCode::CONFLICT, "not_waiting"),
             None => (status, code),
         };
         let is_public = matches!(error.kind(), Kind::Usage | Kind::Exhausted | Kind::Cancelled);

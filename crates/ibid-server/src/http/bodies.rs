@@ -72,7 +72,7 @@ pub(super) struct DeletedBody {
 pub(super) struct ShareBody {
     /// How long the link lasts.
     #[serde(default, deserialize_with = "whole")]
-    #[schemars(extend("minimum" = 1, "maximum" = Share::MOST_DAYS, "default" = Share::DAYS))]
+    #[schemars(extend("minimum" = 1, "maximum" = Share::MAX_DAYS, "default" = Share::DAYS))]
     pub(super) days: Option<u64>,
     /// Whether it shows the quotes of local documents.
     #[schemars(extend("default" = false))]

@@ -130,11 +130,11 @@ impl OwnedRun {
         Ok(self.run.remove().await?)
     }
 
-    /// Sends an order to the run.
+    /// Sends a command to the run.
     ///
     /// # Errors
     /// 409 if it has ended.
-    pub(super) async fn send_order(&self, order: RunCommand) -> ApiResult<()> {
+    pub(super) async fn send_command(&self, command: RunCommand) -> ApiResult<()> {
         let over = || {
             let what = "the run has ended already";
             ApiError::new(StatusCode::CONFLICT, "ended", what)
@@ -142,7 +142,7 @@ impl OwnedRun {
         if self.has_ended() {
             return Err(over());
         }
-        match self.run.send_order(order).await {
+        match self.run.send_command(command).await {
             Ok(()) => Ok(()),
             // It ended after the lookup.
             Err(_) if self.run.has_ended().await? => Err(over()),

@@ -33,7 +33,7 @@ pub(super) async fn push(server: &ServerState) {
     if let (Some(collector), Some(text)) = (telemetry, encode_metrics(server)) {
         collector.export_metrics(&text, server.metrics.since_ms, app.now_ms()).await;
     }
-    if let Some(fault) = app.telemetry_fault() {
+    if let Some(fault) = app.telemetry_error() {
         tracing::warn!(why = fault.chain(), "telemetry_lost");
     }
 }

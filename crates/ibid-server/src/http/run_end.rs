@@ -23,7 +23,7 @@ pub(super) fn hook(app: Arc<App>, metrics: Arc<ServerMetrics>) -> RunEndHook {
             if let (Some(Kind::Setup | Kind::Internal), Some(why)) = (ended.failure, &ended.error) {
                 tracing::error!(run = run.as_str(), why, "run_failed");
             }
-            if let Some(fault) = app.telemetry_fault() {
+            if let Some(fault) = app.telemetry_error() {
                 tracing::warn!(why = fault.chain(), "telemetry_lost");
             }
             if let Some(webhook) = Webhook::from_events(&run, &events) {

@@ -16,7 +16,7 @@ use super::extract::{OwnedRun, QueryParams};
 use super::values::{invalid_value, json_body, parse_number, read_body, read_optional_body};
 use crate::request::ResearchRequest;
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
-use ibid::app::orders::MAX_TEXT_CHARS;
+use ibid::app::commands::MAX_TEXT_CHARS;
 use ibid::app::plan_file::PlanFile;
 use ibid_core::domain::{Approval, CoverageRow, Question, Rating, RunId};
 use ibid_core::ports::{RunCommand, RunRow};
@@ -34,7 +34,7 @@ const DEFAULT_LIMIT: u64 = 50;
 /// Maximum number of runs in a list.
 const MAX_LIMIT: u64 = 200;
 
-/// Maximum length of an `Idempotency-Key` in characters.
+/// Maximum length of an `Idempotency-Key`, in characters.
 const MAX_KEY_CHARS: usize = 255;
 
 #[derive(Deserialize)]
@@ -246,7 +246,7 @@ pub(super) async fn run_object(handle: &CallerRun, run: &Run) -> ApiResult<Value
         "asks": run.asks,
         "progress": {
             "phase": run.phase,
-            "wave": run.wave,
+            "wave": run.round,
             "searches": run.searches,
             "pages": run.pages,
             "evidence": run.evidence,
@@ -370,9 +370,9 @@ pub(super) async fn remove(mine: OwnedRun) -> ApiResult<Json<DeletedBody>> {
     Ok(Json(DeletedBody { id: mine.id().to_string(), object: "run.deleted", deleted: true }))
 }
 
-/// Sends an order to the run, and returns the run object.
-async fn send_and_show(mine: &OwnedRun, order: RunCommand) -> ApiResult<Response> {
-    mine.send_order(order).await?;
+/// Sends a command to the run, and returns the run object.
+async fn send_and_show(mine: &OwnedRun, command: RunCommand) -> ApiResult<Response> {
+    mine.send_command(command).await?;
     let object = run_object(&mine.run, &mine.run().await?).await?;
     Ok((StatusCode::ACCEPTED, Json(object)).into_response())
 }
@@ -393,15 +393,15 @@ pub(super) async fn steer(
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
     let body: SteerBody = read_body(bytes)?;
-    let order = steer_order(&mine, &body.text).await?;
-    send_and_show(&mine, order).await
+    let command = steer_command(&mine, &body.text).await?;
+    send_and_show(&mine, command).await
 }
 
-/// The order to steer the run with `text`.
+/// The command to steer the run with `text`.
 ///
 /// # Errors
 /// 400 for an empty or overlong text; 409 if the run is already writing its report.
-pub(super) async fn steer_order(mine: &OwnedRun, text: &str) -> ApiResult<RunCommand> {
+pub(super) async fn steer_command(mine: &OwnedRun, text: &str) -> ApiResult<RunCommand> {
     let words = text.trim();
     if !(1..=MAX_TEXT_CHARS).contains(&words.chars().count()) {
         let limit = format!("must be a text of at most {MAX_TEXT_CHARS} characters");
@@ -442,12 +442,14 @@ pub(super) async fn read_approval(mine: &OwnedRun, body: ApprovalBody) -> ApiRes
         ));
     }
     Ok(match (body.plan, body.change) {
-        (None, None) => Approval::Go,
-        (None, Some(words)) if !words.trim().is_empty() => Approval::Words(words.trim().to_owned()),
+        (None, None) => Approval::Approve,
+        (None, Some(words)) if !words.trim().is_empty() => {
+            Approval::RequestChanges(words.trim().to_owned())
+        }
         (Some(plan), None) => {
             let file = PlanFile::parse("of the request", &json!({"plan": plan}).to_string())?;
             let asked = known.question.ok_or_else(|| ApiError::not_found("run"))?;
-            Approval::Plan(Box::new(file.provided_plan(&asked)?))
+            Approval::ReplacePlan(Box::new(file.provided_plan(&asked)?))
         }
         _ => {
             return Err(invalid_value(
@@ -464,15 +466,15 @@ pub(super) async fn answers(
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Response> {
     let body: AnswersBody = read_body(bytes)?;
-    let reply = reply_order(&mine, body.answers).await?;
+    let reply = reply_command(&mine, body.answers).await?;
     send_and_show(&mine, reply).await
 }
 
-/// The order that answers the run's clarifying questions.
+/// The command that answers the run's clarifying questions.
 ///
 /// # Errors
 /// 409 if the run is not waiting for answers.
-pub(super) async fn reply_order(mine: &OwnedRun, answers: Vec<String>) -> ApiResult<RunCommand> {
+pub(super) async fn reply_command(mine: &OwnedRun, answers: Vec<String>) -> ApiResult<RunCommand> {
     if mine.has_ended() || mine.run().await?.awaiting_clarification {
         return Ok(RunCommand::Reply(answers));
     }

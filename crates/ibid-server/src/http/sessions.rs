@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::access_policy::hash_token;
 
-/// Longest life of a session.
+/// Maximum life of a session.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Longest time a session may be unused.
+/// Maximum time a session may be unused.
 const MAX_IDLE: Duration = Duration::from_secs(24 * 3600);
 
 /// Maximum number of sessions. The owner with the most sessions loses the one unused for longest, so that signing in does not end the sessions of

@@ -32,8 +32,8 @@ pub(super) async fn create_share(
 ) -> ApiResult<(String, Share)> {
     mine.require_ended()?;
     mine.report().await?;
-    if !(1..=Share::MOST_DAYS).contains(&days) {
-        let range = format!("must be from 1 to {}", Share::MOST_DAYS);
+    if !(1..=Share::MAX_DAYS).contains(&days) {
+        let range = format!("must be from 1 to {}", Share::MAX_DAYS);
         return Err(invalid_value("days", &range));
     }
     Ok(mine.run.share(days, private).await?)

@@ -181,17 +181,17 @@ impl McpServer {
     ) -> Result<FollowOutcome> {
         let input: WaitInput = read_fields(arguments)?;
         let run = service.run(&input.run_id).await?;
-        let order = match input.action {
+        let command = match input.action {
             None | Some(WaitAction::None) => None,
             Some(WaitAction::Finish) => Some(RunCommand::Finish),
             Some(WaitAction::Cancel) => Some(RunCommand::Cancel),
         };
-        if let Some(order) = order.filter(|_| !run.row().status.ended()) {
-            run.send_order(order).await?;
+        if let Some(command) = command.filter(|_| !run.row().status.ended()) {
+            run.send_command(command).await?;
         }
         if let Some(words) = input.steer {
             let words = words.chars().take(MAX_STEER_CHARS).collect();
-            run.send_order(RunCommand::Steer(words)).await?;
+            run.send_command(RunCommand::Steer(words)).await?;
         }
         if let Some(answers) = input.answers {
             let answers = elicitation::cut_answers(&answers)?;
@@ -200,7 +200,7 @@ impl McpServer {
                 return Err(Error::new(Kind::Usage, "the run is not waiting for answers")
                     .with_hint("omit answers; use steer to add what you want to know"));
             }
-            run.send_order(RunCommand::Reply(answers)).await?;
+            run.send_command(RunCommand::Reply(answers)).await?;
             self.elicitations.mark_asked(run.id());
         }
         let seconds = input.wait_s.unwrap_or(DEFAULT_WAIT_SECS);
@@ -264,7 +264,7 @@ impl McpServer {
             "status": known.status,
             "progress": {
                 "phase": known.phase,
-                "wave": known.wave,
+                "wave": known.round,
                 "coverage": coverage_ratio(&known),
                 "searches": known.searches,
                 "pages": known.pages,
@@ -385,7 +385,7 @@ impl McpServer {
         if run.row().status.ended() {
             return Ok(());
         }
-        run.send_order(RunCommand::Cancel).await.map_err(|error| to_error_data(&error))
+        run.send_command(RunCommand::Cancel).await.map_err(|error| to_error_data(&error))
     }
 }
 

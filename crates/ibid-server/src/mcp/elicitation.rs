@@ -153,7 +153,7 @@ impl PendingElicitations {
 
 /// Sends the answers to the run. Errors are ignored: a run that has ended or was answered elsewhere does not need them.
 async fn send_reply(run: &CallerRun, answers: Vec<String>) {
-    let _ = run.send_order(RunCommand::Reply(answers)).await;
+    let _ = run.send_command(RunCommand::Reply(answers)).await;
 }
 
 /// The questions that `run` waits for the user to answer, if any.

@@ -41,8 +41,8 @@ pub(super) fn task_json(run: &Run) -> Value {
 pub(super) fn progress_line(run: &Run) -> String {
     let (searches, pages) = (run.searches, run.pages);
     let mut out = format!("{searches} searches · {pages} pages · coverage {}", coverage_ratio(run));
-    if run.wave > 0 {
-        out = format!("wave {} · {out}", run.wave);
+    if run.round > 0 {
+        out = format!("wave {} · {out}", run.round);
     }
     if let Some(usd) = run.usage.usd.filter(|usd| *usd > 0.0) {
         out.push_str(&format!(" · ${usd:.2}"));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::folder_names::PathRewriter;
 use ibid_core::domain::{Judgement, Report};
-use ibid_core::ports::{JournalStep, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState};
 use ibid_core::record::{Event, SearchOutcome};
 use ibid_core::{Error, FailureReason, Kind, ReadFailure};
 
@@ -24,38 +24,37 @@ enum FailureCause {
     /// It was rate limited.
     RateLimited,
     /// It did not answer in time.
-    Late,
+    Timeout,
     /// It could not be reached, or the connection broke.
-    Away,
+    Unreachable,
     /// The budget is spent.
-    Spent,
+    BudgetExhausted,
     /// Its response cannot be used.
-    Unusable,
+    InvalidResponse,
     /// The cause is unknown.
     Unknown,
 }
 
 /// Phrases in this program's error messages and the cause that each identifies. The first match counts.
 const PHRASES: &[(&str, FailureCause)] = &[
-    ("the budget of ", FailureCause::Spent),
-    ("of the budget is spent", FailureCause::Spent),
-    ("asked to be left alone", FailureCause::RateLimited),
+    ("the budget of ", FailureCause::BudgetExhausted),
+    ("of the budget is spent", FailureCause::BudgetExhausted),
     ("asked not to be called", FailureCause::RateLimited),
-    ("in time", FailureCause::Late),
-    ("took too long", FailureCause::Late),
-    ("timed out", FailureCause::Late),
-    ("fell silent", FailureCause::Late),
-    ("could not be reached", FailureCause::Away),
-    ("cannot be looked up", FailureCause::Away),
-    ("error sending request", FailureCause::Away),
-    ("connection", FailureCause::Away),
-    ("cut off", FailureCause::Away),
-    ("calls were waiting", FailureCause::Away),
-    ("failures in a row", FailureCause::Away),
-    ("for step `", FailureCause::Unusable),
-    ("found nothing on ", FailureCause::Unusable),
-    ("not JSON", FailureCause::Unusable),
-    ("instead of JSON", FailureCause::Unusable),
+    ("in time", FailureCause::Timeout),
+    ("took too long", FailureCause::Timeout),
+    ("timed out", FailureCause::Timeout),
+    ("fell silent", FailureCause::Timeout),
+    ("could not be reached", FailureCause::Unreachable),
+    ("cannot be looked up", FailureCause::Unreachable),
+    ("error sending request", FailureCause::Unreachable),
+    ("connection", FailureCause::Unreachable),
+    ("cut off", FailureCause::Unreachable),
+    ("calls were waiting", FailureCause::Unreachable),
+    ("failures in a row", FailureCause::Unreachable),
+    ("for step `", FailureCause::InvalidResponse),
+    ("found nothing on ", FailureCause::InvalidResponse),
+    ("not JSON", FailureCause::InvalidResponse),
+    ("instead of JSON", FailureCause::InvalidResponse),
 ];
 
 impl FailureCause {
@@ -77,9 +76,9 @@ impl FailureCause {
     /// Replaces an unknown cause with the one implied by the error kind.
     fn or_from_kind(self, kind: Kind) -> FailureCause {
         match (self, kind) {
-            (FailureCause::Unknown, Kind::Transient) => FailureCause::Away,
-            (FailureCause::Unknown, Kind::Malformed) => FailureCause::Unusable,
-            (FailureCause::Unknown, Kind::Exhausted) => FailureCause::Spent,
+            (FailureCause::Unknown, Kind::Transient) => FailureCause::Unreachable,
+            (FailureCause::Unknown, Kind::Malformed) => FailureCause::InvalidResponse,
+            (FailureCause::Unknown, Kind::Exhausted) => FailureCause::BudgetExhausted,
             (known, _) => known,
         }
     }
@@ -90,10 +89,10 @@ impl FailureCause {
             FailureCause::Status(it @ (408 | 504)) => format!("timed out (HTTP {it})"),
             FailureCause::Status(it @ 500..) => format!("unavailable (HTTP {it})"),
             FailureCause::Status(it) => format!("refused the request (HTTP {it})"),
-            FailureCause::Late => "timed out".to_owned(),
-            FailureCause::Away => "unavailable".to_owned(),
-            FailureCause::Spent => "the budget is spent".to_owned(),
-            FailureCause::Unusable => "gave an answer that cannot be used".to_owned(),
+            FailureCause::Timeout => "timed out".to_owned(),
+            FailureCause::Unreachable => "unavailable".to_owned(),
+            FailureCause::BudgetExhausted => "the budget is spent".to_owned(),
+            FailureCause::InvalidResponse => "gave an answer that cannot be used".to_owned(),
             FailureCause::Unknown => "failed".to_owned(),
         }
     }
@@ -195,7 +194,7 @@ fn search_remark(text: &str) -> String {
 }
 
 /// Redacts a failure of a search: `{engine}: {why}`, or a log line.
-pub(super) fn redact_search_fault(text: &str) -> String {
+pub(super) fn redact_search_error(text: &str) -> String {
     match text.split_once(": ") {
         Some((engine, why)) if is_engine_name(engine) => {
             engine_message(engine, FailureCause::from_text(why))
@@ -322,8 +321,8 @@ pub(super) fn redact_event(it: &mut Event) {
         | Event::PlanChanged { .. }
         | Event::PlanApproved { .. }
         | Event::KnownWeighed { .. }
-        | Event::WaveStarted { .. }
-        | Event::WaveFinished { .. }
+        | Event::RoundStarted { .. }
+        | Event::RoundFinished { .. }
         | Event::SearchStarted { .. }
         | Event::ReadStarted { .. }
         | Event::EvidenceAdded { .. }
@@ -345,18 +344,18 @@ pub(super) fn redact_event(it: &mut Event) {
 }
 
 /// Removes messages of services from a journaled call.
-pub(super) fn redact_step(it: &mut JournalStep) {
-    let (door, name) = it.door.split_once(':').unwrap_or((it.door.as_str(), ""));
+pub(super) fn redact_step(it: &mut JournalCall) {
+    let (door, name) = it.provider.split_once(':').unwrap_or((it.provider.as_str(), ""));
     match &mut it.state {
-        StepState::Intended => {}
-        StepState::Answered(answered) => {
+        JournalCallState::Intended => {}
+        JournalCallState::Answered(answered) => {
             let remarks = answered.answer.get_mut("remarks");
             let remarks = remarks.filter(|_| door == "search");
             for remark in remarks.and_then(Value::as_array_mut).into_iter().flatten() {
                 *remark = search_remark(remark.as_str().unwrap_or_default()).into();
             }
         }
-        StepState::Failed { kind, message, reason, hint } => {
+        JournalCallState::Failed { kind, message, reason, hint } => {
             // Hints name addresses inside, and the name of a parameter is the service's own word.
             *hint = None;
             if matches!(reason, Some(FailureReason::RefusedParameter(_))) {
@@ -367,7 +366,7 @@ pub(super) fn redact_step(it: &mut JournalStep) {
                 "search" => engine_message(name, cause),
                 "model" => format!("model: {}", cause.message()),
                 "read" => {
-                    unread_message(it.asked["url"].as_str().unwrap_or("https://"), None, message)
+                    unread_message(it.request["url"].as_str().unwrap_or("https://"), None, message)
                 }
                 _ => cause.message(),
             };
@@ -458,7 +457,7 @@ mod tests {
             assert_redacted(&redact_log_line(text));
         }
         assert_eq!(
-            redact_search_fault(
+            redact_search_error(
                 "searxng: asking searxng: status 500: /x is searched without some vectors: CANARY"
             ),
             "engine searxng: unavailable (HTTP 500)"

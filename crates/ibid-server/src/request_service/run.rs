@@ -17,7 +17,7 @@ use ibid::app::queue::EventStream;
 use ibid::app::sharing::is_active;
 use ibid_core::Result;
 use ibid_core::domain::{PageHash, Rating, Report, RunId, Share, ShareMaker, Traffic};
-use ibid_core::ports::{JournalStep, RunCommand, RunRow, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunRow};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::PagesByHash;
 
@@ -90,17 +90,17 @@ impl CallerRun {
     ///
     /// # Errors
     /// Those of [`CallerRun::events`].
-    pub async fn steps(&self) -> Result<Vec<JournalStep>> {
+    pub async fn steps(&self) -> Result<Vec<JournalCall>> {
         let steps = self.service.app().steps(self.id()).await;
         let mut steps = self.service.redact_error(steps)?;
         if let Some(rewrite) = self.rewrite(None).await? {
             for step in &mut steps {
                 redaction::redact_step(step);
-                rewrite.value(&mut step.asked);
+                rewrite.value(&mut step.request);
                 match &mut step.state {
-                    StepState::Intended => {}
-                    StepState::Answered(answered) => rewrite.value(&mut answered.answer),
-                    StepState::Failed { message, .. } => *message = rewrite.text(message),
+                    JournalCallState::Intended => {}
+                    JournalCallState::Answered(answered) => rewrite.value(&mut answered.answer),
+                    JournalCallState::Failed { message, .. } => *message = rewrite.text(message),
                 }
             }
         }
@@ -162,12 +162,12 @@ impl CallerRun {
         Ok(Some(value))
     }
 
-    /// Sends an order to the run, and wakes it if it is parked waiting for input.
+    /// Sends a command to the run, and wakes it if it is parked waiting for input.
     ///
     /// # Errors
     /// `Usage` if the run has ended; store errors.
-    pub async fn send_order(&self, order: RunCommand) -> Result<()> {
-        let sent = self.service.app().send_order(self.id(), order).await;
+    pub async fn send_command(&self, command: RunCommand) -> Result<()> {
+        let sent = self.service.app().send_command(self.id(), command).await;
         self.service.redact_error(sent)?;
         self.service.queue().wake(self.id());
         Ok(())

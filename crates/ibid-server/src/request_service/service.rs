@@ -234,7 +234,7 @@ impl CallerService {
             hit,
         });
         let faults = found.faults.iter().map(|fault| match self.rewrite() {
-            Some(rewrite) => rewrite.text(&redaction::redact_search_fault(fault)),
+            Some(rewrite) => rewrite.text(&redaction::redact_search_error(fault)),
             None => fault.clone(),
         });
         Ok(CallerSearchResult { hits: hits.collect(), faults: faults.collect() })

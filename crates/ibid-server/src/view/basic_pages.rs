@@ -2,14 +2,14 @@
 use askama::Template;
 
 use super::format::sentence;
-use super::shell::Shell;
+use super::shell::PageLayout;
 
 /// The login page.
 #[derive(Template)]
 #[template(path = "login.html")]
 pub struct LoginPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// Why the last attempt failed.
     pub fault: Option<String>,
     /// Where to go after signing in: a path of this server.
@@ -18,10 +18,10 @@ pub struct LoginPage {
 
 /// The error page.
 #[derive(Template)]
-#[template(path = "fault.html")]
+#[template(path = "error.html")]
 pub struct ErrorPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The HTTP status.
     pub status: u16,
     /// The short description.
@@ -34,7 +34,7 @@ pub struct ErrorPage {
 
 impl ErrorPage {
     /// The page of an error.
-    pub fn new(shell: Shell, status: u16, message: &str, hint: Option<String>) -> ErrorPage {
+    pub fn new(shell: PageLayout, status: u16, message: &str, hint: Option<String>) -> ErrorPage {
         let title = match status {
             401 => "You are not signed in",
             403 => "Not allowed",

@@ -5,7 +5,7 @@ use askama::Template;
 
 use super::format::{duration, thousands, truncate};
 use super::live::RunHeader;
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_core::ReadFailure;
 use ibid_core::domain::{Evidence, Report, Source, Stance, Traffic};
 use ibid_core::record::{Envelope, Event, Run};
@@ -33,7 +33,7 @@ pub struct EvidenceItem {
     /// The date of publication.
     pub date: String,
     /// The round that found it.
-    pub wave: u32,
+    pub round: u32,
     /// The researcher that found it, if there are several.
     pub agent: Option<String>,
     /// Whether it supports the claim.
@@ -60,7 +60,7 @@ pub struct RejectedItem {
 #[template(path = "evidence.html")]
 pub struct EvidencePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The evidence of this page.
@@ -82,7 +82,7 @@ pub struct EvidencePage {
 impl EvidencePage {
     /// The evidence of a run, for one `item` or all, from index `from` on.
     pub fn new(
-        shell: Shell,
+        shell: PageLayout,
         run: &Run,
         events: &[Envelope],
         item: Option<&str>,
@@ -117,7 +117,7 @@ impl EvidencePage {
                     .and_then(|work| work.date.as_deref())
                     .map(single_line)
                     .unwrap_or_default(),
-                wave: it.wave,
+                round: it.round,
                 agent: agent.map(single_line),
                 stance: match it.stance {
                     Stance::For => "supports",
@@ -214,7 +214,7 @@ pub struct HostRow {
 #[template(path = "sources.html")]
 pub struct SourcesPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The documents in the order requested.
@@ -230,7 +230,7 @@ pub struct SourcesPage {
 impl SourcesPage {
     /// The sources of a run.
     pub fn new(
-        shell: Shell,
+        shell: PageLayout,
         run: &Run,
         events: &[Envelope],
         traffic: &BTreeMap<String, Traffic>,

@@ -42,7 +42,7 @@ pub fn groups(events: &[Envelope], begun: &str) -> Vec<FeedGroup> {
         let Some(line) = feed_line(envelope, begun) else {
             continue;
         };
-        let name = match envelope.wave {
+        let name = match envelope.round {
             Some(n) => format!("Round {n}"),
             None => {
                 let words = match envelope.phase {

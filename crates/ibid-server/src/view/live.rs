@@ -7,7 +7,7 @@ use super::feed::{self, FeedGroup, FeedLine};
 use super::format::{
     cost, duration, millis_between, money, phase_label, run_state, sentence, thousands, truncate,
 };
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_core::domain::{Coverage, CoverageRow, StopReason};
 use ibid_core::record::{Envelope, Phase, Run};
 use ibid_report::escape::single_line;
@@ -139,7 +139,7 @@ pub struct AgentFeed {
 
 /// The input that a run waits for.
 #[derive(Debug, Clone)]
-pub enum Waits {
+pub enum PendingInput {
     /// Answers to these questions.
     Answers(Vec<String>),
     /// Approval of the plan, given in prose.
@@ -148,7 +148,7 @@ pub enum Waits {
 
 /// The state of a run: the part of the live page that is refreshed.
 #[derive(Debug, Clone, Template)]
-#[template(path = "state.html")]
+#[template(path = "run_state.html")]
 pub struct RunStateView {
     /// Its header.
     pub head: RunHeader,
@@ -169,7 +169,7 @@ pub struct RunStateView {
     /// The address of earlier events.
     pub earlier: Option<String>,
     /// The input it waits for.
-    pub waits: Option<Waits>,
+    pub waits: Option<PendingInput>,
     /// Why it failed, and how to fix it.
     pub fault: Option<(String, Option<String>)>,
     /// Why the research stopped.
@@ -197,7 +197,7 @@ impl RunStateView {
         let first = first_shown(&events[..upto]);
         let rows = coverage_rows(run);
         let rounds =
-            rows.iter().map(|row| row.by_wave.len() as u32).max().unwrap_or(0).max(run.wave);
+            rows.iter().map(|row| row.by_round.len() as u32).max().unwrap_or(0).max(run.round);
         RunStateView {
             head: RunHeader::new(run, "live"),
             meters: meters(run, now),
@@ -216,10 +216,10 @@ impl RunStateView {
                 .map(|it| format!("/r/{}?before={}#feed", run.id, it.seq)),
             feed: feed::groups(&events[first..upto], &begun),
             waits: match (run.awaiting_clarification, run.awaiting_approval) {
-                (true, _) => {
-                    Some(Waits::Answers(run.asks.iter().map(|ask| single_line(ask)).collect()))
-                }
-                (_, true) => Some(Waits::Approval(plan.unwrap_or_default())),
+                (true, _) => Some(PendingInput::Answers(
+                    run.asks.iter().map(|ask| single_line(ask)).collect(),
+                )),
+                (_, true) => Some(PendingInput::Approval(plan.unwrap_or_default())),
                 _ => None,
             },
             fault: run
@@ -262,7 +262,7 @@ fn coverage_rows(run: &Run) -> Vec<CoverageRow> {
 fn question(it: &CoverageRow, rounds: u32) -> QuestionRow {
     let (class, word) = coverage_label(it.state);
     let cell = |round: u32| {
-        let n = it.by_wave.get(round as usize - 1).copied().unwrap_or(0);
+        let n = it.by_round.get(round as usize - 1).copied().unwrap_or(0);
         CoverageCell {
             n,
             shade: match n {
@@ -393,7 +393,7 @@ fn progress_steps(run: &Run) -> Vec<ProgressStep> {
     };
     let stop = |name: &str, when| ProgressStep { name: name.to_owned(), when };
     let mut out = vec![stop("Question", when(0)), stop("Plan", when(1))];
-    let rounds = run.wave.max(1);
+    let rounds = run.round.max(1);
     for round in 1..=rounds {
         out.push(ProgressStep {
             name: format!("Round {round}"),
@@ -463,7 +463,7 @@ fn summary(run: &Run) -> String {
 #[template(path = "live.html")]
 pub struct LivePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The state of the run.
     pub state: RunStateView,
     /// Whether earlier events are shown, so that the page is not refreshed.

@@ -20,4 +20,4 @@ pub mod timeline;
 pub mod trace;
 
 pub(crate) use shell::{CONTENT_SECURITY_POLICY, ICON};
-pub use shell::{SCRIPT, Shell, render};
+pub use shell::{PageLayout, SCRIPT, render};

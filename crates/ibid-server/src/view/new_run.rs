@@ -3,7 +3,7 @@ use askama::Template;
 use serde_json::{Map, Value, json};
 
 use super::format::{money, plural_noun, thousands};
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_report::escape::single_line;
 
 /// The submitted form.
@@ -188,10 +188,10 @@ impl PlanPreview {
 
 /// The page.
 #[derive(Template)]
-#[template(path = "new.html")]
+#[template(path = "new_run.html")]
 pub struct NewRunPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The form.
     pub form: QuestionForm,
     /// The served folders: name, whether selected, label.

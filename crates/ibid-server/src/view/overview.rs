@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::format::{duration, money, plural_noun, thousands, truncate};
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid::app::changes::{DiffClaim, DiffSource};
 use ibid::app::{AggregateMetrics, ReportDiff};
 use ibid_core::domain::Ratio;
@@ -40,7 +40,7 @@ impl ClaimView {
 #[template(path = "diff.html")]
 pub struct DiffPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The two runs.
     pub runs: (String, String),
     /// Their dates.
@@ -69,7 +69,7 @@ pub struct DiffPage {
 
 impl DiffPage {
     /// The page of these changes.
-    pub fn new(shell: Shell, it: &ReportDiff) -> DiffPage {
+    pub fn new(shell: PageLayout, it: &ReportDiff) -> DiffPage {
         let works = |all: &[DiffSource]| {
             all.iter().map(|source| (single_line(&source.title), web_url(&source.url))).collect()
         };
@@ -142,7 +142,7 @@ pub struct TargetRow {
 #[template(path = "costs.html")]
 pub struct CostsPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// Metrics: name, value, detail.
     pub figures: Vec<(&'static str, String, String)>,
     /// The last days, latest last.
@@ -166,7 +166,7 @@ fn ratio(it: Ratio) -> String {
 
 impl CostsPage {
     /// The page of these runs.
-    pub fn new(shell: Shell, it: &AggregateMetrics, rows: &[RunRow]) -> CostsPage {
+    pub fn new(shell: PageLayout, it: &AggregateMetrics, rows: &[RunRow]) -> CostsPage {
         CostsPage {
             shell,
             figures: total_figures(it),
@@ -285,7 +285,7 @@ pub struct HealthCheckRow {
 #[template(path = "doctor.html")]
 pub struct DoctorPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The checks.
     pub looked: Vec<HealthCheckRow>,
     /// Whether external services were checked, too.

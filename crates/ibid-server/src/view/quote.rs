@@ -2,13 +2,13 @@
 use askama::Template;
 
 use super::live::RunHeader;
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_core::domain::{BlockKind, Claim, Page, Passage, Report};
 use ibid_report::escape::{single_line, strip_controls, web_url};
 use ibid_report::html::{SourceCard, live_url, passage_location, source, url_file_name};
 use ibid_report::{PagesByHash, json as records};
 
-/// Most bytes of a page shown on each side of the quote.
+/// Maximum number of bytes of a page shown on each side of the quote.
 const CONTEXT_BYTES: usize = 150_000;
 
 /// A sentence of the report that cites the quote.
@@ -40,7 +40,7 @@ pub struct PageLine {
 #[template(path = "quote.html")]
 pub struct QuotePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The number of the quote, from 1.
@@ -72,7 +72,7 @@ pub struct QuotePage {
 impl QuotePage {
     /// The page of the `k`-th quote of a report, from 1; `None` if there is no such quote.
     pub fn new(
-        shell: Shell,
+        shell: PageLayout,
         head: RunHeader,
         report: &Report,
         pages: &PagesByHash,

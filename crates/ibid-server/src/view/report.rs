@@ -2,7 +2,7 @@
 use askama::Template;
 
 use super::live::RunHeader;
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_report::html::ReportBody;
 use ibid_report::report_format::{FormatInfo, ReportFormat};
 
@@ -11,7 +11,7 @@ use ibid_report::report_format::{FormatInfo, ReportFormat};
 #[template(path = "report.html")]
 pub struct ReportPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The report.

@@ -3,7 +3,7 @@ use askama::Template;
 use jiff::Timestamp;
 
 use super::format::{cost, duration, millis_between, relative_time, status_label, truncate};
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_core::domain::{CoverageRow, Ratio, Vote};
 use ibid_core::ports::RunRow;
 use ibid_core::record::{Envelope, Event, Run};
@@ -200,7 +200,7 @@ pub(crate) const STATUSES: [(&str, &str); 7] = [
 #[template(path = "runs.html")]
 pub struct RunsPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The runs, newest first.
     pub lines: Vec<RunLine>,
     /// The text filter.
@@ -260,7 +260,7 @@ pub struct DeletionCandidate {
 #[template(path = "delete.html")]
 pub struct DeletePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The runs.
     pub runs: Vec<DeletionCandidate>,
 }
@@ -284,7 +284,7 @@ mod tests {
             run: "r_01J00000000000000000000000".parse().unwrap(),
             event,
             phase: Phase::Run,
-            wave: None,
+            round: None,
             agent: None,
             span: None,
         }

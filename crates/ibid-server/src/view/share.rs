@@ -2,7 +2,7 @@
 use askama::Template;
 
 use super::live::RunHeader;
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_core::domain::Share;
 
 /// The page.
@@ -10,7 +10,7 @@ use ibid_core::domain::Share;
 #[template(path = "share.html")]
 pub struct SharePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// Whether it quotes local documents.
@@ -25,7 +25,7 @@ pub struct SharePage {
 
 /// The durations that the form offers: days, label.
 const DAYS: [(u32, &str); 4] =
-    [(1, "a day"), (Share::DAYS, "a week"), (30, "30 days"), (Share::MOST_DAYS, "a year")];
+    [(1, "a day"), (Share::DAYS, "a week"), (30, "30 days"), (Share::MAX_DAYS, "a year")];
 
 impl SharePage {
     fn days(&self) -> [(u32, &'static str, bool); 4] {

@@ -17,62 +17,62 @@ pub(crate) const ICON: &str = include_str!("icon.svg");
 pub(crate) const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// A version stamp of the stylesheet and the script, so that browsers may cache both.
-static STAMP: LazyLock<String> = LazyLock::new(|| {
+/// The version of the stylesheet and the script, so that browsers may cache both.
+static ASSET_VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).finalize();
     hex::encode(&digest[..6])
 });
 
-/// The frame of a page.
+/// The page layout.
 #[derive(Debug, Clone)]
-pub struct Shell {
+pub struct PageLayout {
     /// The title of the tab.
     pub title: String,
     /// The active entry of the navigation.
-    pub here: &'static str,
+    pub nav_entry: &'static str,
     /// The width: `wide` or `narrow`.
     pub width: &'static str,
     /// Whether the user is authenticated; shows the navigation.
-    pub inside: bool,
+    pub signed_in: bool,
     /// Whether the user is the operator.
     pub operator: bool,
     /// The name of the signed-in user.
-    pub who: Option<String>,
-    /// The version stamp of the stylesheet and the script.
-    pub stamp: &'static str,
+    pub user_name: Option<String>,
+    /// The version of the stylesheet and the script.
+    pub asset_version: &'static str,
 }
 
-impl Shell {
-    /// The frame for an unauthenticated user.
-    pub fn new(title: impl Into<String>) -> Shell {
-        Shell {
+impl PageLayout {
+    /// The layout for an unauthenticated user.
+    pub fn new(title: impl Into<String>) -> PageLayout {
+        PageLayout {
             title: title.into(),
-            here: "",
+            nav_entry: "",
             width: "wide",
-            inside: false,
+            signed_in: false,
             operator: false,
-            who: None,
-            stamp: &STAMP,
+            user_name: None,
+            asset_version: &ASSET_VERSION,
         }
     }
 
     /// Sets the active entry of the navigation.
     #[must_use]
-    pub(crate) fn with_nav_entry(mut self, here: &'static str) -> Shell {
-        self.here = here;
+    pub(crate) fn with_nav_entry(mut self, nav_entry: &'static str) -> PageLayout {
+        self.nav_entry = nav_entry;
         self
     }
 
     /// Makes the page narrow, for texts and forms.
     #[must_use]
-    pub fn narrow(mut self) -> Shell {
+    pub fn narrow(mut self) -> PageLayout {
         self.width = "narrow";
         self
     }
 
     /// Sets the title.
     #[must_use]
-    pub(crate) fn with_title(mut self, title: impl Into<String>) -> Shell {
+    pub(crate) fn with_title(mut self, title: impl Into<String>) -> PageLayout {
         self.title = title.into();
         self
     }

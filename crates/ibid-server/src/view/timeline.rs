@@ -3,7 +3,7 @@ use askama::Template;
 
 use super::format::{duration, millis_between, truncate};
 use super::live::RunHeader;
-use super::shell::Shell;
+use super::shell::PageLayout;
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_report::escape::single_line;
 use ibid_report::html::url_file_name;
@@ -97,7 +97,7 @@ pub struct TimelineRow {
 #[template(path = "timeline.html")]
 pub struct TimelinePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The drawn calls.
@@ -127,7 +127,7 @@ pub struct TimelinePage {
 impl TimelinePage {
     /// The timeline of a run, or of a window of it in milliseconds.
     pub fn new(
-        shell: Shell,
+        shell: PageLayout,
         run: &Run,
         events: &[Envelope],
         window: Option<(i64, i64)>,
@@ -181,7 +181,7 @@ fn table_row((it, critical): &(TimedCall, bool)) -> TimelineRow {
     }
 }
 
-/// Minimum length of a window to zoom into, in milliseconds.
+/// Minimum window to zoom into, in milliseconds.
 const MIN_WINDOW_MS: i64 = 20;
 
 fn zoom_links(page: &str, from: i64, to: i64, whole: i64) -> Vec<(&'static str, String)> {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::format::{duration, money, thousands, truncate};
 use super::live::RunHeader;
-use super::shell::Shell;
-use ibid_core::ports::{JournalStep, StepState};
+use super::shell::PageLayout;
+use ibid_core::ports::{JournalCall, JournalCallState};
 use ibid_core::record::Run;
 use ibid_report::escape::strip_controls;
 
@@ -20,7 +20,7 @@ pub struct TraceCall {
     /// Its number, from 1.
     pub n: usize,
     /// The provider: `search:local`, `model:…`.
-    pub door: String,
+    pub provider: String,
     /// The request in short.
     pub asked: String,
     /// The CSS class of its state.
@@ -34,14 +34,14 @@ pub struct TraceCall {
 }
 
 impl TraceCall {
-    fn from_step(n: usize, it: &JournalStep) -> TraceCall {
+    fn from_step(n: usize, it: &JournalCall) -> TraceCall {
         let (class, state) = step_state(it);
         let answer = step_answer(it);
         let count = |name: &str| answer.and_then(|answer| answer["tokens"][name].as_u64());
         TraceCall {
             n,
-            door: strip_controls(&it.door),
-            asked: match truncate(&request_summary(&it.asked), 160) {
+            provider: strip_controls(&it.provider),
+            asked: match truncate(&request_summary(&it.request), 160) {
                 text if text.is_empty() => "(empty)".to_owned(),
                 text => text,
             },
@@ -58,24 +58,24 @@ impl TraceCall {
     }
 }
 
-fn step_state(it: &JournalStep) -> (&'static str, &'static str) {
+fn step_state(it: &JournalCall) -> (&'static str, &'static str) {
     match it.state {
-        StepState::Intended => ("pending", "no answer yet"),
-        StepState::Answered(_) => ("done", "answered"),
-        StepState::Failed { .. } => ("failed", "failed"),
+        JournalCallState::Intended => ("pending", "no answer yet"),
+        JournalCallState::Answered(_) => ("done", "answered"),
+        JournalCallState::Failed { .. } => ("failed", "failed"),
     }
 }
 
-fn step_answer(it: &JournalStep) -> Option<&Value> {
+fn step_answer(it: &JournalCall) -> Option<&Value> {
     match &it.state {
-        StepState::Answered(it) => Some(&it.answer),
+        JournalCallState::Answered(it) => Some(&it.answer),
         _ => None,
     }
 }
 
-fn step_cost(it: &JournalStep) -> Option<f64> {
+fn step_cost(it: &JournalCall) -> Option<f64> {
     match &it.state {
-        StepState::Answered(it) => Some(it.cost_usd),
+        JournalCallState::Answered(it) => Some(it.cost_usd),
         _ => None,
     }
 }
@@ -93,7 +93,7 @@ fn request_summary(asked: &Value) -> String {
 #[template(path = "trace.html")]
 pub struct TracePage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The calls in order.
@@ -106,7 +106,7 @@ pub struct TracePage {
 
 impl TracePage {
     /// The calls of a run from index `from` on.
-    pub fn new(shell: Shell, run: &Run, steps: &[JournalStep], from: usize) -> TracePage {
+    pub fn new(shell: PageLayout, run: &Run, steps: &[JournalCall], from: usize) -> TracePage {
         let end = from + ROWS;
         TracePage {
             shell,
@@ -156,10 +156,10 @@ impl TraceText {
 
 /// One call.
 #[derive(Template)]
-#[template(path = "step.html")]
-pub struct StepPage {
+#[template(path = "call.html")]
+pub struct CallPage {
     /// The frame of the page.
-    pub shell: Shell,
+    pub shell: PageLayout,
     /// The header of the run.
     pub head: RunHeader,
     /// The call.
@@ -174,15 +174,19 @@ pub struct StepPage {
     pub answered: Vec<TraceText>,
 }
 
-impl StepPage {
+impl CallPage {
     /// The `n`-th call of a run, from 1; `None` if there is no such call.
-    pub fn new(shell: Shell, run: &Run, steps: &[JournalStep], n: usize) -> Option<StepPage> {
+    pub fn new(shell: PageLayout, run: &Run, steps: &[JournalCall], n: usize) -> Option<CallPage> {
         let it = steps.get(n.checked_sub(1)?)?;
         let answer = step_answer(it);
-        let mut facts =
-            vec![("Provider", strip_controls(&it.door)), ("State", step_state(it).1.to_owned())];
-        let times =
-            steps.iter().filter(|other| other.door == it.door && other.asked == it.asked).count();
+        let mut facts = vec![
+            ("Provider", strip_controls(&it.provider)),
+            ("State", step_state(it).1.to_owned()),
+        ];
+        let times = steps
+            .iter()
+            .filter(|other| other.provider == it.provider && other.request == it.request)
+            .count();
         facts.push((
             "Sent",
             match times {
@@ -196,18 +200,18 @@ impl StepPage {
         if let Some(answer) = answer {
             facts.extend(token_facts(answer));
         }
-        if let StepState::Failed { kind, message, .. } = &it.state {
+        if let JournalCallState::Failed { kind, message, .. } = &it.state {
             facts.push(("Error kind", format!("{kind:?}").to_lowercase()));
             facts.push(("Message", strip_controls(message)));
         }
         facts.push(("Key", it.key.clone()));
-        Some(StepPage {
+        Some(CallPage {
             shell,
             head: RunHeader::new(run, "trace"),
             call: TraceCall::from_step(n, it),
             total: steps.len(),
             facts,
-            asked: request_texts(&it.asked),
+            asked: request_texts(&it.request),
             answered: answer.map(answer_texts).unwrap_or_default(),
         })
     }

@@ -1,7 +1,7 @@
 //! The addresses at which the text of a hit may be.
 use ibid_core::domain::{Hit, Vertical};
 
-/// The most addresses of full text that are tried for one work.
+/// Maximum number of addresses of full text that are tried for one work.
 const MAX_FULL_TEXTS: usize = 2;
 
 /// An address to read.

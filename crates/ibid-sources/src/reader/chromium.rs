@@ -36,9 +36,9 @@ const PROGRAMS: [&str; 5] = [
     "google-chrome",
     "chrome-headless-shell",
 ];
-/// The longest time for a page, with the start of the browser.
+/// Maximum time for a page, with the start of the browser.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest wait for a browser that is busy with other pages.
+/// Maximum wait for a browser that is busy with other pages.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Occurs in Chromium's own page for an address that it could not reach, in every language.
 const ERROR_PAGE_MARKER: &[u8] = b"<div id=\"main-frame-error\"";
@@ -50,7 +50,7 @@ const HEALTH_CHECK_PAGE: &str =
 const HEALTH_CHECK_WORD: &str = "ranitsscript";
 /// The rule by which no host can be resolved.
 const RESOLVE_NOTHING: &str = "MAP * ~NOTFOUND";
-/// The most browsers at once. Each takes a few hundred megabytes.
+/// Maximum number of browsers at once. Each takes a few hundred megabytes.
 const MAX_BROWSERS: usize = 2;
 
 /// Reads pages with a browser.

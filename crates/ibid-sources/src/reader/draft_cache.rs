@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ibid_core::domain::work::canonical_url;
-use ibid_core::domain::{PageDraft, Witness};
+use ibid_core::domain::{PageDraft, UrlProvenance};
 use ibid_net::web::cache::{CacheKind, WebCache};
 
 /// The cache of read pages, by reader and canonical address.
@@ -26,7 +26,9 @@ impl DraftCache {
         let cached = cache.get::<()>(CacheKind::Draft, &key(reader, url)).await?;
         let draft: Option<PageDraft> = serde_json::from_slice(&cached.body).ok();
         // A draft of an earlier version may have taken its address from the page itself.
-        draft.filter(|draft| cached.age <= self.age && draft.witness == Witness::Fetcher)
+        draft.filter(|draft| {
+            cached.age <= self.age && draft.url_provenance == UrlProvenance::Fetcher
+        })
     }
 
     /// Stores the page at `url` as `reader` read it.

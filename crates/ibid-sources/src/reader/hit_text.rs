@@ -3,11 +3,11 @@ use async_trait::async_trait;
 
 use super::addresses::is_outside;
 use super::read_error::read_error;
-use ibid_core::domain::{Block, BlockKind, Hit, Page, PageDraft, Witness};
+use ibid_core::domain::{Block, BlockKind, Hit, Page, PageDraft, UrlProvenance};
 use ibid_core::ports::PageReader;
 use ibid_core::{ReadFailure, Result};
 
-/// The fewest characters that are worth reading.
+/// Minimum number of characters that are worth reading.
 const MIN_CHARS: usize = 80;
 
 /// Reads the text that came with the hit. Sends nothing.
@@ -53,7 +53,7 @@ fn page_of(hit: &Hit, text: &str) -> Page {
         date: hit.date.clone(),
         date_source: hit.date.as_ref().map(|_| hit.provider.clone()),
         site: hit.work.venue.clone(),
-        witness: Witness::Engine,
+        url_provenance: UrlProvenance::Engine,
         blocks: std::iter::once(heading).chain(blocks).collect(),
         warnings: vec![format!(
             "the words are those that {} gave, not read at the address",

@@ -13,7 +13,7 @@ use ibid_core::domain::{Hit, Page, Vertical};
 use ibid_core::ports::PageReader;
 use ibid_core::{ReadFailure, Result};
 
-/// The longest wait for all lookups of one work.
+/// Maximum wait for all lookups of one work.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Finds the open text of a paper by its DOI and reads it.

@@ -23,15 +23,15 @@ use ibid_net::service::{RateLimiter, ServiceAccess, ServiceClient};
 use ibid_net::web::fetch::{FetchError, Fetcher};
 use ibid_net::web::outcome::status_error;
 
-/// The longest wait for one answer. The server in turn waits for the page.
+/// Maximum wait for one answer. The server in turn waits for the page.
 const TIMEOUT: Duration = Duration::from_secs(45);
-/// The longest wait for a page, with retries.
+/// Maximum wait for a page, with retries.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(100);
 /// The largest answer, in bytes.
 const MAX_BYTES: usize = 16 << 20;
 /// The page of the health check: small, and reserved for such uses (RFC 2606).
 const HEALTH_CHECK_URL: &str = "https://example.com/";
-/// The longest wait of the health check.
+/// Maximum wait of the health check.
 const HEALTH_CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server that reads pages, as opening it and the documentation describe it.

@@ -7,7 +7,7 @@ use ibid_core::domain::{Block, BlockKind, PageDraft};
 /// A page with more words than this has content of its own.
 const SHORT: usize = 120;
 /// The metadata of a page with at most so many words counts against it.
-const FEW: usize = 40;
+const SHORT_PAGE_WORDS: usize = 40;
 /// A paragraph with so many words is a sentence.
 const SENTENCE_WORDS: usize = 12;
 /// The bytes at the beginning of a page that are searched for metadata.
@@ -36,7 +36,7 @@ const NOT_FOUND: &[&str] = &[
     "página no encontrada",
     "pagina non trovata",
 ];
-const ROBOT: &[&str] = &[
+const CAPTCHA_PHRASES: &[&str] = &[
     "are you a robot",
     "are you human",
     "verify you are human",
@@ -64,7 +64,7 @@ const SCRIPT: &[&str] = &[
     "please turn on javascript",
     "javascript to run this app",
 ];
-const WALL: &[&str] = &[
+const PAYWALL_PHRASES: &[&str] = &[
     "subscribe to continue",
     "subscribe to read",
     "subscribers only",
@@ -100,10 +100,12 @@ pub(super) fn detect(draft: &PageDraft) -> Option<(ReadFailure, &'static str)> {
     if is_short && ["404", "not found", "error"].contains(&title.trim()) {
         return Some((ReadFailure::NotFound, "not found"));
     }
-    if let Some(phrase) = in_title(ROBOT).filter(|_| is_short).or(in_body(ROBOT)) {
+    if let Some(phrase) =
+        in_title(CAPTCHA_PHRASES).filter(|_| is_short).or(in_body(CAPTCHA_PHRASES))
+    {
         return Some((ReadFailure::BotBlock, phrase));
     }
-    if let Some(phrase) = in_body(WALL) {
+    if let Some(phrase) = in_body(PAYWALL_PHRASES) {
         return Some((ReadFailure::Paywall, phrase));
     }
     in_body(SCRIPT).map(|phrase| (ReadFailure::Empty, phrase))
@@ -125,7 +127,7 @@ pub(super) fn detect_by_signals(
     if signals.own_urls.iter().any(|own| is_home_of(own, requested)) {
         return Some((ReadFailure::NotFound, "it calls itself the home page"));
     }
-    if words > FEW {
+    if words > SHORT_PAGE_WORDS {
         return None;
     }
     if signals.noindex {

@@ -11,8 +11,8 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest query, characters and words.
-const LONGEST: usize = 400;
+/// Maximum length of a query, in characters and in words.
+const MAX_QUERY_CHARS: usize = 400;
 const WORDS: usize = 50;
 /// The list price of one search, US dollars: $5 per thousand (brave.com/search/api, 2026-09).
 const PRICE: f64 = 0.005;
@@ -27,7 +27,7 @@ pub(super) fn api(_: &EngineConfig) -> Box<dyn EngineApi> {
 #[async_trait]
 impl EngineApi for Brave {
     async fn search(&self, service: &ServiceClient, query: &Query) -> Result<Hits> {
-        let text = few_words(&with_sites(query, LONGEST));
+        let text = few_words(&with_sites(query, MAX_QUERY_CHARS));
         let (path, most) = match query.vertical() {
             Vertical::News => ("/res/v1/news/search", 50),
             _ => ("/res/v1/web/search", 20),

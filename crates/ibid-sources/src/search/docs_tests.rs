@@ -31,10 +31,10 @@ fn the_list_of_engines_is_the_table_in_the_documentation() {
             it.name,
             it.about,
             kinds(it),
-            said(it.by_itself),
-            it.longest,
+            said(it.in_auto),
+            it.max_query_chars,
             pace(it),
-            said(it.seen),
+            said(it.verified),
         )
         .unwrap();
     }
@@ -70,9 +70,11 @@ fn kinds(it: &EngineInfo) -> String {
 
 fn pace(it: &EngineInfo) -> String {
     let spelt = |duration: Duration| format!("{} s", duration.as_secs_f64());
-    match it.distance == it.keyed_distance {
-        true => spelt(it.distance),
-        false => format!("{}, {} with a key", spelt(it.distance), spelt(it.keyed_distance)),
+    match it.min_interval == it.min_interval_with_key {
+        true => spelt(it.min_interval),
+        false => {
+            format!("{}, {} with a key", spelt(it.min_interval), spelt(it.min_interval_with_key))
+        }
     }
 }
 
@@ -83,7 +85,7 @@ fn each_engine_has_a_name_and_variables_of_its_own() {
         assert!(names.insert(it.name), "{}", it.name);
         assert!(names.insert(it.base_var), "{}", it.base_var);
         assert_eq!(it.key_var.is_empty(), it.key == KeyRequirement::None, "{}", it.name);
-        assert!(!it.verticals.is_empty() && it.longest >= 100);
+        assert!(!it.verticals.is_empty() && it.max_query_chars >= 100);
         assert!(it.base_url.is_empty() || it.base_url.starts_with("https://"));
         assert!(!it.base_url.ends_with('/'));
     }

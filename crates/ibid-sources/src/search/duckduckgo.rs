@@ -16,11 +16,11 @@ use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
 /// Maximum length of a query in characters.
-const LONGEST: usize = 400;
-/// The most links that are read of a page. A page of results has about a hundred.
+const MAX_QUERY_CHARS: usize = 400;
+/// Maximum number of links that are read of a page. A page of results has about a hundred.
 const LINKS: usize = 2_000;
 /// How long to send nothing after it asked for a captcha.
-const AFTER_PUZZLE: Duration = Duration::from_secs(600);
+const CAPTCHA_COOLDOWN: Duration = Duration::from_secs(600);
 
 /// `GET /html/`.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(super) fn api(_: &EngineConfig) -> Box<dyn EngineApi> {
 impl EngineApi for DuckDuckGo {
     async fn search(&self, service: &ServiceClient, query: &Query) -> Result<Hits> {
         let _alone = self.alone.lock().await;
-        let words = with_sites(query, LONGEST);
+        let words = with_sites(query, MAX_QUERY_CHARS);
         let range = query.since.as_ref().zip(query.until.as_ref());
         let range = range.map(|(since, until)| format!("{since}..{until}"));
         let mut asked = vec![("q", words.as_str())];
@@ -52,7 +52,7 @@ pub(super) fn read(status: u16, headers: &ResponseHeaders, body: &[u8]) -> ReadR
     // A suspected bot gets a captcha, with status 202.
     if status == 202 || page.contains("anomaly-modal") {
         return Err(ServiceError {
-            retry_after: Some(AFTER_PUZZLE),
+            retry_after: Some(CAPTCHA_COOLDOWN),
             ..ServiceError::transient("it requires a CAPTCHA")
         });
     }

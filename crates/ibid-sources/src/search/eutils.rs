@@ -4,9 +4,9 @@ use super::xml::XmlElement;
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
-/// The most digits of an id. Ids of some databases are longer than those of PubMed.
+/// Maximum number of digits of an id. Ids of some databases are longer than those of PubMed.
 const MAX_ID_DIGITS: usize = 20;
-/// The most unknown phrases that are reported for a query.
+/// Maximum number of unknown phrases that are reported for a query.
 const MAX_REMARKS: usize = 5;
 
 /// What a search for ids found.

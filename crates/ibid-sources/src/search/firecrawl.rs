@@ -12,7 +12,7 @@ use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
 /// Maximum length of a query in characters.
-const LONGEST: usize = 500;
+const MAX_QUERY_CHARS: usize = 500;
 
 /// `POST /v2/search`.
 struct FirecrawlSearch;
@@ -29,7 +29,7 @@ impl EngineApi for FirecrawlSearch {
             _ => "web",
         };
         let mut body = json!({
-            "query": with_sites(query, LONGEST),
+            "query": with_sites(query, MAX_QUERY_CHARS),
             "limit": query.limit.min(100),
             "sources": [source],
         });

@@ -10,7 +10,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 
 /// Maximum length of a query in characters.
-const LONGEST: usize = 1_000;
+const MAX_QUERY_CHARS: usize = 1_000;
 
 /// `GET /?q=`.
 struct JinaSearch;
@@ -27,7 +27,7 @@ impl EngineApi for JinaSearch {
     }
 
     async fn search(&self, service: &ServiceClient, query: &Query) -> Result<Hits> {
-        let text = with_sites(query, LONGEST);
+        let text = with_sites(query, MAX_QUERY_CHARS);
         let limit = query.limit.min(20).to_string();
         let ask = ServiceRequest::get("/", &[("q", &text), ("num", &limit)]);
         service.request(&ask, read).await

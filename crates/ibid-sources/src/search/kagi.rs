@@ -14,7 +14,7 @@ use ibid_net::service_error::ServiceError;
 /// The list price of one search, US dollars: $12 per thousand (help.kagi.com, 2026-11).
 const PRICE: f64 = 0.012;
 /// Maximum length of a query in characters.
-const LONGEST: usize = 1_000;
+const MAX_QUERY_CHARS: usize = 1_000;
 
 /// `GET /search`.
 struct Kagi;
@@ -26,7 +26,7 @@ pub(super) fn api(_: &EngineConfig) -> Box<dyn EngineApi> {
 #[async_trait]
 impl EngineApi for Kagi {
     async fn search(&self, service: &ServiceClient, query: &Query) -> Result<Hits> {
-        let mut text = with_sites(query, LONGEST);
+        let mut text = with_sites(query, MAX_QUERY_CHARS);
         for (name, day) in [("after", &query.since), ("before", &query.until)] {
             if let Some(day) = day {
                 text = format!("{text} {name}:{day}");

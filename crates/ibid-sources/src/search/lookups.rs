@@ -23,9 +23,9 @@ const CROSSREF: LookupService = ("crossref", "https://api.crossref.org", 200);
 const OPENALEX: LookupService = ("openalex", "https://api.openalex.org", 200);
 const UNPAYWALL: LookupService = ("unpaywall", "https://api.unpaywall.org", 100);
 const PMC_IDS: LookupService = ("pmc ids", "https://pmc.ncbi.nlm.nih.gov", 340);
-/// The most addresses of open text that are read from a record.
+/// Maximum number of addresses of open text that are read from a record.
 const MAX_LOCATIONS: usize = 30;
-/// The most authors that are read from a record.
+/// Maximum number of authors that are read from a record.
 const MAX_AUTHORS: usize = 50;
 
 /// The services that look up works by their ids.

@@ -111,11 +111,13 @@ fn work(it: &Value) -> Option<Hit> {
 /// Restores an abstract from the positions of its words.
 fn abstract_of(index: &Value) -> String {
     // No abstract has so many words. Without the limit an answer could exhaust memory.
-    const MOST: u64 = 20_000;
+    const MAX_LIST_CHARS: u64 = 20_000;
     let mut placed: Vec<(u64, &str)> = Vec::new();
     for (word, places) in index.as_object().into_iter().flatten() {
         let places = places.as_array().into_iter().flatten().filter_map(Value::as_u64);
-        placed.extend(places.filter(|place| *place < MOST).map(|place| (place, word.as_str())));
+        placed.extend(
+            places.filter(|place| *place < MAX_LIST_CHARS).map(|place| (place, word.as_str())),
+        );
     }
     placed.sort_unstable();
     placed.dedup_by_key(|pair| pair.0);

@@ -15,7 +15,7 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The most ids in an address. More are fetched from the history server.
+/// Maximum number of ids in an address. More are fetched from the history server.
 const MAX_IDS_IN_URL: usize = 200;
 /// If a query in PubMed's syntax finds fewer works than this, it is also sent in plain words.
 const MIN_STRICT_HITS: usize = 3;

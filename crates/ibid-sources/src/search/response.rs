@@ -6,11 +6,11 @@ use ibid_extract::dates;
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service_error::ServiceError;
 
-/// Maximum length of a title in characters.
+/// Maximum length of a title, in characters.
 const TITLE: usize = 300;
-/// Maximum length of a snippet in characters.
+/// Maximum length of a snippet, in characters.
 const SNIPPET: usize = 2_000;
-/// Maximum length of a text in characters.
+/// Maximum length of a text, in characters.
 const TEXT: usize = 200_000;
 
 /// A parsed answer, or the error that it reports.

@@ -15,7 +15,7 @@ use ibid_core::{Error, Kind, Result};
 use ibid_net::secret::ApiKey;
 use ibid_net::service::{RateLimiters, ServiceAccess, ServiceClient};
 
-/// The longest wait for an answer.
+/// Maximum wait for an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(12);
 /// The largest answer, in bytes.
 pub(super) const MAX_BYTES: usize = 16 << 20;
@@ -56,7 +56,8 @@ impl SearchEngine {
             header: info.header,
             key: config.key.as_deref().filter(|_| !key_header.is_empty()).map(ApiKey::new),
         };
-        let distance = if config.key.is_some() { info.keyed_distance } else { info.distance };
+        let distance =
+            if config.key.is_some() { info.min_interval_with_key } else { info.min_interval };
         let limiter = limiters.get(&format!("{} {base_url}", info.name), distance);
         let api = (info.api)(config);
         let service = ServiceClient::open(info.name, access)?
@@ -109,7 +110,7 @@ impl SearchProvider for SearchEngine {
     }
 
     async fn search(&self, query: &Query) -> Result<Hits> {
-        let most = self.info.longest;
+        let most = self.info.max_query_chars;
         let shortened = query.shortened(&query_text::shorten(query.text(), most));
         let mut found = self.api.search(&self.service, &shortened).await?;
         if shortened.text().len() < query.text().trim().len() {

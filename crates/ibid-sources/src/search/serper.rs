@@ -20,12 +20,12 @@ use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
 /// Maximum length of a query in characters.
-const LONGEST: usize = 2_048;
+const MAX_QUERY_CHARS: usize = 2_048;
 /// The list price of one credit, US dollars: $1 per thousand in the smallest pack (serper.dev, 2026-08).
 const CREDIT: f64 = 0.001;
 /// How long a query waits for others, to be sent in one request.
 const BATCH_WINDOW: Duration = Duration::from_millis(5);
-/// The most queries of one request.
+/// Maximum number of queries of one request.
 const MAX_BATCH: usize = 20;
 
 /// `POST /search`, `/scholar`, `/news`. Queries that arrive at about the same time share one request.
@@ -161,7 +161,7 @@ fn batch(path: &str, queries: &[&Query]) -> ServiceRequest {
 
 /// The body of one query.
 fn body(query: &Query) -> Value {
-    let mut body = json!({ "q": with_sites(query, LONGEST), "num": query.limit.min(100) });
+    let mut body = json!({ "q": with_sites(query, MAX_QUERY_CHARS), "num": query.limit.min(100) });
     if let Some(bounds) = google_tbs(query) {
         body["tbs"] = bounds.into();
     }

@@ -15,8 +15,8 @@ use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
 
-/// The longest `backoff` that is respected.
-const LONGEST: u64 = 24 * 3600;
+/// Maximum `backoff` that is respected, in seconds.
+const MAX_BACKOFF_SECONDS: u64 = 24 * 3600;
 
 /// `GET /2.3/search/advanced`.
 struct StackExchange {
@@ -102,7 +102,10 @@ fn read_with_wait(
             .collect();
         Some(hit)
     });
-    let wait = value.get("backoff").and_then(Value::as_u64).filter(|it| (1..=LONGEST).contains(it));
+    let wait = value
+        .get("backoff")
+        .and_then(Value::as_u64)
+        .filter(|it| (1..=MAX_BACKOFF_SECONDS).contains(it));
     let mut hits = Hits::from(found.collect::<Vec<_>>());
     if count_field(&value, "quota_remaining") == Some(0) {
         hits.remarks.push("stackexchange takes no more questions today".to_owned());
@@ -125,7 +128,7 @@ fn parse_error(status: u16, body: &[u8]) -> Option<ServiceError> {
             retry_after: said
                 .rsplit_once(" in ")
                 .and_then(|parts| parts.1.split(' ').next()?.parse().ok())
-                .filter(|it| *it <= LONGEST)
+                .filter(|it| *it <= MAX_BACKOFF_SECONDS)
                 .map(Duration::from_secs),
             ..ServiceError::transient(response::truncate(said, 300))
         },

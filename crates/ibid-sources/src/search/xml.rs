@@ -3,8 +3,8 @@ use super::response::ReadResult;
 use ibid_extract::xml::{XmlEvent, walk};
 use ibid_net::service_error::ServiceError;
 
-/// The deepest nesting of elements. Answers of services have about ten levels.
-const DEEPEST: usize = 100;
+/// Maximum nesting depth of elements. Answers of services have about ten levels.
+const MAX_DEPTH: usize = 100;
 
 /// An element.
 #[derive(Debug, Default, Clone)]
@@ -44,7 +44,7 @@ impl XmlElement {
         let mut open = vec![XmlElement::default()];
         let mut skipped = 0_usize;
         let walked = walk(bytes, &mut |piece| match piece {
-            XmlEvent::Start(..) if skipped > 0 || open.len() > DEEPEST => skipped += 1,
+            XmlEvent::Start(..) if skipped > 0 || open.len() > MAX_DEPTH => skipped += 1,
             XmlEvent::Start(name, attribute) => open.push(XmlElement {
                 name: name.to_owned(),
                 attributes: ATTRIBUTES

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::replay_log::ReplayLog;
 use ibid_core::domain::{Hits, Page};
-use ibid_core::ports::{Completion, StepState, TokenUsage};
+use ibid_core::ports::{Completion, JournalCallState, TokenUsage};
 use ibid_core::{Error, Kind, Result};
 
 /// An answer that the journal can keep.
@@ -75,10 +75,10 @@ impl JournalAnswer for Hits {
 ///
 /// # Errors
 /// The recorded error of a call that failed.
-pub(super) fn into_answer(state: StepState) -> Result<Value> {
+pub(super) fn into_answer(state: JournalCallState) -> Result<Value> {
     match state {
-        StepState::Answered(answered) => Ok(answered.answer),
-        StepState::Failed { kind, message, reason, hint } => {
+        JournalCallState::Answered(answered) => Ok(answered.answer),
+        JournalCallState::Failed { kind, message, reason, hint } => {
             let mut error = Error::new(kind, message);
             if let Some(reason) = reason {
                 error = error.with_reason(reason);
@@ -88,7 +88,7 @@ pub(super) fn into_answer(state: StepState) -> Result<Value> {
                 None => error,
             })
         }
-        StepState::Intended => {
+        JournalCallState::Intended => {
             Err(Error::new(Kind::Internal, "the journal has no answer for this call"))
         }
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::provider_id::{PRIOR_SOURCES, ProviderId};
 use super::run_journal::Journal;
 use ibid_core::domain::{Page, PageHash, Source};
-use ibid_core::ports::{JournalStep, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState};
 use ibid_core::{Error, Kind, Result};
 
 impl Journal {
@@ -58,11 +58,11 @@ impl Journal {
 }
 
 /// The sources that a run took over from earlier runs, from its `steps`.
-pub fn prior_sources_in(steps: &[JournalStep]) -> Vec<Source> {
+pub fn prior_sources_in(steps: &[JournalCall]) -> Vec<Source> {
     let key = ProviderId::note(PRIOR_SOURCES).key(&json!(""));
     let step = steps.iter().find(|step| step.key == key);
     match step.map(|step| &step.state) {
-        Some(StepState::Answered(answered)) => {
+        Some(JournalCallState::Answered(answered)) => {
             serde_json::from_value(answered.answer.clone()).unwrap_or_default()
         }
         _ => Vec::new(),

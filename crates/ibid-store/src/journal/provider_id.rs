@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use ibid_core::domain::PageHash;
-use ibid_core::ports::JournalStep;
+use ibid_core::ports::JournalCall;
 
 /// The prefix of calls to search providers.
 pub(super) const SEARCH: &str = "search:";
@@ -49,9 +49,9 @@ pub(crate) fn manifest_key() -> String {
 }
 
 /// Whether the key of `step` is the hash of its request to one of at most `count` providers of its name.
-pub(crate) fn has_matching_key(step: &JournalStep, count: usize) -> bool {
+pub(crate) fn has_matching_key(step: &JournalCall, count: usize) -> bool {
     (0..count.max(1))
-        .any(|ordinal| ProviderId::new("", &step.door, ordinal).key(&step.asked) == step.key)
+        .any(|ordinal| ProviderId::new("", &step.provider, ordinal).key(&step.request) == step.key)
 }
 
 /// Whether calls to `provider` read pages.

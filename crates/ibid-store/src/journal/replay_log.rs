@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::provider_id::is_external_call;
 use ibid_core::domain::{Page, PageHash};
-use ibid_core::ports::{JournalStep, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState};
 use ibid_core::{Error, Kind, Result};
 
-/// The longest part of a request that an error repeats, in characters.
+/// Maximum length of the part of a request that an error repeats, in characters.
 const MAX_SHOWN: usize = 120;
 
 /// The answers of another run, for a journal to answer from.
 pub struct ReplayLog {
     name: String,
     complete: bool,
-    calls: HashMap<String, StepState>,
+    calls: HashMap<String, JournalCallState>,
     pages: Arc<BTreeMap<PageHash, Page>>,
     from_log: AtomicU64,
     sent: AtomicU64,
@@ -41,13 +41,13 @@ impl ReplayLog {
     pub fn new(
         name: &str,
         complete: bool,
-        steps: &[JournalStep],
+        steps: &[JournalCall],
         pages: Arc<BTreeMap<PageHash, Page>>,
     ) -> ReplayLog {
-        let counts = |step: &&JournalStep| match step.state {
-            StepState::Answered(_) => true,
-            StepState::Failed { .. } => complete,
-            StepState::Intended => false,
+        let counts = |step: &&JournalCall| match step.state {
+            JournalCallState::Answered(_) => true,
+            JournalCallState::Failed { .. } => complete,
+            JournalCallState::Intended => false,
         };
         let calls = steps.iter().filter(counts);
         ReplayLog {
@@ -72,7 +72,7 @@ impl ReplayLog {
     }
 
     /// Returns the answer to the call of `provider` with this key. Counts external calls.
-    pub(super) fn answer(&self, key: &str, provider: &str) -> Option<StepState> {
+    pub(super) fn answer(&self, key: &str, provider: &str) -> Option<JournalCallState> {
         let found = self.calls.get(key).cloned();
         if is_external_call(provider) {
             let count = if found.is_some() { &self.from_log } else { &self.sent };

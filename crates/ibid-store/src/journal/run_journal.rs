@@ -17,7 +17,7 @@ use super::replay_log::ReplayLog;
 use ibid_core::domain::{Budget, Page, PageHash, RunId, Usage};
 use ibid_core::fair_semaphore::OwnerPermits;
 use ibid_core::ports::{
-    JournalStep, Prompt, ProviderManifest, StepAnswer, StepState, Store, crash_point,
+    JournalCall, JournalCallState, Prompt, ProviderManifest, Store, StoredAnswer, crash_point,
 };
 use ibid_core::{Error, Kind, Result};
 
@@ -52,7 +52,7 @@ enum CallState {
     /// Sent in an earlier session, without an answer in the store.
     Unanswered,
     /// Answered, or failed in this session.
-    Ended(StepState),
+    Ended(JournalCallState),
 }
 
 impl Journal {
@@ -72,20 +72,20 @@ impl Journal {
         let mut in_doubt = 0;
         let mut in_doubt_prompts = Vec::new();
         for step in store.steps(&run).await? {
-            state.count(&step.door);
-            if let StepState::Answered(answered) = &step.state {
-                state.charge(&step.door, answered);
+            state.count(&step.provider);
+            if let JournalCallState::Answered(answered) = &step.state {
+                state.charge(&step.provider, answered);
             }
             let call = match step.state {
-                StepState::Answered(_) => CallState::Ended(step.state),
-                StepState::Intended => {
-                    in_doubt += u32::from(is_external_call(&step.door));
-                    if step.door.starts_with(MODEL) {
-                        in_doubt_prompts.extend(serde_json::from_value(step.asked));
+                JournalCallState::Answered(_) => CallState::Ended(step.state),
+                JournalCallState::Intended => {
+                    in_doubt += u32::from(is_external_call(&step.provider));
+                    if step.provider.starts_with(MODEL) {
+                        in_doubt_prompts.extend(serde_json::from_value(step.request));
                     }
                     CallState::Unanswered
                 }
-                StepState::Failed { .. } => CallState::Unanswered,
+                JournalCallState::Failed { .. } => CallState::Unanswered,
             };
             state.calls.insert(step.key, Arc::new(AsyncMutex::new(call)));
         }
@@ -203,30 +203,30 @@ impl Journal {
         } else {
             None
         };
-        let step = JournalStep {
+        let step = JournalCall {
             key: key.clone(),
-            door: provider.to_owned(),
-            asked: request,
-            state: StepState::Intended,
+            provider: provider.to_owned(),
+            request,
+            state: JournalCallState::Intended,
         };
         crash_point("call.before_intent");
-        self.check_write(self.store.begin_step(&self.run, &step).await).await;
+        self.check_write(self.store.begin_call(&self.run, &step).await).await;
         crash_point("call.after_intent");
-        let answer = match self.replayed(&key, provider, &step.asked).await {
+        let answer = match self.replayed(&key, provider, &step.request).await {
             Some(recorded) => recorded,
             None => send.await,
         };
         crash_point("call.answer_in_memory");
         let (state, fresh) = match answer {
             Ok(answer) => (
-                StepState::Answered(StepAnswer {
+                JournalCallState::Answered(StoredAnswer {
                     answer: encode(&answer)?,
                     cost_usd: answer.cost(),
                 }),
                 Some(answer),
             ),
             Err(error) => {
-                let failed = StepState::Failed {
+                let failed = JournalCallState::Failed {
                     kind: error.kind(),
                     message: error.chain(),
                     reason: error.reason().cloned(),
@@ -235,19 +235,19 @@ impl Journal {
                 (failed, None)
             }
         };
-        self.finish_step(&key, &state, fresh.as_ref().and_then(JournalAnswer::page)).await;
+        self.finish_call(&key, &state, fresh.as_ref().and_then(JournalAnswer::page)).await;
         *call = CallState::Ended(state.clone());
         into_answer(state).map(|answer| (answer, fresh))
     }
 
     /// Stores the outcome of a call, together with the page that answers it.
-    async fn finish_step(&self, key: &str, state: &StepState, page: Option<&Page>) {
+    async fn finish_call(&self, key: &str, state: &JournalCallState, page: Option<&Page>) {
         let written = match page {
             Some(page) => {
                 crash_point("page.before_commit");
-                self.store.finish_step_with_page(&self.run, key, state, page).await
+                self.store.finish_call_with_page(&self.run, key, state, page).await
             }
-            None => self.store.finish_step(&self.run, key, state).await,
+            None => self.store.finish_call(&self.run, key, state).await,
         };
         self.check_write(written).await;
         if page.is_some() {
@@ -370,18 +370,18 @@ impl Journal {
             },
             None => encode(name, &note.await?)?,
         };
-        let step = JournalStep {
+        let step = JournalCall {
             key: key.clone(),
-            door: name.to_owned(),
-            asked: request,
-            state: StepState::Intended,
+            provider: name.to_owned(),
+            request,
+            state: JournalCallState::Intended,
         };
-        let state = StepState::Answered(StepAnswer { answer, cost_usd: 0.0 });
+        let state = JournalCallState::Answered(StoredAnswer { answer, cost_usd: 0.0 });
         crash_point("decision.before_commit");
         // Nothing is sent, so both writes may share a commit.
         let (begun, finished) = join(
-            self.store.begin_step(&self.run, &step),
-            self.store.finish_step(&self.run, &key, &state),
+            self.store.begin_call(&self.run, &step),
+            self.store.finish_call(&self.run, &key, &state),
         )
         .await;
         self.check_write(begun.and(finished)).await;
@@ -399,7 +399,7 @@ impl JournalState {
     }
 
     /// Adds the cost of an answer of an earlier session.
-    fn charge(&mut self, provider: &str, answered: &StepAnswer) {
+    fn charge(&mut self, provider: &str, answered: &StoredAnswer) {
         if !provider.starts_with(MODEL) {
             return;
         }

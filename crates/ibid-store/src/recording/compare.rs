@@ -98,7 +98,7 @@ fn first_unrecorded(recorded: &[&Envelope], replayed: &[&Envelope]) -> Option<St
     })
 }
 
-/// The phase and wave of an event.
+/// The phase and round of an event.
 fn position(event: &Envelope) -> (Phase, Option<u32>) {
-    (event.phase, event.wave)
+    (event.phase, event.round)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::{ReplayLog, manifest_key};
 use ibid_core::domain::{Page, PageHash, Question, Report, RunId};
-use ibid_core::ports::{JournalStep, ProviderManifest, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState, ProviderManifest};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, Kind, Result};
 
@@ -27,7 +27,7 @@ pub struct Recording {
     /// The providers of the run.
     pub cast: ProviderManifest,
     /// The calls, in the order in which they were begun.
-    pub steps: Vec<JournalStep>,
+    pub steps: Vec<JournalCall>,
     /// The pages among the answers.
     pub pages: Arc<BTreeMap<PageHash, Page>>,
     /// The events.
@@ -39,7 +39,7 @@ pub struct Recording {
 #[serde(rename_all = "snake_case")]
 pub(super) enum RecordingLine {
     Recording(RecordingHeader),
-    Call(JournalStep),
+    Call(JournalCall),
     Page(Page),
     Event(Envelope),
     End(RecordingCounts),
@@ -71,7 +71,7 @@ impl Recording {
     pub fn from_steps(
         run: &RunId,
         events: Vec<Envelope>,
-        steps: Vec<JournalStep>,
+        steps: Vec<JournalCall>,
         pages: BTreeMap<PageHash, Page>,
     ) -> Result<Recording> {
         if !Run::from_events(run.clone(), &events).status.ended() {
@@ -127,11 +127,13 @@ impl Recording {
 }
 
 /// The providers that the run noted.
-pub(super) fn find_manifest(steps: &[JournalStep]) -> Option<ProviderManifest> {
+pub(super) fn find_manifest(steps: &[JournalCall]) -> Option<ProviderManifest> {
     let key = manifest_key();
     let step = steps.iter().find(|step| step.key == key)?;
     match &step.state {
-        StepState::Answered(answered) => serde_json::from_value(answered.answer.clone()).ok(),
+        JournalCallState::Answered(answered) => {
+            serde_json::from_value(answered.answer.clone()).ok()
+        }
         _ => None,
     }
 }

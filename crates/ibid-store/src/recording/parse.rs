@@ -10,7 +10,7 @@ use super::file::{
 use super::write::checksum;
 use crate::journal::{has_matching_key, is_reader_call};
 use ibid_core::domain::{Page, PageHash};
-use ibid_core::ports::{JournalStep, ProviderManifest, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState, ProviderManifest};
 use ibid_core::record::{EVENT_VERSION, Envelope, Event};
 use ibid_core::{Error, Kind, Result};
 
@@ -110,7 +110,7 @@ fn parse_header(place: RecordingName<'_>, line: &str) -> Result<RecordingHeader>
 /// The lines after the first.
 #[derive(Default)]
 struct RecordingBody {
-    steps: Vec<(usize, JournalStep)>,
+    steps: Vec<(usize, JournalCall)>,
     pages: BTreeMap<PageHash, Page>,
     events: Vec<Envelope>,
     end: Option<RecordingCounts>,
@@ -187,7 +187,7 @@ impl RecordingBody {
                 if *question == head.question && *version <= EVENT_VERSION => {}
             _ => return Err(place.error_at(1, "the question differs from that of the first event")),
         }
-        let steps: Vec<JournalStep> = self.steps.iter().map(|(_, step)| step.clone()).collect();
+        let steps: Vec<JournalCall> = self.steps.iter().map(|(_, step)| step.clone()).collect();
         let cast = find_manifest(&steps)
             .ok_or_else(|| place.error_at(last, "no line names the providers"))?;
         for (at, step) in &self.steps {
@@ -209,7 +209,7 @@ impl RecordingBody {
 fn check_step(
     place: RecordingName<'_>,
     at: usize,
-    step: &JournalStep,
+    step: &JournalCall,
     cast: &ProviderManifest,
     pages: &BTreeMap<PageHash, Page>,
 ) -> Result<()> {
@@ -218,8 +218,8 @@ fn check_step(
             place.error_at(at, format!("the request of call {} does not match its key", step.key))
         );
     }
-    if let StepState::Answered(answered) = &step.state
-        && is_reader_call(&step.door)
+    if let JournalCallState::Answered(answered) = &step.state
+        && is_reader_call(&step.provider)
     {
         let hash = answered.answer.as_str().unwrap_or_default();
         if !pages.keys().any(|page| page.as_str() == hash) {

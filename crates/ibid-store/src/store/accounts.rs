@@ -4,7 +4,9 @@ use sqlx::error::ErrorKind;
 
 use super::backend::{Backend, SqlStore};
 use super::columns::without_null;
-use super::spending::{INSERT_AUDIT, REQUEST_BY_KEY, SUMS, repeated_outcome, spending_of};
+use super::spending::{
+    INSERT_AUDIT, REQUEST_BY_KEY, SPENDING_QUERY, repeated_outcome, spending_of,
+};
 use super::statement::{SqlStatement, query};
 use super::write::{AcceptRun, RunChange, WriteOp, WriteOutcome};
 use ibid_core::domain::{Owner, RunId};
@@ -189,7 +191,8 @@ impl<B: Backend> Accounts for SqlStore<B> {
     }
 
     async fn spending(&self, owner: &Owner, day: &str, alive_since: &str) -> Result<Spending> {
-        let statement = query(SUMS).bind(&owner.user).bind(&owner.org).bind(day).bind(alive_since);
+        let statement =
+            query(SPENDING_QUERY).bind(&owner.user).bind(&owner.org).bind(day).bind(alive_since);
         Ok(spending_of(self.fetch_one(statement).await?))
     }
 

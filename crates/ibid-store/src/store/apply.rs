@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use super::append::append;
 use super::columns::{StepColumns, command_text};
-use super::spending::{accept, charge, keep_charge, reserve, settle_reservation};
+use super::spending::{accept, charge, reserve, settle_reservation, store_charge};
 use super::statement::{DbConnection, query};
 use super::write::{
     OwnerScope, RunChange, ScopedWrite, StoredPage, WriteError, WriteOp, WriteOutcome, refused,
 };
 use ibid_core::Kind;
 use ibid_core::domain::{RunId, Traffic};
-use ibid_core::ports::{JournalStep, StepState};
+use ibid_core::ports::{JournalCall, JournalCallState};
 
 /// Version of the JSON in `steps`. Raise it when the meaning of an answer's shape changes.
 const STEP_SCHEMA: i64 = 1;
@@ -67,9 +67,9 @@ async fn apply_to_run(
     change: &RunChange,
 ) -> Result<(), WriteError> {
     match change {
-        RunChange::BeginStep(step) => begin_step(db, run, step).await,
+        RunChange::BeginStep(step) => begin_call(db, run, step).await,
         RunChange::FinishStep(key, state, page) => {
-            finish_step(db, run, key, state).await?;
+            finish_call(db, run, key, state).await?;
             match page {
                 Some(page) => save_page(db, run, page).await,
                 None => Ok(()),
@@ -90,10 +90,10 @@ async fn apply_to_run(
     }
 }
 
-async fn begin_step(
+async fn begin_call(
     db: &mut DbConnection<'_>,
     run: &RunId,
-    step: &JournalStep,
+    step: &JournalCall,
 ) -> Result<(), WriteError> {
     // An answered call is never sent again, whatever the caller believes.
     let written = query(
@@ -104,8 +104,8 @@ async fn begin_step(
     )
     .bind(run.as_str())
     .bind(&step.key)
-    .bind(&step.door)
-    .bind(step.asked.to_string())
+    .bind(&step.provider)
+    .bind(step.request.to_string())
     .bind(STEP_SCHEMA)
     .execute(db)
     .await?;
@@ -118,11 +118,11 @@ async fn begin_step(
     Ok(())
 }
 
-async fn finish_step(
+async fn finish_call(
     db: &mut DbConnection<'_>,
     run: &RunId,
     key: &str,
-    state: &StepState,
+    state: &JournalCallState,
 ) -> Result<(), WriteError> {
     let columns = StepColumns::from(state);
     let written = query(
@@ -197,7 +197,7 @@ async fn add_traffic(
 async fn remove(db: &mut DbConnection<'_>, run: &RunId) -> Result<(), WriteError> {
     // A page is kept while a run of any owner holds it.
     db.show_all_rows().await?;
-    keep_charge(db, run).await?;
+    store_charge(db, run).await?;
     let pages: Vec<(String,)> =
         query("select page from held where run = $1").bind(run.as_str()).fetch_all(db).await?;
     query("delete from tool_traces where id = $1").bind(run.uuid()).execute(db).await?;

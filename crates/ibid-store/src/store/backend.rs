@@ -1,7 +1,7 @@
 //! The store on either database: statements that read, and writes handed to a writer task.
 use async_trait::async_trait;
 
-use super::fault::{RECONNECT, StoreFault};
+use super::error::{RECONNECT, StoreError};
 use super::statement::{AnyRow, DbSession, SqlStatement};
 use super::write::{OwnerScope, WriteOp, WriteOutcome};
 use ibid_core::domain::RunId;
@@ -37,7 +37,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     fn location(&self) -> String;
 
     /// Describes `cause` for the operator; `doing` is "reading" or "writing to".
-    fn fault(&self, doing: &str, cause: &sqlx::Error) -> StoreFault;
+    fn store_error(&self, doing: &str, cause: &sqlx::Error) -> StoreError;
 
     /// Whether to try a read again after `cause`.
     fn is_transient(&self, cause: &sqlx::Error) -> bool;
@@ -107,11 +107,11 @@ impl<B: Backend> SqlStore<B> {
     }
 
     pub(super) fn read_error(&self, cause: &sqlx::Error) -> Error {
-        self.backend.fault("reading", cause).error()
+        self.backend.store_error("reading", cause).error()
     }
 
     pub(super) fn write_error(&self, cause: &sqlx::Error) -> Error {
-        self.backend.fault("writing to", cause).error()
+        self.backend.store_error("writing to", cause).error()
     }
 
     /// The error for stored JSON that cannot be read; `what` names it.

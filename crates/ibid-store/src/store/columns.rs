@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use ibid_core::FailureReason;
-use ibid_core::ports::{RunCommand, StepState};
+use ibid_core::ports::{JournalCallState, RunCommand};
 
 /// The state of a call, as columns of `steps`.
 pub(super) struct StepColumns {
@@ -13,8 +13,8 @@ pub(super) struct StepColumns {
     pub(super) message: Option<String>,
 }
 
-impl From<&StepState> for StepColumns {
-    fn from(state: &StepState) -> StepColumns {
+impl From<&JournalCallState> for StepColumns {
+    fn from(state: &JournalCallState) -> StepColumns {
         let intended = StepColumns {
             state: "intended",
             answer: None,
@@ -23,14 +23,14 @@ impl From<&StepState> for StepColumns {
             message: None,
         };
         match state {
-            StepState::Intended => intended,
-            StepState::Answered(answered) => StepColumns {
+            JournalCallState::Intended => intended,
+            JournalCallState::Answered(answered) => StepColumns {
                 state: "answered",
                 answer: Some(answered.answer.to_string()),
                 cost_usd: answered.cost_usd,
                 ..intended
             },
-            StepState::Failed { kind, message, reason, hint } => StepColumns {
+            JournalCallState::Failed { kind, message, reason, hint } => StepColumns {
                 state: "failed",
                 answer: FailureDetails { reason: reason.clone(), hint: hint.clone() }.to_column(),
                 kind: Some(enum_word(kind)),

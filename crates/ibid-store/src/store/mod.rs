@@ -11,7 +11,7 @@ mod backend;
 mod columns;
 mod day;
 mod dialect;
-mod fault;
+mod error;
 mod locks;
 mod postgres;
 mod queue;

@@ -1,7 +1,7 @@
 //! The queue in front of a writer.
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::StoreFault;
+use super::error::StoreError;
 use super::write::{ScopedWrite, WriteOutcome};
 use ibid_core::{Error, Kind, Result};
 
@@ -12,12 +12,12 @@ pub(super) const QUEUE_LENGTH: usize = 1024;
 const MAX_GROUP: usize = 256;
 
 /// The outcome of each write of a commit, in order.
-pub(super) type WriteOutcomes = Vec<std::result::Result<WriteOutcome, StoreFault>>;
+pub(super) type WriteOutcomes = Vec<std::result::Result<WriteOutcome, StoreError>>;
 
 /// A write and the caller that waits for it.
 pub(super) struct WriteRequest {
     pub(super) write: ScopedWrite,
-    pub(super) reply: oneshot::Sender<std::result::Result<WriteOutcome, StoreFault>>,
+    pub(super) reply: oneshot::Sender<std::result::Result<WriteOutcome, StoreError>>,
 }
 
 /// The sending end of a queue.
@@ -76,7 +76,7 @@ pub(super) fn reply_all(group: &mut Vec<WriteRequest>, outcomes: WriteOutcomes) 
 /// The outcome of a commit of one write.
 pub(super) fn only_outcome(
     outcomes: WriteOutcomes,
-) -> std::result::Result<WriteOutcome, StoreFault> {
+) -> std::result::Result<WriteOutcome, StoreError> {
     let outcome = outcomes.into_iter().next();
     outcome.unwrap_or(Ok(WriteOutcome::Written))
 }

@@ -9,7 +9,7 @@ use super::columns::{FailureDetails, parse_command, parse_enum_word, parse_messa
 use super::statement::query;
 use super::write::{OwnerScope, RunChange, StoredPage, WriteOp};
 use ibid_core::domain::{Owner, Page, PageHash, RunId, Traffic};
-use ibid_core::ports::{JournalStep, RunCommand, RunRow, StepAnswer, StepState, Store};
+use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunRow, Store, StoredAnswer};
 use ibid_core::record::Envelope;
 use ibid_core::{Error, Kind, Result};
 
@@ -20,25 +20,25 @@ type StepRow =
 const STEP_COLUMNS: &str = "key, door, asked, state, answer, cost_usd, kind, message";
 
 /// The call in a row of `steps`.
-fn step_of(row: StepRow) -> serde_json::Result<JournalStep> {
+fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
     let (key, door, asked, state, answer, cost_usd, kind, message) = row;
     let state = match state.as_str() {
-        "answered" => StepState::Answered(StepAnswer {
+        "answered" => JournalCallState::Answered(StoredAnswer {
             answer: serde_json::from_str(&answer.unwrap_or_default())?,
             cost_usd,
         }),
         "failed" => {
             let details = FailureDetails::from_column(answer.as_deref());
-            StepState::Failed {
+            JournalCallState::Failed {
                 kind: parse_enum_word(&kind.unwrap_or_default()).unwrap_or(Kind::Internal),
                 message: parse_message(&message.unwrap_or_default()),
                 reason: details.reason,
                 hint: details.hint,
             }
         }
-        _ => StepState::Intended,
+        _ => JournalCallState::Intended,
     };
-    Ok(JournalStep { door, asked: serde_json::from_str(&asked)?, key, state })
+    Ok(JournalCall { provider: door, request: serde_json::from_str(&asked)?, key, state })
 }
 
 /// The row of a run, from its JSON and the number of its last event.
@@ -70,7 +70,7 @@ impl<B: Backend> SqlStore<B> {
         Ok(self.scope.is_limited() && !self.is_visible(run).await?)
     }
 
-    fn decode_step(&self, row: StepRow) -> Result<JournalStep> {
+    fn decode_step(&self, row: StepRow) -> Result<JournalCall> {
         let what = format!("call {}", row.0);
         step_of(row).map_err(self.decode_error(what))
     }
@@ -137,27 +137,27 @@ impl<B: Backend> Store for SqlStore<B> {
         self.write(WriteOp::Run(run.clone(), RunChange::Remove)).await
     }
 
-    async fn begin_step(&self, run: &RunId, step: &JournalStep) -> Result<()> {
+    async fn begin_call(&self, run: &RunId, step: &JournalCall) -> Result<()> {
         let change = RunChange::BeginStep(step.clone());
         self.write(WriteOp::Run(run.clone(), change)).await
     }
 
-    async fn finish_step(&self, run: &RunId, key: &str, state: &StepState) -> Result<()> {
-        self.write(WriteOp::finish_step(run, key, state, None)).await
+    async fn finish_call(&self, run: &RunId, key: &str, state: &JournalCallState) -> Result<()> {
+        self.write(WriteOp::finish_call(run, key, state, None)).await
     }
 
-    async fn finish_step_with_page(
+    async fn finish_call_with_page(
         &self,
         run: &RunId,
         key: &str,
-        state: &StepState,
+        state: &JournalCallState,
         page: &Page,
     ) -> Result<()> {
         let page = StoredPage::from_page(page)?;
-        self.write(WriteOp::finish_step(run, key, state, Some(page))).await
+        self.write(WriteOp::finish_call(run, key, state, Some(page))).await
     }
 
-    async fn steps(&self, run: &RunId) -> Result<Vec<JournalStep>> {
+    async fn steps(&self, run: &RunId) -> Result<Vec<JournalCall>> {
         if self.is_hidden(run).await? {
             return Ok(Vec::new());
         }

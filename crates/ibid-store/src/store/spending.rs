@@ -2,7 +2,7 @@
 use super::append::append;
 use super::columns::without_null;
 use super::day::{day_of, oldest_day};
-use super::fault::StoreFault;
+use super::error::StoreError;
 use super::statement::{DbConnection, query};
 use super::write::{AcceptRun, OwnerScope, WriteError, WriteOutcome, encode_events, refused};
 use ibid_core::Kind;
@@ -15,7 +15,7 @@ use ibid_core::record::{Envelope, Event};
 
 /// Selects what the user `$1` and the organisation `$2` have spent and reserved on the day `$3`, US dollars, and the
 /// number of runs and tools that the user has at work. A tool that began before `$4` is no longer at work.
-pub(super) const SUMS: &str = "select
+pub(super) const SPENDING_QUERY: &str = "select
     (select coalesce(sum(case when ended_on = '' and reserved_usd > usd and reserved_usd > charged_usd then reserved_usd
         when charged_usd > usd then charged_usd else usd end), 0.0)
         from runs where owner_user = $1 and ended_on in ('', $3))
@@ -165,7 +165,7 @@ pub(super) async fn charge(
 }
 
 /// Keeps what a run cost before it is deleted: deleting a run gives no money back.
-pub(super) async fn keep_charge(db: &mut DbConnection<'_>, run: &RunId) -> sqlx::Result<()> {
+pub(super) async fn store_charge(db: &mut DbConnection<'_>, run: &RunId) -> sqlx::Result<()> {
     query(
         "insert into bookings (id, user_id, org_id, what, at, day, reserved_usd, spent_usd)
          select id, owner_user, owner_org, 'run', updated_at, ended_on, 0,
@@ -197,7 +197,7 @@ async fn decide(
         .bind(&owner.org)
         .fetch_optional(db)
         .await?;
-    let sums = query(SUMS)
+    let sums = query(SPENDING_QUERY)
         .bind(&owner.user)
         .bind(&owner.org)
         .bind(day_of(&demand.at))
@@ -295,24 +295,24 @@ pub(super) fn repeated_outcome(
     }
 }
 
-/// The sums that [`SUMS`] selects.
+/// The sums that [`SPENDING_QUERY`] selects.
 pub(super) fn spending_of((user_usd, org_usd, unended): (f64, f64, i64)) -> Spending {
     Spending { user_usd, org_usd, unended: u64::try_from(unended).unwrap_or(0) }
 }
 
 fn exhausted<T>() -> Result<T, WriteError> {
-    Err(WriteError::Refused(StoreFault {
+    Err(WriteError::Refused(StoreError {
         hint: Some(
             "ask again tomorrow (UTC), or when your current runs have ended, or with \"model\": \"none\"",
         ),
-        ..StoreFault::refused(Kind::Exhausted, "today's budget is spent or reserved".to_owned())
+        ..StoreError::refused(Kind::Exhausted, "today's budget is spent or reserved".to_owned())
     }))
 }
 
 fn too_many_open<T>() -> Result<T, WriteError> {
-    Err(WriteError::Refused(StoreFault {
+    Err(WriteError::Refused(StoreError {
         hint: Some("try again in a minute"),
-        ..StoreFault::refused(
+        ..StoreError::refused(
             Kind::Transient,
             "you have reached your limit of concurrent runs and tool calls".to_owned(),
         )

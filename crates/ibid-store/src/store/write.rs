@@ -1,10 +1,10 @@
 //! The writes that a store takes.
 use std::collections::BTreeMap;
 
-use super::fault::StoreFault;
+use super::error::StoreError;
 use ibid_core::domain::{Owner, Page, PageHash, RunId, Traffic};
 use ibid_core::ports::{
-    AcceptOutcome, AcceptRequest, JournalStep, RunCommand, StepState, ToolReservation,
+    AcceptOutcome, AcceptRequest, JournalCall, JournalCallState, RunCommand, ToolReservation,
 };
 use ibid_core::record::Envelope;
 use ibid_core::{Error, Kind, Result};
@@ -90,9 +90,9 @@ pub enum WriteOp {
 /// A change of a run that exists.
 #[derive(Debug)]
 pub enum RunChange {
-    BeginStep(JournalStep),
+    BeginStep(JournalCall),
     /// The key of a call, its state, and the page that it returned.
-    FinishStep(String, StepState, Option<StoredPage>),
+    FinishStep(String, JournalCallState, Option<StoredPage>),
     SavePage(StoredPage),
     Command(RunCommand),
     Traffic(BTreeMap<String, Traffic>),
@@ -123,10 +123,10 @@ impl WriteOp {
         Ok(WriteOp::Append(run.clone(), events.to_vec(), bodies))
     }
 
-    pub(super) fn finish_step(
+    pub(super) fn finish_call(
         run: &RunId,
         key: &str,
-        state: &StepState,
+        state: &JournalCallState,
         page: Option<StoredPage>,
     ) -> WriteOp {
         let change = RunChange::FinishStep(key.to_owned(), state.clone(), page);
@@ -158,7 +158,7 @@ impl StoredPage {
 
 /// Why a write was not done.
 pub(super) enum WriteError {
-    Refused(StoreFault),
+    Refused(StoreError),
     Database(sqlx::Error),
 }
 
@@ -170,14 +170,14 @@ impl From<sqlx::Error> for WriteError {
 
 /// Refuses a write for the reason `why`.
 pub(super) fn refused<T>(kind: Kind, why: String) -> std::result::Result<T, WriteError> {
-    Err(WriteError::Refused(StoreFault::refused(kind, why)))
+    Err(WriteError::Refused(StoreError::refused(kind, why)))
 }
 
 /// Refuses a write to a run that another process has taken.
 pub(super) fn taken_over_error<T>(run: &RunId) -> std::result::Result<T, WriteError> {
-    let fault = StoreFault {
+    let fault = StoreError {
         hint: Some("it continues there; see its progress with `ibid show`"),
-        ..StoreFault::refused(
+        ..StoreError::refused(
             Kind::Transient,
             format!("run {run} was taken over by another process"),
         )

@@ -17,7 +17,7 @@ const TOKEN_PREFIX: &str = "ibid_";
 const ACCOUNT_POLL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(2);
 /// Characters of a token that are stored and shown.
 const SHOWN_PREFIX_CHARS: usize = 13;
-/// Maximum length of an id of a user or organisation in characters.
+/// Maximum length of an id of a user or organisation, in characters.
 const ID_CHARS: usize = 100;
 pub(super) const DAY_MS: i64 = 24 * 3600 * 1000;
 

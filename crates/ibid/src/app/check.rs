@@ -11,7 +11,7 @@ use super::components::ProgressFn;
 use super::spending::SpendGrant;
 use super::{App, document_reader, folders, models, web};
 use ibid_core::Result;
-use ibid_core::domain::{ModelRole, Page, PageHash, Witness};
+use ibid_core::domain::{ModelRole, Page, PageHash, UrlProvenance};
 use ibid_core::ports::Egress;
 use ibid_extract::{DocumentOrigin, ExtractLimits, ReadItem, read_fetched, read_listed};
 use ibid_index::folder::{Filter, Folder, SearchHit};
@@ -198,11 +198,13 @@ fn is_page_at(page: &Page, address: &str, cited: &CitedSource) -> bool {
     let without_fragment = |file: &str| file.split('#').next().unwrap_or_default().to_owned();
     let named =
         |file: &String| cited.path.iter().any(|it| canonical_address(it) == without_fragment(file));
-    match page.witness {
-        Witness::Fetcher | Witness::Engine => true,
+    match page.url_provenance {
+        UrlProvenance::Fetcher | UrlProvenance::Engine => true,
         // The text names the file as well as the address that the file states.
-        Witness::Folder => address.starts_with("file:") || page.file.as_ref().is_some_and(named),
-        Witness::Unknown => false,
+        UrlProvenance::Folder => {
+            address.starts_with("file:") || page.file.as_ref().is_some_and(named)
+        }
+        UrlProvenance::Unknown => false,
     }
 }
 

@@ -44,7 +44,7 @@ impl DeadlineModel {
     fn deadline_error(&self, purpose: &str) -> Option<Error> {
         let writing = is_finishing(purpose);
         if self.bounds.is_finishing() {
-            // After a finish order the report is still written in full.
+            // After a finish command the report is still written in full.
             return (!writing).then(|| {
                 Error::new(
                     Kind::Exhausted,

@@ -43,7 +43,7 @@ pub fn resolve(settings: &Settings, words: &[String]) -> Result<Vec<String>> {
     let ready = |wanted: Option<Vertical>| {
         ENGINES
             .iter()
-            .filter(|engine| engine.by_itself && is_ready(settings, engine))
+            .filter(|engine| engine.in_auto && is_ready(settings, engine))
             .filter(move |engine| wanted.is_none_or(|wanted| engine.verticals.contains(&wanted)))
             .map(|engine| engine.name)
     };
@@ -134,9 +134,9 @@ pub struct EngineStatus {
     /// Whether an address is set for it.
     pub base_set: bool,
     /// Whether `auto` includes it when it is ready.
-    pub by_itself: bool,
+    pub in_auto: bool,
     /// Whether the adapter was tested against the real service.
-    pub seen: bool,
+    pub verified: bool,
 }
 
 /// Every engine, in the order in which those of one kind are searched.
@@ -153,8 +153,8 @@ pub fn statuses(settings: &Settings) -> Vec<EngineStatus> {
             ready: is_ready(settings, row),
             configured: given.key.is_some() || given.base_url.is_some(),
             base_set: given.base_url.is_some(),
-            by_itself: row.by_itself,
-            seen: row.seen,
+            in_auto: row.in_auto,
+            verified: row.verified,
         }
     };
     ENGINES.iter().map(status).collect()

@@ -7,17 +7,17 @@ use super::{App, models};
 use ibid_core::domain::work::registrable_domain;
 use ibid_core::domain::{
     Brief, DialogueTurn, ModelRole, Owner, Page, PageHash, Plan, Question, RunId, Source,
-    SourceKind, ThreadContext, TopicRelation, Usage, Witness,
+    SourceKind, ThreadContext, TopicRelation, UrlProvenance, Usage,
 };
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, Kind, Result};
 use ibid_store::journal::{Journal, prior_sources_in};
 
-use ibid_core::ports::{Egress, JournalStep, RunRow, Store};
+use ibid_core::ports::{Egress, JournalCall, RunRow, Store};
 
 /// The latest turns of a thread that a follow-up gets.
 const TURNS: usize = 6;
-/// The longest question and answer in a turn, characters.
+/// Maximum length of the question and answer in a turn, in characters.
 const TURN_CHARS: (usize, usize) = (600, 300);
 /// Pages that a follow-up knows, at most; cited ones first.
 const PAGES: usize = 60;
@@ -160,7 +160,7 @@ impl App {
     /// The pages that a run with these steps reused from earlier runs.
     pub(super) async fn inherited_pages(
         &self,
-        steps: &[JournalStep],
+        steps: &[JournalCall],
     ) -> Result<Vec<(PageHash, Page)>> {
         let mut pages = Vec::new();
         for source in prior_sources_in(steps) {
@@ -284,7 +284,7 @@ async fn is_origin_known(
     };
     let site = registrable_domain(&page.url);
     let same = |url: &String| *url == page.url || site.is_some() && registrable_domain(url) == site;
-    Ok(page.witness != Witness::Unknown || requested.is_some_and(same))
+    Ok(page.url_provenance != UrlProvenance::Unknown || requested.is_some_and(same))
 }
 
 /// The requested URL of each page that was read. Reads complete in the order in which they started.

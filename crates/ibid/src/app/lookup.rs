@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::App;
 use super::components::{ProgressFn, RunProviders};
 use ibid_core::domain::{Hit, Hits, Page, Query, Question, Vertical};
-use ibid_core::ports::{CheckpointDecision, Providers, RoleModels, SearchProvider, Steering};
+use ibid_core::ports::{NoSteering, Providers, RoleModels, SearchProvider};
 use ibid_core::record::Event;
 use ibid_core::{Error, Kind, Result};
 use ibid_research::LookupResult;
@@ -75,7 +75,7 @@ impl App {
         page.unwrap_or_else(|_| Err(timeout_error(&format!("reading {} took too long", hit.url))))
     }
 
-    /// The providers of a lookup: without orders, without sources of earlier runs.
+    /// The providers of a lookup: without user commands, without sources of earlier runs.
     fn lookup_providers(&self, providers: RunProviders) -> Providers {
         Providers {
             search: providers.search,
@@ -85,7 +85,7 @@ impl App {
             known: Vec::new(),
             // A lookup has no grant to spend, so it gets no models.
             models: RoleModels::default(),
-            steering: Arc::new(NoopController),
+            steering: Arc::new(NoSteering),
             clock: Arc::clone(&self.components.clock),
         }
     }
@@ -100,16 +100,6 @@ fn log_message(event: Event) -> Option<String> {
     match event {
         Event::Log { message, .. } => Some(message),
         _ => None,
-    }
-}
-
-/// Steering that never interrupts: a lookup takes no orders.
-struct NoopController;
-
-#[async_trait]
-impl Steering for NoopController {
-    async fn checkpoint(&self, _at: &str) -> Result<CheckpointDecision> {
-        Ok(CheckpointDecision::On)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Plan files: the JSON of `ibid plan --json`, edited by a person and read back. Every error names the field.
+//! Plan files: the JSON of `ibid plan --json`, edited by a user and read back. Every error names the field.
 use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ use ibid_core::{Error, Kind, Result};
 pub const MAX_BYTES: usize = 256 * 1024;
 /// The least and the most items of a plan.
 const ITEMS: (usize, usize) = (1, 7);
-/// Maximum length of the text of a field in characters.
+/// Maximum length of the text of a field, in characters.
 const MAX_TEXT_CHARS: usize = 2_000;
 /// Maximum length of a query in characters.
 const MAX_QUERY_CHARS: usize = 300;

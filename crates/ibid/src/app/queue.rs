@@ -115,7 +115,7 @@ type DurableSeqSender = watch::Sender<Option<watch::Receiver<u64>>>;
 struct ActiveRun {
     owner: Option<String>,
     durable_seq: DurableSeqSender,
-    /// Whether an order came since the run became active.
+    /// Whether a command came since the run became active.
     woken: bool,
 }
 
@@ -406,7 +406,7 @@ impl Queue {
             Err(fault) => fault,
         };
         // Should the server that took it stop, the run is adopted again.
-        if let Ok(true) = self.app.is_not_ours(&it.run, &fault).await {
+        if let Ok(true) = self.app.is_owned_elsewhere(&it.run, &fault).await {
             return;
         }
         let lasting = match fault.kind() {
@@ -437,7 +437,7 @@ impl Queue {
         known.status.ended() || known.question.is_none_or(all_served)
     }
 
-    /// Moves an active run back to the waiting ones, under one lock so that no order is lost in between.
+    /// Moves an active run back to the waiting ones, under one lock so that no command is lost in between.
     fn park(&self, it: QueuedRun, rest: WaitReason) {
         let mut state = self.state();
         let working = state.working.remove(&it.run);
@@ -452,20 +452,20 @@ impl Queue {
         self.turn.notify_one();
     }
 
-    /// Wakes the parked runs that have a new order, from whichever process. Returns how many. This poll is all that a parked run costs.
+    /// Wakes the parked runs that have a new command, from whichever process. Returns how many. This poll is all that a parked run costs.
     pub async fn wake_answered(&self) -> usize {
         let parked: Vec<(RunId, usize)> = {
             let state = self.state();
-            let orders_seen = |run: &QueuedRun| match run.rest {
-                WaitReason::Person(seen, _) => Some((run.run.clone(), seen)),
+            let commands_seen = |run: &QueuedRun| match run.rest {
+                WaitReason::User(seen, _) => Some((run.run.clone(), seen)),
                 _ => None,
             };
-            state.waiting.iter().filter_map(orders_seen).collect()
+            state.waiting.iter().filter_map(commands_seen).collect()
         };
         let mut woken = 0;
         for (run, seen) in parked {
-            // When the store cannot be reached now, the next poll finds the order.
-            if self.app.order_count(&run).await.is_ok_and(|order_count| order_count > seen) {
+            // When the store cannot be reached now, the next poll finds the command.
+            if self.app.command_count(&run).await.is_ok_and(|command_count| command_count > seen) {
                 woken += 1;
                 self.wake(&run);
             }

@@ -10,7 +10,7 @@ use super::runs::RunSetup;
 use ibid_core::domain::{Question, RunId};
 use ibid_core::files::new_private_dir;
 use ibid_core::ports::{
-    PageReader, ProviderManifest, Ranker, RoleModel, RoleModels, SearchProvider, StepState,
+    JournalCallState, PageReader, ProviderManifest, Ranker, RoleModel, RoleModels, SearchProvider,
 };
 use ibid_core::record::{Envelope, Run, RunStatus};
 use ibid_core::{Error, Kind, Result};
@@ -58,8 +58,8 @@ impl App {
         let events = store.events(run, 0).await?;
         let steps = store.steps(run).await?;
         let mut pages = BTreeMap::new();
-        for step in steps.iter().filter(|step| is_reader_call(&step.door)) {
-            let StepState::Answered(answered) = &step.state else {
+        for step in steps.iter().filter(|step| is_reader_call(&step.provider)) {
+            let JournalCallState::Answered(answered) = &step.state else {
                 continue;
             };
             let hash = serde_json::from_value(answered.answer.clone()).map_err(|cause| {

@@ -25,9 +25,9 @@ use ibid_index::folder::IndexProgress;
 use ibid_store::journal::{
     Journal, JournaledModel, JournaledRanker, JournaledReader, JournaledSearch,
 };
-use ibid_store::steering::{RunController, TimeBudget, UserWait, unanswered_since, worked_ms};
+use ibid_store::steering::{JournaledSteering, TimeBudget, UserWait, unanswered_since, worked_ms};
 
-/// How often events are flushed and orders are read.
+/// How often events are flushed and commands are read.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Rounding error between two sums of the same charges, in US dollars.
@@ -66,7 +66,7 @@ enum RunEnd {
     Report(Box<Report>),
     /// The method failed for good.
     Failed(Error),
-    /// The run was cancelled by an order.
+    /// The run was cancelled by a command.
     Cancelled,
 }
 
@@ -163,7 +163,7 @@ impl RunWorker {
                 Arc::clone(ranker)
             },
             models: models.map_models(journal_model),
-            steering: Arc::new(RunController {
+            steering: Arc::new(JournaledSteering {
                 run: self.run.clone(),
                 journal: Arc::clone(journal),
                 store: Arc::clone(&self.store),
@@ -257,7 +257,7 @@ async fn check_same_providers(
     journal.fail(fault).await
 }
 
-/// Flushes events and traffic, and applies orders to finish, every [`HEARTBEAT_INTERVAL`]. Returns when the run is cancelled.
+/// Flushes events and traffic, and applies commands to finish, every [`HEARTBEAT_INTERVAL`]. Returns when the run is cancelled.
 ///
 /// # Errors
 /// When the store fails, or another process has taken the run.
@@ -280,11 +280,11 @@ async fn heartbeat(
         }
         log.flush().await?;
         flush_traffic(run, store, egress).await?;
-        let orders = store.commands(run).await?;
-        if orders.contains(&RunCommand::Cancel) {
+        let commands = store.commands(run).await?;
+        if commands.contains(&RunCommand::Cancel) {
             return Ok(RunEnd::Cancelled);
         }
-        if orders.contains(&RunCommand::Finish) {
+        if commands.contains(&RunCommand::Finish) {
             finish.store(true, Ordering::Relaxed);
         }
     }

@@ -30,8 +30,8 @@ impl App {
         private: bool,
         maker: ShareMaker,
     ) -> Result<(String, Share)> {
-        if !(1..=Share::MOST_DAYS).contains(&days) {
-            let what = format!("a link is valid for 1 to {} days, not {days}", Share::MOST_DAYS);
+        if !(1..=Share::MAX_DAYS).contains(&days) {
+            let what = format!("a link is valid for 1 to {} days, not {days}", Share::MAX_DAYS);
             return Err(Error::new(Kind::Usage, what).with_hint("choose 1 to 365 days"));
         }
         let (store, past, lease) = self.lock_ended_run(run).await?;

@@ -12,7 +12,7 @@ use ibid_core::ports::{
 };
 use ibid_llm::CostBudget;
 
-/// The longest time of a tool, milliseconds. After that it counts as interrupted, and its whole reservation is charged.
+/// Maximum time of a tool, milliseconds. After that it counts as interrupted, and its whole reservation is charged.
 const TOOL_MS: i64 = 15 * 60 * 1000;
 /// How long an idempotency key is remembered, in milliseconds.
 pub(super) const KEY_MS: i64 = 24 * 3600 * 1000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::App;
 use super::store_handle::StoreHandle;
 use ibid_core::domain::{Page, PageHash, Report, RunId, Traffic};
-use ibid_core::ports::{Accounts, EventLog, JournalStep, RunLease, RunLocks, RunRow, Store};
+use ibid_core::ports::{Accounts, EventLog, JournalCall, RunLease, RunLocks, RunRow, Store};
 use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, Kind, Result};
 use ibid_store::store::database;
@@ -51,7 +51,7 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` for an unknown run.
-    pub async fn steps(&self, run: &RunId) -> Result<Vec<JournalStep>> {
+    pub async fn steps(&self, run: &RunId) -> Result<Vec<JournalCall>> {
         self.existing_store(run).await?.steps(run).await
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::config::{SecretString, Settings};
 use ibid_core::domain::{PageHash, RunId};
-use ibid_core::ports::{Accounts, JournalStep, RunLease, RunLocks, RunRow, StepState, Store};
+use ibid_core::ports::{
+    Accounts, JournalCall, JournalCallState, RunLease, RunLocks, RunRow, Store,
+};
 use ibid_core::{Error, Kind, Result};
 use ibid_store::store::{FileLocks, PostgresStore, SqliteStore};
 
@@ -158,9 +160,9 @@ async fn lock_unfinished(locks: &dyn RunLocks, row: &RunRow) -> Result<Option<Bo
 #[derive(PartialEq)]
 struct RunContents {
     events: usize,
-    steps: Vec<JournalStep>,
+    steps: Vec<JournalCall>,
     pages: Vec<PageHash>,
-    orders: usize,
+    commands: usize,
     hosts: usize,
 }
 
@@ -175,7 +177,7 @@ impl RunContents {
             events,
             steps: store.steps(run).await?,
             pages: store.run_pages(run).await?,
-            orders: store.commands(run).await?.len(),
+            commands: store.commands(run).await?.len(),
             hosts: store.traffic(run).await?.len(),
         })
     }
@@ -191,10 +193,10 @@ async fn copy_run(source: &OpenStore, target: &OpenStore, run: &RunId) -> Result
         to.append(run, batch).await?;
     }
     for step in from.steps(run).await? {
-        let asked = JournalStep { state: StepState::Intended, ..step.clone() };
-        to.begin_step(run, &asked).await?;
-        if step.state != StepState::Intended {
-            to.finish_step(run, &step.key, &step.state).await?;
+        let asked = JournalCall { state: JournalCallState::Intended, ..step.clone() };
+        to.begin_call(run, &asked).await?;
+        if step.state != JournalCallState::Intended {
+            to.finish_call(run, &step.key, &step.state).await?;
         }
     }
     for hash in from.run_pages(run).await? {
@@ -204,8 +206,8 @@ async fn copy_run(source: &OpenStore, target: &OpenStore, run: &RunId) -> Result
         })?;
         to.save_page(run, &page).await?;
     }
-    for order in from.commands(run).await? {
-        to.send_command(run, order).await?;
+    for command in from.commands(run).await? {
+        to.send_command(run, command).await?;
     }
     to.add_traffic(run, &from.traffic(run).await?).await
 }

@@ -27,7 +27,7 @@ impl App {
     }
 
     /// The last export error since the previous call of this function.
-    pub fn telemetry_fault(&self) -> Option<Error> {
+    pub fn telemetry_error(&self) -> Option<Error> {
         match self.telemetry() {
             Ok(exporter) => exporter?.take_error(),
             Err(fault) => Some(fault),

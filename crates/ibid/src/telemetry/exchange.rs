@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use ibid_core::ports::{Completion, JournalStep, Prompt, StepState};
+use ibid_core::ports::{Completion, JournalCall, JournalCallState, Prompt};
 
 /// One prompt with its answer, in the JSON of `gen_ai.input.messages` and `gen_ai.output.messages`.
 pub(super) struct ModelExchange {
@@ -17,15 +17,15 @@ pub(super) struct ModelExchanges(VecDeque<ModelExchange>);
 
 impl ModelExchanges {
     /// The model calls in `steps`.
-    pub(super) fn from_steps(steps: &[JournalStep]) -> ModelExchanges {
-        let exchange = |step: &JournalStep| {
-            let StepState::Answered(answered) = &step.state else {
+    pub(super) fn from_steps(steps: &[JournalCall]) -> ModelExchanges {
+        let exchange = |step: &JournalCall| {
+            let JournalCallState::Answered(answered) = &step.state else {
                 return None;
             };
-            if !step.door.starts_with("model:") {
+            if !step.provider.starts_with("model:") {
                 return None;
             }
-            let prompt: Prompt = serde_json::from_value(step.asked.clone()).ok()?;
+            let prompt: Prompt = serde_json::from_value(step.request.clone()).ok()?;
             let answer: Completion = serde_json::from_value(answered.answer.clone()).ok()?;
             let message = |role: Value, text: &str| json!({"role": role, "parts": [{"type": "text", "content": text}]});
             let mut input = Vec::new();

@@ -22,14 +22,14 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use exchange::ModelExchanges;
 use ibid_core::domain::RunId;
-use ibid_core::ports::{Egress, JournalStep, host_and_port};
+use ibid_core::ports::{Egress, JournalCall, host_and_port};
 use ibid_core::record::Envelope;
 use ibid_core::{Error, Kind, Result};
 use ibid_net::http::build_client;
 use semconv::SemConvVersion;
 use spans::{TraceParent, attribute};
 
-/// The most bytes of spans in one request. Collectors refuse more than a few megabytes.
+/// Maximum number of bytes of spans in one request. Collectors refuse more than a few megabytes.
 const MAX_BYTES: usize = 2 << 20;
 
 /// Decides which runs are exported.
@@ -177,7 +177,7 @@ impl TelemetryExporter {
         &self,
         run: &RunId,
         events: &[Envelope],
-        steps: &[JournalStep],
+        steps: &[JournalCall],
         parent: Option<&str>,
         egress: &Egress,
     ) {

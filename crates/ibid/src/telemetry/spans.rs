@@ -133,7 +133,7 @@ struct SpanBuilder<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum SpanStage {
     Plan,
-    Wave(u32, Option<String>),
+    Round(u32, Option<String>),
     Write,
     Check,
 }
@@ -259,9 +259,9 @@ impl SpanBuilder<'_> {
 
     /// The id of the stage that contains `it`. Creates or extends the stage.
     fn stage(&mut self, it: &Envelope, from: u64) -> Vec<u8> {
-        let stage = match (it.phase, it.wave) {
+        let stage = match (it.phase, it.round) {
             (Phase::Intake | Phase::Plan, _) => SpanStage::Plan,
-            (Phase::Research, wave) => SpanStage::Wave(wave.unwrap_or(0), it.agent.clone()),
+            (Phase::Research, round) => SpanStage::Round(round.unwrap_or(0), it.agent.clone()),
             (Phase::Write, _) => SpanStage::Write,
             (Phase::Check, _) => SpanStage::Check,
             (Phase::Run, _) => return self.id("run"),
@@ -275,8 +275,8 @@ impl SpanBuilder<'_> {
         }
         let (of, title, agent) = match &stage {
             SpanStage::Plan => ("plan".to_owned(), "plan".to_owned(), "planner"),
-            SpanStage::Wave(wave, agent) => (
-                format!("wave {wave} {}", agent.as_deref().unwrap_or_default()),
+            SpanStage::Round(round, agent) => (
+                format!("wave {round} {}", agent.as_deref().unwrap_or_default()),
                 "invoke_agent researcher".to_owned(),
                 agent.as_deref().unwrap_or("researcher"),
             ),
@@ -294,8 +294,8 @@ impl SpanBuilder<'_> {
         span.attributes.push(attribute(name::AGENT, agent));
         span.attributes.push(attribute(name::SPAN_KIND, "AGENT"));
         span.attributes.push(attribute(name::LANGFUSE_TYPE, "agent"));
-        if let SpanStage::Wave(wave, _) = stage {
-            span.attributes.push(attribute(name::WAVE, wave));
+        if let SpanStage::Round(round, _) = stage {
+            span.attributes.push(attribute(name::WAVE, round));
         }
         if self.names.agents_have_providers() {
             span.attributes.push(attribute(name::PROVIDER, "ibid"));
@@ -339,9 +339,9 @@ impl SpanBuilder<'_> {
                 let span = self.model_call(it, exchanges);
                 self.spans.extend(span);
             }
-            Event::WaveFinished { new_evidence, .. } => {
+            Event::RoundFinished { new_evidence, .. } => {
                 self.stage(it, nanos(&it.ts));
-                let stage = SpanStage::Wave(it.wave.unwrap_or(0), it.agent.clone());
+                let stage = SpanStage::Round(it.round.unwrap_or(0), it.agent.clone());
                 if let Some(at) = self.stages.get(&stage) {
                     let at = &mut self.spans[*at].attributes;
                     at.push(attribute(name::EVIDENCE, *new_evidence));

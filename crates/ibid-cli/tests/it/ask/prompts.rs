@@ -166,7 +166,7 @@ fn queries() {
         score: 0.0,
         evidence: 0,
         sources: 0,
-        by_wave: Vec::new(),
+        by_round: Vec::new(),
         proof: None,
         gap: Some("No figure for winter.".to_owned()),
     };

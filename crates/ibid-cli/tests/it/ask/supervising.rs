@@ -12,7 +12,7 @@ fn row(n: u32) -> CoverageRow {
         score: 0.4,
         evidence: 2,
         sources: 1,
-        by_wave: vec![2],
+        by_round: vec![2],
         proof: None,
         gap: Some("Nothing read speaks of nights.".to_owned()),
     }

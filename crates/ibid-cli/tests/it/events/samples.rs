@@ -1,11 +1,11 @@
 //! One sample of every kind of event, as one story.
 use ibid_core::ReadFailure;
 use ibid_core::domain::{
-    Answer, Block, BlockKind, Brief, Budget, Checks, Citation, Claim, ClaimId, Complexity,
-    Confidence, ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence,
-    EvidenceGate, EvidenceId, Finding, FindingKind, GateStatus, GateVerdict, IntakeDecision, Item,
-    ItemId, ItemStatus, Judgement, MethodNote, Mode, Notes, OpenPoint, Page, PageDraft, Plan,
-    QualityPart, QualityScore, Question, QuestionKind, Rating, Ratio, Report, ResearchSettings,
+    Answer, Block, BlockKind, Brief, Budget, Citation, Claim, ClaimId, Complexity, Confidence,
+    ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence, EvidenceGate,
+    EvidenceId, Finding, FindingKind, GateStatus, GateVerdict, IntakeDecision, Item, ItemId,
+    ItemStatus, Judgement, MethodNote, Mode, Notes, OpenItem, Page, PageDraft, Plan, QualityPart,
+    QualityScore, Question, QuestionKind, Rating, Ratio, Report, ReportChecks, ResearchSettings,
     RunId, RuntimeProgress, Section, SectionPlan, Share, Source, SourceId, SourceKind, Stance,
     StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation,
     Vertical, Vote, WordOrigin, WritingPlan,
@@ -18,14 +18,14 @@ pub(crate) fn run_id() -> RunId {
     ID.parse().unwrap()
 }
 
-pub(crate) fn enveloped(seq: u64, event: Event, phase: Phase, wave: Option<u32>) -> Envelope {
+pub(crate) fn enveloped(seq: u64, event: Event, phase: Phase, round: Option<u32>) -> Envelope {
     Envelope {
         seq,
         ts: format!("2026-11-21T10:00:00.{seq:03}Z"),
         run: run_id(),
         event,
         phase,
-        wave,
+        round,
         agent: None,
         span: None,
     }
@@ -40,7 +40,7 @@ pub(crate) fn story() -> Vec<Envelope> {
         .chain(research)
         .chain(end)
         .zip(1..)
-        .map(|((event, phase, wave), seq)| enveloped(seq, event, phase, wave))
+        .map(|((event, phase, round), seq)| enveloped(seq, event, phase, round))
         .collect()
 }
 
@@ -98,7 +98,7 @@ fn research() -> Vec<Event> {
         },
         Event::SearchPrepared { found: 12, shown: 8, llm_calls_in_preprocess: 0 },
         Event::KnownWeighed { sources: vec![source()], evidence: 2 },
-        Event::WaveStarted { items: vec![ItemId::new(1)], queries: 1 },
+        Event::RoundStarted { items: vec![ItemId::new(1)], queries: 1 },
         Event::SearchStarted {
             engine: "local".to_owned(),
             query: "green roof".to_owned(),
@@ -170,7 +170,7 @@ fn research() -> Vec<Event> {
             hint: Some("add credit".to_owned()),
         },
         Event::BudgetWarning { message: "8 of 10 calls used".to_owned() },
-        Event::WaveFinished { new_evidence: 1, new_sources: 1 },
+        Event::RoundFinished { new_evidence: 1, new_sources: 1 },
         Event::RunFinishing { reason: StopReason::UserFinish },
     ]
 }
@@ -332,7 +332,7 @@ fn evidence() -> Evidence {
         score: 0.75,
         confidence: 0.5,
         contradiction_or_uncertainty: false,
-        wave: 1,
+        round: 1,
     }
 }
 
@@ -344,7 +344,7 @@ fn coverage() -> CoverageRow {
         score: 0.5,
         evidence: 1,
         sources: 1,
-        by_wave: vec![1],
+        by_round: vec![1],
         proof: Some("A green roof is a roof with plants.".to_owned()),
         gap: Some("one voice only".to_owned()),
     }
@@ -431,7 +431,7 @@ fn report() -> Report {
         conflicts: vec![conflict()],
         results: Vec::new(),
         unlisted: false,
-        open: vec![OpenPoint {
+        open: vec![OpenItem {
             item: Some(ItemId::new(1)),
             what: "who built the first".to_owned(),
             why: "nothing speaks to it".to_owned(),
@@ -439,7 +439,7 @@ fn report() -> Report {
         method: MethodNote {
             engines: vec!["local".to_owned()],
             queries: vec!["green roof".to_owned()],
-            waves: 1,
+            rounds: 1,
             pages_read: 1,
             pages_failed: vec![("https://b.example/".to_owned(), "empty".to_owned())],
             followed: None,
@@ -453,7 +453,7 @@ fn report() -> Report {
         },
         sources: vec![source()],
         coverage: vec![coverage()],
-        checks: Checks {
+        checks: ReportChecks {
             quotes: Ratio { held: 5, total: 5 },
             claims: Ratio { held: 5, total: 5 },
             numbers: Ratio::default(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ibid_core::Kind;
 use ibid_core::domain::{Owner, RunId};
-use ibid_core::ports::{JournalStep, RunCommand, RunLease, RunLocks as _, StepState, Store};
+use ibid_core::ports::{JournalCall, JournalCallState, RunCommand, RunLease, RunLocks as _, Store};
 use ibid_core::record::{Envelope, Event};
 use ibid_store::store::{PostgresLocks, PostgresStore};
 use serde_json::json;
@@ -65,17 +65,17 @@ fn said(run: &RunId, seq: u64) -> Envelope {
     Envelope { seq, event, ..created(run, &owner) }
 }
 
-fn step(key: &str) -> JournalStep {
-    JournalStep {
+fn step(key: &str) -> JournalCall {
+    JournalCall {
         key: key.to_owned(),
-        door: "search:local".to_owned(),
-        asked: json!("cork"),
-        state: StepState::Intended,
+        provider: "search:local".to_owned(),
+        request: json!("cork"),
+        state: JournalCallState::Intended,
     }
 }
 
-fn failed() -> StepState {
-    StepState::Failed {
+fn failed() -> JournalCallState {
+    JournalCallState::Failed {
         kind: Kind::Transient,
         message: "away".to_owned(),
         reason: None,
@@ -115,15 +115,15 @@ async fn who_lost_a_run_writes_nothing_to_it_any_more() {
     drop(begun);
     let (hold, store) = ann.take(&run).await;
     store.append(&run, &[said(&run, 2)]).await.unwrap();
-    store.begin_step(&run, &step("a")).await.unwrap();
+    store.begin_call(&run, &step("a")).await.unwrap();
     let taken = bob.steal(&url, &run).await;
     assert!(taken.epoch() > hold.epoch());
     // Every kind of write, whether the one who lost it knows already or not.
     let page = page("https://a.example/", "Cork floats.");
     let refused = [
         store.append(&run, &[said(&run, 3)]).await,
-        store.begin_step(&run, &step("b")).await,
-        store.finish_step(&run, "a", &failed()).await,
+        store.begin_call(&run, &step("b")).await,
+        store.finish_call(&run, "a", &failed()).await,
         store.save_page(&run, &page).await,
         store.add_traffic(&run, &[("a.example".to_owned(), Default::default())].into()).await,
         store.remove_run(&run).await,
@@ -137,7 +137,7 @@ async fn who_lost_a_run_writes_nothing_to_it_any_more() {
     ann.store.send_command(&run, RunCommand::Finish).await.unwrap();
     let theirs = bob.store.fenced(&run, taken.epoch().unwrap()).unwrap();
     theirs.append(&run, &[said(&run, 3)]).await.unwrap();
-    theirs.finish_step(&run, "a", &failed()).await.unwrap();
+    theirs.finish_call(&run, "a", &failed()).await.unwrap();
     is_lost(&*hold).await;
     let last = store.events(&run, 0).await.unwrap();
     assert_eq!(last.len(), 3);

@@ -69,12 +69,12 @@ fn count(events: &[Event], name: &str) -> u32 {
 /// What no run may exceed, by the numbers of its method.
 fn within_bounds(strategy: Strategy, report: &Report, events: &[Event], model_calls: usize) {
     let method = crate::memory::method();
-    let waves = match strategy {
+    let rounds = match strategy {
         Strategy::Checklist | Strategy::Coverage => method.depth + 1,
         Strategy::Planned => 1,
         Strategy::Supervisor => method.max_iterations,
     } + method.max_refinement_iterations;
-    assert!(count(events, "wave.started") <= waves, "{strategy:?}");
+    assert!(count(events, "wave.started") <= rounds, "{strategy:?}");
     assert!(report.usage.calls() <= 110, "{strategy:?} {:?}", report.usage);
     let sent = events.iter().filter_map(|it| match it {
         Event::RuntimeProgress { progress } => Some(progress.dispatched_research_units),
@@ -148,8 +148,8 @@ async fn when_research_has_spent_its_money_the_report_is_written_and_says_so() {
         let (report, events) = researched(&world, &asked).await;
         let report = report.unwrap();
         holds(&report);
-        let waves = count(&events, "wave.started");
-        assert_eq!((report.method.stop, waves), (StopReason::BudgetUsd, 1), "{strategy:?}");
+        let rounds = count(&events, "wave.started");
+        assert_eq!((report.method.stop, rounds), (StopReason::BudgetUsd, 1), "{strategy:?}");
     }
 }
 

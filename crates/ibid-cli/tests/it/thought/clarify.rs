@@ -34,7 +34,7 @@ async fn researched(asked: Question, reply: Option<&[&str]>) -> (Run, Vec<Event>
         if let (Event::ClarifyAsked { questions }, Some(reply)) = (&it.event, reply) {
             assert_eq!(questions, &[OPEN]);
             let answers = reply.iter().map(|it| (*it).to_owned()).collect();
-            app.send_order(&id, RunCommand::Reply(answers)).await.unwrap();
+            app.send_command(&id, RunCommand::Reply(answers)).await.unwrap();
         }
         if matches!(it.event, Event::RunCompleted { .. }) {
             break;

@@ -154,7 +154,7 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
         let report = report.unwrap();
         let writes = model.steps().iter().filter(|it| *it == "write").count();
         assert_eq!(writes, 2, "{asks_by}");
-        assert_eq!(report.method.waves, 2);
+        assert_eq!(report.method.rounds, 2);
         assert!(report.method.queries.contains(&"Alentejo".to_owned()));
         let told = events.iter().filter(|it| it.name() == "draft.delta").count();
         assert!(told > 0 && !words_of(&report).join(" ").contains("request_more_info"));
@@ -162,7 +162,7 @@ async fn a_writer_that_lacks_something_is_given_a_round_for_it_and_writes_again(
         // Where refinement is off, the model is told that it may not ask.
         asked.method.max_refinement_iterations = 0;
         let (report, _) = run_over(pages, &model, &ModelRole::ALL, &asked).await;
-        assert_eq!(report.unwrap().method.waves, 1);
+        assert_eq!(report.unwrap().method.rounds, 1);
     }
 }
 

@@ -46,8 +46,8 @@ async fn answered(app: &App, asked: Question, words: Vec<Approval>) -> (Run, Vec
     while let Some(it) = story.next().await.unwrap() {
         match it.event {
             Event::PlanWaiting { .. } => {
-                let word = words.next().unwrap_or(Approval::Go);
-                app.send_order(&id, RunCommand::Approve(word)).await.unwrap();
+                let word = words.next().unwrap_or(Approval::Approve);
+                app.send_command(&id, RunCommand::Approve(word)).await.unwrap();
             }
             Event::PlanApproved { .. } => gone = true,
             Event::SearchStarted { .. } | Event::ReadStarted { .. } => assert!(gone),
@@ -85,11 +85,11 @@ async fn a_plan_waits_for_a_go_and_the_wait_costs_no_time() {
     let model = willing();
     // Each look at the clock is half a second: were the wait counted, the time would be over.
     let app = app(dir.path(), &model, &ModelRole::ALL, 500);
-    let (run, events) = answered(&app, asked(), vec![Approval::Go]).await;
+    let (run, events) = answered(&app, asked(), vec![Approval::Approve]).await;
     assert_eq!(run.status, RunStatus::Completed);
     assert_eq!(changed(&events), Some(false));
     assert!(!run.awaiting_approval);
-    let late = app.send_order(&run.id, RunCommand::Approve(Approval::Go)).await;
+    let late = app.send_command(&run.id, RunCommand::Approve(Approval::Approve)).await;
     assert_eq!(late.unwrap_err().kind(), Kind::Usage);
 }
 
@@ -98,7 +98,7 @@ async fn words_make_the_plan_anew_and_not_more_than_three_times() {
     let dir = tempfile::tempdir().unwrap();
     let model = willing();
     let app = app(dir.path(), &model, &ModelRole::ALL, 0);
-    let wish = |it: &str| Approval::Words(it.to_owned());
+    let wish = |it: &str| Approval::RequestChanges(it.to_owned());
     let wishes = ["shorter", "more on harvest", "no floating", "once more"];
     let (run, events) = answered(&app, asked(), wishes.map(wish).to_vec()).await;
     let planned = model.asked.lock().unwrap().iter().filter(|it| it.purpose == "plan").count();
@@ -115,7 +115,7 @@ async fn words_make_the_plan_anew_and_not_more_than_three_times() {
 
 #[tokio::test]
 async fn without_a_planner_the_plan_stays_and_that_is_told() {
-    let wish = |it: &str| vec![Approval::Words(it.to_owned())];
+    let wish = |it: &str| vec![Approval::RequestChanges(it.to_owned())];
     for (roles, words) in [(&[][..], "shorter"), (&ModelRole::ALL[..], "fail")] {
         let dir = tempfile::tempdir().unwrap();
         let model = willing();
@@ -140,7 +140,7 @@ async fn an_edited_plan_is_gone_by() {
     writing.sections.truncate(1);
     let short = Plan::new(vec![heart], plan.complexity, writing).unwrap();
     let given = ProvidedPlan { brief, plan: short.clone() };
-    let (run, events) = answered(&app, asked(), vec![Approval::Plan(Box::new(given))]).await;
+    let (run, events) = answered(&app, asked(), vec![Approval::ReplacePlan(Box::new(given))]).await;
     assert_eq!(run.plan, Some(short));
     assert_eq!(changed(&events), Some(true));
     assert_eq!(run.report.unwrap().method.gate.pass, run.gate.unwrap().pass);
@@ -165,7 +165,7 @@ async fn a_run_that_is_left_while_it_waits_waits_again_and_one_that_was_answered
     drop(running);
     let again = taken_up(&app, &id).await;
     until(&again, "run.resumed").await;
-    app.send_order(&id, RunCommand::Approve(Approval::Go)).await.unwrap();
+    app.send_command(&id, RunCommand::Approve(Approval::Approve)).await.unwrap();
     until(&again, "plan.approved").await;
     drop(again);
     let run = taken_up(&app, &id).await.wait().await.unwrap();

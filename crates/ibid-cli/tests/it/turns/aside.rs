@@ -88,8 +88,8 @@ async fn a_run_that_waits_for_approval_is_not_sat_down_to_until_somebody_speaks(
     assert_eq!(sittings(&here, &run).await, 1);
     // Nobody here hears what another process was told.
     let there = app(dir.path(), &model, &ModelRole::ALL, 1);
-    let go = RunCommand::Approve(Approval::Go);
-    there.send_order(&run, go).await.unwrap();
+    let go = RunCommand::Approve(Approval::Approve);
+    there.send_command(&run, go).await.unwrap();
     assert_eq!(queue.parked_count(), 1);
     assert_eq!(queue.wake_answered().await, 1);
     ended(&queue, &run).await;
@@ -142,7 +142,7 @@ async fn the_time_to_answer_counts_from_the_question_and_a_late_answer_is_heard(
         clock.put_on(11 * MINUTE_MS);
         if let Some(it) = said {
             let reply = RunCommand::Reply(vec![it.to_owned()]);
-            app.send_order(&run, reply).await.unwrap();
+            app.send_command(&run, reply).await.unwrap();
         }
         while app.is_running(&run).await.unwrap() {
             tokio::task::yield_now().await;

@@ -300,7 +300,9 @@ async fn a_model_hears_the_thread_and_asks_back_only_where_the_topic_is_another(
                 break;
             }
             if matches!(it.event, Event::ClarifyAsked { .. }) {
-                app.send_order(&id, ibid_core::ports::RunCommand::Reply(Vec::new())).await.unwrap();
+                app.send_command(&id, ibid_core::ports::RunCommand::Reply(Vec::new()))
+                    .await
+                    .unwrap();
             }
         }
         running.wait().await.unwrap();

@@ -2,7 +2,7 @@
 use ibid_core::record::{Envelope, Event, Phase, Run};
 use ibid_server::view::draft::{DraftView, MAX_SENTENCES};
 use ibid_server::view::live::{LivePage, RunStateView};
-use ibid_server::view::{Shell, render};
+use ibid_server::view::{PageLayout, render};
 
 use super::hostile::HOSTILE;
 use crate::events::samples::{enveloped, run_id};
@@ -27,7 +27,7 @@ fn shown(events: &[Envelope], before: Option<u64>) -> String {
     let run = Run::from_events(run_id(), events);
     let now = "2026-11-21T20:20:25Z".parse().unwrap();
     render(&LivePage {
-        shell: Shell::new("draft"),
+        shell: PageLayout::new("draft"),
         state: RunStateView::new(&run, events, before, None, now),
         past: before.is_some(),
     })

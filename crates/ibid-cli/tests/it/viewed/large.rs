@@ -11,12 +11,12 @@ use ibid_server::view::live::{LivePage, RunHeader, RunStateView};
 use ibid_server::view::quote::QuotePage;
 use ibid_server::view::report::ReportPage;
 use ibid_server::view::timeline::TimelinePage;
-use ibid_server::view::{Shell, render};
+use ibid_server::view::{PageLayout, render};
 
 use crate::cli::{ASKED, Desk};
 use crate::export::report_of;
 
-const MOST: usize = 1_000_000;
+const MAX_RUNS: usize = 1_000_000;
 
 /// The events of a run, with its searches, pages and evidence told again until there are so many.
 fn long_story(n: usize) -> Vec<Envelope> {
@@ -56,7 +56,7 @@ fn ten_thousand_events_are_a_page_of_less_than_a_megabyte() {
     assert_eq!(events.len(), 10_000);
     let run = Run::from_events(events[0].run.clone(), &events);
     let now = "2030-01-01T00:00:00Z".parse().unwrap();
-    let shell = || Shell::new("long");
+    let shell = || PageLayout::new("long");
     let state = RunStateView::new(&run, &events, None, None, now);
     let earlier = state.earlier.clone().unwrap();
     let live = render(&LivePage { shell: shell(), state, past: false }).unwrap();
@@ -79,7 +79,7 @@ fn ten_thousand_events_are_a_page_of_less_than_a_megabyte() {
         ),
         ("timeline", render(&TimelinePage::new(shell(), &run, &events, None)).unwrap()),
     ] {
-        assert!(text.len() <= MOST, "{name}: {} bytes", text.len());
+        assert!(text.len() <= MAX_RUNS, "{name}: {} bytes", text.len());
     }
 }
 
@@ -126,7 +126,7 @@ fn five_hundred_citations_are_a_page_of_less_than_a_megabyte() {
     assert!(body.quotes.len() >= 500, "{}", body.quotes.len());
     let quotes = body.quotes.len();
     let served = render(&ReportPage {
-        shell: Shell::new("long"),
+        shell: PageLayout::new("long"),
         head: RunHeader::new(&run, "report"),
         body,
         coins: true,
@@ -137,9 +137,9 @@ fn five_hundred_citations_are_a_page_of_less_than_a_megabyte() {
     })
     .unwrap();
     assert_eq!(served.matches("class=\"pop\"").count(), quotes);
-    assert!(served.len() <= MOST, "{} bytes", served.len());
+    assert!(served.len() <= MAX_RUNS, "{} bytes", served.len());
     let alone = render_standalone(&report, &pages).unwrap();
-    assert!(alone.len() <= MOST, "{} bytes", alone.len());
+    assert!(alone.len() <= MAX_RUNS, "{} bytes", alone.len());
 }
 
 #[test]
@@ -148,14 +148,19 @@ fn of_a_long_page_the_part_around_the_words_is_shown() {
     let run = Run::new(report.run.clone());
     let all = report.cited_passages().len();
     let at = all - 4_500;
-    let found =
-        QuotePage::new(Shell::new("long"), RunHeader::new(&run, "report"), &report, &pages, at)
-            .unwrap();
+    let found = QuotePage::new(
+        PageLayout::new("long"),
+        RunHeader::new(&run, "report"),
+        &report,
+        &pages,
+        at,
+    )
+    .unwrap();
     assert_eq!(found.cut, (true, true));
     assert_eq!(found.pieces.iter().filter(|it| it.first).count(), 1);
     let marked: Vec<&str> =
         found.pieces.iter().map(|it| it.marked.as_str()).filter(|it| !it.is_empty()).collect();
     assert_eq!(marked, [found.words.as_str()]);
     let text = render(&found).unwrap();
-    assert!(text.len() <= MOST, "{} bytes", text.len());
+    assert!(text.len() <= MAX_RUNS, "{} bytes", text.len());
 }

@@ -1,7 +1,7 @@
 //! The confidence of a report in what it says.
 use crate::draft::DraftConflict;
 use crate::heuristic::answer::{self, RankedPoint, YesNoTally};
-use crate::heuristic::choose::{Point, voices};
+use crate::heuristic::choose::{Point, independent_sources};
 use crate::prompts;
 use crate::prompts::fill_template;
 use crate::thresholds::{MIN_DIRECT_ANSWER_WEIGHT, MIN_DIRECT_ANSWER_WORDS};
@@ -20,10 +20,12 @@ pub(super) fn confidence_mark(
     let words = &prompts::phrases()?.confidence;
     let evidence: Vec<&Evidence> =
         said.iter().flat_map(|point| &point.evidence).map(|nth| &notes.evidence[*nth]).collect();
-    let n = voices(notes, evidence.iter().copied()).len();
+    let n = independent_sources(notes, evidence.iter().copied()).len();
     let same = said
         .iter()
-        .map(|point| voices(notes, point.evidence.iter().map(|nth| &notes.evidence[*nth])).len())
+        .map(|point| {
+            independent_sources(notes, point.evidence.iter().map(|nth| &notes.evidence[*nth])).len()
+        })
         .max()
         .unwrap_or(0);
     let leaning = lean.and_then(|lean| {

@@ -4,7 +4,7 @@ use crate::heuristic::lexicon::jaccard;
 use crate::thresholds::{MIN_PARAGRAPH_SIMILARITY, SAME_PAGE_HALF_DISTANCE, SAME_PAGE_SIMILARITY};
 use ibid_core::domain::{Evidence, Notes};
 
-/// Most sentences of a paragraph.
+/// Maximum number of sentences of a paragraph.
 const PARAGRAPH: usize = 4;
 
 /// Steps keep the order of their page; the page with the best steps comes first.

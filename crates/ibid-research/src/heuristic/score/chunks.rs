@@ -28,10 +28,10 @@ impl RelevanceScorer {
             })
             .collect();
         let mut wanted = self.question.clone();
-        for probe in &self.probes {
-            for term in &probe.terms {
+        for item_matcher in &self.item_matchers {
+            for term in &item_matcher.terms {
                 if !wanted.iter().any(|it| it.id == term.id) {
-                    wanted.push(WeightedTerm { telling: term.telling * 0.3, ..*term });
+                    wanted.push(WeightedTerm { weight: term.weight * 0.3, ..*term });
                 }
             }
         }
@@ -45,7 +45,7 @@ impl RelevanceScorer {
             let rare = ((chunks.len() as f32 + 1.0) / (df as f32 + 0.5)).ln().max(0.05);
             for (slot, tf) in scored.iter_mut().zip(counts) {
                 let tf = tf as f32;
-                slot.0 += term.telling * rare * tf / (tf + 1.2);
+                slot.0 += term.weight * rare * tf / (tf + 1.2);
             }
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

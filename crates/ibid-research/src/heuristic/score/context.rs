@@ -2,12 +2,12 @@
 use super::casing::Casing;
 use super::page::PageSentences;
 
-/// Most sentences of a page that is about a single subject, such as an abstract.
+/// Maximum number of sentences of a page that is about a single subject, such as an abstract.
 const SHORT_PAGE: usize = 15;
 /// Sentences before one that still tell its subject, on a longer page.
 const REACH: usize = 4;
 
-/// A sentence as a probe sees it.
+/// A sentence as a item_matcher sees it.
 pub(super) struct SentenceView<'a> {
     pub(super) own: &'a [u32],
     pub(super) context: &'a [u32],

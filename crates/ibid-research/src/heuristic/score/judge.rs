@@ -15,12 +15,12 @@ use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionK
 
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
 use super::context::{SentenceContext, SentenceView};
+use super::item_matchers::ItemMatcher;
 use super::page::{PageEvidence, PageInput, PageSentences};
-use super::probes::Probe;
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
 
-/// Most words of a quote that was widened to the sentence before it.
+/// Maximum number of words of a quote that was widened to the sentence before it.
 const WIDENED_WORDS: usize = 70;
 
 /// A sentence that may be evidence, before it is scored.
@@ -36,7 +36,7 @@ struct Candidate<'a> {
 }
 
 /// Sentences of a page that are quoted together, from `first` to `last`.
-struct Span {
+struct SentenceRange {
     first: usize,
     last: usize,
     ids: Vec<u32>,
@@ -49,7 +49,7 @@ impl RelevanceScorer {
         &mut self,
         reading: &PageInput<'_>,
         lines: &PageSentences,
-        wave: u32,
+        round: u32,
         next: &mut u32,
     ) -> Result<PageEvidence> {
         let page = reading.page;
@@ -92,7 +92,7 @@ impl RelevanceScorer {
                     score: it.items[0].1,
                     confidence: 0.5,
                     contradiction_or_uncertainty: it.doubt,
-                    wave,
+                    round,
                 });
                 *next += 1;
             }
@@ -112,7 +112,7 @@ impl RelevanceScorer {
         let mut context: Vec<u32> = [own, around.previous, around.heading, around.title].concat();
         context.sort_unstable();
         context.dedup();
-        if !self.on_subject(&context, &around.wide) && !self.on_part(&context) {
+        if !self.matches_subject(&context, &around.wide) && !self.matches_part(&context) {
             return Ok(None);
         }
         let mut fit = candidate.fit;
@@ -152,7 +152,7 @@ impl RelevanceScorer {
     fn item_scores(
         &self,
         page: &Page,
-        span: &Span,
+        span: &SentenceRange,
         context: &[u32],
         around: &SentenceContext<'_>,
         fit: f32,
@@ -174,10 +174,10 @@ impl RelevanceScorer {
             early: 1.0 / (1.0 + span.last as f32 / EARLY_BONUS_HALF_SENTENCES),
         };
         let mut items = Vec::new();
-        for probe in &self.probes {
-            let score = self.item_score(probe, &view)? * fit;
+        for item_matcher in &self.item_matchers {
+            let score = self.item_score(item_matcher, &view)? * fit;
             if score > 0.0 {
-                items.push((probe.item, score.min(1.0)));
+                items.push((item_matcher.item, score.min(1.0)));
             }
         }
         items.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -185,9 +185,9 @@ impl RelevanceScorer {
     }
 
     /// The score of a sentence for one item; 0 where it does not answer it.
-    fn item_score(&self, probe: &Probe, view: &SentenceView<'_>) -> Result<f32> {
+    fn item_score(&self, item_matcher: &ItemMatcher, view: &SentenceView<'_>) -> Result<f32> {
         // Steps and members of a list seldom name what they belong to.
-        let alone = match probe.kind {
+        let alone = match item_matcher.kind {
             QuestionKind::HowTo | QuestionKind::List => 0.5,
             _ => 0.72,
         };
@@ -196,21 +196,22 @@ impl RelevanceScorer {
                 + (1.0 - alone) * self.coverage(terms, view.context)
         };
         let question = met(&self.question);
-        let to_item = met(&probe.terms);
+        let to_item = met(&item_matcher.terms);
         let SentenceView { text, spaced, early, .. } = *view;
-        if probe.core {
-            let mut relevance = to_item.max(if probe.facet.is_some() { question } else { 0.0 });
-            let mut fit = kind_fit(probe.kind, &probe.asked, text, spaced)?;
-            if probe.kind == QuestionKind::Comparison
+        if item_matcher.core {
+            let mut relevance =
+                to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
+            let mut fit = kind_fit(item_matcher.kind, &item_matcher.asked, text, spaced)?;
+            if item_matcher.kind == QuestionKind::Comparison
                 && !self.apart.iter().all(|it| has_phrase(spaced, it))
             {
                 fit *= 0.4;
             }
             // Under a title that asks the same, a step or a member need not repeat the question.
-            let topical = self.coverage(&probe.terms, view.topic);
+            let topical = self.coverage(&item_matcher.terms, view.topic);
             if topical >= MIN_PAGE_TOPIC_OVERLAP
                 && fit >= 0.5
-                && matches!(probe.kind, QuestionKind::HowTo | QuestionKind::List)
+                && matches!(item_matcher.kind, QuestionKind::HowTo | QuestionKind::List)
             {
                 relevance = relevance.max(0.6 * topical + 0.2 * relevance);
             }
@@ -219,18 +220,18 @@ impl RelevanceScorer {
             }
             // A sentence without the form of an answer is only on the subject.
             let shaped = !matches!(
-                probe.kind,
+                item_matcher.kind,
                 QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
             );
             let beside = if shaped && fit < 0.3 { 0.6 } else { 1.0 };
-            let matter = 0.86 * relevance + 0.14 * self.on_topic(view.own);
+            let matter = 0.86 * relevance + 0.14 * self.topic_similarity(view.own);
             return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
         }
-        if probe.side {
+        if item_matcher.side {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
             return Ok(if to_item >= 0.7 { score } else { 0.0 });
         }
-        let cue = probe.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
+        let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
         if cue < 0.5 || to_item < 0.45 || question < MIN_RELEVANCE * 0.7 {
             return Ok(0.0);
         }
@@ -245,9 +246,10 @@ fn widen(
     candidate: Candidate<'_>,
     around: &SentenceContext<'_>,
     words: &SentenceWords,
-) -> Option<Span> {
+) -> Option<SentenceRange> {
     let Candidate { page, n, .. } = candidate;
-    let mut span = Span { first: n, last: n, ids: candidate.ids.to_vec(), seen: candidate.seen };
+    let mut span =
+        SentenceRange { first: n, last: n, ids: candidate.ids.to_vec(), seen: candidate.seen };
     if !leans_on_previous(page.sentence(n), words) {
         return Some(span);
     }

@@ -1,8 +1,8 @@
 //! Limits that several steps of scoring share.
 
-/// Longest text of a page that is scored, in characters.
+/// Maximum length of the text of a page that is scored, in characters.
 pub(crate) const PAGE_CUT: usize = 25_000;
 /// Length of a chunk of a longer page, in characters.
 pub(crate) const CHUNK: usize = 4_000;
-/// Most claims kept of a page for one item.
-pub(super) const MOST_CLAIMS: usize = 5;
+/// Maximum number of claims kept of a page for one item.
+pub(super) const MAX_CLAIMS: usize = 5;

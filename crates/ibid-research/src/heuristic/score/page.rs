@@ -7,11 +7,11 @@ use super::casing::Casing;
 pub(crate) struct PageInput<'a> {
     pub(crate) page: &'a Page,
     pub(crate) source: SourceId,
-    /// Most chunks kept of a page longer than `whole`.
+    /// Maximum number of chunks kept of a page longer than `whole`.
     pub(crate) chunks: usize,
     /// Longest page that is used whole, and most that is used of a longer one, in characters.
     pub(crate) whole: usize,
-    /// Most tokens of evidence kept (the setting `summaryTokens`).
+    /// Maximum number of tokens of evidence kept (the setting `summaryTokens`).
     pub(crate) tokens: usize,
 }
 

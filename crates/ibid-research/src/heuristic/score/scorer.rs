@@ -14,8 +14,8 @@ use ibid_core::domain::words::tokens;
 use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind};
 
 use super::casing::Casing;
+use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
-use super::probes::{Probe, build_probes};
 use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, terms_of};
 
@@ -23,8 +23,8 @@ use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, te
 const NEAR: usize = 10;
 /// Sentences below which all terms keep their prior weight: too few to tell rare words from common ones.
 const FEW_SENTENCES: u32 = 20;
-/// Most abbreviations learnt.
-const MOST_ALIASES: usize = 12;
+/// Maximum number of abbreviations learnt.
+const MAX_ALIASES: usize = 12;
 
 /// Scores pages against one plan. It learns the words of the pages read.
 pub(crate) struct RelevanceScorer {
@@ -33,29 +33,29 @@ pub(crate) struct RelevanceScorer {
     /// The question.
     pub(super) asked: String,
     pub(super) orders: InjectionDetector,
-    pub(super) probes: Vec<Probe>,
+    pub(super) item_matchers: Vec<ItemMatcher>,
     pub(super) question: Vec<WeightedTerm>,
     /// The words that distinguish the sides of a comparison.
     pub(super) apart: Vec<String>,
     /// Pairs of words of the question of which the first specifies the second: "cervical" and "cancer".
     pub(super) pairs: Vec<(String, String)>,
     /// The verb the question asks about: "cost" of "what does a roof cost".
-    pub(super) done: Option<u32>,
+    pub(super) question_verb: Option<u32>,
     /// The noun for the kind of thing that is sought: "skills" of "which skills".
-    pub(super) sought: Option<u32>,
+    pub(super) target_noun: Option<u32>,
     /// The names in the question, as written, each with the word that stands for it.
     pub(super) names: Vec<(String, u32)>,
     /// The sites of the pages read: a question that names one wants its content, not facts about it.
     pub(super) sites: BTreeSet<String>,
-    pub(super) taken: BTreeSet<PageHash>,
+    pub(super) pages_read: BTreeSet<PageHash>,
     /// Abbreviations and what they stand for, as pages explain them: "basal cell carcinoma (BCC)".
     pub(super) aliases: Vec<(u32, Vec<u32>)>,
     /// Words that may replace a word of the question, and how much they count.
-    pub(super) kin: HashMap<u32, Vec<(u32, f32)>>,
+    pub(super) related: HashMap<u32, Vec<(u32, f32)>>,
     /// Words that the sentences nearest to the question share, with their weights.
     pub(super) topic: Vec<(u32, f32)>,
     /// In how many sentences each word occurred; `sentences` counts all.
-    pub(super) met: HashMap<u32, u32>,
+    pub(super) sentence_counts: HashMap<u32, u32>,
     pub(super) sentences: u32,
 }
 
@@ -63,41 +63,41 @@ impl RelevanceScorer {
     pub(crate) fn new(brief: &Brief, plan: &Plan) -> Result<RelevanceScorer> {
         let words = prompts::phrases()?;
         let mut lexicon = StemInterner::default();
-        let mut done = None;
+        let mut question_verb = None;
         let mut question = terms_of(&mut lexicon, &brief.question, &brief.key_terms);
         // "Need" and "use" say little here, as anywhere.
         let verb = asked_verb(&brief.question).filter(|asked_verb| !is_weak(&asked_verb.text));
         if let Some(verb) = verb {
             let id = lexicon.id(&verb.text);
             for term in question.iter_mut().filter(|it| it.id == id) {
-                term.telling = term.telling.max(1.0) * VERB_WEIGHT;
-                done = Some(id);
+                term.weight = term.weight.max(1.0) * VERB_WEIGHT;
+                question_verb = Some(id);
             }
         }
-        let probes = build_probes(&mut lexicon, brief, plan, &question)?;
+        let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
         let names = question_names(&mut lexicon, &brief.question);
         let asked = plan.items().iter().flat_map(|item| &item.terms);
-        let kin = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
+        let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
-        let sought = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
+        let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
         let mut scorer = RelevanceScorer {
             lexicon,
             words,
             asked: brief.question.clone(),
             orders: InjectionDetector::from_brief(brief)?,
             pairs,
-            done,
-            sought,
-            probes,
+            question_verb,
+            target_noun,
+            item_matchers,
             apart: distinguishing_words(brief),
             question,
             names,
             sites: BTreeSet::new(),
-            taken: BTreeSet::new(),
+            pages_read: BTreeSet::new(),
             aliases: Vec::new(),
-            kin,
+            related,
             topic: Vec::new(),
-            met: HashMap::new(),
+            sentence_counts: HashMap::new(),
             sentences: 0,
         };
         // "Ameloblastoma (AB)" in the question names one thing in two ways.
@@ -106,7 +106,7 @@ impl RelevanceScorer {
     }
 
     /// The sentences of a page as word numbers: all of a short page, the best chunks of a long one.
-    pub(crate) fn take_in_page(&mut self, reading: &PageInput<'_>) -> PageSentences {
+    pub(crate) fn add_page(&mut self, reading: &PageInput<'_>) -> PageSentences {
         let page = reading.page;
         let numbers: Vec<usize> = if page.text().len() <= reading.whole {
             (0..page.sentences().len()).collect()
@@ -123,11 +123,11 @@ impl RelevanceScorer {
         let lines: Vec<(usize, Vec<u32>)> =
             numbers.into_iter().map(|n| (n, self.ids(page.sentence(n)))).collect();
         // A page that is scored again does not make its words more frequent.
-        let again = !self.taken.insert(page.hash().clone());
+        let again = !self.pages_read.insert(page.hash().clone());
         for (_, ids) in lines.iter().filter(|_| !again) {
             self.sentences += 1;
             for id in ids {
-                *self.met.entry(*id).or_insert(0) += 1;
+                *self.sentence_counts.entry(*id).or_insert(0) += 1;
             }
         }
         PageSentences { title: self.ids(&page.title), lines, casing }
@@ -164,7 +164,7 @@ impl RelevanceScorer {
             let bears = asked(&short) || long.iter().all(asked);
             if bears
                 && !long.is_empty()
-                && self.aliases.len() < MOST_ALIASES
+                && self.aliases.len() < MAX_ALIASES
                 && !self.aliases.iter().any(|alias| alias.0 == short)
             {
                 self.aliases.push((short, long));
@@ -175,12 +175,12 @@ impl RelevanceScorer {
     /// The weight of a term: the rarer it is among the sentences read, the more.
     pub(super) fn weight(&self, term: &WeightedTerm) -> f32 {
         if self.sentences < FEW_SENTENCES {
-            return term.telling;
+            return term.weight;
         }
         let all = self.sentences as f32;
-        let met = self.met.get(&term.id).copied().unwrap_or(0) as f32;
+        let met = self.sentence_counts.get(&term.id).copied().unwrap_or(0) as f32;
         let rare = ((all + 1.0) / (met + 0.5)).ln() / (all + 1.0).ln();
-        term.telling * (0.3 + 0.7 * rare.clamp(0.0, 1.0))
+        term.weight * (0.3 + 0.7 * rare.clamp(0.0, 1.0))
     }
 
     /// Share of the terms' weight that is matched. A sentence need not match all of a long question: a weight
@@ -201,13 +201,13 @@ impl RelevanceScorer {
         if ids.binary_search(&id).is_ok() {
             return 1.0;
         }
-        let kin = self.kin.get(&id).map_or(&[][..], Vec::as_slice);
+        let kin = self.related.get(&id).map_or(&[][..], Vec::as_slice);
         kin.iter()
             .filter(|pair| ids.binary_search(&pair.0).is_ok())
             .map(|pair| pair.1)
             .fold(0.0, f32::max)
     }
-    /// Question terms that no evidence mentions, most telling first, as written.
+    /// Question terms that no evidence mentions, most informative first, as written.
     pub(crate) fn missing_terms(
         &mut self,
         key_terms: &[String],
@@ -227,7 +227,7 @@ impl RelevanceScorer {
             .collect()
     }
 
-    /// Share of the question's telling words near the dates or measures of a text, which then are what the
+    /// Share of the question's content words near the dates or measures of a text, which then are what the
     /// question asks for. 1 where the kind asks for neither.
     pub(crate) fn fact_nearness(&mut self, kind: QuestionKind, text: &str) -> f32 {
         let at: Vec<usize> = match kind {
@@ -259,7 +259,7 @@ impl RelevanceScorer {
         &mut self.lexicon
     }
 
-    /// Share of the question's telling words in `text`, 0 to 1.
+    /// Share of the question's content words in `text`, 0 to 1.
     pub(crate) fn relevance(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
         self.coverage(&self.question, &ids)

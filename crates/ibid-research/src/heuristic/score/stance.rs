@@ -11,15 +11,15 @@ use ibid_core::domain::{QuestionKind, Stance};
 impl RelevanceScorer {
     /// The stance of a sentence on a yes-or-no question.
     pub(super) fn stance(&self, spaced: &str, ids: &[u32]) -> Stance {
-        let Some(probe) = self.probes.first() else {
+        let Some(item_matcher) = self.item_matchers.first() else {
             return Stance::Neutral;
         };
-        if !matches!(probe.kind, QuestionKind::YesNo | QuestionKind::Causal)
+        if !matches!(item_matcher.kind, QuestionKind::YesNo | QuestionKind::Causal)
             || self.coverage(&self.question, ids) < 0.45
         {
             return Stance::Neutral;
         }
-        let asked = lexicon::spaced(&probe.asked);
+        let asked = lexicon::spaced(&item_matcher.asked);
         let words = &self.words.sentence;
         let against = has_denial(spaced, words) != has_denial(&asked, words);
         if against != opposes(&asked, spaced, words) { Stance::Against } else { Stance::For }

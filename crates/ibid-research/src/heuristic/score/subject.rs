@@ -1,8 +1,8 @@
 //! Whether a sentence is about the subject of the question, and not about another of its kind.
-use super::probes::Probe;
+use super::item_matchers::ItemMatcher;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, part_terms, related_terms};
-use crate::heuristic::intake::{is_verb, telling_weight};
+use crate::heuristic::intake::{content_weight, is_verb};
 use crate::heuristic::kinds::question_kind;
 use crate::thresholds::{
     MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
@@ -12,7 +12,7 @@ use ibid_core::domain::{Brief, Item, ItemId};
 
 /// Words at the beginning of a sentence that name its subject.
 const LEAD: usize = 7;
-/// Most telling words of a question of which a deciding sentence must have nearly all.
+/// Number of the most informative words of a question of which a deciding sentence must have nearly all.
 const FEW: usize = 6;
 
 impl RelevanceScorer {
@@ -30,7 +30,7 @@ impl RelevanceScorer {
                 && words.windows(2).any(|window| {
                     let beside = text[window[0].span.end..window[1].span.start].trim().is_empty();
                     let names_one = !is_stop_word(&window[0].text)
-                        && telling_weight(text, &window[0]) >= 1.0
+                        && content_weight(text, &window[0]) >= 1.0
                         && !is_verb(&window[0].text);
                     beside && names_one && self.lexicon.id(&window[1].text) == kind
                 })
@@ -40,8 +40,8 @@ impl RelevanceScorer {
     }
 
     /// Whether a sentence is about the question's subject: its context (`wide`) has one of the question's
-    /// names, other than sites, and enough of the telling words are in it or next to it (`ids`).
-    pub(super) fn on_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
+    /// names, other than sites, and enough of the content words are in it or next to it (`ids`).
+    pub(super) fn matches_subject(&self, ids: &[u32], wide: &[u32]) -> bool {
         let names: Vec<u32> = self
             .names
             .iter()
@@ -51,49 +51,52 @@ impl RelevanceScorer {
         if !names.is_empty() && !names.iter().any(|name| wide.binary_search(name).is_ok()) {
             return false;
         }
-        let mut telling: Vec<(f32, u32)> = self
+        let mut content_terms: Vec<(f32, u32)> = self
             .question
             .iter()
-            .filter(|it| it.telling >= 1.0)
+            .filter(|it| it.weight >= 1.0)
             .map(|it| (self.weight(it), it.id))
             .collect();
         // In "which skills does a planner need" the skills are sought; the planner is the subject.
-        if telling.len() > 1 {
-            telling.retain(|pair| Some(pair.1) != self.sought);
+        if content_terms.len() > 1 {
+            content_terms.retain(|pair| Some(pair.1) != self.target_noun);
         }
-        telling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        // How many telling words must be matched, and out of how many of the most telling one must be.
-        let (needed, heads) = match telling.len() {
+        content_terms.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // How many content words must be matched, and out of how many of the most informative one must be.
+        let (needed, heads) = match content_terms.len() {
             0 => return self.coverage(&self.question, ids) >= 0.5,
             1 | 2 => (1, 1),
             3..=5 => (2, 2),
             n => (3, n),
         };
         let met = |pair: &&(f32, u32)| self.match_strength(pair.1, ids) >= MIN_WORD_MATCH;
-        // The most telling word is there, or much of the rest is.
-        let rarest =
-            telling.first().is_some_and(|pair| self.match_strength(pair.1, wide) >= MIN_WORD_MATCH);
+        // The most informative word is there, or much of the rest is.
+        let rarest = content_terms
+            .first()
+            .is_some_and(|pair| self.match_strength(pair.1, wide) >= MIN_WORD_MATCH);
         let about: Vec<WeightedTerm> =
-            self.question.iter().filter(|it| Some(it.id) != self.sought).copied().collect();
+            self.question.iter().filter(|it| Some(it.id) != self.target_noun).copied().collect();
         (rarest || self.coverage(&about, wide) >= MIN_CONTEXT_MATCH_WEIGHT)
-            && telling
+            && content_terms
                 .iter()
                 .take(heads)
                 .any(|pair| self.match_strength(pair.1, wide) >= MIN_WORD_MATCH)
-            && telling.iter().filter(met).count() >= needed
+            && content_terms.iter().filter(met).count() >= needed
     }
 
     /// Whether an item asks a part of the question or something added, and is not a side of a comparison.
-    pub(crate) fn is_part(&self, item: ItemId) -> bool {
-        let mut probes = self.probes.iter();
-        probes.any(|probe| probe.item == item && probe.facet.is_none() && !probe.side)
+    pub(crate) fn asks_part(&self, item: ItemId) -> bool {
+        let mut item_matchers = self.item_matchers.iter();
+        item_matchers.any(|item_matcher| {
+            item_matcher.item == item && item_matcher.facet.is_none() && !item_matcher.side
+        })
     }
 
     /// Adds an item to score for.
     pub(crate) fn add_item(&mut self, brief: &Brief, item: &Item) {
         let terms = part_terms(&mut self.lexicon, item, false, brief);
-        self.kin.extend(related_terms(&mut self.lexicon, std::iter::once(&item.asks)));
-        self.probes.push(Probe {
+        self.related.extend(related_terms(&mut self.lexicon, std::iter::once(&item.asks)));
+        self.item_matchers.push(ItemMatcher {
             item: item.id,
             core: true,
             kind: question_kind(&item.asks, self.words),
@@ -106,12 +109,15 @@ impl RelevanceScorer {
 
     /// Whether a sentence with its context is about a part of the question, or an added item, whatever the
     /// rest of the question is about.
-    pub(super) fn on_part(&self, ids: &[u32]) -> bool {
-        let mut parts = self.probes.iter().filter(|probe| probe.facet.is_none() && !probe.side);
+    pub(super) fn matches_part(&self, ids: &[u32]) -> bool {
+        let mut parts = self
+            .item_matchers
+            .iter()
+            .filter(|item_matcher| item_matcher.facet.is_none() && !item_matcher.side);
         parts.any(|it| self.coverage(&it.terms, ids) >= MIN_PART_OVERLAP)
     }
 
-    /// Whether the question's telling words are among the first few of `text`.
+    /// Whether the question's content words are among the first few of `text`.
     pub(crate) fn begins_with_subject(&mut self, text: &str) -> bool {
         let words = tokens(text);
         let end = words.get(LEAD).map_or(text.len(), |it| it.span.start);
@@ -119,22 +125,22 @@ impl RelevanceScorer {
         self.coverage(&self.question, &ids) >= 0.6
     }
 
-    /// Unweighted share of the question's telling words in `text`, 0 to 1. 1 for a long question, which no
+    /// Unweighted share of the question's content words in `text`, 0 to 1. 1 for a long question, which no
     /// sentence repeats in full.
     pub(crate) fn term_share(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
-        let telling = || self.question.iter().filter(|it| it.telling >= 1.0);
-        if telling().count() > FEW {
+        let content_terms = || self.question.iter().filter(|it| it.weight >= 1.0);
+        if content_terms().count() > FEW {
             return 1.0;
         }
-        let met =
-            telling().filter(|telling| self.match_strength(telling.id, &ids) >= MIN_WORD_MATCH);
-        met.count() as f32 / telling().count().max(1) as f32
+        let met = content_terms()
+            .filter(|content_terms| self.match_strength(content_terms.id, &ids) >= MIN_WORD_MATCH);
+        met.count() as f32 / content_terms().count().max(1) as f32
     }
 
     /// Whether `text` has the verb the question asks about, or one near it; `true` where it asks about none.
-    pub(crate) fn says_what_is_done(&mut self, text: &str) -> bool {
+    pub(crate) fn mentions_question_verb(&mut self, text: &str) -> bool {
         let ids = self.ids(text);
-        self.done.is_none_or(|it| self.match_strength(it, &ids) >= MIN_VERB_MATCH)
+        self.question_verb.is_none_or(|it| self.match_strength(it, &ids) >= MIN_VERB_MATCH)
     }
 }

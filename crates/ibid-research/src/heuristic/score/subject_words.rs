@@ -1,5 +1,5 @@
 //! The words of a question that name its subject.
-use crate::heuristic::intake::{is_verb, telling_weight};
+use crate::heuristic::intake::{content_weight, is_verb};
 use ibid_core::domain::Brief;
 use ibid_core::domain::words::{Token, is_stop_word, tokens};
 
@@ -8,7 +8,7 @@ pub(super) fn subject_pairs(brief: &Brief) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for subject in &brief.subjects {
         let words = tokens(subject);
-        let tells = |token: &Token| telling_weight(subject, token) >= 1.0 && !is_verb(&token.text);
+        let tells = |token: &Token| content_weight(subject, token) >= 1.0 && !is_verb(&token.text);
         if let [.., which, kind] = words.as_slice()
             && tells(which)
             && kind.text.chars().all(char::is_alphabetic)

@@ -1,8 +1,8 @@
-//! The telling words of a question: their weights, related words, and names.
+//! The content words of a question: their weights, related words, and names.
 use crate::thresholds::{QUERY_RELATED_WEIGHT, QUERY_SYNONYM_WEIGHT};
 use std::collections::HashMap;
 
-use crate::heuristic::intake::{is_weak, telling_weight};
+use crate::heuristic::intake::{content_weight, is_weak};
 use crate::heuristic::lexicon::{StemInterner, agent_noun_variants};
 use crate::thesaurus;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
@@ -12,10 +12,10 @@ use ibid_core::domain::{Brief, Item};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WeightedTerm {
     pub(super) id: u32,
-    pub(super) telling: f32,
+    pub(super) weight: f32,
 }
 
-/// The telling words of `text` that are in `terms`, or all where `terms` is empty.
+/// The content words of `text` that are in `terms`, or all where `terms` is empty.
 pub(super) fn terms_of(
     lexicon: &mut StemInterner,
     text: &str,
@@ -23,7 +23,7 @@ pub(super) fn terms_of(
 ) -> Vec<WeightedTerm> {
     let mut found: Vec<WeightedTerm> = Vec::new();
     for token in tokens(text) {
-        let weight = telling_weight(text, &token);
+        let weight = content_weight(text, &token);
         if weight <= 0.0 || is_stop_word(&token.text) {
             continue;
         }
@@ -52,9 +52,9 @@ pub(super) fn terms_of(
     found
 }
 
-pub(super) fn push_term(found: &mut Vec<WeightedTerm>, id: u32, telling: f32) {
+pub(super) fn push_term(found: &mut Vec<WeightedTerm>, id: u32, weight: f32) {
     if !found.iter().any(|term| term.id == id) {
-        found.push(WeightedTerm { id, telling });
+        found.push(WeightedTerm { id, weight });
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn related_terms<'a>(
 pub(super) fn question_names(lexicon: &mut StemInterner, question: &str) -> Vec<(String, u32)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for token in tokens(question) {
-        if telling_weight(question, &token) < 1.8 {
+        if content_weight(question, &token) < 1.8 {
             continue;
         }
         match runs.last_mut() {

@@ -34,7 +34,7 @@ impl RelevanceScorer {
             .into_iter()
             .filter(|(id, _)| !asked.contains(id))
             .map(|(id, weight)| {
-                let met = self.met.get(&id).copied().unwrap_or(0) as f32;
+                let met = self.sentence_counts.get(&id).copied().unwrap_or(0) as f32;
                 (id, weight, met)
             })
             // A word of a single sentence is not shared.
@@ -47,7 +47,7 @@ impl RelevanceScorer {
     }
 
     /// How much the words are on the topic, 0 to 1: three topic words are a full match.
-    pub(super) fn on_topic(&self, ids: &[u32]) -> f32 {
+    pub(super) fn topic_similarity(&self, ids: &[u32]) -> f32 {
         let top: f32 = self.topic.iter().take(3).map(|pair| pair.1).sum();
         let met: f32 = self
             .topic

@@ -20,7 +20,7 @@ pub(super) struct OpenAiRequest {
 /// How long a request that is neither streamed nor in the background waits: longer than any run may take.
 pub(super) const RUN_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Maximum length of a turn of a conversation in characters; the rest is cut.
+/// Maximum length of a turn of a conversation, in characters; the rest is cut.
 const MAX_TURN_CHARS: usize = 4_000;
 
 /// Maximum number of turns of a dialogue; the oldest are dropped.

@@ -17,7 +17,7 @@ use super::super::api_error::ApiResult;
 use super::super::bodies::SteerBody;
 use super::super::events::{event_batches, sse_response};
 use super::super::extract::{OwnedRun, QueryParams};
-use super::super::runs::{accept, check_capacity, idempotent_request, steer_order};
+use super::super::runs::{accept, check_capacity, idempotent_request, steer_command};
 use super::super::state::ServerState;
 use super::super::values::{invalid_value, json_body, parse_number, read_body};
 use super::request::{self, RUN_TIMEOUT};
@@ -114,7 +114,7 @@ pub(in crate::http) async fn show(
 /// `POST /v1/responses/{id}/cancel`.
 pub(in crate::http) async fn cancel(mine: OwnedRun) -> ApiResult<Json<Value>> {
     // Like OpenAI's API, answer a second or late cancel with the unchanged response.
-    match mine.send_order(RunCommand::Cancel).await {
+    match mine.send_command(RunCommand::Cancel).await {
         Ok(()) => mine.run.wait(CANCEL_TIMEOUT).await?,
         Err(fault) if fault.is_conflict() => {}
         Err(fault) => return Err(fault),
@@ -124,7 +124,7 @@ pub(in crate::http) async fn cancel(mine: OwnedRun) -> ApiResult<Json<Value>> {
 
 /// `POST /v1/responses/{id}/finish`: stops searching and writes the report.
 pub(in crate::http) async fn finish(mine: OwnedRun) -> ApiResult<Json<Value>> {
-    mine.send_order(RunCommand::Finish).await?;
+    mine.send_command(RunCommand::Finish).await?;
     Ok(Json(response_object(&mine.run).await?))
 }
 
@@ -134,8 +134,8 @@ pub(in crate::http) async fn steer(
     bytes: Result<Bytes, BytesRejection>,
 ) -> ApiResult<Json<Value>> {
     let body: SteerBody = read_body(bytes)?;
-    let order = steer_order(&mine, &body.text).await?;
-    mine.send_order(order).await?;
+    let command = steer_command(&mine, &body.text).await?;
+    mine.send_command(command).await?;
     Ok(Json(response_object(&mine.run).await?))
 }
 

@@ -42,7 +42,7 @@ pub(super) const DOCUMENTED_STATUSES: &[DocumentedStatus] = &[
     documented_status(
         409,
         "The request conflicts with the state of the run: it has ended or has not, is not waiting for this input, has no report, or is already writing it.",
-        |it| sends_order(it) || needs_ended_run(it),
+        |it| sends_command(it) || needs_ended_run(it),
     ),
     documented_status(413, "The body is too large.", has_body),
     documented_status(415, "The content type of the body is not JSON.", has_body),
@@ -86,7 +86,7 @@ fn takes_question(it: &Route) -> bool {
 }
 
 /// Whether it sends an order to a run, which must not have ended.
-fn sends_order(it: &Route) -> bool {
+fn sends_command(it: &Route) -> bool {
     let all = ["finish", "cancel", "steer", "approve", "answers"];
     // Like OpenAI's API, a late cancel returns the unchanged response.
     all.contains(&last_part(it)) && it.path != "/v1/responses/{id}/cancel"

@@ -1,4 +1,4 @@
-//! Forms: start a run, and send orders to it.
+//! Forms: start a run, and send commands to it.
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::http::HeaderMap;
@@ -10,7 +10,7 @@ use crate::http::api_error::{ApiError, ApiResult};
 use crate::http::bodies::ApprovalBody;
 use crate::http::extract::OwnedRun;
 use crate::http::runs::{
-    accept, check_capacity, read_approval, reply_order, save_rating, steer_order,
+    accept, check_capacity, read_approval, reply_command, save_rating, steer_command,
 };
 use crate::request::{ResearchRequest, read_fields};
 use crate::view::new_run::{NewRunPage, PlanPreview, QuestionForm};
@@ -110,21 +110,21 @@ fn redirect_to_run(mine: &OwnedRun) -> Response {
 
 /// `POST /r/{id}/finish`.
 pub(super) async fn finish(mine: OwnedRun) -> ApiResult<Response> {
-    mine.send_order(RunCommand::Finish).await?;
+    mine.send_command(RunCommand::Finish).await?;
     Ok(redirect_to_run(&mine))
 }
 
 /// `POST /r/{id}/cancel`.
 pub(super) async fn cancel(mine: OwnedRun) -> ApiResult<Response> {
-    mine.send_order(RunCommand::Cancel).await?;
+    mine.send_command(RunCommand::Cancel).await?;
     Ok(redirect_to_run(&mine))
 }
 
 /// `POST /r/{id}/steer`: adds to what the run should find out.
 pub(super) async fn steer(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
     let fields = FormFields::parse(bytes)?;
-    let order = steer_order(&mine, fields.get("text")).await?;
-    mine.send_order(order).await?;
+    let command = steer_command(&mine, fields.get("text")).await?;
+    mine.send_command(command).await?;
     Ok(redirect_to_run(&mine))
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn approve(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Respo
     let fields = FormFields::parse(bytes)?;
     let change = (fields.get("word") == "change").then(|| fields.get("change").to_owned());
     let approval = read_approval(&mine, ApprovalBody { plan: None, change }).await?;
-    mine.send_order(RunCommand::Approve(approval)).await?;
+    mine.send_command(RunCommand::Approve(approval)).await?;
     Ok(redirect_to_run(&mine))
 }
 
@@ -141,8 +141,8 @@ pub(super) async fn approve(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Respo
 pub(super) async fn answers(mine: OwnedRun, bytes: FormBytes) -> ApiResult<Response> {
     let fields = FormFields::parse(bytes)?;
     let answers = fields.all("answer").map(str::to_owned).collect();
-    let reply = reply_order(&mine, answers).await?;
-    mine.send_order(reply).await?;
+    let reply = reply_command(&mine, answers).await?;
+    mine.send_command(reply).await?;
     Ok(redirect_to_run(&mine))
 }
 

@@ -12,7 +12,7 @@ use crate::http::api_error::{ApiError, ApiResult};
 use crate::http::auth::AuthMethod;
 use crate::http::state::ServerState;
 use crate::request_service::{Caller, CallerService};
-use crate::view::{CONTENT_SECURITY_POLICY, Shell};
+use crate::view::{CONTENT_SECURITY_POLICY, PageLayout};
 
 /// A page as a response.
 pub(super) struct HtmlPage(pub(super) String);
@@ -60,18 +60,22 @@ impl FromRequestParts<Arc<ServerState>> for Visitor {
 
 impl Visitor {
     /// The frame of a page with this title.
-    pub(super) fn shell(&self, title: impl Into<String>) -> Shell {
+    pub(super) fn shell(&self, title: impl Into<String>) -> PageLayout {
         shell(self.service.caller(), self.auth_method, title)
     }
 }
 
 /// The frame of a page for this caller.
-pub(super) fn shell(caller: &Caller, auth_method: AuthMethod, title: impl Into<String>) -> Shell {
-    Shell {
-        inside: auth_method != AuthMethod::Anonymous,
+pub(super) fn shell(
+    caller: &Caller,
+    auth_method: AuthMethod,
+    title: impl Into<String>,
+) -> PageLayout {
+    PageLayout {
+        signed_in: auth_method != AuthMethod::Anonymous,
         operator: auth_method != AuthMethod::Anonymous && caller.is_operator(),
-        who: (auth_method == AuthMethod::Session).then(|| caller.name().to_owned()),
-        ..Shell::new(title)
+        user_name: (auth_method == AuthMethod::Session).then(|| caller.name().to_owned()),
+        ..PageLayout::new(title)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::view::render;
 use crate::view::report::ReportPage;
 use crate::view::runs::{RunLine, RunStats, RunsPage};
 use crate::view::timeline::TimelinePage;
-use crate::view::trace::{StepPage, TracePage};
+use crate::view::trace::{CallPage, TracePage};
 use ibid_core::domain::RunId;
 use ibid_core::ports::RunRow;
 use ibid_core::record::{Envelope, Run};
@@ -340,7 +340,7 @@ pub(super) async fn step(
 ) -> ApiResult<HtmlPage> {
     let n = n.parse().map_err(|_| ApiError::not_found("call"))?;
     let (run, steps) = (mine.run().await?, mine.run.steps().await?);
-    let shown = StepPage::new(visitor.shell(format!("Call {n}")), &run, &steps, n);
+    let shown = CallPage::new(visitor.shell(format!("Call {n}")), &run, &steps, n);
     Ok(HtmlPage(render(&shown.ok_or_else(|| ApiError::not_found("call"))?)?))
 }
 

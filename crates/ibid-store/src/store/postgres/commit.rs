@@ -9,11 +9,11 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::mpsc;
 
 use super::super::apply::apply;
-use super::super::fault::{RECONNECT, StoreFault};
+use super::super::error::{RECONNECT, StoreError};
 use super::super::queue::{WriteOutcomes, WriteRequest, next_group, only_outcome, reply_all};
 use super::super::statement::DbConnection;
 use super::super::write::{OwnerScope, ScopedWrite, WriteError};
-use super::fault::{fault, is_transient};
+use super::error::{is_transient, store_error};
 use super::open::PostgresAccess;
 use super::session::{check_lease, restrict_to_scope};
 use ibid_core::ports::Rng as _;
@@ -95,25 +95,25 @@ impl CommitWriter {
     async fn commit_with_retry(
         &mut self,
         writes: &[&ScopedWrite],
-    ) -> Result<WriteOutcomes, StoreFault> {
+    ) -> Result<WriteOutcomes, StoreError> {
         let mut backoff = RECONNECT.begin();
         loop {
             let cause = match self.try_commit(writes).await {
                 CommitAttempt::Done(outcomes) => return Ok(outcomes),
-                CommitAttempt::Refused(cause) => return Err(self.fault(&cause)),
+                CommitAttempt::Refused(cause) => return Err(self.store_error(&cause)),
                 CommitAttempt::CutOff(cause) => cause,
                 CommitAttempt::InDoubt(outcomes, cause) => {
                     self.db = None;
                     match self.was_committed(&mut backoff).await {
                         Some(true) => return Ok(outcomes),
                         Some(false) => cause,
-                        None => return Err(self.in_doubt_fault(&cause)),
+                        None => return Err(self.in_doubt_error(&cause)),
                     }
                 }
             };
             self.db = None;
             if !backoff.wait().await {
-                return Err(self.fault(&cause));
+                return Err(self.store_error(&cause));
             }
         }
     }
@@ -169,13 +169,13 @@ impl CommitWriter {
         self.db.as_mut().ok_or(sqlx::Error::WorkerCrashed)
     }
 
-    fn fault(&self, cause: &sqlx::Error) -> StoreFault {
-        fault(self.access.location(), "writing to", cause)
+    fn store_error(&self, cause: &sqlx::Error) -> StoreError {
+        store_error(self.access.location(), "writing to", cause)
     }
 
-    fn in_doubt_fault(&self, cause: &sqlx::Error) -> StoreFault {
-        let fault = self.fault(cause);
-        StoreFault {
+    fn in_doubt_error(&self, cause: &sqlx::Error) -> StoreError {
+        let fault = self.store_error(cause);
+        StoreError {
             doing: format!("{}: cannot find out whether it was written", fault.doing),
             ..fault
         }

@@ -9,8 +9,8 @@ use sqlx::PgConnection;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
 
-use super::super::fault::RECONNECT;
-use super::fault::{fault, is_transient};
+use super::super::error::RECONNECT;
+use super::error::{is_transient, store_error};
 use super::open::PostgresAccess;
 use ibid_core::Result;
 use ibid_core::domain::RunId;
@@ -144,7 +144,7 @@ impl RunLocks for PostgresLocks {
             Ok(taken) => Ok(taken.unwrap_or(false)),
             Err(cause) => {
                 *session = None;
-                Err(fault(shared.access.location(), "querying", &cause).error())
+                Err(store_error(shared.access.location(), "querying", &cause).error())
             }
         }
     }
@@ -199,7 +199,7 @@ impl LockSession {
         if is_transient(cause) && backoff.wait().await {
             return Ok(());
         }
-        Err(fault(self.access.location(), doing, cause).error())
+        Err(store_error(self.access.location(), doing, cause).error())
     }
 
     /// The session. If there is none, opens one and takes the locks of all held runs again.

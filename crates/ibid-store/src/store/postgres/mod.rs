@@ -4,7 +4,7 @@
 //! of a run go through the same one; other connections read. When the server goes away for a moment the store waits for
 //! it, and loses or repeats nothing. Row-level security keeps the rows of owners apart, whatever a statement asks for.
 mod commit;
-mod fault;
+mod error;
 mod locks;
 mod open;
 pub(super) mod session;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::backend::{Backend, SqlStore};
-use super::fault::StoreFault;
+use super::error::StoreError;
 use super::queue::{self, QUEUE_LENGTH, WriteQueue};
 use super::statement::{DbSession, query};
 use super::write::{OwnerScope, ScopedWrite, WriteOp, WriteOutcome};
@@ -173,12 +173,12 @@ impl Backend for PostgresBackend {
         self.access.location().to_owned()
     }
 
-    fn fault(&self, doing: &str, cause: &sqlx::Error) -> StoreFault {
-        fault::fault(self.access.location(), doing, cause)
+    fn store_error(&self, doing: &str, cause: &sqlx::Error) -> StoreError {
+        error::store_error(self.access.location(), doing, cause)
     }
 
     fn is_transient(&self, cause: &sqlx::Error) -> bool {
-        fault::is_transient(cause)
+        error::is_transient(cause)
     }
 
     fn fenced(&self, run: &RunId, epoch: u64) -> Option<PostgresBackend> {

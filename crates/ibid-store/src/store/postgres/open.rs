@@ -5,9 +5,9 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool};
 
-use super::super::fault::RECONNECT;
+use super::super::error::RECONNECT;
 use super::super::write::OwnerScope;
-use super::fault::{fault, is_transient};
+use super::error::{is_transient, store_error};
 use super::session::restrict_to_scope;
 use ibid_core::{Error, Kind, Result};
 
@@ -139,7 +139,7 @@ impl PostgresAccess {
                     // A refused connection is reported at once: most often the address is wrong.
                     let retry = is_transient(&cause) && !is_connection_refused(&cause);
                     if !retry || !backoff.wait().await {
-                        return Err(fault(&self.location, "opening", &cause).error());
+                        return Err(store_error(&self.location, "opening", &cause).error());
                     }
                 }
                 Err(PrepareError::Unusable(error)) => return Err(error),

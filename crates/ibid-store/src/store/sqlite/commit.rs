@@ -5,11 +5,11 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::mpsc;
 
 use super::super::apply::apply;
-use super::super::fault::StoreFault;
+use super::super::error::StoreError;
 use super::super::queue::{WriteOutcomes, WriteRequest, next_group, only_outcome, reply_all};
 use super::super::statement::DbConnection;
 use super::super::write::{ScopedWrite, WriteError};
-use super::fault::fault;
+use super::error::store_error;
 
 /// Does the writes of `requests` until all senders are gone.
 pub(super) async fn serve(
@@ -48,8 +48,8 @@ async fn try_commit(
     db: &mut SqliteConnection,
     path: &Path,
     writes: &[&ScopedWrite],
-) -> Result<WriteOutcomes, StoreFault> {
-    let broken = |cause: sqlx::Error| fault(path, "writing to", &cause);
+) -> Result<WriteOutcomes, StoreError> {
+    let broken = |cause: sqlx::Error| store_error(path, "writing to", &cause);
     let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {

@@ -3,7 +3,7 @@
 //! WAL with `synchronous=FULL`: when a call has returned, its write survives a power cut. One connection does the writes
 //! of all callers, in group commits; a few others read.
 mod commit;
-mod fault;
+mod error;
 mod open;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use super::backend::{Backend, SqlStore};
-use super::fault::StoreFault;
+use super::error::StoreError;
 use super::queue::{self, QUEUE_LENGTH, WriteQueue};
 use super::statement::DbSession;
 use super::write::{OwnerScope, ScopedWrite, WriteOp, WriteOutcome};
@@ -126,7 +126,7 @@ impl Backend for SqliteBackend {
         let found: Vec<String> = sqlx::query_scalar("pragma integrity_check")
             .fetch_all(&self.readers)
             .await
-            .map_err(|cause| self.fault("reading", &cause).error())?;
+            .map_err(|cause| self.store_error("reading", &cause).error())?;
         if found == ["ok"] {
             return Ok(());
         }
@@ -139,8 +139,8 @@ impl Backend for SqliteBackend {
         self.path.display().to_string()
     }
 
-    fn fault(&self, doing: &str, cause: &sqlx::Error) -> StoreFault {
-        fault::fault(&self.path, doing, cause)
+    fn store_error(&self, doing: &str, cause: &sqlx::Error) -> StoreError {
+        error::store_error(&self.path, doing, cause)
     }
 
     /// A file does not go away for a moment.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 
-use super::fault::{fault, is_busy};
+use super::error::{is_busy, store_error};
 use ibid_core::files::private_dir;
 use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, Kind, Result};
@@ -81,7 +81,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
 
 /// Opens the connection that writes, and brings the schema to this version.
 pub(super) async fn writer(path: &Path, max_pages: Option<u32>) -> Result<SqliteConnection> {
-    let broken = |cause: sqlx::Error| fault(path, "opening", &cause).error();
+    let broken = |cause: sqlx::Error| store_error(path, "opening", &cause).error();
     let mut options = options(path).journal_mode(SqliteJournalMode::Wal).pragma("fullfsync", "on");
     if let Some(pages) = max_pages {
         options = options.pragma("max_page_count", pages.to_string());
@@ -111,7 +111,7 @@ async fn version(db: &mut SqliteConnection) -> sqlx::Result<i64> {
 }
 
 async fn migrate(path: &Path, db: &mut SqliteConnection) -> Result<()> {
-    let broken = |cause: sqlx::Error| fault(path, "setting up", &cause).error();
+    let broken = |cause: sqlx::Error| store_error(path, "setting up", &cause).error();
     let mut tx = db.begin_with("begin immediate").await.map_err(broken)?;
     // Read again inside the transaction: another process may have been faster.
     let from = version(&mut tx).await.map_err(broken)?;

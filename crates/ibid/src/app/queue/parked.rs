@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout};
 
 use ibid_store::steering::UserWait;
 
-/// How often the store is read for orders to parked runs that came through another process. Orders through this process wake them at once.
+/// How often the store is read for commands to parked runs that came through another process. Orders through this process wake them at once.
 pub(super) const PARKED_POLL_INTERVAL: Duration = Duration::from_secs(300);
 
 /// What a waiting run waits for.
@@ -16,8 +16,8 @@ pub(super) enum WaitReason {
     None,
     /// The time of the next try.
     Until(Instant),
-    /// Input: more orders than the number that it has seen, or the time at which it continues without any.
-    Person(usize, Option<Instant>),
+    /// Input: more commands than the number that it has seen, or the time at which it continues without any.
+    User(usize, Option<Instant>),
 }
 
 impl WaitReason {
@@ -26,12 +26,12 @@ impl WaitReason {
         match self {
             WaitReason::None => None,
             WaitReason::Until(at) => Some(at),
-            WaitReason::Person(_, until) => until,
+            WaitReason::User(_, until) => until,
         }
     }
 
     pub(super) fn is_for_person(self) -> bool {
-        matches!(self, WaitReason::Person(..))
+        matches!(self, WaitReason::User(..))
     }
 
     pub(super) fn is_over(self, now: Instant) -> bool {
@@ -70,7 +70,7 @@ pub(super) async fn wait_until_parked(
                             break;
                         }
                     }
-                    Some(it) => return WaitReason::Person(it.orders_seen, it.until),
+                    Some(it) => return WaitReason::User(it.commands_seen, it.until),
                 }
             }
         }

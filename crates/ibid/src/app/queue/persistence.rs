@@ -40,7 +40,7 @@ impl App {
     }
 
     /// Whether a run that failed here with `fault` does not belong to this server: it was never stored, or another server has taken it.
-    pub(super) async fn is_not_ours(&self, run: &RunId, fault: &Error) -> Result<bool> {
+    pub(super) async fn is_owned_elsewhere(&self, run: &RunId, fault: &Error) -> Result<bool> {
         match fault.kind() {
             Kind::NotFound => match self.row(run).await {
                 Err(it) if it.kind() == Kind::NotFound => Ok(true),

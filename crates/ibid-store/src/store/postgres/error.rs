@@ -1,11 +1,11 @@
 //! Errors of PostgreSQL, described for the operator.
-use super::super::fault::StoreFault;
+use super::super::error::StoreError;
 use ibid_core::Kind;
 
 /// Describes `cause`, which happened while `doing` something to the database at `location`.
-pub(super) fn fault(location: &str, doing: &str, cause: &sqlx::Error) -> StoreFault {
+pub(super) fn store_error(location: &str, doing: &str, cause: &sqlx::Error) -> StoreError {
     let (kind, hint) = advice(cause);
-    StoreFault {
+    StoreError {
         kind,
         doing: format!("{doing} {location}"),
         cause: Some(cause.to_string()),

@@ -1,4 +1,4 @@
-//! One wave of researchers, turn by turn until all have finished.
+//! One dispatch of researchers, which is one round: turn by turn until all have finished.
 use crate::llm_session::LlmSession;
 use crate::weigh;
 use ibid_core::Result;
@@ -13,21 +13,21 @@ use super::researcher::Researcher;
 use super::supervisor_state::{SupervisorState, emit_progress};
 use super::turn::run_turn;
 
-/// The result of a wave.
-pub(super) struct WaveOutcome {
+/// The result of a dispatch.
+pub(super) struct DispatchOutcome {
     pub(super) new: u32,
     /// Why gathering ends after it.
     pub(super) ended: Option<StopReason>,
 }
 
-/// Runs one wave; `None` where no more researchers may be sent out.
-pub(super) async fn run_wave(
+/// Runs one dispatch; `None` if no more researchers may be sent out.
+pub(super) async fn run_dispatch(
     research: &mut ResearchLoop<'_>,
     llm: &mut LlmSession<'_>,
     supervisor: &mut SupervisorState,
     team: &TeamSettings,
     sent: Vec<Assignment>,
-) -> Result<Option<WaveOutcome>> {
+) -> Result<Option<DispatchOutcome>> {
     let left = team.max_researcher_iterations.saturating_sub(supervisor.dispatched);
     let room = team.max_concurrent_research_units.min(left) as usize;
     supervisor.skipped += sent.len().saturating_sub(room) as u32;
@@ -45,7 +45,7 @@ pub(super) async fn run_wave(
     let mut items: Vec<ItemId> = units.iter().map(|unit| unit.item).collect();
     items.sort_unstable();
     items.dedup();
-    let nth = research.begin_wave(items, units.len());
+    let nth = research.begin_round(items, units.len());
     supervisor.units = units.iter().map(|unit| unit.progress(0)).collect();
     emit_progress(research, supervisor);
     research.ctx.log.flush().await?;
@@ -88,27 +88,27 @@ pub(super) async fn run_wave(
         }
         supervisor.units.push(unit.progress(kept.len() as u32));
     }
-    research.end_wave(llm, new, read).await?;
+    research.end_round(llm, new, read).await?;
     emit_progress(research, supervisor);
     research.ctx.log.flush().await?;
-    Ok(Some(WaveOutcome { new, ended }))
+    Ok(Some(DispatchOutcome { new, ended }))
 }
 
-/// Checks between two turns whether the wave must stop. If so, its researchers end with what they have.
+/// Checks between two turns whether the round must stop. If so, its researchers end with what they have.
 async fn check_halt(
     research: &ResearchLoop<'_>,
-    wave: u32,
+    round: u32,
     turn: u32,
     units: &mut [Researcher],
 ) -> Result<Option<StopReason>> {
-    let at = format!("wave-{wave}-turn-{turn}");
+    let at = format!("wave-{round}-turn-{turn}");
     let reason = match research.ctx.providers.steering.checkpoint(&at).await? {
         CheckpointDecision::Finish(reason) => {
             research.ctx.log.emit(Event::RunFinishing { reason });
             Some(reason)
         }
-        CheckpointDecision::On if research.is_spent() => Some(research.stop_out_of_calls()),
-        CheckpointDecision::On => None,
+        CheckpointDecision::Continue if research.is_spent() => Some(research.stop_out_of_calls()),
+        CheckpointDecision::Continue => None,
     };
     let Some(reason) = reason else {
         return Ok(None);

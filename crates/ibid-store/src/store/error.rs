@@ -1,4 +1,4 @@
-//! A fault of the database, described for the operator.
+//! An error of the database, described for the operator.
 use std::time::Duration;
 
 use ibid_core::retry::RetryPolicy;
@@ -13,9 +13,9 @@ pub(super) const RECONNECT: RetryPolicy = RetryPolicy {
     deadline: Duration::from_secs(30),
 };
 
-/// A fault that several callers of one commit may get, each as an [`Error`] of its own.
+/// An error that several callers of one commit may get, each as an [`Error`] of its own.
 #[derive(Debug, Clone)]
-pub struct StoreFault {
+pub struct StoreError {
     pub(super) kind: Kind,
     pub(super) doing: String,
     pub(super) cause: Option<String>,
@@ -24,10 +24,10 @@ pub struct StoreFault {
     pub(super) of_one: bool,
 }
 
-impl StoreFault {
+impl StoreError {
     /// The fault of a write that the contract forbids.
-    pub(super) fn refused(kind: Kind, doing: String) -> StoreFault {
-        StoreFault { kind, doing, cause: None, hint: None, of_one: true }
+    pub(super) fn refused(kind: Kind, doing: String) -> StoreError {
+        StoreError { kind, doing, cause: None, hint: None, of_one: true }
     }
 
     pub(super) fn error(&self) -> Error {

@@ -9,7 +9,7 @@ use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
 use super::terms::{WeightedTerm, part_terms, terms_of};
 
 /// What evidence for an item must match.
-pub(super) struct Probe {
+pub(super) struct ItemMatcher {
     pub(super) item: ItemId,
     /// Whether the item asks the question itself or a part of it.
     pub(super) core: bool,
@@ -21,16 +21,16 @@ pub(super) struct Probe {
     pub(super) side: bool,
 }
 
-/// The probes of all items of `plan`. `question` holds the terms of the question itself.
-pub(super) fn build_probes(
+/// The item_matchers of all items of `plan`. `question` holds the terms of the question itself.
+pub(super) fn build_item_matchers(
     lexicon: &mut StemInterner,
     brief: &Brief,
     plan: &Plan,
     question: &[WeightedTerm],
-) -> Result<Vec<Probe>> {
+) -> Result<Vec<ItemMatcher>> {
     let words = prompts::phrases()?;
     let facets = prompts::plan_words()?;
-    let mut probes = Vec::new();
+    let mut item_matchers = Vec::new();
     for (nth, item) in plan.items().iter().enumerate() {
         let facet = facets.facet_by_heading(&item.heading).map(|pair| pair.1);
         let side = facet.is_none()
@@ -44,7 +44,7 @@ pub(super) fn build_probes(
         } else {
             terms_of(lexicon, &item.terms.join(" . "), &item.terms)
         };
-        probes.push(Probe {
+        item_matchers.push(ItemMatcher {
             item: item.id,
             core,
             kind: if part { question_kind(&asked, words) } else { brief.kind },
@@ -54,5 +54,5 @@ pub(super) fn build_probes(
             side,
         });
     }
-    Ok(probes)
+    Ok(item_matchers)
 }

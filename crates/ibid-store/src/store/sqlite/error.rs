@@ -1,7 +1,7 @@
 //! Errors of SQLite, described for the operator.
 use std::path::Path;
 
-use super::super::fault::StoreFault;
+use super::super::error::StoreError;
 use ibid_core::Kind;
 
 /// Primary result codes of SQLite (<https://www.sqlite.org/rescode.html>).
@@ -19,9 +19,9 @@ mod code {
 }
 
 /// Describes `cause`, which happened while `doing` something to the database at `path`.
-pub(super) fn fault(path: &Path, doing: &str, cause: &sqlx::Error) -> StoreFault {
+pub(super) fn store_error(path: &Path, doing: &str, cause: &sqlx::Error) -> StoreError {
     let (kind, hint) = advice(primary_code(cause));
-    StoreFault {
+    StoreError {
         kind,
         doing: format!("{doing} {}", path.display()),
         cause: Some(cause.to_string()),

@@ -262,6 +262,7 @@ fn checks(report: &Report) -> Value {
         "claims": {"cited": it.claims.held, "total": it.claims.total},
         "numbers": {"matched": it.numbers.held, "total": it.numbers.total},
         "removed": it.removed,
+        "contradictions": it.contradictions,
     })
 }
 

@@ -2,6 +2,7 @@
 use crate::thresholds::MIN_CONFLICT_SIDE_WEIGHT;
 use std::collections::BTreeMap;
 
+use ibid_core::Result;
 use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
     Answer, Brief, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict, ConflictSide,
@@ -12,6 +13,7 @@ use ibid_core::domain::{
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
 
+use super::consistency;
 use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
 use super::learning;
 use super::llm_session::LlmSession;
@@ -27,7 +29,7 @@ pub(crate) fn check_report(
     mut draft: ReportDraft,
     state: &ResearchState,
     llm: &LlmSession<'_>,
-) -> Report {
+) -> Result<Report> {
     let RunContext { log, question, brief, .. } = ctx;
     prefer_heavier_side(&mut draft, state, question);
     let mut builder = CitationBuilder::new(&state.notes, state.pages.pages(), Some(log));
@@ -44,7 +46,7 @@ pub(crate) fn check_report(
     for conflict in &conflicts {
         log.emit(Event::ConflictFound { conflict: conflict.clone() });
     }
-    Report {
+    let mut report = Report {
         run: run.clone(),
         question: question.text.clone(),
         mode: question.mode,
@@ -66,7 +68,9 @@ pub(crate) fn check_report(
         conflicts,
         checks,
         usage: state.usage.with_models(&llm.usage()),
-    }
+    };
+    consistency::resolve_contradictions(&mut report, &state.notes)?;
+    Ok(report)
 }
 
 /// The coverage rows; an item that was covered and has a conflict in the report is in conflict.

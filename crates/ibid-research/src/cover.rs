@@ -2,7 +2,7 @@
 use crate::thresholds::{
     MIN_ANSWERING_SCORE, MIN_CLOSED_GAP_OVERLAP, MIN_GOOD_COVERAGE, MIN_SINGLE_SITE_SCORE,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 
@@ -46,6 +46,8 @@ pub(crate) struct CoverageState {
     pub(crate) gaps: BTreeMap<ItemId, Gap>,
     /// A model's last judgement of each item.
     pub(crate) judged: BTreeMap<ItemId, CoverReply>,
+    /// The items that the evidence covers and a model judged to be answered only in part.
+    pub(crate) doubted: BTreeSet<ItemId>,
 }
 
 impl CoverageState {
@@ -61,6 +63,7 @@ impl CoverageState {
     ) -> Result<()> {
         self.rows.clear();
         self.gaps.clear();
+        self.doubted.clear();
         for item in notes.plan.items() {
             let found = notes.for_item(item.id);
             let independent_sources = independent_sources(notes, found.iter().copied()).len();
@@ -142,6 +145,7 @@ impl CoverageState {
             if judged.state == Coverage::Open && row.state == Coverage::Covered {
                 continue;
             }
+            let by_evidence = row.state;
             let found = notes.for_item(row.id);
             let best = found.first().map_or(0.0, |it| it.score);
             let enough = found.len() >= 2 || best >= MIN_ANSWERING_SCORE;
@@ -152,14 +156,28 @@ impl CoverageState {
                 _ => Coverage::Partial,
             };
             let own = self.gaps.remove(&row.id);
-            row.gap = None;
+            let own_text = row.gap.take();
             if matches!(row.state, Coverage::Open | Coverage::Partial) {
+                // What a model misses says where to search on. The report tells what the evidence lacks.
+                let weak = || prompts::phrases().map(|phrases| phrases.gap.weak.clone());
+                row.gap = Some(own_text.map_or_else(weak, Ok)?);
                 let gap = gap_from_model(judged, brief, row, &found, policy)?.or(own);
-                row.gap = gap.as_ref().map(|gap| gap.text.clone());
                 self.gaps.extend(gap.map(|gap| (row.id, gap)));
+                if by_evidence == Coverage::Covered {
+                    self.doubted.insert(row.id);
+                }
             }
         }
         Ok(())
+    }
+
+    /// The rows for the report: an item that the evidence covers is covered, whatever a model thought of it.
+    pub(crate) fn final_rows(&self) -> Vec<CoverageRow> {
+        let settle = |row: &CoverageRow| match self.doubted.contains(&row.id) {
+            true => CoverageRow { state: Coverage::Covered, gap: None, ..row.clone() },
+            false => row.clone(),
+        };
+        self.rows.iter().map(settle).collect()
     }
 
     /// Share of items covered, a partial one counting half.

@@ -21,6 +21,7 @@ mod weigh;
 
 mod authority;
 mod check;
+mod consistency;
 mod excerpts;
 mod learning;
 mod trust;
@@ -120,7 +121,7 @@ pub async fn research(
         Mode::Evidence => draft,
         _ => verify::verify(&mut llm, ctx, state, draft).await?,
     };
-    let mut report = check::check_report(ctx, run, draft, state, &llm);
+    let mut report = check::check_report(ctx, run, draft, state, &llm)?;
     if question.mode == Mode::Evidence {
         report.results = excerpts::build_excerpts(&brief, state)?;
     }

@@ -135,6 +135,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
             claims: Ratio { held: 6, total: 7 },
             numbers: Ratio { held: 2, total: 2 },
             removed: 1,
+            contradictions: 0,
         },
         usage: Usage { searches: 3, pages: 2, ..Usage::default() },
     };

@@ -247,6 +247,9 @@ pub struct ReportChecks {
     pub numbers: Ratio,
     /// Sentences removed because they failed a check.
     pub removed: u32,
+    /// Places that deny what a claim of the report says. Such places are corrected, so a count above 0 is a bug.
+    #[serde(default)]
+    pub contradictions: u32,
 }
 
 /// The answer of mode `answer`: at most 140 characters.

@@ -40,7 +40,7 @@ impl ResearchLoop<'_> {
         names::learn_names(policy, brief, &state.notes, state.notes.evidence.iter());
         coverage.judge(llm, brief, &state.notes, 0, policy).await?;
         coverage.emit(log);
-        state.coverage.clone_from(&coverage.rows);
+        state.coverage = coverage.final_rows();
         state.gate =
             EvidenceGate::from_settings(&question.method).judge(&state.notes, independent_sources);
         log.emit(Event::GateJudged { verdict: state.gate.clone() });

@@ -94,7 +94,7 @@ impl ResearchLoop<'_> {
             answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
         }
         coverage.emit(log);
-        state.coverage.clone_from(&coverage.rows);
+        state.coverage = coverage.final_rows();
         state.gate = EvidenceGate::from_settings(&question.method).judge(&state.notes, domains);
         log.emit(Event::GateJudged { verdict: state.gate.clone() });
         for row in state.coverage.clone() {

@@ -458,6 +458,7 @@ fn report() -> Report {
             claims: Ratio { held: 5, total: 5 },
             numbers: Ratio::default(),
             removed: 0,
+            contradictions: 0,
         },
         usage: usage(),
     }

@@ -1,0 +1,146 @@
+//! Checks that a report does not deny in one place what it says in another.
+//!
+//! What could not be established is told from the coverage of the items, which a model may have judged, and from the words
+//! that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
+//! not without any answer, and a word that a claim says is not missing.
+use std::collections::{BTreeMap, BTreeSet};
+
+use ibid_core::Result;
+use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::{Coverage, EvidenceId, ItemId, Notes, OpenItem, Report};
+
+use super::prompts::{self, fill_template};
+
+/// What the report says with citations.
+struct Said {
+    /// The items that claims are cited for.
+    items: BTreeSet<ItemId>,
+    /// The texts of the claims.
+    texts: Vec<String>,
+}
+
+impl Said {
+    fn of_report(report: &Report, notes: &Notes) -> Said {
+        let items: BTreeMap<EvidenceId, &[ItemId]> = notes
+            .evidence
+            .iter()
+            .map(|evidence| (evidence.id, evidence.items.as_slice()))
+            .collect();
+        let cited = report.claims().flat_map(|claim| claim.citations());
+        let cited = cited.filter_map(|citation| items.get(&citation.evidence).copied());
+        Said {
+            items: cited.flatten().copied().collect(),
+            texts: report.claims().map(|claim| claim.text().to_owned()).collect(),
+        }
+    }
+
+    /// Whether a claim has all words of `term`.
+    fn has(&self, term: &str) -> bool {
+        self.texts.iter().any(|text| stem_overlap(term, text) >= 1.0)
+    }
+}
+
+/// The terms that `text` says are missing, with what stands before and after them.
+fn missing_terms(text: &str) -> Result<Option<(&str, Vec<&str>, &str)>> {
+    let template = &prompts::phrases()?.gap.missing;
+    let Some((before, after)) = template.split_once("{terms}") else {
+        return Ok(None);
+    };
+    let found = text.split_once(before).and_then(|(head, rest)| {
+        let (terms, tail) = rest.split_once(after)?;
+        Some((head.trim_end(), terms.split(", ").collect(), tail))
+    });
+    Ok(found)
+}
+
+/// `text` without the missing terms that a claim has.
+fn without_said(text: &str, said: &Said) -> Result<String> {
+    let Some((head, terms, tail)) = missing_terms(text)? else {
+        return Ok(text.to_owned());
+    };
+    let missing: Vec<&str> = terms.into_iter().filter(|term| !said.has(term)).collect();
+    let mut parts = vec![head.to_owned()];
+    if !missing.is_empty() {
+        let words = &prompts::phrases()?.gap;
+        parts.push(fill_template(&words.missing, &[("terms", &missing.join(", "))]));
+    }
+    parts.push(tail.trim().to_owned());
+    parts.retain(|part| !part.is_empty());
+    Ok(parts.join(" "))
+}
+
+/// Removes from the open items and the coverage of `report` what its claims contradict, and counts in its checks what
+/// contradictions are left.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+pub(crate) fn resolve_contradictions(report: &mut Report, notes: &Notes) -> Result<()> {
+    let said = Said::of_report(report, notes);
+    let weak = &prompts::phrases()?.gap.weak;
+    let mut answered = BTreeSet::new();
+    for row in &mut report.coverage {
+        if row.state == Coverage::Open && said.items.contains(&row.id) {
+            row.state = Coverage::Partial;
+            row.gap = Some(weak.clone());
+            answered.insert(row.id);
+        }
+        if let Some(gap) = &row.gap {
+            row.gap = Some(without_said(gap, &said)?);
+        }
+    }
+    for open in &mut report.open {
+        if open.item.is_some_and(|item| answered.contains(&item)) {
+            open.why.clone_from(weak);
+        }
+        open.why = without_said(&open.why, &said)?;
+    }
+    report.open.retain(|open| !open.why.trim().is_empty());
+    report.checks.contradictions = count_contradictions(report, notes)?;
+    Ok(())
+}
+
+/// How many open items and rows of the coverage deny what a claim of the report says.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+pub(crate) fn count_contradictions(report: &Report, notes: &Notes) -> Result<u32> {
+    let said = Said::of_report(report, notes);
+    let phrases = prompts::phrases()?;
+    let denies = [phrases.gap.open.as_str(), phrases.open.nothing.as_str()];
+    let mut count = 0;
+    for row in &report.coverage {
+        count += u32::from(row.state == Coverage::Open && said.items.contains(&row.id));
+    }
+    for OpenItem { item, why, .. } in &report.open {
+        let answered = item.is_some_and(|item| said.items.contains(&item));
+        count += u32::from(answered && denies.iter().any(|text| why.contains(text)));
+        if let Some((_, terms, _)) = missing_terms(why)? {
+            count += terms.iter().filter(|term| said.has(term)).count() as u32;
+        }
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(texts: &[&str]) -> Said {
+        Said { items: BTreeSet::new(), texts: texts.iter().map(|it| (*it).to_owned()).collect() }
+    }
+
+    #[test]
+    fn a_word_that_a_claim_says_is_not_missing() {
+        let said = said(&["Green roofs retain 56 % of annual rainfall."]);
+        let words = &prompts::phrases().unwrap().gap;
+        let missing = |terms: &str| fill_template(&words.missing, &[("terms", terms)]);
+        let text = format!("{} {}", words.weak, missing("rainfall, cost"));
+        assert_eq!(
+            without_said(&text, &said).unwrap(),
+            format!("{} {}", words.weak, missing("cost"))
+        );
+        let text = format!("{} {}", words.weak, missing("rainfall"));
+        assert_eq!(without_said(&text, &said).unwrap(), words.weak);
+        assert_eq!(without_said(&words.open, &said).unwrap(), words.open);
+    }
+}

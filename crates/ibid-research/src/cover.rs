@@ -24,7 +24,7 @@ use super::heuristic::intake::is_weak;
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
-use super::query_policy::QueryPolicy;
+use super::query_policy::{QueryPolicy, anchored};
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Maximum number of words named in a gap.
@@ -224,7 +224,7 @@ fn gap_from_model(
     if stem_overlap(text, &asked) >= 1.0 || known {
         return Ok(None);
     }
-    let query = policy.narrow(&judged.gap_query);
+    let query = policy.narrow(&judged.gap_query).map(|query| anchored(brief, query));
     let claims = found.iter().map(|evidence| evidence.claim.as_str());
     Ok(Some(Gap {
         text: match policy.permitted_sentence(text) {

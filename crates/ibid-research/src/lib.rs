@@ -32,6 +32,7 @@ mod write;
 mod concurrency;
 mod draft;
 mod grounding;
+mod report_length;
 mod research_state;
 mod run_context;
 mod substitution;

@@ -10,7 +10,7 @@ use super::ask::{
 };
 use super::heuristic::queries::SearchTargets;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::query_policy::QueryPolicy;
+use super::query_policy::{QueryPolicy, anchored};
 
 /// Maximum number of searches of a refinement, and below it the pages read in one.
 const A_REFINEMENT: usize = 2;
@@ -95,7 +95,8 @@ pub(crate) async fn refinement_tasks(
             .valid_tasks(it.value)
             .into_iter()
             .filter_map(|valid_task| {
-                Some(SearchTask { query: policy.narrow(&valid_task.query)?, ..valid_task })
+                let query = anchored(brief, policy.narrow(&valid_task.query)?);
+                Some(SearchTask { query, ..valid_task })
             })
             .take(A_REFINEMENT)
             .collect()),

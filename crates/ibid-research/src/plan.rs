@@ -14,6 +14,7 @@ use super::ask::{
 use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
 use super::heuristic::{self, intake};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::query_policy::anchored;
 
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
 const REPORT_FORM_WORDS: [&str; 8] =
@@ -106,6 +107,9 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
         .valid_items()
         .into_iter()
         .filter(|valid_item| !is_about_report(brief, valid_item.1))
+        .filter(|valid_item| {
+            !strays_from_question(brief, &valid_item.1.heading, &valid_item.1.asks)
+        })
         .collect();
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
@@ -147,6 +151,24 @@ fn is_about_report(brief: &Brief, item: &PlannedItem) -> bool {
     own.iter().any(form) && !own.iter().any(|plan| matter.contains(plan))
 }
 
+/// Whether an item names somebody or something that the question does not, and says nothing of its subject. Small models
+/// plan `the average rainfall in the United States` for a question about green roofs.
+fn strays_from_question(brief: &Brief, heading: &str, asks: &str) -> bool {
+    let Some(subject) = brief.subjects.first() else {
+        return false;
+    };
+    let subject = content_stems(subject);
+    let own = content_stems(&format!("{heading} {asks}"));
+    if subject.is_empty() || own.iter().any(|stem| subject.contains(stem)) {
+        return false;
+    }
+    let question = content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" ")));
+    // The first word of a sentence is capitalised in any case.
+    let names = asks.split_whitespace().skip(1);
+    let mut names = names.filter(|word| word.starts_with(char::is_uppercase));
+    names.any(|name| content_stems(name).iter().any(|stem| !question.contains(stem)))
+}
+
 fn item(brief: &Brief, planned: &PlannedItem) -> Item {
     let asks = planned.asks.trim().to_owned();
     let mut terms = intake::subjects(&asks);
@@ -155,7 +177,7 @@ fn item(brief: &Brief, planned: &PlannedItem) -> Item {
     }
     let query = match planned.query.trim() {
         "" => asks.clone(),
-        query => query.to_owned(),
+        query => anchored(brief, query.to_owned()),
     };
     Item { id: ItemId::new(1), heading: planned.heading.trim().to_owned(), terms, query, asks }
 }
@@ -189,4 +211,43 @@ fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPl
 /// The plan for `brief`, without a model.
 pub(crate) fn build_heuristic_plan(brief: &Brief) -> Result<Plan> {
     heuristic::plan::build_plan(brief)
+}
+
+#[cfg(test)]
+mod tests {
+    use ibid_core::domain::QuestionKind;
+
+    use super::*;
+
+    fn brief() -> Brief {
+        Brief {
+            question: "How much annual rainfall does a green roof retain?".to_owned(),
+            sharpened: None,
+            kind: QuestionKind::List,
+            subjects: vec!["green roof".to_owned()],
+            key_terms: vec!["annual rainfall".to_owned(), "green roof".to_owned()],
+            scope_in: Vec::new(),
+            scope_out: Vec::new(),
+            lang: "en".to_owned(),
+            clarified: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_item_about_another_subject_is_struck() {
+        let strays = |asks: &str| strays_from_question(&brief(), "Background", asks);
+        assert!(strays("What is the average annual rainfall in the United States?"));
+        assert!(strays("Who founded the German Weather Service?"));
+        assert!(!strays("How much do roofs in Germany retain?"));
+        assert!(!strays("What does installation cost?"));
+    }
+
+    #[test]
+    fn a_bare_name_is_searched_for_with_the_subject() {
+        let query = |text: &str| anchored(&brief(), text.to_owned());
+        assert_eq!(query("Germany"), "green roof Germany");
+        assert_eq!(query("retention in Germany"), "green roof retention in Germany");
+        assert_eq!(query("roof retention Germany"), "roof retention Germany");
+        assert_eq!(query("Munich climate station records"), "Munich climate station records");
+    }
 }

@@ -4,7 +4,6 @@
 //! few names, which must stand in evidence next to a word of the question. What a model writes after reading
 //! is narrowed to the words of the question, the plan, the user and these names: it can select from them
 //! but carry nothing over. For outside engines only names from public pages count; see [`OutboundWordPolicy`].
-//! outside only names of public pages count; see [`OutboundWordPolicy`].
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -253,6 +252,18 @@ impl QueryPolicy {
             state.outside.add_name(&public);
         }
         state.folders.add_name(name, &source.url);
+    }
+}
+
+/// A model's query with the subject of the question before it, where it is a bare name or word that the question does not
+/// have: `Germany` finds pages about Germany, not about what was asked.
+pub(crate) fn anchored(brief: &Brief, query: String) -> String {
+    let own = content_stems(&query);
+    let asked = content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" ")));
+    let has_anchor = own.len() > 2 || own.iter().any(|stem| asked.contains(stem));
+    match brief.subjects.first() {
+        Some(subject) if !has_anchor => format!("{subject} {query}"),
+        _ => query,
     }
 }
 

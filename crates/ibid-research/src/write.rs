@@ -26,8 +26,10 @@ use super::draft::{DraftLine, DraftSection, ReportDraft};
 use super::gather::ResearchLoop;
 use super::grounding::{has_misplaced_name, has_unknown_name, has_unknown_statement};
 use super::heuristic;
+use super::heuristic::compose::max_words;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
+use super::report_length::trim_to_words;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
@@ -100,6 +102,9 @@ pub(crate) async fn compose(
             earlier: last.map_or_else(String::new, |it| format_earlier_draft(it.draft)),
         };
         writer.write_by_model(llm, log, &mut draft).await?;
+        if question.method.final_report_max_length > 0 {
+            trim_to_words(&mut draft, max_words(question.method.final_report_max_length));
+        }
     } else {
         preview::emit_draft(log, &draft);
     }
@@ -338,7 +343,7 @@ impl<'a> WriteContext<'a> {
             question: self.brief.effective_question(),
             plan,
             evidence,
-            words: (bound > 0).then_some(bound * 3 / 4),
+            words: (bound > 0).then_some(max_words(bound) as u32),
             language: &self.language,
             earlier: &self.earlier,
             most_more: if self.may_ask { MAX_WRITER_SEARCHES } else { 0 },

@@ -284,6 +284,37 @@ async fn each_reranker_is_asked_in_its_own_form() {
     }
 }
 
+/// Text Embeddings Inference takes 32 texts in a request unless it is started otherwise.
+#[tokio::test]
+async fn a_reranker_is_sent_as_many_texts_as_it_takes() {
+    let scores = |count: usize| {
+        let rows: Vec<Value> =
+            (0..count).map(|at| json!({"index": at, "score": at as f32 / 100.0})).collect();
+        Act::Say(answer("200 OK", "", &json!(rows).to_string()))
+    };
+    let refused =
+        r#"{"error":"batch size 32 > maximum allowed batch size 30","error_type":"Validation"}"#;
+    let refused = Act::Say(answer("413 Payload Too Large", "", refused));
+    let server = serve_in_turn(vec![refused, scores(30), scores(30), scores(10)]).await;
+    let access = ServiceAccess::bearer(&server.url, None);
+    let reranker = HttpReranker::open("it", RerankApi::Tei, "m", access).unwrap();
+    let texts: Vec<String> = (0..70).map(|nth| format!("text {nth}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let found = reranker.rank("rain", &texts).await.unwrap();
+    assert_eq!(found.len(), 70);
+    assert_eq!((found[29], found[30], found[69]), (0.29, 0.0, 0.09));
+    let heard = server.heard.lock().unwrap();
+    let sent: Vec<usize> = heard
+        .iter()
+        .map(|request| {
+            let body: Value =
+                serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+            body["texts"].as_array().unwrap().len()
+        })
+        .collect();
+    assert_eq!(sent, [32, 30, 30, 10]);
+}
+
 #[tokio::test]
 async fn a_score_of_a_text_that_was_not_sent_is_no_answer() {
     let server = says(&json!({"results": [{"index": 7, "relevance_score": 0.9}]})).await;

@@ -3,6 +3,7 @@ use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::LlmSession;
 use crate::next_searches;
 use crate::next_searches::PAGES_PER_REFINEMENT;
+use crate::query_policy::anchored;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{Coverage, Item, Plan, Query, SearchTask, Variation};
@@ -112,7 +113,10 @@ impl ResearchLoop<'_> {
                 }
                 Some(QueryText {
                     variation: query.variation,
-                    text: policy.narrow_own_query(&query.query, &has_private_word)?,
+                    text: anchored(
+                        ctx.brief,
+                        policy.narrow_own_query(&query.query, &has_private_word)?,
+                    ),
                     pubmed: query.pubmed.clone(),
                 })
             });

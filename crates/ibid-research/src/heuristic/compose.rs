@@ -188,6 +188,11 @@ fn answered_items<'a>(
     items.filter(answered).collect()
 }
 
+/// The most words that a report of `tokens` tokens may have.
+pub(crate) fn max_words(tokens: u32) -> usize {
+    (tokens as f32 / TOKENS_PER_WORD) as usize
+}
+
 /// What was said already, and how many words are left.
 struct WordBudget<'a> {
     notes: &'a Notes,
@@ -199,7 +204,7 @@ impl<'a> WordBudget<'a> {
     fn new(notes: &'a Notes, max_tokens: u32) -> WordBudget<'a> {
         let room = match max_tokens {
             0 => MAX_REPORT_WORDS,
-            tokens => (tokens as f32 / TOKENS_PER_WORD) as usize,
+            tokens => max_words(tokens),
         };
         WordBudget { notes, used: Vec::new(), room }
     }

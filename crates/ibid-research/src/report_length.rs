@@ -1,0 +1,101 @@
+//! Keeps a draft within the length that was asked for.
+use super::draft::{DraftLine, DraftSection, ReportDraft};
+
+/// Share of the length that key findings may take.
+const FINDINGS_SHARE: f32 = 0.3;
+
+/// Removes lines from `draft` until its short answer, findings and sections have at most `most` words.
+///
+/// The first line of the short answer stays in any case. Findings get up to 30 %. The sections share the rest: each gets
+/// its first line, then each its second, and so on, so that none is lost to a long one before it. A section keeps a
+/// beginning and never a later line without those before it.
+pub(crate) fn trim_to_words(draft: &mut ReportDraft, most: usize) {
+    let mut room = most;
+    let mut is_first = true;
+    draft.short.retain(|line| {
+        let fits = is_first || words(line) <= room;
+        is_first = false;
+        room = if fits { room.saturating_sub(words(line)) } else { room };
+        fits
+    });
+    let mut for_findings = (most as f32 * FINDINGS_SHARE) as usize;
+    draft.findings.retain(|(line, _)| {
+        let fits = words(line) <= for_findings.min(room);
+        if fits {
+            for_findings -= words(line);
+            room -= words(line);
+        }
+        fits
+    });
+    trim_sections(&mut draft.sections, room);
+}
+
+/// Keeps as many beginnings of the sections as have at most `room` words.
+fn trim_sections(sections: &mut Vec<DraftSection>, mut room: usize) {
+    let lines: Vec<Vec<usize>> = sections
+        .iter()
+        .map(|section| section.paragraphs.iter().flatten().map(words).collect())
+        .collect();
+    let mut kept = vec![0; lines.len()];
+    let longest = lines.iter().map(Vec::len).max().unwrap_or(0);
+    for nth in 0..longest {
+        for (kept, lines) in kept.iter_mut().zip(&lines) {
+            // A section that has lost a line gets no later one.
+            if *kept == nth && lines.get(nth).is_some_and(|words| *words <= room) {
+                room -= lines[nth];
+                *kept += 1;
+            }
+        }
+    }
+    for (section, kept) in sections.iter_mut().zip(kept) {
+        let mut left = kept;
+        for paragraph in &mut section.paragraphs {
+            paragraph.truncate(left);
+            left -= paragraph.len();
+        }
+        section.paragraphs.retain(|paragraph| !paragraph.is_empty());
+    }
+    sections.retain(|section| !section.paragraphs.is_empty());
+}
+
+fn words(line: &DraftLine) -> usize {
+    line.text.split_whitespace().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use ibid_core::domain::ItemId;
+
+    use super::*;
+
+    fn line(words: usize) -> DraftLine {
+        DraftLine { text: vec!["word"; words].join(" "), evidence: Vec::new() }
+    }
+
+    fn section(lines: &[usize]) -> DraftSection {
+        DraftSection {
+            title: "Costs".to_owned(),
+            item: ItemId::new(1),
+            paragraphs: vec![lines.iter().map(|it| line(*it)).collect()],
+        }
+    }
+
+    fn counts(sections: &[DraftSection]) -> Vec<Vec<usize>> {
+        let lines = |it: &DraftSection| it.paragraphs.iter().flatten().map(words).collect();
+        sections.iter().map(lines).collect()
+    }
+
+    #[test]
+    fn sections_share_the_room() {
+        let mut sections = vec![section(&[10, 10, 10, 10]), section(&[10, 10]), section(&[10])];
+        trim_sections(&mut sections, 50);
+        assert_eq!(counts(&sections), [vec![10, 10], vec![10, 10], vec![10]]);
+        // A line that does not fit ends its section; shorter ones of others still fit.
+        let mut sections = vec![section(&[5, 40, 1]), section(&[5, 5])];
+        trim_sections(&mut sections, 20);
+        assert_eq!(counts(&sections), [vec![5], vec![5, 5]]);
+        let mut sections = vec![section(&[10]), section(&[5])];
+        trim_sections(&mut sections, 5);
+        assert_eq!(counts(&sections), [vec![5]]);
+    }
+}

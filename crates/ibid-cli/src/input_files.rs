@@ -69,6 +69,7 @@ fn apply_request(args: &mut AskArgs, request: ResearchRequest) -> Result<()> {
     args.clarify |= request.ask.unwrap_or_default() && !args.turns.no_prompt;
     args.turns.mode = request.mode();
     args.turns.input_dialogue = request.dialogue();
+    args.turns.context = args.turns.context.take().or_else(|| request.context());
     args.turns.approve |= request.requires_approval();
     if let Some(PlanChoice::Provided(plan)) = request.plan {
         args.turns.input_plan = Some(plan);

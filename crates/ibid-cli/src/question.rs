@@ -99,6 +99,7 @@ pub(super) fn add_interaction(
     env: &ProcessEnv,
 ) -> Result<Question> {
     question.dialogue = input_files::dialogue(&args.turns, env)?;
+    question.context.clone_from(&args.turns.context);
     question.clarify = args.clarify && input_files::no_prompt_variable(env).is_none();
     question.approve = input_files::wants_approval(args, env)?;
     if let Some(plan) = text.plan {

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
-use super::capabilities::Reasoning;
+use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect::Dialect;
 use super::providers::ModelTarget;
-use super::request::{ModelSettings, Parameter};
+use super::request::{LimitField, ModelSettings};
 use ibid_core::ports::{
     Completion, FinishReason, LanguageModel, Prompt, ReasoningEffort, TextSink,
 };
-use ibid_core::{Error, FailureReason, Result};
+use ibid_core::{Error, FailureReason, Kind, Result};
 
 /// How often a request is adapted before its error is returned: once for each parameter, and twice for its length.
 const MAX_ADAPTATIONS: u32 = 8;
@@ -106,7 +106,7 @@ impl LearnedModel {
         let Some(parameter) = Parameter::from_name(name) else {
             return false;
         };
-        self.locked().settings.refuse(parameter, self.dialect)
+        refuse(&mut self.locked().settings, parameter, self.dialect)
     }
 
     /// Remembers how much the model reasoned, in tokens, before an answer.
@@ -125,6 +125,31 @@ impl LearnedModel {
     /// Remembers that the window has no room for reasoning. Returns whether that is new.
     fn tighten(&self) -> bool {
         !std::mem::replace(&mut self.locked().is_tight, true)
+    }
+}
+
+/// Leaves out the parameter that the service refused, or sends it in another form. Returns whether there was another form.
+fn refuse(settings: &mut ModelSettings, parameter: Parameter, dialect: Dialect) -> bool {
+    match parameter {
+        Parameter::MaxTokens
+            if dialect == Dialect::OpenAiChat && settings.limit == LimitField::MaxTokens =>
+        {
+            settings.limit = LimitField::MaxCompletionTokens;
+            true
+        }
+        Parameter::Schema => {
+            let weaker = match settings.schemas {
+                SchemaMode::Native if dialect != Dialect::Anthropic => SchemaMode::JsonMode,
+                SchemaMode::Native | SchemaMode::JsonMode | SchemaMode::Tool => {
+                    SchemaMode::Prompted
+                }
+                SchemaMode::Prompted => return false,
+            };
+            settings.schemas = weaker;
+            true
+        }
+        Parameter::StreamUsage => std::mem::replace(&mut settings.ask_usage, false),
+        other => settings.refuses.insert(other),
     }
 }
 
@@ -196,8 +221,12 @@ impl LanguageModel for AdaptiveModel {
         let mut starved: Option<Completion> = None;
         let mut more = 0;
         let mut adaptations = 0;
+        let mut has_room = true;
         loop {
-            let sent = self.learned.with_room(&prompt, more);
+            let sent = match has_room {
+                true => self.learned.with_room(&prompt, more),
+                false => prompt.clone(),
+            };
             let mut streamed = false;
             let mut relay = |text: &str| {
                 if let Some(sink) = &mut sink {
@@ -211,6 +240,12 @@ impl LanguageModel for AdaptiveModel {
             let may_adapt = adaptations <= MAX_ADAPTATIONS && !streamed;
             match answer {
                 Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent) => {}
+                // What is left of the budget pays for the answer, perhaps, but not for room that may not be used.
+                Err(error)
+                    if error.kind() == Kind::Exhausted && sent.max_tokens > prompt.max_tokens =>
+                {
+                    has_room = false;
+                }
                 Err(error) => return Err(error),
                 Ok(answer) => {
                     let reasoned = reasoning_tokens(&answer);

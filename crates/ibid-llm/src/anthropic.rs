@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
+use super::capabilities::SchemaMode;
 use super::dialect_reader::DialectReader;
 use super::frames::Frame;
-use super::request::{
-    ModelRequest, ModelSettings, SchemaMode, close_schema, messages, system_with_schema,
-};
+use super::request::{ModelRequest, ModelSettings, close_schema, messages, system_with_schema};
 use ibid_core::ports::{FinishReason, Prompt, TokenUsage};
 use ibid_net::json::list_field;
 use ibid_net::retry_after::ResponseHeaders;

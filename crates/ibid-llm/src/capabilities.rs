@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::prices::Price;
-use super::request::{Parameter, SchemaMode};
 use ibid_core::{Error, Kind, Result};
 
 /// How the reasoning of a model is controlled.
@@ -24,6 +23,64 @@ pub enum Reasoning {
     Toggle,
     /// It cannot be controlled.
     Always,
+}
+
+/// A parameter of a request that some models refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parameter {
+    /// The sampling temperature.
+    Temperature,
+    /// Stop sequences.
+    Stop,
+    /// The maximum number of tokens of the answer.
+    MaxTokens,
+    /// The schema of the answer.
+    #[serde(rename = "response_format")]
+    Schema,
+    /// The effort of reasoning.
+    #[serde(rename = "reasoning_effort")]
+    Effort,
+    /// The request for token counts in a stream.
+    #[serde(rename = "stream_options")]
+    StreamUsage,
+}
+
+impl Parameter {
+    /// The parameter that a service calls `name`, in whichever dialect.
+    pub fn from_name(name: &str) -> Option<Parameter> {
+        let name = name.to_lowercase().replace(['_', '.', ' '], "");
+        let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        Some(match () {
+            () if holds(&["temperature", "topp"]) => Parameter::Temperature,
+            () if holds(&["streamoptions"]) => Parameter::StreamUsage,
+            () if holds(&["reasoning", "think", "effort"]) => Parameter::Effort,
+            () if holds(&["maxtokens", "maxcompletiontokens", "maxoutputtokens", "numpredict"]) => {
+                Parameter::MaxTokens
+            }
+            () if holds(&["responseformat", "schema", "outputconfig", "outputformat"])
+                || holds(&["textformat", "structuredoutput", "toolchoice", "tools"]) =>
+            {
+                Parameter::Schema
+            }
+            () if holds(&["stop"]) => Parameter::Stop,
+            () => return None,
+        })
+    }
+}
+
+/// How a provider is asked for structured output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaMode {
+    /// The provider enforces the schema.
+    Native,
+    /// The provider enforces JSON; the schema is part of the prompt.
+    JsonMode,
+    /// The model must call a tool whose arguments have the schema.
+    Tool,
+    /// Nothing is enforced; the schema is part of the prompt.
+    Prompted,
 }
 
 /// What is known of a model.
@@ -174,4 +231,104 @@ fn is_edition(rest: &str) -> bool {
         let is_number = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_digit());
         is_number || matches!(word, "latest" | "preview" | "exp" | "beta")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ibid_core::ports::TokenUsage;
+
+    use super::*;
+    use crate::PROVIDERS;
+
+    fn list_price(provider: &str, model: &str) -> Option<Price> {
+        ModelTable::embedded().price(provider, model)
+    }
+
+    fn tokens(input: u64, read: u64, written: u64, output: u64) -> TokenUsage {
+        TokenUsage {
+            input: Some(input),
+            cached_input: Some(read),
+            cache_write: Some(written),
+            output: Some(output),
+            reasoning_output: None,
+        }
+    }
+
+    #[test]
+    fn the_table_can_be_read_and_names_known_providers() {
+        let table: ModelTable = toml_edit::de::from_str(include_str!("models.toml")).unwrap();
+        for (provider, model, row) in table.rows() {
+            assert!(PROVIDERS.iter().any(|it| it.name == provider), "{provider}");
+            if let Some(price) = row.price {
+                let all = [price.input, price.output, price.call];
+                assert!(all.iter().all(|it| (0.0..1000.0).contains(it)), "{model}");
+                assert_eq!(list_price(provider, model), Some(price), "{model}");
+            }
+            let is_cited = row.as_of.is_some() == row.source.is_some();
+            assert!(is_cited, "{provider}/{model} has a date without a source, or the reverse");
+            assert_ne!(*row, ModelCapabilities::default(), "{provider}/{model} says nothing");
+        }
+    }
+
+    #[test]
+    fn the_longest_beginning_wins_and_another_model_is_unknown() {
+        let input = |provider, model| list_price(provider, model).map(|lookup| lookup.input);
+        assert_eq!(input("openai", "gpt-5-2025-08-07"), Some(1.25));
+        assert_eq!(input("openai", "gpt-5-mini-2025-08-07"), Some(0.25));
+        assert_eq!(input("openai-responses", "gpt-5.1"), Some(1.25));
+        assert_eq!(input("anthropic", "claude-opus-4-20250514"), Some(15.0));
+        assert_eq!(input("anthropic", "claude-opus-4-5-20251101"), Some(5.0));
+        assert_eq!(input("vertex", "gemini-2.5-flash-preview-09-2025"), Some(0.3));
+        assert_eq!(input("mistral", "mistral-large-latest"), Some(2.0));
+        assert_eq!(input("cohere", "command-a-03-2025"), Some(2.5));
+        for model in ["gpt-5.9", "gpt-5-ultra", "gpt-50", "claude"] {
+            assert_eq!(input("openai", model), None, "{model}");
+        }
+        assert_eq!(input("anthropic", "claude-opus-4-9-20270101"), None);
+        assert_eq!(input("azure", "gpt-5"), None, "a deployment can have any name");
+        assert_eq!(input("custom", "gpt-5"), None);
+    }
+
+    #[test]
+    fn openrouter_sells_at_the_makers_price_and_your_own_machine_bills_nobody() {
+        let claude = list_price("openrouter", "anthropic/claude-sonnet-4.5").unwrap();
+        assert_eq!(Some(claude), list_price("anthropic", "claude-sonnet-4-5"));
+        assert_eq!(list_price("openrouter", "nobody/heard-of-it"), None);
+        assert_eq!(list_price("openrouter", "openai/gpt-5:online"), None);
+        for (provider, model) in [
+            ("openrouter", "qwen/qwen3-8b:free"),
+            ("ollama", "qwen3:8b"),
+            ("llamacpp", "any"),
+            ("vllm", "Qwen/Qwen3-8B"),
+            ("lmstudio", "x"),
+        ] {
+            let price = list_price(provider, model).unwrap();
+            assert_eq!(price.max_cost(1_000_000, 1_000_000), 0.0, "{provider}");
+        }
+    }
+
+    #[test]
+    fn a_long_call_costs_more_as_a_whole() {
+        let price = list_price("gemini", "gemini-2.5-pro").unwrap();
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
+        close(price.cost(&tokens(200_000, 0, 0, 1000)), 0.26);
+        close(price.cost(&tokens(200_001, 0, 0, 1000)), 0.515_002_5);
+        close(price.cost(&tokens(400_000, 400_000, 0, 0)), 0.1);
+    }
+
+    #[test]
+    fn a_later_model_is_taken_to_be_alike_and_another_is_not() {
+        let known = |provider, model| ModelTable::embedded().capabilities(provider, model);
+        assert_eq!(known("ollama", "qwen3:8b").reasoning, Some(Reasoning::Toggle));
+        assert_eq!(known("vllm", "Qwen/Qwen3-8B").reasoning, Some(Reasoning::Toggle));
+        assert_eq!(known("openai", "gpt-4o").reasoning, Some(Reasoning::None));
+        assert_eq!(known("openrouter", "openai/gpt-4o").reasoning, Some(Reasoning::None));
+        assert_eq!(known("custom", "gpt-4o"), ModelCapabilities::default());
+        let own = ModelTable::with_rows(
+            "[custom]\nmine = { reasoning = \"effort\", efforts = [\"low\"], refuses = [\"temperature\"] }",
+        );
+        let mine = own.unwrap().capabilities("custom", "mine-2");
+        assert_eq!(mine.refuses, [Parameter::Temperature]);
+        assert!(ModelTable::with_rows("[custom]\nmine = { colour = 1 }").is_err());
+    }
 }

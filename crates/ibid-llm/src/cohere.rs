@@ -2,10 +2,10 @@
 use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
-use super::capabilities::Reasoning;
+use super::capabilities::{Reasoning, SchemaMode};
 use super::dialect_reader::DialectReader;
 use super::frames::Frame;
-use super::request::{ModelRequest, ModelSettings, SchemaMode, messages_with_system};
+use super::request::{ModelRequest, ModelSettings, messages_with_system};
 use ibid_core::ports::{FinishReason, Prompt, ReasoningEffort, TokenUsage};
 use ibid_net::json::list_field;
 use ibid_net::retry_after::ResponseHeaders;

@@ -5,10 +5,10 @@
 use serde_json::{Map, Value, json};
 
 use super::builder::{CompletionBuilder, count_value, text_field};
-use super::capabilities::Reasoning;
+use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect_reader::DialectReader;
 use super::frames::Frame;
-use super::request::{ModelRequest, ModelSettings, Parameter, SchemaMode, system_with_schema};
+use super::request::{ModelRequest, ModelSettings, system_with_schema};
 use ibid_core::ports::{FinishReason, Prompt, ReasoningEffort, Role, TokenUsage};
 use ibid_net::json::list_field;
 use ibid_net::retry_after::ResponseHeaders;

@@ -8,8 +8,9 @@ use reqwest::{Client, Response};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::adaptive::LearnedModel;
+use super::capabilities::SchemaMode;
 use super::providers::{Auth, ModelTarget};
-use super::request::{ModelSettings, SchemaMode};
+use super::request::ModelSettings;
 use ibid_core::ports::{
     Completion, Egress, LanguageModel, Prompt, TextSink, host_and_port, is_loopback_url,
 };

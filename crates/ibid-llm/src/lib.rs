@@ -37,7 +37,7 @@ mod think;
 pub mod throttle;
 
 pub use adaptive::{AdaptiveModel, LearnedModel, LearnedModels};
-pub use capabilities::{ModelCapabilities, ModelTable, Reasoning};
+pub use capabilities::{ModelCapabilities, ModelTable, Parameter, Reasoning, SchemaMode};
 pub use cost_budget::{BudgetCaps, CallCost, CostBudget, ModelSpend, Reservation};
 pub use dialect::{CompletionStream, Dialect};
 pub use failover::{FailoverChoice, FailoverModel};
@@ -45,7 +45,7 @@ pub use http::HttpModel;
 pub use metered::MeteredModel;
 pub use prices::Price;
 pub use providers::{ModelProvider, ModelTarget, PROVIDERS};
-pub use request::{LimitField, ModelRequest, ModelSettings, Parameter, SchemaMode};
+pub use request::{LimitField, ModelRequest, ModelSettings};
 pub use retry::{MODEL_RETRY, RetryModel};
 pub use stack::{ModelContext, ModelSpec};
 pub use throttle::{ConcurrencyLimiter, ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};

@@ -3,9 +3,9 @@
 //! A provider that is compatible with one of the dialects only needs a row here. Defaults come from the providers'
 //! documentation; environment variables are those that their own tools read.
 
-use super::capabilities::{ModelCapabilities, ModelTable};
+use super::capabilities::{ModelCapabilities, ModelTable, SchemaMode};
 use super::dialect::Dialect;
-use super::request::{LimitField, ModelSettings, SchemaMode};
+use super::request::{LimitField, ModelSettings};
 use ibid_core::{Error, Kind, Result};
 use ibid_net::secret::ApiKey;
 

@@ -1,11 +1,9 @@
 //! Requests as plain data: a path, headers without the key, a JSON body.
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::capabilities::{ModelCapabilities, Reasoning};
-use super::dialect::Dialect;
+use super::capabilities::{ModelCapabilities, Parameter, Reasoning, SchemaMode};
 use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role};
 
 /// A request without host and key.
@@ -49,50 +47,6 @@ pub struct ModelSettings {
     pub refuses_thinking: BTreeSet<Parameter>,
 }
 
-/// A parameter of a request that some models refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Parameter {
-    /// The sampling temperature.
-    Temperature,
-    /// Stop sequences.
-    Stop,
-    /// The maximum number of tokens of the answer.
-    MaxTokens,
-    /// The schema of the answer.
-    #[serde(rename = "response_format")]
-    Schema,
-    /// The effort of reasoning.
-    #[serde(rename = "reasoning_effort")]
-    Effort,
-    /// The request for token counts in a stream.
-    #[serde(rename = "stream_options")]
-    StreamUsage,
-}
-
-impl Parameter {
-    /// The parameter that a service calls `name`, in whichever dialect.
-    pub fn from_name(name: &str) -> Option<Parameter> {
-        let name = name.to_lowercase().replace(['_', '.', ' '], "");
-        let holds = |words: &[&str]| words.iter().any(|word| name.contains(word));
-        Some(match () {
-            () if holds(&["temperature", "topp"]) => Parameter::Temperature,
-            () if holds(&["streamoptions"]) => Parameter::StreamUsage,
-            () if holds(&["reasoning", "think", "effort"]) => Parameter::Effort,
-            () if holds(&["maxtokens", "maxcompletiontokens", "maxoutputtokens", "numpredict"]) => {
-                Parameter::MaxTokens
-            }
-            () if holds(&["responseformat", "schema", "outputconfig", "outputformat"])
-                || holds(&["textformat", "structuredoutput", "toolchoice", "tools"]) =>
-            {
-                Parameter::Schema
-            }
-            () if holds(&["stop"]) => Parameter::Stop,
-            () => return None,
-        })
-    }
-}
-
 impl ModelSettings {
     /// Creates the dialect's default settings for `model`.
     pub fn new(model: impl Into<String>) -> ModelSettings {
@@ -120,32 +74,6 @@ impl ModelSettings {
             refuses: known.refuses.iter().copied().collect(),
             refuses_thinking: known.refuses_thinking.iter().copied().collect(),
             ..self
-        }
-    }
-
-    /// Leaves out the parameter that the service refused, or sends it in another form. Returns whether there was
-    /// another form.
-    pub fn refuse(&mut self, parameter: Parameter, dialect: Dialect) -> bool {
-        match parameter {
-            Parameter::MaxTokens
-                if dialect == Dialect::OpenAiChat && self.limit == LimitField::MaxTokens =>
-            {
-                self.limit = LimitField::MaxCompletionTokens;
-                true
-            }
-            Parameter::Schema => {
-                let weaker = match self.schemas {
-                    SchemaMode::Native if dialect != Dialect::Anthropic => SchemaMode::JsonMode,
-                    SchemaMode::Native | SchemaMode::JsonMode | SchemaMode::Tool => {
-                        SchemaMode::Prompted
-                    }
-                    SchemaMode::Prompted => return false,
-                };
-                self.schemas = weaker;
-                true
-            }
-            Parameter::StreamUsage => std::mem::replace(&mut self.ask_usage, false),
-            other => self.refuses.insert(other),
         }
     }
 
@@ -205,20 +133,6 @@ impl ModelSettings {
 
 /// All words of effort of all providers, lowest first.
 const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-
-/// How a provider is asked for structured output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SchemaMode {
-    /// The provider enforces the schema.
-    Native,
-    /// The provider enforces JSON; the schema is part of the prompt.
-    JsonMode,
-    /// The model must call a tool whose arguments have the schema.
-    Tool,
-    /// Nothing is enforced; the schema is part of the prompt.
-    Prompted,
-}
 
 /// The name of the token limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

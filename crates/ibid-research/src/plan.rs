@@ -95,6 +95,7 @@ fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
         today: &question.asked_on,
         language: &language_name(Some(&brief.lang)),
         tasks: search_task_count(question),
+        context: question.context.as_deref(),
     }
     .prompt()
 }

@@ -19,6 +19,9 @@ pub struct InteractionArgs {
     /// Do not prompt; same as IBID_NO_PROMPT=1
     #[arg(long, alias = "no-ask", conflicts_with = "clarify")]
     pub no_prompt: bool,
+    /// Who asks, and what for: guides the plan and the tone, and is never searched for
+    #[arg(long, value_name = "TEXT")]
+    pub context: Option<String>,
     /// Earlier conversation as a JSON list of {system, assistant, user}; `-` reads stdin
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub dialogue: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ibid_core::domain::{Hit, ModelRole, Page, Question};
 use ibid_core::ports::{LanguageModel, PageReader, RoleModel, RoleModels};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, FailureReason, Kind, ReadFailure, Result};
 use ibid_research::{PageSummary, summarize_url};
 use serde_json::json;
 
@@ -39,7 +39,8 @@ impl PageReader for Wall {
     }
     async fn read(&self, hit: &Hit) -> Result<Page> {
         let doing = format!("reading {}: paywall: the page says `subscribe to read`", hit.url);
-        Err(Error::new(Kind::Malformed, doing))
+        Err(Error::new(Kind::Malformed, doing)
+            .with_reason(FailureReason::Read(ReadFailure::Paywall)))
     }
 }
 

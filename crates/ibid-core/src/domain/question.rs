@@ -100,6 +100,9 @@ pub struct Question {
     pub lang: Option<String>,
     /// Earlier turns of the conversation.
     pub dialogue: Vec<DialogueTurn>,
+    /// Who asks, and what for. It guides plan and tone and is never searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// Whether the user may be asked clarifying questions before the research begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clarify: bool,
@@ -142,6 +145,7 @@ impl Question {
             until: None,
             lang: None,
             dialogue: Vec::new(),
+            context: None,
             clarify: false,
             given: None,
             approve: false,

@@ -1,6 +1,5 @@
 use super::*;
 use crate::providers::ModelProvider;
-use ibid_core::Kind;
 use ibid_core::ports::TokenUsage;
 use std::sync::Mutex;
 
@@ -153,4 +152,30 @@ async fn a_window_without_room_for_reasoning_is_used_without() {
     ask(&model).await.unwrap();
     ask(&model).await.unwrap();
     assert_eq!(model.sent.lock().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_budget_too_small_for_room_pays_for_the_answer() {
+    struct Poor(Mutex<Vec<Option<u32>>>);
+    #[async_trait]
+    impl LanguageModel for Poor {
+        fn name(&self) -> &str {
+            "custom/poor"
+        }
+
+        async fn complete(&self, prompt: &Prompt, _: Option<TextSink<'_>>) -> Result<Completion> {
+            self.0.lock().unwrap().push(prompt.max_tokens);
+            match prompt.max_tokens {
+                Some(0..=600) => Ok(Completion::from_text("moss")),
+                _ => Err(Error::new(Kind::Exhausted, "the budget of $0.01 has no room")),
+            }
+        }
+    }
+    let model = Arc::new(Poor(Mutex::default()));
+    let learned = Arc::clone(&thinker("custom/unheard-of", 0).learned);
+    let inner: Arc<dyn LanguageModel> = Arc::clone(&model) as _;
+    let prompt = Prompt { max_tokens: Some(600), ..Prompt::from_text("cover", "Is it?") };
+    let answer = AdaptiveModel::new(inner, learned, None).complete(&prompt, None).await;
+    assert_eq!(answer.unwrap().text, "moss");
+    assert_eq!(*model.0.lock().unwrap(), [Some(2_648), Some(600)]);
 }

@@ -250,6 +250,7 @@ words!(
         earlier: String,
         again: String,
         shorter: String,
+        context: String,
     }
 );
 

@@ -52,6 +52,7 @@ impl ResearchRequest {
             lang: self.lang()?,
             models: served.resolve_models(self.model.as_deref(), settings)?,
             dialogue: self.dialogue(),
+            context: self.context(),
             clarify: self.ask.unwrap_or_default(),
             approve: self.requires_approval(),
             ..Question::new(self.text()?, today.to_string(), method_for(loaded, mode))

@@ -35,7 +35,7 @@ pub struct ResearchRequest {
     /// What to find out, as one clear question.
     #[schemars(with = "Option<QuestionSchema>")]
     pub query: Option<String>,
-    /// Context from the conversation that the question depends on.
+    /// Who asks, and what for. It guides the plan and the tone, and is never searched for.
     #[serde(default, deserialize_with = "text")]
     #[schemars(length(max = 4_000))]
     pub context: Option<String>,
@@ -241,14 +241,15 @@ impl ResearchRequest {
         parse_lang("language", self.language.as_deref())
     }
 
-    /// The conversation before the question, with its context.
+    /// The conversation before the question.
     pub fn dialogue(&self) -> Vec<DialogueTurn> {
-        let context = self.context.clone().map(|context| DialogueTurn {
-            system: None,
-            assistant: None,
-            user: Some(context),
-        });
-        self.follow_up_dialogue.iter().flatten().cloned().chain(context).collect()
+        self.follow_up_dialogue.clone().unwrap_or_default()
+    }
+
+    /// Who asks, and what for.
+    pub fn context(&self) -> Option<String> {
+        let context = self.context.as_deref().map(str::trim);
+        context.filter(|context| !context.is_empty()).map(str::to_owned)
     }
 
     /// The settings that it overrides, each with its field. The values are checked when the settings are resolved.

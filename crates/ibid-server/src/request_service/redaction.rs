@@ -503,7 +503,8 @@ mod tests {
         assert_eq!(unread_message("https://a.example/", None, said), "it is damaged");
         assert_eq!(unread_message("https://a.example/", None, "CANARY"), "it could not be read");
         assert_eq!(unread_message("/srv/docs/a.pdf", None, "it is encrypted"), "it is encrypted");
-        let fault = Error::new(Kind::Transient, said);
+        let fault =
+            Error::new(Kind::Transient, said).with_reason(FailureReason::Read(ReadFailure::Broken));
         let told = redact_page_error("https://a.example/", fault);
         assert_eq!(told.public_message(), "reading https://a.example/: it is damaged");
         assert!(told.chain().contains("CANARY"), "the log has all of it");

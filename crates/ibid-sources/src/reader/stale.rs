@@ -121,7 +121,9 @@ mod tests {
         let page = kept.read(&hit).await.unwrap();
         assert!(page.text().expose().contains("Cork floats"));
         assert!(
-            page.warnings.iter().any(|warning| warning.contains("as it was less than an hour ago")),
+            page.warnings
+                .iter()
+                .any(|warning| warning.contains("cached copy from less than an hour ago")),
             "{:?}",
             page.warnings
         );

@@ -137,6 +137,7 @@ fn plan() {
         today: "2026-11-22",
         language: &language_name(None),
         tasks: 0,
+        context: None,
     };
     golden(&ask.prompt().unwrap());
     let row = |n: u32| format!(r#"{{"heading":"H{n}","asks":"What {n}?","query":"roof {n}"}}"#);
@@ -394,6 +395,7 @@ fn a_plan_names_search_tasks_where_they_are_asked_for() {
         today: "2026-11-22",
         language: "English",
         tasks: 3,
+        context: None,
     };
     let prompt = ask.prompt().unwrap();
     assert!(prompt.messages[0].text.contains("search_tasks"));

@@ -217,6 +217,7 @@ fn ending() -> Vec<Event> {
 
 fn question() -> Question {
     Question {
+        context: None,
         engines: Vec::new(),
         text: "What is a green roof?".to_owned(),
         mode: Mode::Report,

@@ -1,5 +1,5 @@
 //! What each dialect asks.
-use ibid_core::ports::{ChatMessage, Prompt, Role, Schema};
+use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role, Schema};
 use ibid_llm::{Dialect, LimitField, ModelProvider, ModelSettings, SchemaMode};
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn a_schema_that_cannot_be_sent_stands_in_the_prompt() {
     let body = Dialect::OpenAiChat.request(&prompt(), &settings, false).body;
     assert_eq!(body["response_format"], json!({"type": "json_object"}));
     let system = body["messages"][0]["content"].as_str().unwrap();
-    assert!(system.starts_with("Be brief.\n\n") && system.contains("\"minimum\":1"), "{system}");
+    assert!(system.starts_with("Be brief.\n\n") && system.contains("\"minimum\": 1"), "{system}");
     let settings = ModelSettings { schemas: SchemaMode::Tool, ..ModelSettings::new("m") };
     let body = Dialect::Anthropic.request(&prompt(), &settings, false).body;
     assert_eq!(body["tool_choice"], json!({"type": "tool", "name": "answer"}));
@@ -112,7 +112,14 @@ fn models_are_asked_as_they_can_be_asked() {
     let body = |model: &str| openai.dialect.request(&prompt(), &openai.settings(model), false).body;
     assert_eq!(body("gpt-4o")["max_completion_tokens"], 50);
     assert!(body("gpt-4o").get("temperature").is_some());
+    // These reason unless they are told not to, or only when they are told to.
+    assert!(body("o3").get("temperature").is_none());
+    assert!(body("gpt-5.1").get("temperature").is_some());
+    let little = Prompt { effort: Some(ReasoningEffort::Low), ..prompt() };
+    let body = |model: &str| openai.dialect.request(&little, &openai.settings(model), false).body;
+    assert_eq!(body("gpt-5.1")["reasoning_effort"], "low");
     assert!(body("gpt-5.1").get("temperature").is_none());
+    assert!(body("gpt-4o").get("reasoning_effort").is_none());
     assert_eq!(openai.settings("gpt-4o").limit, LimitField::MaxCompletionTokens);
     let mistral = ModelProvider::by_name("mistral").unwrap();
     let asked = mistral.dialect.request(&prompt(), &mistral.settings("m"), true).body;

@@ -136,6 +136,8 @@ pub struct PlanPrompt<'a> {
     pub language: &'a str,
     /// How many search tasks are wanted; 0 where gathering does not begin with them.
     pub tasks: u32,
+    /// Who asks, and what for.
+    pub context: Option<&'a str>,
 }
 
 /// The checklist and the writing plan.
@@ -187,12 +189,13 @@ impl PlanPrompt<'_> {
     /// `Internal` when the template cannot be filled.
     pub fn prompt(&self) -> Result<Prompt> {
         let kind = serde_json::to_value(self.kind).unwrap_or_default();
+        let lines = prompts::prompt_lines()?;
+        let context = self.context.map_or_else(String::new, |context| {
+            prompts::fill_template(&lines.context, &[("context", &one_line(context))])
+        });
         let tasks = match self.tasks {
             0 => String::new(),
-            most => prompts::fill_template(
-                &prompts::prompt_lines()?.tasks,
-                &[("most", &most.to_string())],
-            ),
+            most => prompts::fill_template(&lines.tasks, &[("most", &most.to_string())]),
         };
         render_prompt(
             "plan",
@@ -203,6 +206,7 @@ impl PlanPrompt<'_> {
                 ("scope_in", &or_none(self.scope_in.join("; "))),
                 ("scope_out", &or_none(self.scope_out.join("; "))),
                 ("today", self.today),
+                ("context", &context),
                 ("language", self.language),
                 ("tasks", &tasks),
             ],

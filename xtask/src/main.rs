@@ -203,8 +203,8 @@ fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
         command.args(["--lib", "--bins", "--tests"]);
         command.args(left_out.for_cargo_test(args));
     }
-    // Half of the time of a test is spent waiting for a child, a server or a page.
-    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    // Two thirds of the time of a test are spent waiting for a child, a server or a page.
+    let threads = 3 * std::thread::available_parallelism().map_or(1, usize::from);
     for name in ["NEXTEST_TEST_THREADS", "RUST_TEST_THREADS"] {
         if env::var_os(name).is_none() {
             command.env(name, threads.to_string());

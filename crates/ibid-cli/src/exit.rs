@@ -68,6 +68,7 @@ fn passes_checks(run: &Run) -> bool {
         checks.quotes.held == checks.quotes.total
             && checks.claims.held == checks.claims.total
             && checks.numbers.held == checks.numbers.total
+            && checks.contradictions == 0
             && report.method.gate.pass
     })
 }

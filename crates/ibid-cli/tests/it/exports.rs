@@ -193,9 +193,12 @@ fn what_pages_try_on_their_readers_is_words_in_every_form() {
         std::fs::read_to_string(&file).unwrap_or_else(|it| panic!("{}: {it}", file.display()));
     let want = built(PLAIN);
     let mut tried = 0;
-    for row in rows.lines() {
+    for (nth, row) in rows.lines().enumerate() {
         let row: serde_json::Value = serde_json::from_str(row).unwrap();
-        for field in ["payload", "title", "html"] {
+        // Every form is written for each, so of the whole pages every third has to do.
+        let fields: &[&str] =
+            if nth % 3 == 0 { &["payload", "title", "html"] } else { &["payload"] };
+        for field in fields.iter().copied() {
             let Some(words) = row[field].as_str().filter(|it| it.contains(char::is_alphanumeric))
             else {
                 continue;

@@ -16,7 +16,7 @@ mod reading;
 use families::{Family, Form, all};
 use reading::read;
 
-const SMALL: usize = 16 << 10;
+const SMALL: usize = 8 << 10;
 const LARGE: usize = 8 * SMALL;
 /// Seconds of a development build.
 const MOMENT: f64 = 0.35;

@@ -222,7 +222,7 @@ fn values_of_the_wrong_kind_become_the_right_one_where_it_is_plain() {
 
 #[test]
 fn hostile_answers_take_no_more_time_than_long_ones() {
-    let n = 1_000_000;
+    let n = 300_000;
     let cases = [
         "{".repeat(n),
         "[".repeat(n),
@@ -252,8 +252,8 @@ fn hostile_answers_take_no_more_time_than_long_ones() {
         let _ = parse_answer::<Found>(&text, &list_schema());
         let took = began.elapsed();
         let head: String = text.chars().take(12).collect();
-        // Not optimised, and on busy cores: a minute is allowed, what grows with the square takes hours.
-        assert!(took < Duration::from_secs(60), "{head}: {took:?}");
+        // Not optimised, and on busy cores: 20 s are allowed, what grows with the square takes minutes.
+        assert!(took < Duration::from_secs(20), "{head}: {took:?}");
     }
 }
 

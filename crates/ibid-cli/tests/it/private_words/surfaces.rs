@@ -175,9 +175,9 @@ async fn told(served: &Served, run: &str) -> Vec<(String, String)> {
     events
 }
 
-/// By every strategy, with `model`.
-async fn nothing_leaves(model: &str) {
-    for strategy in STRATEGIES {
+/// By each of `strategies`, with `model`.
+async fn nothing_leaves(model: &str, strategies: &[&str]) {
+    for strategy in strategies.iter().copied() {
         let it = Machine::new().await;
         let served = it.served(model, strategy, &[]);
         for surface in SURFACES {
@@ -211,12 +211,13 @@ async fn nothing_leaves(model: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_word_of_a_private_folder_leaves_by_any_surface() {
-    nothing_leaves(MODELS[0]).await;
+    // Without a model, strategies differ in their rounds and not in what they search for.
+    nothing_leaves(MODELS[0], &["checklist", "supervisor"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_word_of_a_private_folder_leaves_by_any_surface_with_a_model_that_tells_all() {
-    nothing_leaves(MODELS[1]).await;
+    nothing_leaves(MODELS[1], &STRATEGIES).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

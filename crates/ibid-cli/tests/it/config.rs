@@ -46,6 +46,21 @@ fn origin(loaded: &LoadedConfig, name: &str) -> SettingOrigin {
 }
 
 #[test]
+fn iterations_are_rounds_where_no_depth_is_set() {
+    let place = Place::new();
+    let rounds = |env: &[(&str, &str)], flags: &[Flag]| {
+        place.load(env, flags).unwrap().settings.method.depth
+    };
+    let iterations = |value| flag("max_iterations", "--max-iterations", value);
+    assert_eq!(rounds(&[], &[]), 2);
+    assert_eq!(rounds(&[], &[iterations("7")]), 7);
+    assert_eq!(rounds(&[], &[iterations("1")]), 1);
+    assert_eq!(rounds(&[], &[iterations("60")]), 12);
+    assert_eq!(rounds(&[("IBID_DEPTH", "3")], &[iterations("7")]), 3);
+    assert_eq!(rounds(&[], &[flag("effort", "--effort", "deep"), iterations("9")]), 9);
+}
+
+#[test]
 fn each_layer_beats_the_one_below_and_says_so() {
     let place = Place::new();
     let breadth = |env: &[(&str, &str)], flags: &[Flag]| {

@@ -361,6 +361,29 @@ async fn who_may_come_in_is_asked_on_every_route() {
     assert!(asked > 1_000, "{asked}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shape_of_a_report_has_its_markdown_whatever_the_mode() {
+    let desk = Desk::new();
+    let served = Served::start(&desk, &[]);
+    for mode in ["report", "answer"] {
+        let body = json!({"question": ASKED, "mode": mode, "context": "for a school essay"});
+        let it = served.post("/v1/runs?wait=60&shape=report", &body).await.json();
+        let markdown = it["markdown"].as_str().unwrap();
+        assert!(markdown.contains("[1]"), "{mode}: {markdown}");
+        assert_eq!(it["answer"].is_string(), mode == "answer", "{it}");
+        assert!(!it["sources"].as_array().unwrap().is_empty());
+        let run = served.get("/v1/runs?limit=1").await.json();
+        let id = run["data"][0]["id"].as_str().unwrap();
+        // What the question is for is no subject of it.
+        let events = served.stream(&format!("/v1/runs/{id}/events")).await;
+        let after = events.iter().filter(|event| !event.0.starts_with("run."));
+        assert!(after.clone().any(|event| event.0 == "search.completed"));
+        for (name, _, data) in after {
+            assert!(!data.contains("essay"), "{name}: {data}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_is_off_is_named_with_its_field() {
     let desk = Desk::new();

@@ -203,7 +203,7 @@ async fn run_result(handle: &CallerRun, run: &Run) -> ApiResult<Value> {
     Ok(shown::result(run, shown::ResultSubtype::from_run(run), &pages, true))
 }
 
-/// The text of the report or the answer, and its sources.
+/// The report in Markdown, the answer in one line where there is one, and the sources.
 fn report_object(run: &Run) -> Value {
     let report = run.report.as_deref();
     let sources: Vec<Value> = report
@@ -211,15 +211,15 @@ fn report_object(run: &Run) -> Value {
         .flat_map(|it| &it.sources)
         .map(|source| json!({"url": source.url, "title": source.title}))
         .collect();
-    let answer = report.and_then(|report| report.answer.as_ref());
-    match answer {
-        Some(it) => json!({"status": run.status, "answer": it.text, "sources": sources}),
-        None => json!({
-            "status": run.status,
-            "markdown": report.map(|report| markdown::report(report, true)),
-            "sources": sources,
-        }),
+    let mut object = json!({
+        "status": run.status,
+        "markdown": report.map(|report| markdown::report(report, true)),
+        "sources": sources,
+    });
+    if let Some(answer) = report.and_then(|report| report.answer.as_ref()) {
+        object["answer"] = answer.text.as_str().into();
     }
+    object
 }
 
 /// The run object: its state, and its result once there is one.

@@ -130,6 +130,7 @@ pub fn load(process: &ProcessEnv, flags: &[Flag]) -> Result<LoadedConfig> {
     }
     layers.apply_layer(&from_env(process, &dotenv, &files), &process.cwd)?;
     layers.apply_layer(&from_flags(flags), &process.cwd)?;
+    layers.take_rounds_from_iterations();
     let resolved = ResolvedSettings(layers.rows);
     // The environment takes precedence over `.env`.
     let variables = dotenv.iter().chain(&process.env);
@@ -189,6 +190,25 @@ impl LayerStack {
             }
         }
         layer.iter().try_for_each(|value| self.set(value, base))
+    }
+
+    /// Where `max_iterations` is set and `depth` is not, it is the number of rounds, up to 12: whoever asks for ten rounds is not
+    /// held to the two of an effort.
+    fn take_rounds_from_iterations(&mut self) {
+        const MAX_ROUNDS: u64 = 12;
+        let at = |name: &str| SETTINGS.iter().position(|row| row.name == name);
+        let (Some(depth), Some(iterations)) = (at("depth"), at("max_iterations")) else {
+            return;
+        };
+        let is_set = |row: usize| {
+            !matches!(self.rows[row].1, SettingOrigin::Default | SettingOrigin::Effort(_))
+        };
+        if let (SettingValue::Whole(rounds), origin) = self.rows[iterations].clone()
+            && is_set(iterations)
+            && !is_set(depth)
+        {
+            self.rows[depth] = (SettingValue::Whole(rounds.min(MAX_ROUNDS)), origin);
+        }
     }
 
     fn set(&mut self, it: &LayerValue, base: &Path) -> Result<()> {

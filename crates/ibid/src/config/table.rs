@@ -176,7 +176,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("depth", SettingKind::Whole(1, 5), "2", &[],
         "Rounds of searching, reading and weighing"),
     setting("max_iterations", SettingKind::Whole(1, 100), "10", &[],
-        "Maximum number of rounds, whatever the depth"),
+        "Maximum number of rounds, whatever the depth; where it is set and `depth` is not, the number of rounds, up to 12"),
     setting("results_per_query", SettingKind::Whole(1, 100), "10", &[],
         "Hits requested for each query"),
     setting("urls_per_query", SettingKind::Whole(1, 50), "5", &[],

@@ -71,6 +71,16 @@ impl CompletionBuilder {
         !self.calls.is_empty()
     }
 
+    /// Whether there is neither text, nor a tool call, nor a refusal.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_text() && !self.has_calls() && self.refusal.is_none()
+    }
+
+    /// Whether there is a refusal and nothing else.
+    pub(super) fn is_only_refusal(&self) -> bool {
+        !self.has_text() && !self.has_calls() && self.refusal.is_some()
+    }
+
     /// Appends to the refusal.
     pub(super) fn push_refusal(&mut self, text: &str) {
         if !text.is_empty() {

@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use super::builder::{CompletionBuilder, arguments_text, count_value, text_field};
-use super::capabilities::{Reasoning, SchemaMode};
+use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect_reader::DialectReader;
 use super::frames::Frame;
 use super::request::{ModelRequest, ModelSettings, messages_with_system};
@@ -24,7 +24,8 @@ pub(super) fn request(prompt: &Prompt, settings: &ModelSettings, stream: bool) -
     if !settings.stop(prompt).is_empty() {
         body["stop_sequences"] = json!(prompt.stop);
     }
-    let is_budget = settings.reasoning == Some(Reasoning::Budget);
+    let is_budget = settings.reasoning == Some(Reasoning::Budget)
+        && !settings.refuses.contains(&Parameter::Effort);
     if is_budget && prompt.effort.is_some_and(|effort| effort <= ReasoningEffort::Low) {
         body["thinking"] = json!({"type": "disabled"});
     }

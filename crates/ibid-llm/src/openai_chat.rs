@@ -114,6 +114,13 @@ impl DialectReader for OpenAiChat {
     fn is_ended(&self) -> bool {
         self.ended
     }
+
+    fn finish(&mut self, draft: &mut CompletionBuilder) {
+        // A refusal without an answer ends with `stop`, too.
+        if draft.finish == Some(FinishReason::Stop) && draft.is_only_refusal() {
+            draft.finish = Some(FinishReason::Filter);
+        }
+    }
 }
 
 /// Whether `value` is a complete response and not a piece of a stream. Perplexity sends both at once.
@@ -147,6 +154,13 @@ impl OpenAiChat {
         };
         if reason.is_empty() {
             return Ok(());
+        }
+        // OpenRouter ends an answer that its provider aborted with `stop`.
+        let native = text_field(choice, "native_finish_reason");
+        if matches!(native, "error" | "network_error") && draft.is_empty() {
+            return Err(ServiceError::transient(format!(
+                "the provider aborted the answer: {native}"
+            )));
         }
         self.ended = true;
         draft.finish = Some(match reason.to_ascii_lowercase().as_str() {

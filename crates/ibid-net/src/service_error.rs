@@ -248,6 +248,7 @@ const TOO_LONG: &[&str] = &[
     "too many input tokens",
     "too many tokens: size limit",
     "too many tokens in",
+    "tokens in the prompt cannot exceed",
     "reduce the length of the",
     "reduce your message size",
     "request_too_large",
@@ -282,6 +283,7 @@ const CREDIT: &[&str] = &[
     "requires more credits",
     "spending limit",
     "usage limit has been reached",
+    "api usage limits",
 ];
 const KEY: &[&str] = &[
     "invalid_api_key",
@@ -365,6 +367,8 @@ fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>
         _ if any(TOO_LONG) && status.is_none_or(|status| status != 401) => ErrorClass::TooLong,
         Some(451) => ErrorClass::Filtered,
         _ if any(FILTERED) => ErrorClass::Filtered,
+        // OpenRouter holds credit back for calls in flight; it is free again when they end.
+        Some(402) if error.is_some_and(is_credit_in_flight) => ErrorClass::Overloaded,
         Some(402) => ErrorClass::Quota,
         _ if any(CREDIT) && !is_google_wait => ErrorClass::Quota,
         Some(429) if lower.contains("exceeded your current quota") && !is_google_wait => {
@@ -378,6 +382,8 @@ fn classify(status: Option<u16>, codes: &str, lower: &str, error: Option<&Value>
         _ if names_model => ErrorClass::Operator,
         _ if any(KEY) => ErrorClass::Key,
         Some(_) if any(&["rate_limit", "overloaded"]) => ErrorClass::Overloaded,
+        // Groq refuses what the model wrote, not the request; the next answer may be well formed.
+        Some(400) if any(&["json_validate_failed", "tool_use_failed"]) => ErrorClass::Later,
         None if any(&["rate_limit", "rate limit", "overloaded"]) => ErrorClass::Overloaded,
         Some(_) => ErrorClass::Refused,
         None if any(LATER) => ErrorClass::Later,
@@ -398,6 +404,9 @@ fn named_window(lower: &str) -> Option<u32> {
         "context window of ",
         "context length is only ",
         "context length of ",
+        "maximum prompt length is ",
+        "configured limit of ",
+        "tokens in the prompt cannot exceed ",
         "context size (",
         "n_ctx: ",
         "maximum: ",
@@ -415,7 +424,7 @@ fn named_window(lower: &str) -> Option<u32> {
     })
 }
 
-/// The parameters of requests that some models refuse. Longer names stand before those they contain.
+/// The parameters of requests that some models refuse, in lower case.
 const PARAMETERS: &[&str] = &[
     "max_completion_tokens",
     "max_output_tokens",
@@ -425,6 +434,7 @@ const PARAMETERS: &[&str] = &[
     "temperature",
     "response_format",
     "responsejsonschema",
+    "responseformat",
     "response_schema",
     "output_config",
     "output_format",
@@ -434,7 +444,9 @@ const PARAMETERS: &[&str] = &[
     "tool_choice",
     "reasoning_effort",
     "reasoning.effort",
+    "reasoningeffort",
     "reasoning",
+    "effort",
     "thinking_budget",
     "thinkingconfig",
     "thinking_config",
@@ -444,6 +456,7 @@ const PARAMETERS: &[&str] = &[
     "stream_options",
     "stop_sequences",
     "stop",
+    "schema",
 ];
 
 /// The parameter that a model does not accept, from the field that names it, or else from the message.
@@ -478,11 +491,34 @@ fn refused_parameter(status: Option<u16>, error: Option<&Value>, message: &str) 
         "invalid parameter",
         "not enabled",
         "no longer",
+        "is invalid",
+        "must be one of",
+        "too complex",
+        "too many states",
     ]
     .iter()
     .any(|phrase| lower.contains(phrase));
-    let named = PARAMETERS.iter().find(|name| lower.contains(**name));
-    named.filter(|_| is_refusal).map(|name| (*name).to_owned())
+    is_refusal.then(|| first_parameter(&lower)).flatten().map(str::to_owned)
+}
+
+/// The parameter that the message names first: what it names later is often advice. A name inside another word is not
+/// counted, such as the end of the model's name `grok-4-fast-reasoning`.
+fn first_parameter(lower: &str) -> Option<&'static str> {
+    let place = |name: &str| {
+        let mut places = lower.match_indices(name).map(|found| found.0);
+        places.find(|at| {
+            let before = lower[..*at].chars().next_back();
+            !before.is_some_and(|it| it.is_alphanumeric() || matches!(it, '-' | ':' | '/'))
+        })
+    };
+    let named = PARAMETERS.iter().filter_map(|name| Some((place(name)?, *name)));
+    named.min_by_key(|(at, name)| (*at, std::cmp::Reverse(name.len()))).map(|pair| pair.1)
+}
+
+/// Whether credit lacks only because other calls are in flight.
+fn is_credit_in_flight(error: &Value) -> bool {
+    let source = error.pointer("/metadata/limit_source").and_then(Value::as_str);
+    source == Some("openrouter_in_flight_budget")
 }
 
 fn has_retry_info(error: &Value) -> bool {

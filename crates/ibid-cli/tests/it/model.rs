@@ -1,5 +1,6 @@
 //! Language models: requests, answers, streams and faults of each dialect, the table of providers, HTTP, and the wrappers.
 mod answers;
+mod bench;
 mod faults;
 pub(crate) mod http;
 mod providers;

@@ -367,7 +367,7 @@ async fn the_shape_of_a_report_has_its_markdown_whatever_the_mode() {
     let served = Served::start(&desk, &[]);
     for mode in ["report", "answer"] {
         let body = json!({"question": ASKED, "mode": mode, "context": "for a school essay"});
-        let it = served.post("/v1/runs?wait=60&shape=report", &body).await.json();
+        let it = served.post("/v1/runs?wait=50&shape=report", &body).await.json();
         let markdown = it["markdown"].as_str().unwrap();
         assert!(markdown.contains("[1]"), "{mode}: {markdown}");
         assert_eq!(it["answer"].is_string(), mode == "answer", "{it}");

@@ -28,7 +28,7 @@ pub struct PageSummary {
     /// What the page says about the task, in its order; empty where it says nothing.
     pub summary: String,
     /// `ok`; `nothing` where the page says nothing about the task; otherwise the
-    /// [`ReadFailure`](ibid_core::record::ReadFailure) for which it could not be read: `paywall`, `not_found`,
+    /// [`ReadFailure`](ibid_core::ReadFailure) for which it could not be read: `paywall`, `not_found`,
     /// …
     pub status: String,
     /// Where the text was read, if elsewhere: an open version of a paywalled page, or the end of a redirect.

@@ -235,23 +235,12 @@ fn is_edition(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::ports::TokenUsage;
-
     use super::*;
     use crate::PROVIDERS;
+    use crate::prices::tests::tokens;
 
     fn list_price(provider: &str, model: &str) -> Option<Price> {
         ModelTable::embedded().price(provider, model)
-    }
-
-    fn tokens(input: u64, read: u64, written: u64, output: u64) -> TokenUsage {
-        TokenUsage {
-            input: Some(input),
-            cached_input: Some(read),
-            cache_write: Some(written),
-            output: Some(output),
-            reasoning_output: None,
-        }
     }
 
     #[test]

@@ -74,10 +74,10 @@ impl Price {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn tokens(input: u64, read: u64, written: u64, output: u64) -> TokenUsage {
+    pub(crate) fn tokens(input: u64, read: u64, written: u64, output: u64) -> TokenUsage {
         TokenUsage {
             input: Some(input),
             cached_input: Some(read),

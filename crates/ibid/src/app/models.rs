@@ -56,8 +56,12 @@ pub(super) fn open(
     for (role, spec) in named {
         let with_role = |cause: Error| {
             let doing = format!("opening the model of the {}", role.as_str());
-            let hint = cause.hint().unwrap_or_default().to_owned();
-            Error::new(cause.kind(), doing).with_source(cause).with_hint(hint)
+            let hint = cause.hint().map(str::to_owned);
+            let error = Error::new(cause.kind(), doing).with_source(cause);
+            match hint {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            }
         };
         let own = settings.endpoints.get(role);
         let model = match opened.get(&(spec.as_str(), own)) {
@@ -167,9 +171,11 @@ fn model_table(settings: &Settings) -> Result<Cow<'static, ModelTable>> {
     }
     let doing = || format!("reading {}, the setting `model_table`", path.display());
     let text = std::fs::read_to_string(path)
-        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))?;
+        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))
+        .map_err(|error| error.with_hint("set `model_table` to a file that exists, or unset it"))?;
     let table = ModelTable::with_rows(&text)
-        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))?;
+        .map_err(|cause| Error::new(Kind::Setup, doing()).with_source(cause))
+        .map_err(|error| error.with_hint("docs/models.md shows the form of a row"))?;
     Ok(Cow::Owned(table))
 }
 

@@ -58,16 +58,27 @@ async fn numbers(store: &PostgresStore, run: &RunId) -> Vec<u64> {
     events.iter().map(|it| it.seq).collect()
 }
 
-/// Ends every session of the database but one's own, again and again, until told to stop.
-async fn cut_off(url: String, mut stop: tokio::sync::oneshot::Receiver<()>) -> u64 {
+/// Ends every session of the database but one's own each time eight more events have been `written`, until told to
+/// stop. By events and not by time: on a slow machine a session would never live long enough to commit.
+async fn cut_off(
+    url: String,
+    written: Arc<AtomicU32>,
+    mut stop: tokio::sync::oneshot::Receiver<()>,
+) -> u64 {
     let mut db = PgConnection::connect(&url).await.unwrap();
     let mut ended = 0;
-    let mut pause = tokio::time::interval(Duration::from_millis(50));
+    let mut next = 0;
+    let mut pause = tokio::time::interval(Duration::from_millis(3));
     loop {
         tokio::select! {
             _ = &mut stop => return ended,
             _ = pause.tick() => {}
         }
+        let now = written.load(Ordering::SeqCst);
+        if now < next {
+            continue;
+        }
+        next = now + 8;
         let gone: i64 = sqlx::query_scalar(
             "select count(pg_terminate_backend(pid)) from pg_stat_activity
              where datname = current_database() and pid <> pg_backend_pid()",
@@ -85,21 +96,24 @@ async fn sessions_that_are_ended_mid_commit_lose_and_double_nothing() {
     let url = database().await;
     let store = Arc::new(PostgresStore::open(&url).await.unwrap());
     let (stop, stopped) = tokio::sync::oneshot::channel();
-    let cutting = tokio::spawn(cut_off(url, stopped));
+    let written = Arc::new(AtomicU32::new(0));
+    let cutting = tokio::spawn(cut_off(url, Arc::clone(&written), stopped));
     let runs: Vec<RunId> = (0..8).map(|it| RunId::new(it, u128::from(it))).collect();
     let writing = runs.iter().map(|run| {
         let log = log(&store, run);
+        let written = &written;
         async move {
             for n in 1..=80 {
                 log.emit(note(n));
                 log.flush().await.unwrap();
+                written.fetch_add(1, Ordering::SeqCst);
             }
         }
     });
     futures_util::future::join_all(writing).await;
     stop.send(()).unwrap();
     let ended = cutting.await.unwrap();
-    assert!(ended > 5, "only {ended} sessions were ended: nothing was tried");
+    assert!(ended > 20, "only {ended} sessions were ended: nothing was tried");
     for run in &runs {
         assert_eq!(numbers(&store, run).await, (1..=80).collect::<Vec<u64>>());
     }

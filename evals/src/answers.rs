@@ -96,7 +96,7 @@ fn ask<'a>(
         }
         tally.answered.count(answered);
         let parts = Parts::of(report);
-        let line = object["answer"].as_str().unwrap_or_default();
+        let line = object["one_line_answer"].as_str().unwrap_or_default();
         judge(&mut tally, it, line, &parts, misses);
         let works = works(&object);
         for (name, text) in PARTS.iter().zip([&parts.short, &parts.findings, &parts.sections]) {

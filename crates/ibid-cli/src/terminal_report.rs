@@ -21,9 +21,9 @@ pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
     page.text("", &page.paint.bold(&single_line(&report.title)));
     page.gap();
     short_answer(&mut page, report);
-    if !report.short.is_empty() {
+    if let Some(text) = framing::introduction(report, single_line) {
         page.heading("Introduction");
-        page.text("", &framing::introduction(report, single_line));
+        page.text("", &text);
         page.gap();
     }
     if !report.findings.is_empty() {
@@ -50,9 +50,9 @@ pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
     }
     conflicts(&mut page, report);
     open_points(&mut page, report);
-    if !report.short.is_empty() {
+    if let Some(text) = framing::conclusion(report) {
         page.heading("Conclusion");
-        page.text("", &framing::conclusion(report));
+        page.text("", &text);
         page.gap();
     }
     if !report.unlisted {

@@ -275,9 +275,9 @@ impl DocumentBuilder<'_> {
     fn report(&mut self) {
         let it = self.report;
         self.short_answer();
-        if !it.short.is_empty() {
+        if let Some(text) = framing::introduction(it, plain_line) {
             self.heading(1, "Introduction");
-            self.blocks.push(paragraph(framing::introduction(it, plain_line)));
+            self.blocks.push(paragraph(text));
         }
         if !it.findings.is_empty() {
             self.heading(1, "Key findings");
@@ -317,9 +317,9 @@ impl DocumentBuilder<'_> {
                 self.blocks.push(DocumentBlock::Item { spans });
             }
         }
-        if !it.short.is_empty() {
+        if let Some(text) = framing::conclusion(it) {
             self.heading(1, "Conclusion");
-            self.blocks.push(paragraph(framing::conclusion(it)));
+            self.blocks.push(paragraph(text));
         }
         self.heading(1, "Method");
         for line in method_notes::method_lines(it, plain_line) {

@@ -1,27 +1,69 @@
 //! The evidence without prose: the coverage of each topic, and the excerpts by source.
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
 use super::escape::{self, web_url};
-use ibid_core::domain::{Coverage, CoverageRow, Evidence, Item, Plan, Report};
-use ibid_core::record::{Envelope, Event};
+use ibid_core::domain::{Coverage, CoverageRow, Evidence, Excerpt, Item, Plan, Report, SourceId};
+use ibid_core::record::{Envelope, Event, Run};
 
-/// The JSON of mode `evidence`: `success`, `completeness`, the topics and the results, and the breakdown of the question where the plan is
-/// known.
-pub fn to_json(it: &Report, plan: Option<&Plan>, threshold: f32) -> Value {
-    let completeness = completeness(it);
+/// The JSON of mode `evidence`: `success`, `completeness`, the topics and the results, and the breakdown of the question where
+/// the plan is known. `success` says that something was found; how much is what `completeness` says.
+pub fn to_json(it: &Report, plan: Option<&Plan>) -> Value {
+    view(&it.question, &it.coverage, &it.results, plan)
+}
+
+/// The same fields for a run without a report: the quotes found so far, by source, best source first.
+pub fn to_json_so_far(run: &Run, events: &[Envelope]) -> Value {
+    let question = run.question.as_ref().map_or("", |question| question.text.as_str());
+    view(question, &run.coverage, &excerpts(run, events), run.plan.as_ref())
+}
+
+fn view(
+    question: &str,
+    coverage: &[CoverageRow],
+    results: &[Excerpt],
+    plan: Option<&Plan>,
+) -> Value {
     json!({
-        "success": completeness >= threshold,
-        "completeness": completeness,
-        "original_query": it.question,
-        "topics": it.coverage.iter().map(topic_json).collect::<Vec<_>>(),
+        "success": !results.is_empty(),
+        "completeness": completeness(coverage),
+        "original_query": question,
+        "topics": coverage.iter().map(topic_json).collect::<Vec<_>>(),
         "topic_queries": plan.map(topic_queries),
         "complexity": plan.map(|plan| plan.complexity),
-        "results": it.results.iter().map(|result| json!({
+        "results": results.iter().map(|result| json!({
             "url": result.url, "title": result.title, "content": result.content, "score": result.score,
         })).collect::<Vec<_>>(),
     })
+}
+
+/// The quotes of each source in the order of the page, with gaps marked.
+fn excerpts(run: &Run, events: &[Envelope]) -> Vec<Excerpt> {
+    let mut by_source: BTreeMap<SourceId, Vec<&Evidence>> = BTreeMap::new();
+    for it in from_events(events) {
+        by_source.entry(it.source).or_default().push(it);
+    }
+    let mut found: Vec<Excerpt> = Vec::new();
+    for (id, mut evidence) in by_source {
+        let Some(source) = run.sources.iter().find(|source| source.id == id) else {
+            continue;
+        };
+        evidence.sort_by_key(|it| it.passage.first());
+        let mut quotes: Vec<&str> =
+            evidence.iter().map(|it| it.passage.text().expose().trim()).collect();
+        quotes.dedup();
+        found.push(Excerpt {
+            source: id,
+            url: source.url.clone(),
+            title: source.title.clone(),
+            content: quotes.join("\n…\n"),
+            score: evidence.iter().map(|it| it.score).fold(0.0, f32::max),
+        });
+    }
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.source.cmp(&b.source)));
+    found
 }
 
 /// The first query of each topic.
@@ -41,8 +83,8 @@ fn topic_json(it: &CoverageRow) -> Value {
 }
 
 /// Rounds to two decimals.
-fn completeness(it: &Report) -> f32 {
-    (CoverageRow::completeness(&it.coverage) * 100.0).round() / 100.0
+fn completeness(coverage: &[CoverageRow]) -> f32 {
+    (CoverageRow::completeness(coverage) * 100.0).round() / 100.0
 }
 
 /// The evidence records of a run.
@@ -61,7 +103,7 @@ pub fn to_jsonl(events: &[Envelope]) -> String {
 
 /// The coverage of the topics as a sentence.
 pub(crate) fn coverage_sentence(it: &Report) -> String {
-    let percent = (completeness(it) * 100.0).round();
+    let percent = (completeness(&it.coverage) * 100.0).round();
     format!("Covered: {percent} % of {} topics.", it.coverage.len())
 }
 

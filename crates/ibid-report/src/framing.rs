@@ -3,7 +3,11 @@ use super::phrases::{end_sentence, pluralize_as};
 use ibid_core::domain::{CoverageRow, Report};
 
 /// The introduction: what a complete answer was expected to cover, and how to read the report. `shown` escapes text of the plan.
-pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
+/// `None` if there is no answer, or if a planned section takes its place.
+pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
+    if it.short.is_empty() || has_section(it, &["introduction"]) {
+        return None;
+    }
     let asked: Vec<String> =
         it.coverage.iter().map(|row| end_sentence(&shown(row.text.trim()))).collect();
     let wanted = match asked.len() {
@@ -17,14 +21,23 @@ pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> String {
     } else {
         "The sentences below were written from those of the sources, and checked against them"
     };
-    format!(
+    Some(format!(
         "Asked on {}.{wanted} {words}; each number in brackets links to the exact quote.",
         it.date
-    )
+    ))
 }
 
-/// The conclusion: how much of a complete answer there is, on how many sources, and where they disagree.
-pub fn conclusion(it: &Report) -> String {
+fn has_section(it: &Report, titles: &[&str]) -> bool {
+    let named = |title: &str| titles.iter().any(|known| known.eq_ignore_ascii_case(title.trim()));
+    it.sections.iter().any(|section| named(&section.title))
+}
+
+/// The conclusion: how much of a complete answer there is, on how many sources, and where they disagree. `None` if there is no
+/// answer, or if a planned section takes its place.
+pub fn conclusion(it: &Report) -> Option<String> {
+    if it.short.is_empty() || has_section(it, &["conclusion", "conclusions"]) {
+        return None;
+    }
     let counts = CoverageRow::counts(&it.coverage);
     let total = it.coverage.len() as u64;
     let cited = it.sources.len() as u64;
@@ -72,5 +85,5 @@ pub fn conclusion(it: &Report) -> String {
             _ => format!(" They disagree on {disputed}, shown with both sides."),
         };
     }
-    out
+    Some(out)
 }

@@ -79,7 +79,8 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         "follow_up_questions": run.brief.iter().flat_map(|it| &it.clarified).map(|it| &it.question).collect::<Vec<_>>(),
         "combined_prompt": run.brief.as_ref().and_then(Brief::combined_prompt),
         "result": report.map(|report| markdown::report(report, quotes)),
-        "answer": report.and_then(|report| report.answer.as_ref()).map(|answer| &answer.text),
+        "answer": report.map(Report::cited_text),
+        "one_line_answer": report.and_then(Report::one_line_answer),
         "confidence": report.map(|report| &report.confidence),
         "citations": report.map_or_else(Vec::new, |it| citations(it, pages)),
         "sources": report.map_or_else(Vec::new, sources),
@@ -101,9 +102,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         return out;
     };
     if let Some(report) = report.filter(|report| report.mode == Mode::Evidence) {
-        let threshold = run.question.as_ref();
-        let threshold = threshold.map_or(0.0, |threshold| threshold.method.completeness_threshold);
-        let view = evidence::to_json(report, run.plan.as_ref(), threshold);
+        let view = evidence::to_json(report, run.plan.as_ref());
         object.extend(view.as_object().cloned().unwrap_or_default());
     }
     if let Some(fault) = fault {

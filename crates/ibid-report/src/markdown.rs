@@ -39,8 +39,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {}\n", escape::markdown(&it.title));
     short_answer(&mut out, it, &notes);
-    if !it.short.is_empty() {
-        let text = framing::introduction(it, escape::markdown);
+    if let Some(text) = framing::introduction(it, escape::markdown) {
         let _ = writeln!(out, "## Introduction\n\n{text}\n");
     }
     findings(&mut out, it, &notes);
@@ -53,8 +52,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     conflicts(&mut out, it, &notes);
     evidence_table(&mut out, it);
     not_established(&mut out, it);
-    if !it.short.is_empty() {
-        let text = framing::conclusion(it);
+    if let Some(text) = framing::conclusion(it) {
         let _ = writeln!(out, "## Conclusion\n\n{text}\n");
     }
     method(&mut out, it);

@@ -11,7 +11,7 @@ pub(crate) struct DraftLine {
 /// One section as drafted.
 pub(crate) struct DraftSection {
     pub(crate) title: String,
-    pub(crate) item: ItemId,
+    pub(crate) item: Option<ItemId>,
     pub(crate) paragraphs: Vec<Vec<DraftLine>>,
 }
 

@@ -183,18 +183,24 @@ fn item(brief: &Brief, planned: &PlannedItem) -> Item {
     Item { id: ItemId::new(1), heading: planned.heading.trim().to_owned(), terms, query, asks }
 }
 
-/// The sections of a model's answer with their existing items. Items without a section get one each.
+/// The sections of a model's answer with their existing items, those without items among them: an outlook, for example.
+/// Items without a section get one each.
 fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
     let named = |n: &u32| items.iter().find(|item| item.0 == Some(*n)).map(|item| item.1.id);
     let mut sections: Vec<SectionPlan> = planned
         .sections
         .iter()
-        .map(|section| SectionPlan {
-            title: section.title.trim().to_owned(),
-            guidance: section.guidance.clone(),
-            items: section.items.iter().filter_map(named).collect(),
+        .map(|section| {
+            let own = SectionPlan {
+                title: section.title.trim().to_owned(),
+                guidance: section.guidance.clone(),
+                items: section.items.iter().filter_map(named).collect(),
+            };
+            (section.items.len(), own)
         })
-        .filter(|it| !it.title.is_empty() && !it.items.is_empty())
+        // One whose items were all struck has nothing to say; one that names none is about the whole.
+        .filter(|(wanted, it)| !it.title.is_empty() && (*wanted == 0 || !it.items.is_empty()))
+        .map(|(_, section)| section)
         .collect();
     for (nth, (_, item)) in items.iter().enumerate() {
         if !sections.iter().any(|section| section.items.contains(&item.id)) {

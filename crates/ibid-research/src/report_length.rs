@@ -75,7 +75,7 @@ mod tests {
     fn section(lines: &[usize]) -> DraftSection {
         DraftSection {
             title: "Costs".to_owned(),
-            item: ItemId::new(1),
+            item: Some(ItemId::new(1)),
             paragraphs: vec![lines.iter().map(|it| line(*it)).collect()],
         }
     }

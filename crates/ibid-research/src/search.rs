@@ -1,5 +1,5 @@
 //! Runs searches and fuses their results.
-use crate::thresholds::{RANKER_WEIGHT, RRF_K, SAME_SITE_FACTOR};
+use crate::thresholds::{CONTEXT_WEIGHT, RANKER_WEIGHT, RRF_K, SAME_SITE_FACTOR};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use crate::read::registrable_domain;
 use crate::run_context::RunContext;
 use crate::works;
 use crate::works::WorkIndex;
+use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Hit, Hits, ItemId, Query, Usage, Vertical};
 use ibid_core::ports::{EventLog, Providers, SearchProvider};
 use ibid_core::record::{Event, SearchOutcome};
@@ -30,6 +31,8 @@ pub(crate) struct HitPool {
     hits: BTreeMap<String, Hit>,
     /// The fused score of a document for an item.
     fused: BTreeMap<(ItemId, String), f32>,
+    /// The documents that each query found, by the query's text.
+    found_by: BTreeMap<String, BTreeSet<String>>,
     /// Which hits are the same work.
     works: WorkIndex,
     /// How many searches succeeded.
@@ -202,6 +205,7 @@ impl HitPool {
         let mut new = 0;
         for (place, hit) in hits.into_iter().enumerate() {
             let key = self.works.key(&hit);
+            self.found_by.entry(query.text().to_owned()).or_default().insert(key.clone());
             *self.fused.entry((query.item, key.clone())).or_insert(0.0) +=
                 1.0 / (RRF_K + place as f32 + 1.0);
             match self.hits.entry(key) {
@@ -286,30 +290,45 @@ impl HitPool {
         }
         let candidates: Vec<(&Hit, f32)> =
             totals.iter().filter_map(|(key, score)| Some((self.hits.get(*key)?, *score))).collect();
-        let ranked = rerank_hits(ctx, &candidates).await?;
+        let ranked = rerank_hits(ctx, &ctx.brief.question, &candidates).await?;
         Ok(diversify(ranked, room))
     }
 
-    /// The unread hits for `item` to show a researcher, and how many there are. Sorted by address and title,
-    /// so that the same hits always appear in the same order.
+    /// The unread hits of a researcher's own `queries`, best first for its `topic`, and how many there are; if those found
+    /// nothing, the hits for its item. They are shown sorted by address and title, so that the same hits always appear
+    /// in the same order.
     pub(crate) async fn hits_for_researcher(
         &self,
         ctx: RunContext<'_>,
-        item: ItemId,
+        (topic, item): (&str, ItemId),
+        queries: &[String],
         pages: &PageSet,
     ) -> Result<(Vec<Hit>, usize)> {
-        let untried =
-            |key: &String| self.hits.get(key).is_some_and(|hit| !pages.is_tried(hit.key()));
-        let of_item = self.fused.keys().filter(|key| key.0 == item);
-        let all = of_item.filter(|of_item| untried(&of_item.1)).count();
-        let mut best = self.choose_to_read(ctx, &[item], pages, SHOWN).await?;
+        let own: BTreeSet<&String> =
+            queries.iter().filter_map(|query| self.found_by.get(query)).flatten().collect();
+        let wanted = self
+            .fused
+            .iter()
+            .filter(|((of, key), _)| *of == item && (own.is_empty() || own.contains(key)));
+        let candidates: Vec<(&Hit, f32)> = wanted
+            .filter_map(|((_, key), score)| Some((self.hits.get(key)?, *score)))
+            .filter(|(hit, _)| !pages.is_tried(hit.key()))
+            .collect();
+        let all = candidates.len();
+        let ranked = rerank_hits(ctx, topic, &candidates).await?;
+        let mut best = diversify(ranked, SHOWN);
         best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
         Ok((best, all))
     }
 }
 
-/// The fused score plus the ranker's, each scaled to at most 1.
-async fn rerank_hits(ctx: RunContext<'_>, candidates: &[(&Hit, f32)]) -> Result<Vec<(Hit, f32)>> {
+/// The fused score plus the ranker's for `query`, each scaled to at most 1, and a little for hits that suit the question's
+/// context.
+async fn rerank_hits(
+    ctx: RunContext<'_>,
+    query: &str,
+    candidates: &[(&Hit, f32)],
+) -> Result<Vec<(Hit, f32)>> {
     let texts: Vec<String> = candidates
         .iter()
         .map(|(hit, _)| format!("{}\n{}", hit.title, hit.snippet.expose()))
@@ -318,7 +337,7 @@ async fn rerank_hits(ctx: RunContext<'_>, candidates: &[(&Hit, f32)]) -> Result<
     let scores = if refs.is_empty() {
         Ok(Vec::new())
     } else {
-        ctx.providers.ranker.rank(&ctx.brief.question, &refs).await
+        ctx.providers.ranker.rank(query, &refs).await
     };
     let scores = match scores {
         Ok(scores) if scores.len() == refs.len() => scores,
@@ -335,11 +354,19 @@ async fn rerank_hits(ctx: RunContext<'_>, candidates: &[(&Hit, f32)]) -> Result<
     let top = |iterator: &mut dyn Iterator<Item = f32>| iterator.fold(f32::MIN_POSITIVE, f32::max);
     let most_fused = top(&mut candidates.iter().map(|candidate| candidate.1));
     let most_ranked = top(&mut scores.iter().copied());
+    let context = content_stems(ctx.question.context.as_deref().unwrap_or_default());
+    let suits = |text: &str| {
+        let own = content_stems(text);
+        let shared = context.iter().filter(|stem| own.contains(stem)).count();
+        shared as f32 / context.len().max(1) as f32
+    };
     Ok(candidates
         .iter()
         .zip(scores)
-        .map(|((hit, fused), score)| {
-            ((*hit).clone(), fused / most_fused + RANKER_WEIGHT * score / most_ranked)
+        .zip(&refs)
+        .map(|(((hit, fused), score), text)| {
+            let ranked = fused / most_fused + RANKER_WEIGHT * score / most_ranked;
+            ((*hit).clone(), ranked + CONTEXT_WEIGHT * suits(text))
         })
         .collect())
 }

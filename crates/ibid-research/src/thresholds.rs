@@ -42,6 +42,9 @@ pub(crate) const RRF_K: f32 = 60.0;
 pub(crate) const SAME_SITE_FACTOR: f32 = 0.85;
 /// Weight of the ranker's score, relative to the fused score.
 pub(crate) const RANKER_WEIGHT: f32 = 0.5;
+/// Weight of the words of the question's context that a hit has, of all of them: less than a place among the first, so that
+/// it decides between hits that suit the question alike.
+pub(crate) const CONTEXT_WEIGHT: f32 = 0.1;
 /// Similarity of two pages' shingles from which they are the same text.
 pub(crate) const MIN_SAME_TEXT_SIMILARITY: f32 = 0.8;
 

@@ -218,7 +218,8 @@ impl<'a> WriteContext<'a> {
             }
         }
         let picked = draft.sections.drain(..);
-        let picked: Vec<DraftSection> = picked.filter(|id| !covered.contains(&id.item)).collect();
+        let picked: Vec<DraftSection> =
+            picked.filter(|id| !id.item.is_some_and(|item| covered.contains(&item))).collect();
         stage.emit_sections(&picked);
         written.extend(picked);
         draft.sections = dedup_sentences(written);
@@ -313,7 +314,10 @@ impl<'a> WriteContext<'a> {
         }
         let alone = plan.sections.iter().map(|section| {
             let own = self.notes.evidence.iter();
-            let own = own.filter(|it| it.items.iter().any(|id| section.items.contains(id)));
+            // A section without items is about the whole.
+            let own = own.filter(|it| {
+                section.items.is_empty() || it.items.iter().any(|id| section.items.contains(id))
+            });
             let alone = WritingPlan { sections: vec![section.clone()], ..plan.clone() };
             self.write_section(alone, best_first(self.notes, own)).boxed()
         });
@@ -345,6 +349,7 @@ impl<'a> WriteContext<'a> {
             evidence,
             words: (bound > 0).then_some(max_words(bound) as u32),
             language: &self.language,
+            context: self.question.context.as_deref(),
             earlier: &self.earlier,
             most_more: if self.may_ask { MAX_WRITER_SEARCHES } else { 0 },
         }
@@ -425,7 +430,7 @@ impl<'a> WriteContext<'a> {
             }
             sections.push(DraftSection {
                 title: planned.title.clone(),
-                item: item.unwrap_or(ItemId::new(1)),
+                item,
                 paragraphs: lines.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect(),
             });
         }
@@ -481,12 +486,15 @@ impl<'a> WriteContext<'a> {
     }
 }
 
-/// Removes sentences said before: small models repeat theirs, or parts of them, in each section.
-fn dedup_sentences(sections: Vec<DraftSection>) -> Vec<DraftSection> {
+/// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
+/// such as an introduction, gives way to those that answer one.
+fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {
+    let mut order: Vec<usize> = (0..sections.len()).collect();
+    order.sort_by_key(|at| sections[*at].item.is_none());
     let mut seen: Vec<BTreeSet<String>> = Vec::new();
-    let mut once = Vec::new();
-    for mut section in sections {
-        for paragraph in &mut section.paragraphs {
+    for at in order {
+        let paragraphs = &mut sections[at].paragraphs;
+        for paragraph in paragraphs.iter_mut() {
             paragraph.retain(|it| {
                 let own: BTreeSet<String> = content_stems(&it.text).into_iter().collect();
                 let new = !seen.iter().any(|text| own.is_subset(text));
@@ -494,12 +502,10 @@ fn dedup_sentences(sections: Vec<DraftSection>) -> Vec<DraftSection> {
                 new
             });
         }
-        section.paragraphs.retain(|paragraph| !paragraph.is_empty());
-        if !section.paragraphs.is_empty() {
-            once.push(section);
-        }
+        paragraphs.retain(|paragraph| !paragraph.is_empty());
     }
-    once
+    sections.retain(|section| !section.paragraphs.is_empty());
+    sections
 }
 
 /// The planned section of a written one: by its heading, or else by its position.

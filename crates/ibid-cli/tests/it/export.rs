@@ -75,7 +75,7 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
         }],
         sections: vec![Section {
             title: words.to_owned(),
-            item: ItemId::new(1),
+            item: Some(ItemId::new(1)),
             paragraphs: vec![vec![
                 claim(3, words, vec![cite(2, last(1))]),
                 claim(4, "Ten of 12 roofs leak.", vec![cite(1, last(0))]),
@@ -335,7 +335,9 @@ fn the_final_object_has_the_promised_fields() {
     assert_eq!(it["total_cost_usd"], 0.0);
     assert_eq!(it["num_searches"], 3);
     assert_eq!(it["num_pages"], 2);
-    assert_eq!(it["answer"], "Ten of 12.");
+    assert_eq!(it["one_line_answer"], "Ten of 12.");
+    let answer = it["answer"].as_str().unwrap();
+    assert!(answer.starts_with("A green roof of 10 cm keeps 56 % of the rain. [1]\n\n## "), "{answer}");
     assert!(it["result"].as_str().unwrap().contains("## Key findings"));
     assert_eq!(it["checks"]["quotes"]["verified"], 4);
     assert_eq!(it["checks"]["claims"]["cited"], 6);

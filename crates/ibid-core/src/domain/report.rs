@@ -137,8 +137,8 @@ pub struct Finding {
 pub struct Section {
     /// Its heading.
     pub title: String,
-    /// The item it answers.
-    pub item: ItemId,
+    /// The item it answers; `None` for one that the plan wants without an item, such as an outlook.
+    pub item: Option<ItemId>,
     /// Its paragraphs.
     pub paragraphs: Vec<Vec<Claim>>,
 }
@@ -326,6 +326,37 @@ pub struct Report {
 }
 
 impl Report {
+    /// The answer as Markdown: the short answer and the sections, each sentence with its citation numbers, `[1]`. In mode
+    /// `answer` the one line with the numbers of its sources.
+    pub fn cited_text(&self) -> String {
+        fn cited(text: &str, citations: &[Citation]) -> String {
+            let mut numbers: Vec<u32> = citations.iter().map(|citation| citation.n).collect();
+            numbers.dedup();
+            let marks: Vec<String> = numbers.iter().map(|n| format!("[{n}]")).collect();
+            format!("{text} {}", marks.concat()).trim_end().to_owned()
+        }
+        if let (Mode::Answer, Some(line)) = (self.mode, &self.answer) {
+            return cited(&line.text, &line.citations);
+        }
+        let joined = |claims: &[Claim]| {
+            let sentences: Vec<String> =
+                claims.iter().map(|claim| cited(claim.text(), claim.citations())).collect();
+            sentences.join(" ")
+        };
+        let mut parts = vec![joined(&self.short)];
+        for section in &self.sections {
+            parts.push(format!("## {}", section.title));
+            parts.extend(section.paragraphs.iter().map(|paragraph| joined(paragraph)));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join("\n\n")
+    }
+
+    /// The answer in one line of at most 140 characters, if there is one.
+    pub fn one_line_answer(&self) -> Option<&str> {
+        self.answer.as_ref().map(|answer| answer.text.as_str())
+    }
+
     /// The distinct passages that the report cites, in order of first use, each with the number of its source. Their
     /// position in this list, from 1, numbers the quote footnotes.
     pub fn cited_passages(&self) -> Vec<(u32, &Passage)> {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Envelope, Event, Run, RunStatus};
-use crate::domain::{Claim, Coverage, Mode, Report, RunId, Source, SourceKind};
+use crate::domain::{Coverage, Mode, Report, RunId, Source, SourceKind};
 
 /// Progress from the first round to the last one, as a share of the whole.
 const ROUNDS_SHARE: f64 = 0.75;
@@ -294,7 +294,8 @@ fn result(report: &Report) -> Value {
         rows.filter(|row| row.state.status_word() == word).count()
     };
     json!({
-        "answer": answer(report),
+        "answer": report.cited_text(),
+        "one_line_answer": report.one_line_answer(),
         "sources": report.sources.iter().map(source).collect::<Vec<_>>(),
         "checklist_coverage": {
             "satisfied": count("satisfied"),
@@ -302,30 +303,6 @@ fn result(report: &Report) -> Value {
             "unsatisfied": count("unsatisfied"),
         },
     })
-}
-
-/// The sentences of a report with their citation numbers.
-fn answer(report: &Report) -> String {
-    let with_marks = |claim: &Claim| {
-        let marks: Vec<String> =
-            claim.citations().iter().map(|citation| format!("[{}]", citation.n)).collect();
-        format!("{} {}", claim.text(), marks.concat())
-    };
-    if let Some(it) = &report.answer {
-        return it.text.clone();
-    }
-    let mut parts: Vec<String> = Vec::new();
-    let short: Vec<String> = report.short.iter().map(with_marks).collect();
-    parts.push(short.join(" "));
-    for section in &report.sections {
-        parts.push(format!("## {}", section.title));
-        for paragraph in &section.paragraphs {
-            let sentences: Vec<String> = paragraph.iter().map(with_marks).collect();
-            parts.push(sentences.join(" "));
-        }
-    }
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n\n")
 }
 
 /// Replaces NUL characters, which database columns cannot store, with U+FFFD.

@@ -207,7 +207,7 @@ fn cited_works<'r>(claims: impl Iterator<Item = &'r Claim>, shown: usize) -> Vec
 
 /// The claims of the sections about the items in `wanted`.
 fn section_claims(it: &Report, wanted: impl Fn(ItemId) -> bool) -> impl Iterator<Item = &Claim> {
-    let sections = it.sections.iter().filter(move |section| wanted(section.item));
+    let sections = it.sections.iter().filter(move |section| section.item.is_some_and(&wanted));
     sections.flat_map(|section| section.paragraphs.iter().flatten())
 }
 

@@ -39,7 +39,7 @@ pub struct ReportBody {
     /// Its confidence.
     pub sure: ConfidenceBadge,
     /// The introduction.
-    pub introduction: String,
+    pub introduction: Option<String>,
     /// Key findings.
     pub groups: Vec<FindingGroup>,
     /// Sections.
@@ -57,7 +57,7 @@ pub struct ReportBody {
     /// The number of sentences that were removed.
     pub struck: Option<String>,
     /// The conclusion.
-    pub conclusion: String,
+    pub conclusion: Option<String>,
     /// The method: name, text.
     pub method: Vec<MethodRow>,
     /// The checks: name, passed, total.
@@ -300,7 +300,7 @@ fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
         }
     };
     if it.is_report {
-        add(!it.short.is_empty(), "introduction");
+        add(it.introduction.is_some(), "introduction");
         add(!it.groups.is_empty(), "findings");
     }
     if it.is_report {
@@ -317,7 +317,7 @@ fn table_of_contents(it: &ReportBody) -> Vec<TocEntry> {
         add(!it.disputes.is_empty(), "conflicts");
         add(!it.rows.is_empty(), "table");
         add(it.has_open(), "open");
-        add(!it.short.is_empty(), "conclusion");
+        add(it.conclusion.is_some(), "conclusion");
         add(true, "method");
     }
     add(!it.cards.is_empty(), "sources");

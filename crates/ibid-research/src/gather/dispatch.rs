@@ -2,7 +2,7 @@
 use crate::llm_session::LlmSession;
 use crate::weigh;
 use ibid_core::Result;
-use ibid_core::domain::{ItemId, StopReason, TeamSettings};
+use ibid_core::domain::{GateStatus, ItemId, StopReason, TeamSettings};
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
@@ -89,6 +89,7 @@ pub(super) async fn run_dispatch(
         supervisor.units.push(unit.progress(kept.len() as u32));
     }
     research.end_round(llm, new, read).await?;
+    supervisor.gate = research.state.gate.pass.then_some(GateStatus::Pass);
     emit_progress(research, supervisor);
     research.ctx.log.flush().await?;
     Ok(Some(DispatchOutcome { new, ended }))

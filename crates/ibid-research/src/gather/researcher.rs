@@ -28,6 +28,8 @@ pub(super) struct Researcher {
     pub(super) item: ItemId,
     /// The first search, if the supervisor named one.
     query: String,
+    /// The queries it has sent.
+    pub(super) queries: Vec<String>,
     /// The hits it was last shown, and may read.
     pub(super) hits: Vec<Hit>,
     /// Its findings, not yet in the notes.
@@ -90,6 +92,7 @@ impl Researcher {
             topic,
             item,
             query,
+            queries: Vec::new(),
             hits: Vec::new(),
             findings: Vec::new(),
             trail: Vec::new(),

@@ -36,7 +36,8 @@ pub(super) async fn gather(
     let team = research.limits.team;
     let mut supervisor = SupervisorState::default();
     let mut new = 0;
-    for _ in 0..research.ctx.question.method.max_iterations.max(1) {
+    // Thoughts and refusals are no rounds: heuristics decide after some, and either send researchers or end it.
+    while research.state.rounds < research.ctx.question.method.max_iterations.max(1) {
         if let Some(reason) = research.check_stop(llm).await? {
             return Ok(reason);
         }
@@ -50,9 +51,9 @@ pub(super) async fn gather(
         {
             decision = None;
         }
-        let decision = match decision {
-            Some(decision) => decision,
-            None => decide_by_heuristics(research, &supervisor, &team, new),
+        let (decision, by_model) = match decision {
+            Some(decision) => (decision, true),
+            None => (decide_by_heuristics(research, &supervisor, &team, new), false),
         };
         match decision {
             SupervisorDecision::Think(thought) => {
@@ -60,17 +61,18 @@ pub(super) async fn gather(
                 supervisor.thoughts.push(thought);
             }
             SupervisorDecision::Complete => {
-                let gate = &research.state.gate;
-                let pass = gate.pass;
+                let refused = refusal(research);
+                let pass = refused.is_none();
                 supervisor.gate = Some(if pass { GateStatus::Pass } else { GateStatus::Retry });
-                supervisor.refused.clone_from(&gate.reason);
+                supervisor.refused = refused;
                 supervisor.idle += 1;
                 emit_progress(research, &supervisor);
                 if pass {
                     return Ok(StopReason::CoverageReached);
                 }
                 // There is nothing left to research, and the gate still fails.
-                if open_items(research).is_empty()
+                if !by_model
+                    || open_items(research).is_empty()
                     || supervisor.dispatched >= team.max_researcher_iterations
                 {
                     return Ok(StopReason::NoNewEvidence);
@@ -78,6 +80,9 @@ pub(super) async fn gather(
             }
             SupervisorDecision::Dispatch(sent) => {
                 supervisor.idle = 0;
+                // What was missing before is no longer known to be.
+                supervisor.gate = None;
+                supervisor.refused = None;
                 let round = run_dispatch(research, llm, &mut supervisor, &team, sent).await?;
                 let Some(round) = round else {
                     return Ok(StopReason::MaxIterations);
@@ -98,6 +103,22 @@ pub(super) async fn gather(
         }
     }
     Ok(StopReason::MaxIterations)
+}
+
+/// Why research is not complete: what the gate lacks, or the items that are not answered; `None` if it is complete.
+fn refusal(research: &ResearchLoop<'_>) -> Option<String> {
+    if research.is_good() {
+        return None;
+    }
+    let missing = research.state.gate.reason.clone();
+    missing.or_else(|| {
+        let rows = research.coverage.rows.iter();
+        let open: Vec<String> = rows
+            .filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial))
+            .map(|row| format!("{} {}", row.id, row.text))
+            .collect();
+        Some(format!("not answered yet: {}", open.join("; ")))
+    })
 }
 
 /// The items that need more evidence, worst first.

@@ -1,11 +1,13 @@
 //! One turn of a round: every active researcher decides, then all searches are sent, then all pages are read.
+use std::collections::BTreeMap;
+
 use futures_util::{StreamExt, stream};
 
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::{LlmSession, LlmStep};
 use crate::{read, search, weigh};
-use ibid_core::domain::{Hit, ModelRole, Query, TeamSettings};
+use ibid_core::domain::{Evidence, Hit, ModelRole, Query, TeamSettings};
 use ibid_core::record::Event;
 use ibid_core::{Kind, Result};
 
@@ -136,9 +138,14 @@ async fn run_searches(
     let fault = search::run_queries_as(ctx, &by, pool, &mut state.usage).await?;
     ctx.log.flush().await?;
     ensure_any_answered(fault, pool, &state.usage)?;
+    for (query, nth) in next.iter().zip(&whose) {
+        units[*nth].queries.push(query.text().to_owned());
+    }
     for (nth, words) in searching {
         let unit = &mut units[nth];
-        let (hits, found) = pool.hits_for_researcher(ctx, unit.item, &state.pages).await?;
+        let (hits, found) = pool
+            .hits_for_researcher(ctx, (&unit.topic, unit.item), &unit.queries, &state.pages)
+            .await?;
         ctx.log.emit_as(
             Some(&unit.id),
             Event::SearchPrepared {
@@ -151,6 +158,15 @@ async fn run_searches(
         unit.hits = hits;
     }
     Ok(())
+}
+
+/// Whose finding it is: the one of the researcher that `read` the page, unless it is on the item of another alone.
+fn finder(units: &[Researcher], read: usize, finding: &Evidence) -> usize {
+    let on_item = |unit: &Researcher| finding.items.contains(&unit.item);
+    if on_item(&units[read]) {
+        return read;
+    }
+    units.iter().position(|unit| unit.is_active() && on_item(unit)).unwrap_or(read)
 }
 
 /// Reads the pages of a turn and weighs them. The findings stay with their researchers until the round ends.
@@ -194,19 +210,36 @@ async fn fetch_pages(
     let policy = research.targets.policy();
     names::learn_names(policy, ctx.brief, &state.notes, found.iter());
     for (at, (hit, nth)) in wanted.iter().enumerate() {
-        let unit = &mut units[*nth];
         let source = fresh.iter().find(|pair| pair.0 == at).map(|pair| pair.1);
-        let own: Vec<_> = found.iter().filter(|it| Some(it.source) == source).cloned().collect();
+        let of_page = found.iter().filter(|it| Some(it.source) == source);
+        let mut shares: BTreeMap<usize, Vec<Evidence>> = BTreeMap::new();
+        for finding in of_page {
+            shares.entry(finder(units, *nth, finding)).or_default().push(finding.clone());
+        }
         let outcome = match (source, state.pages.failed().get(&hit.url)) {
             (None, Some(reason)) => researcher::read_failure_text(reason),
-            _ => format!("{} findings", own.len()),
+            _ => format!("{} findings", shares.get(nth).map_or(0, Vec::len)),
         };
-        unit.trail.push(format!("fetch_url {}: {outcome}", hit.url));
-        unit.findings.extend(own);
+        units[*nth].trail.push(format!("fetch_url {}: {outcome}", hit.url));
+        for (to, findings) in shares {
+            if to != *nth {
+                let count = findings.len();
+                units[to].trail.push(format!(
+                    "{count} findings on your topic in {}, which another researcher read",
+                    hit.url
+                ));
+            }
+            units[to].findings.extend(findings);
+        }
     }
     for (nth, _) in reading {
         let unit = &mut units[nth];
-        let prepared = research.hits.hits_for_researcher(ctx, unit.item, &state.pages);
+        let prepared = research.hits.hits_for_researcher(
+            ctx,
+            (&unit.topic, unit.item),
+            &unit.queries,
+            &state.pages,
+        );
         unit.hits = prepared.await?.0;
     }
     Ok(fresh.len() as u32)

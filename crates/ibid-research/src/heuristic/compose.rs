@@ -87,7 +87,7 @@ pub(crate) fn compose_report(
             if !paragraphs.is_empty() {
                 sections.push(DraftSection {
                     title: item.heading.clone(),
-                    item: item.id,
+                    item: Some(item.id),
                     paragraphs,
                 });
             }
@@ -182,7 +182,7 @@ fn answered_items<'a>(
     let items = notes.plan.items().iter().map(|item| item.id);
     let answered = |id: &ItemId| {
         let mut evidence = notes.evidence.iter();
-        sections.iter().any(|section| section.item == *id)
+        sections.iter().any(|section| section.item == Some(*id))
             || evidence.any(|it| it.items.contains(id) && cited.contains(&it.id))
     };
     items.filter(answered).collect()

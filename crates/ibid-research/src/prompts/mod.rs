@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::ask::template::one_line;
 use ibid_core::domain::QuestionKind;
 use ibid_core::{Error, Kind, Result};
 
@@ -258,6 +259,13 @@ words!(
 pub(crate) fn prompt_lines() -> Result<&'static Lines> {
     static WORDS: OnceLock<std::result::Result<Lines, String>> = OnceLock::new();
     parse_toml(&WORDS, include_str!("lines.toml"), "lines.toml")
+}
+
+/// The line that tells a prompt who asks and what for; empty where nobody said.
+pub(crate) fn context_line(context: Option<&str>) -> Result<String> {
+    let line = &prompt_lines()?.context;
+    let filled = |context| fill_template(line, &[("context", &one_line(context))]);
+    Ok(context.map_or_else(String::new, filled))
 }
 
 /// The contents of `plan.toml`.

@@ -18,7 +18,7 @@ use crate::request::ResearchRequest;
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
 use ibid::app::commands::MAX_TEXT_CHARS;
 use ibid::app::plan_file::PlanFile;
-use ibid_core::domain::{Approval, CoverageRow, Question, Rating, RunId};
+use ibid_core::domain::{Approval, CoverageRow, Question, Rating, Report, RunId};
 use ibid_core::ports::{RunCommand, RunRow};
 use ibid_core::record::{Phase, Run, RunStatus};
 use ibid_report::{json as shown, markdown};
@@ -216,8 +216,10 @@ fn report_object(run: &Run) -> Value {
         "markdown": report.map(|report| markdown::report(report, true)),
         "sources": sources,
     });
-    if let Some(answer) = report.and_then(|report| report.answer.as_ref()) {
-        object["answer"] = answer.text.as_str().into();
+    if let Some(line) = report.and_then(Report::one_line_answer) {
+        object["one_line_answer"] = line.into();
+        // Its older name, kept for one version.
+        object["answer"] = line.into();
     }
     object
 }

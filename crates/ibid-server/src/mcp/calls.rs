@@ -22,11 +22,12 @@ use super::protocol::{McpResult, from_json, to_error_data};
 use super::server::McpServer;
 use crate::request::{ResearchRequest, read_fields};
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
+use ibid_core::domain::Mode;
 use ibid_core::ports::RunCommand;
 use ibid_core::record::Run;
 use ibid_core::{Error, Kind, Result};
 use ibid_report::json::ResultSubtype;
-use ibid_report::{json as shown, markdown};
+use ibid_report::{evidence, json as shown, markdown};
 
 /// Longest wait of a call: hosts cut calls off after 30 seconds or later.
 const MAX_WAIT: Duration = Duration::from_secs(25);
@@ -48,8 +49,6 @@ const MAX_STEER_CHARS: usize = 2_000;
 
 /// Maximum number of findings in the result of a run.
 const MAX_FINDINGS: usize = 8;
-/// Maximum number of sources in the result of a run.
-const MAX_SOURCES: usize = 12;
 
 /// What the model should do while the questions of a run are with the user.
 const NEXT_WHEN_ASKED: &str =
@@ -275,6 +274,16 @@ impl McpServer {
         if let Some(clarified) = elicitation::clarification_json(&known) {
             out["asked_back"] = clarified;
         }
+        let mode = known.question.as_ref().map(|question| question.mode);
+        if mode == Some(Mode::Evidence) {
+            let view = match known.report.as_deref() {
+                Some(report) => evidence::to_json(report, known.plan.as_ref()),
+                None => evidence::to_json_so_far(&known, &handle.events(0).await?),
+            };
+            for name in ["success", "completeness", "topics", "results"] {
+                out[name] = view[name].clone();
+            }
+        }
         if !known.status.ended() {
             out["poll_after_s"] = POLL_SECS.into();
             out["next"] = "call research_wait with this run_id".into();
@@ -294,22 +303,23 @@ impl McpServer {
             out["error"] = result["error"].clone();
             return Ok(out);
         };
-        if report.mode == ibid_core::domain::Mode::Evidence {
-            for name in ["success", "completeness", "topics", "results"] {
-                out[name] = result[name].clone();
-            }
+        out["trace_id"] = result["trace_id"].clone();
+        if mode == Some(Mode::Evidence) {
             return Ok(out);
         }
-        for name in ["trace_id", "answer", "checklist_coverage", "iterations_used", "stop_reason"] {
+        for name in
+            ["answer", "one_line_answer", "checklist_coverage", "iterations_used", "stop_reason"]
+        {
             out[name] = result[name].clone();
         }
         out["summary"] = summary(report).into();
         out["key_findings"] =
             report.findings.iter().take(MAX_FINDINGS).map(|finding| finding.claim.text()).collect();
-        let sources = report.sources.iter().enumerate().take(MAX_SOURCES);
+        let sources = result["sources"].as_array().into_iter().flatten();
         out["sources"] = sources
-            .map(|(at, it)| {
-                json!({"id": format!("src_{}", at + 1), "n": at + 1, "type": it.kind, "title": it.title, "url": it.url})
+            .map(|source| {
+                let fields = ["id", "n", "type", "title", "url", "snippet"];
+                fields.into_iter().map(|name| (name, source[name].clone())).collect::<Value>()
             })
             .collect();
         out["checks"] = result["checks"].clone();
@@ -336,7 +346,7 @@ impl McpServer {
             "summary" => summary(report),
             "full" => markdown::report_body(report, true),
             "sources" => serde_json::to_string_pretty(&report.sources).unwrap_or_default(),
-            "evidence" => ibid_report::evidence::to_jsonl(&events),
+            "evidence" => evidence::to_jsonl(&events),
             other => section(report, other)?,
         };
         let offset = input.offset.map_or(0, |offset| offset as usize);

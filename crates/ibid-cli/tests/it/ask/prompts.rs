@@ -283,6 +283,7 @@ fn write() {
     };
     let evidence = evidence();
     let ask = WritePrompt {
+        context: None,
         question: QUESTION,
         plan: &plan,
         evidence: &evidence,

@@ -426,7 +426,7 @@ fn report() -> Report {
         }],
         sections: vec![Section {
             title: "What it is".to_owned(),
-            item: ItemId::new(1),
+            item: Some(ItemId::new(1)),
             paragraphs: vec![vec![claim(5)]],
         }],
         conflicts: vec![conflict()],

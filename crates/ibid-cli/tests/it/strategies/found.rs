@@ -37,9 +37,9 @@ async fn evidence_is_given_without_prose_within_its_bounds_and_no_writer_is_aske
             assert!(page.text().expose().contains(first), "{first}");
         }
     }
-    let view = ibid_report::evidence::to_json(&report, None, 0.7);
-    let done = view["completeness"].as_f64().unwrap();
-    assert_eq!(view["success"], done >= 0.7);
+    let view = ibid_report::evidence::to_json(&report, None);
+    assert!(view["completeness"].as_f64().is_some_and(|done| done > 0.0), "{view}");
+    assert_eq!(view["success"], true);
     assert_eq!(view["topics"].as_array().unwrap().len(), report.coverage.len());
     let first = &view["results"][0];
     for field in ["url", "title", "content", "score"] {

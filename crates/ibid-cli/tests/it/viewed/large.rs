@@ -111,7 +111,7 @@ fn long_report(n: u32) -> (Report, PagesByHash) {
     });
     report.sections.push(Section {
         title: "Roof by roof".to_owned(),
-        item: ItemId::new(1),
+        item: Some(ItemId::new(1)),
         paragraphs: claims.collect::<Vec<_>>().chunks(5).map(<[Claim]>::to_vec).collect(),
     });
     pages.insert(read.hash().clone(), read);

@@ -190,9 +190,7 @@ impl PlanPrompt<'_> {
     pub fn prompt(&self) -> Result<Prompt> {
         let kind = serde_json::to_value(self.kind).unwrap_or_default();
         let lines = prompts::prompt_lines()?;
-        let context = self.context.map_or_else(String::new, |context| {
-            prompts::fill_template(&lines.context, &[("context", &one_line(context))])
-        });
+        let context = prompts::context_line(self.context)?;
         let tasks = match self.tasks {
             0 => String::new(),
             most => prompts::fill_template(&lines.tasks, &[("most", &most.to_string())]),

@@ -71,6 +71,8 @@ pub struct WritePrompt<'a> {
     pub words: Option<u32>,
     /// The language to write in, by [`language_name`](super::language_name).
     pub language: &'a str,
+    /// Who asks and what for; guides tone and depth, and is no subject.
+    pub context: Option<&'a str>,
     /// The draft to revise; empty for a first draft.
     pub earlier: &'a str,
     /// How many searches the writer may ask for.
@@ -127,6 +129,7 @@ impl WritePrompt<'_> {
             0 => "[]".to_owned(),
             most => fill_template(&lines.more, &[("most", &most.to_string())]),
         };
+        let context = prompts::context_line(self.context)?;
         let earlier = match self.earlier {
             "" => String::new(),
             draft => fill_template(&lines.earlier, &[("draft", &untrusted("draft", draft))]),
@@ -138,6 +141,7 @@ impl WritePrompt<'_> {
                 ("question", self.question),
                 ("goal", &one_line(&self.plan.overall_goal)),
                 ("tone", &one_line(&self.plan.desired_tone)),
+                ("context", &context),
                 ("directives", &join_rows(&self.plan.additional_directives)),
                 ("sections", &sections),
                 ("evidence", &fenced_evidence(self.evidence)),

@@ -112,6 +112,7 @@ pub async fn summarize_page(
         fresh: &[id],
         round: 1,
         chunks: None,
+        ranker: None,
     };
     let found = weigh::find_evidence(&mut llm, &round, &mut scorer, &notes, &pages).await?;
     let kept = fit_tokens(found, task.method.summary_tokens as usize);

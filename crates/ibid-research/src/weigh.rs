@@ -7,7 +7,7 @@ use ibid_core::domain::{
     BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
     SourceId,
 };
-use ibid_core::ports::{EventLog, LanguageModel, RoleModel};
+use ibid_core::ports::{EventLog, LanguageModel, Ranker, RoleModel};
 use ibid_core::record::Event;
 use ibid_core::{Error, Kind, Result};
 
@@ -20,7 +20,7 @@ use super::attribution::{self, SupportLevel};
 use super::grounding::{has_misplaced_name, has_unknown_code, has_unknown_number};
 use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
-    CHUNK, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer,
+    CHUNK, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer, chunk_ranges,
 };
 use super::heuristic::sentence::{claim_text, has_denial, has_doubt_words};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel, narrower_window};
@@ -54,6 +54,8 @@ pub(crate) struct WeighContext<'a> {
     pub(crate) round: u32,
     /// How many chunks of each page are weighed, also of a short page; `None` decides by rank.
     pub(crate) chunks: Option<usize>,
+    /// Chooses the chunks of long pages, if it is an external service.
+    pub(crate) ranker: Option<&'a dyn Ranker>,
 }
 
 /// Weighs the pages of a round and adds the evidence to the notes. Returns how much there was.
@@ -102,7 +104,8 @@ pub(crate) async fn find_evidence(
     notes: &Notes,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
-    let inputs = page_inputs(round, notes, pages);
+    let mut inputs = page_inputs(round, notes, pages);
+    rank_chunks(round, &mut inputs).await?;
     // All pages of the round are taken in before any is weighed: how rare a word is must not
     // depend on which page came first.
     let sentences: Vec<PageSentences> = inputs.iter().map(|input| scorer.add_page(input)).collect();
@@ -155,10 +158,14 @@ fn page_inputs<'a>(
             });
             return None;
         }
+        let (chunks, chunk_length) =
+            round.chunks.map_or_else(|| chunk_limits(round.question, rank), |most| (most, CHUNK));
         Some(PageInput {
             page,
             source: *id,
-            chunks: round.chunks.unwrap_or_else(|| chunk_limit(round.question, rank)),
+            chunks,
+            chunk_length,
+            chunk_scores: Vec::new(),
             whole: round.chunks.map_or(PAGE_CUT, |chunks| chunks * CHUNK),
             tokens: round.question.method.summary_tokens as usize,
         })
@@ -426,11 +433,45 @@ fn merge_finding(earned: &mut Vec<Evidence>, it: Evidence) {
     }
 }
 
-/// How many chunks of a long page are weighed: the best sources whole, the next by their best chunks.
-fn chunk_limit(question: &Question, rank: usize) -> usize {
+/// How many chunks of a long page are weighed, and how long they are: the best sources whole, the next by their best
+/// chunks. More chunks are shorter ones, so that all of them fit into what is weighed of a page.
+fn chunk_limits(question: &Question, rank: usize) -> (usize, usize) {
     if rank < question.method.top_m_full_text_sources as usize {
-        WHOLE
+        (WHOLE, CHUNK)
     } else {
-        WHOLE.min(question.method.top_n_chunks_per_source.max(1) as usize)
+        let most = question.method.top_n_chunks_per_source.max(1) as usize;
+        (most, CHUNK.min(PAGE_CUT / most))
     }
+}
+
+/// Has the configured reranker score the chunks of long pages, all pages side by side. Pages that it fails on are scored by
+/// words, as all are where there is none.
+async fn rank_chunks(round: &WeighContext<'_>, inputs: &mut [PageInput<'_>]) -> Result<()> {
+    let Some(ranker) = round.ranker.filter(|ranker| ranker.is_remote()) else {
+        return Ok(());
+    };
+    let mut calls = Vec::new();
+    for (nth, it) in inputs.iter().enumerate().filter(|(_, it)| it.page.text().len() > it.whole) {
+        let (page, length) = (it.page, it.chunk_length);
+        calls.push(async move {
+            let texts: Vec<String> = chunk_ranges(page, length)
+                .into_iter()
+                .map(|chunk| chunk.map(|n| page.sentence(n)).collect::<Vec<_>>().join(" "))
+                .collect();
+            let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+            (nth, ranker.rank(&round.brief.question, &refs).await)
+        });
+    }
+    let answers: Vec<_> = stream::iter(calls).buffered(MAX_CALLS_IN_FLIGHT).collect().await;
+    for (nth, scores) in answers {
+        match scores {
+            Ok(scores) => inputs[nth].chunk_scores = scores,
+            Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+            Err(failed) => round.log.emit(Event::Log {
+                level: "warn".to_owned(),
+                message: format!("ranking: {}", failed.chain()),
+            }),
+        }
+    }
+    Ok(())
 }

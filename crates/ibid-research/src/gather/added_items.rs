@@ -48,6 +48,7 @@ impl ResearchLoop<'_> {
                 fresh: &read,
                 round: state.rounds,
                 chunks: None,
+                ranker: Some(self.ctx.providers.ranker.as_ref()),
             };
             let (scorer, notes) = (&mut self.scorer, &mut state.notes);
             let found = weigh::find_evidence(llm, &again, scorer, notes, &state.pages).await?;

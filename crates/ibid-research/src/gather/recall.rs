@@ -27,8 +27,15 @@ impl ResearchLoop<'_> {
             state.notes.sources.push(source);
             fresh.push(id);
         }
-        let round =
-            weigh::WeighContext { log, question, brief, fresh: &fresh, round: 0, chunks: None };
+        let round = weigh::WeighContext {
+            log,
+            question,
+            brief,
+            fresh: &fresh,
+            round: 0,
+            chunks: None,
+            ranker: Some(self.ctx.providers.ranker.as_ref()),
+        };
         let scorer = &mut self.scorer;
         let found = weigh::weigh(llm, &round, scorer, state).await?;
         log.emit(Event::KnownWeighed { sources: state.notes.sources.clone(), evidence: found });

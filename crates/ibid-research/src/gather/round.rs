@@ -56,6 +56,7 @@ impl ResearchLoop<'_> {
             fresh: &fresh,
             round,
             chunks: None,
+            ranker: Some(ctx.providers.ranker.as_ref()),
         };
         let new = weigh::weigh(llm, &round, &mut self.scorer, &mut self.state).await?;
         self.end_round(llm, new, fresh.len() as u32).await?;

@@ -203,6 +203,7 @@ async fn fetch_pages(
         fresh: &sources,
         round,
         chunks: Some(FETCHED),
+        ranker: Some(ctx.providers.ranker.as_ref()),
     };
     let state = &research.state;
     let scorer = &mut research.scorer;

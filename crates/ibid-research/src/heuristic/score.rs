@@ -15,6 +15,7 @@ mod subject_words;
 mod terms;
 mod topic_words;
 
+pub(crate) use chunks::chunk_ranges;
 pub(crate) use limits::{CHUNK, PAGE_CUT};
 pub(crate) use page::{PageEvidence, PageInput, PageSentences};
 pub(crate) use scorer::RelevanceScorer;

@@ -5,13 +5,15 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
+
 use ibid_core::domain::{
     Complexity, Effort, Evidence, GateVerdict, Mode, ModelRole, Page, Query, QuestionKind,
     ResearchSettings, Strategy, UnitStatus, Vertical,
 };
-use ibid_core::ports::{LanguageModel, Providers, RoleModel, RoleModels};
+use ibid_core::ports::{LanguageModel, Providers, Ranker, RoleModel, RoleModels};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind};
+use ibid_core::{Error, Kind, Result};
 use serde_json::{Value, json};
 
 use super::{Elsewhere, asked, holds, shelf, two_places};
@@ -91,6 +93,34 @@ async fn of_a_long_page_the_parts_that_speak_of_the_matter_are_weighed_wherever_
     // Read by its best part alone, it says what that says.
     let told = facts_of(long_page(15, &[0, 7, 14]), Strategy::Checklist, 0, 1).await;
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+/// Scores the texts that hold its words.
+struct Likes(&'static str);
+
+#[async_trait]
+impl Ranker for Likes {
+    fn name(&self) -> &str {
+        "likes"
+    }
+    async fn rank(&self, _query: &str, texts: &[&str]) -> Result<Vec<f32>> {
+        Ok(texts.iter().map(|text| f32::from(u8::from(text.contains(self.0)))).collect())
+    }
+}
+
+#[tokio::test]
+async fn the_reranker_chooses_the_parts_of_a_long_page() {
+    for (words, fact) in [("light material", 0), ("suberin makes", 2)] {
+        let mut asked = asked(Strategy::Checklist);
+        asked.method.top_m_full_text_sources = 0;
+        asked.method.top_n_chunks_per_source = 1;
+        asked.method.depth = 1;
+        asked.method.max_iterations = 1;
+        let mut world = world(Arc::new(Pages::new(vec![long_page(15, &[0, 7, 14])])));
+        world.ranker = Arc::new(Likes(words));
+        let (_, events) = researched(&world, &asked).await;
+        assert_eq!(facts(&events), BTreeSet::from([fact]), "{words}");
+    }
 }
 
 #[tokio::test]

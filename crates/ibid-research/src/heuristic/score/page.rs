@@ -9,6 +9,10 @@ pub(crate) struct PageInput<'a> {
     pub(crate) source: SourceId,
     /// Maximum number of chunks kept of a page longer than `whole`.
     pub(crate) chunks: usize,
+    /// Maximum length of a chunk in characters.
+    pub(crate) chunk_length: usize,
+    /// The score of each chunk by the configured reranker; empty to score them by words.
+    pub(crate) chunk_scores: Vec<f32>,
     /// Longest page that is used whole, and most that is used of a longer one, in characters.
     pub(crate) whole: usize,
     /// Maximum number of tokens of evidence kept (the setting `summaryTokens`).

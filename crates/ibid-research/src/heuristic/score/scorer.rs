@@ -111,7 +111,7 @@ impl RelevanceScorer {
         let numbers: Vec<usize> = if page.text().len() <= reading.whole {
             (0..page.sentences().len()).collect()
         } else {
-            self.best_chunks(page, reading.chunks, reading.whole)
+            self.best_chunks(reading)
         };
         if let Some(site) = &page.site {
             self.sites.insert(site.to_lowercase());

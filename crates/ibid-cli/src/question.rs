@@ -10,12 +10,13 @@ use ibid_core::domain::{Mode, Question};
 use ibid_core::{Error, Kind, Result};
 use ibid_server::request::{method_for, parse_lang, select_engines, validate_question};
 
-/// Passes `question` on if it has somewhere to search.
+/// Passes `question` on if it has somewhere to search, or follows a run whose sources it may use without a search.
 ///
 /// # Errors
 /// `Setup` if it has neither folders nor engines.
 pub(super) fn require_sources(question: Question) -> Result<Question> {
-    if question.folders.is_empty() && question.engines.is_empty() {
+    let may_search = !question.folders.is_empty() || !question.engines.is_empty();
+    if !may_search && question.follows.is_none() {
         return Err(Error::new(Kind::Setup, "no folder or engine to search")
             .with_hint("name a folder of documents with --folder DIR, or engines with --engine web (`ibid engines` lists them)"));
     }

@@ -216,7 +216,8 @@ impl EvidenceGate {
     pub fn from_settings(method: &ResearchSettings) -> EvidenceGate {
         EvidenceGate {
             min_evidence_records: method.min_evidence_records,
-            min_cited_records: method.min_cited_records,
+            // Every record is cited, so that fewer records are fewer cited ones.
+            min_cited_records: method.min_cited_records.min(method.min_evidence_records),
             min_source_domains: method.min_source_domains,
         }
     }

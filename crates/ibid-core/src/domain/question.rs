@@ -313,44 +313,96 @@ pub struct Clarification {
     pub answer: Option<String>,
 }
 
-/// Words that indicate that a question asks for code.
+/// Words of computing: a question with one of them asks for code.
 const TECHNICAL: &[&str] = &[
+    "ansible",
     "api",
+    "apis",
+    "awk",
+    "bash",
     "cli",
+    "css",
+    "django",
+    "docker",
+    "dockerfile",
+    "git",
+    "github",
+    "golang",
+    "graphql",
+    "html",
+    "http",
+    "java",
+    "javascript",
+    "jquery",
+    "json",
+    "kubectl",
+    "kubernetes",
+    "linux",
+    "makefile",
+    "mysql",
+    "nginx",
+    "nodejs",
+    "npm",
+    "numpy",
+    "oauth",
+    "pandas",
+    "php",
+    "postgresql",
+    "powershell",
+    "pytorch",
+    "regex",
+    "sdk",
+    "sql",
+    "sqlite",
+    "ssh",
+    "systemd",
+    "tensorflow",
+    "terraform",
+    "toml",
+    "typescript",
+    "unix",
+    "webpack",
+    "xml",
+    "yaml",
+];
+
+/// Words of computing that have other meanings (the function of an organ): a question with two of them asks for code.
+const TECHNICAL_IN_PAIRS: &[&str] = &[
+    "array",
     "code",
     "command",
     "compile",
+    "compiler",
     "config",
     "configure",
-    "css",
-    "docker",
+    "database",
     "function",
-    "git",
-    "html",
-    "javascript",
-    "json",
-    "kubernetes",
+    "import",
     "library",
-    "linux",
+    "loop",
+    "module",
+    "package",
+    "parse",
+    "program",
+    "programming",
     "python",
-    "regex",
+    "query",
     "rust",
     "script",
-    "sdk",
-    "sql",
+    "software",
+    "string",
     "syntax",
-    "terraform",
-    "typescript",
-    "yaml",
+    "variable",
 ];
 
 impl Brief {
     /// Whether a complete answer includes code.
     pub fn is_technical(&self) -> bool {
         let words = self.question.to_lowercase();
-        let mut words = words.split(|c: char| !c.is_alphanumeric());
+        let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).collect();
+        let pairs = TECHNICAL_IN_PAIRS.iter().filter(|word| words.contains(word));
         matches!(self.kind, QuestionKind::HowTo | QuestionKind::Definition | QuestionKind::Open)
-            && words.any(|word| TECHNICAL.contains(&word))
+            && (words.iter().any(|word| TECHNICAL.contains(word)) || pairs.count() > 1)
     }
 
     /// The least ambiguous version of the question.

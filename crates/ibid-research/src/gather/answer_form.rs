@@ -1,54 +1,88 @@
 //! Whether the evidence has the form that the question asks for: a definition for "what is", steps for "how
 //! to", code for a technical question.
 use crate::cover::{CoverageState, Gap};
+use crate::heuristic::kinds::question_kind;
 use crate::heuristic::lexicon::{any_phrase, spaced};
 use crate::page_set::PageSet;
 use crate::prompts;
 use crate::prompts::fill_template;
 use ibid_core::Result;
-use ibid_core::domain::{BlockKind, Brief, Coverage, Evidence, Notes, Page, QuestionKind};
+use ibid_core::domain::{BlockKind, Brief, Coverage, Evidence, Item, Notes, Page, QuestionKind};
 
 /// List items that make steps.
 const STEPS: usize = 2;
 
-/// Lowers the first item to `partial` where its evidence lacks the form asked for, and records the gap.
+/// The form that the answer to an item must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AnswerForm {
+    Definition,
+    Steps,
+    Code,
+}
+
+/// Lowers each covered item to `partial` whose evidence lacks a form asked for, and records the gap.
 pub(super) fn check_answer_form(
     brief: &Brief,
     notes: &Notes,
     pages: &PageSet,
     coverage: &mut CoverageState,
 ) -> Result<()> {
-    let Some(heart) = notes.plan.items().first() else {
-        return Ok(());
-    };
-    let found = notes.for_item(heart.id);
     let page =
         |evidence: &Evidence| notes.source(evidence.source).and_then(|source| pages.page(source));
     let words = &prompts::phrases()?.content;
-    let lacks = match brief.kind {
-        QuestionKind::Definition if !found.iter().any(|it| defines(it)) => Some(&words.definition),
-        QuestionKind::HowTo if !tells_steps(&found, page) => Some(&words.steps),
-        _ if brief.is_technical() && !found.iter().any(|it| page(it).is_some_and(has_code)) => {
-            Some(&words.code)
-        }
-        _ => None,
-    };
-    let row = coverage.rows.iter_mut().find(|row| row.id == heart.id);
-    let (Some(lacks), Some(row)) = (lacks, row) else {
-        return Ok(());
-    };
-    if !matches!(row.state, Coverage::Covered) {
-        return Ok(());
+    for (nth, item) in notes.plan.items().iter().enumerate() {
+        let row = coverage.rows.iter_mut().find(|row| row.id == item.id);
+        let Some(row) = row.filter(|row| row.state == Coverage::Covered) else {
+            continue;
+        };
+        let found = notes.for_item(item.id);
+        let lacks = forms(brief, item, nth == 0)?.into_iter().find_map(|form| match form {
+            AnswerForm::Definition => {
+                (!found.iter().any(|it| defines(it))).then_some(&words.definition)
+            }
+            AnswerForm::Steps => (!tells_steps(&found, page)).then_some(&words.steps),
+            AnswerForm::Code => {
+                (!found.iter().any(|it| page(it).is_some_and(has_code))).then_some(&words.code)
+            }
+        });
+        let Some(lacks) = lacks else {
+            continue;
+        };
+        row.state = Coverage::Partial;
+        row.gap = Some(lacks.gap.clone());
+        let subject = brief.subjects.first().cloned().unwrap_or_default();
+        let gap = Gap {
+            text: lacks.gap.clone(),
+            query: fill_template(&lacks.query, &[("subject", &subject)]),
+        };
+        coverage.gaps.insert(item.id, gap);
     }
-    row.state = Coverage::Partial;
-    row.gap = Some(lacks.gap.clone());
-    let subject = brief.subjects.first().cloned().unwrap_or_default();
-    let gap = Gap {
-        text: lacks.gap.clone(),
-        query: fill_template(&lacks.query, &[("subject", &subject)]),
-    };
-    coverage.gaps.insert(heart.id, gap);
     Ok(())
+}
+
+/// The forms that the answer to `item` must have: by its own words, by its facet, and for the `first` by the question.
+fn forms(brief: &Brief, item: &Item, first: bool) -> Result<Vec<AnswerForm>> {
+    let facets = &prompts::plan_words()?.facets;
+    let is = |name: &str| facets.get(name).is_some_and(|facet| facet.heading == item.heading);
+    let kind = question_kind(&item.asks, prompts::phrases()?);
+    let kind = match kind {
+        QuestionKind::Definition | QuestionKind::HowTo => kind,
+        _ if is("definition") => QuestionKind::Definition,
+        _ if is("steps") => QuestionKind::HowTo,
+        // A part of the question that asks for something else has its own form, which is none of these.
+        _ if first && item.asks != brief.question && item.asks.ends_with('?') => kind,
+        _ if first => brief.kind,
+        _ => kind,
+    };
+    let mut forms = match kind {
+        QuestionKind::Definition => vec![AnswerForm::Definition],
+        QuestionKind::HowTo => vec![AnswerForm::Steps],
+        _ => Vec::new(),
+    };
+    if brief.is_technical() && (first || kind == QuestionKind::HowTo) {
+        forms.push(AnswerForm::Code);
+    }
+    Ok(forms)
 }
 
 fn defines(it: &Evidence) -> bool {

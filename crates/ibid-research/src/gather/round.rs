@@ -7,7 +7,7 @@ use crate::run_context::RunContext;
 use crate::search;
 use crate::weigh;
 use ibid_core::Result;
-use ibid_core::domain::{EvidenceGate, ItemId, ItemStatus, Query, Strategy, Variation};
+use ibid_core::domain::{EvidenceGate, ItemId, ItemStatus, Query, Variation};
 use ibid_core::record::{Event, Phase};
 
 use super::answer_form;
@@ -91,9 +91,7 @@ impl ResearchLoop<'_> {
         let fresh = fresh.filter(|it| it.round == state.rounds);
         names::learn_names(policy, brief, &state.notes, fresh);
         coverage.judge(llm, brief, &state.notes, state.rounds, policy).await?;
-        if state.strategy == Strategy::Coverage {
-            answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
-        }
+        answer_form::check_answer_form(brief, &state.notes, &state.pages, coverage)?;
         coverage.emit(log);
         state.coverage = coverage.final_rows();
         state.gate = EvidenceGate::from_settings(&question.method).judge(&state.notes, domains);

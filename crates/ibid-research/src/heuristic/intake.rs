@@ -301,6 +301,9 @@ fn scope(question: &Question, subjects: &[String]) -> Result<(Vec<String>, Vec<S
 /// The parts of a question that asks several things: each ends with `?`, or the next begins with ", and which
 /// …".
 pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
+    if let Some((what, more)) = definition_and_more(asked, words) {
+        return vec![what, more];
+    }
     let mut found = Vec::new();
     let spans = split_sentences(asked);
     // A full stop inside one question ("Rep. Smith") does not split it.
@@ -318,6 +321,28 @@ pub(crate) fn parts(asked: &str, words: &Phrases) -> Vec<String> {
     }
     found.retain(|it| tokens(it).iter().filter(|token| !is_stop_word(&token.text)).count() >= 2);
     found
+}
+
+/// "What is X and how to use it?" as "What is X?" and "How to use X?": both are too short to be told by their words.
+fn definition_and_more(asked: &str, words: &Phrases) -> Option<(String, String)> {
+    let lower = asked.to_ascii_lowercase();
+    let opening = ["what is ", "what are "].into_iter().find(|it| lower.starts_with(it))?;
+    let at = lower.find(" and ")?;
+    let rest = asked.get(at + " and ".len()..)?.trim().trim_end_matches(['?', '.']);
+    let mut next = rest.split(' ');
+    let word = next.next()?.to_ascii_lowercase();
+    // "What are the what and how of X" has no subject before the "and".
+    let subject = asked.get(opening.len()..at)?.trim().trim_end_matches(',');
+    if !words.question.parts.contains(&word) || next.next().is_none() || subject.is_empty() {
+        return None;
+    }
+    let plain = subject.trim_start_matches("a ").trim_start_matches("an ");
+    let named: Vec<&str> = rest
+        .split(' ')
+        .map(|word| if matches!(word, "it" | "them" | "they") { plain } else { word })
+        .collect();
+    let more = super::plan::sentence_case(&named.join(" "));
+    Some((format!("{}{subject}?", &asked[..opening.len()]), format!("{more}?")))
 }
 
 /// Where the next part begins: at a comma or "and" before a question word.
@@ -339,6 +364,17 @@ fn next_part(text: &str, words: &Phrases) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_it_and_how_to_use_it_are_two_questions() {
+        let words = crate::prompts::phrases().unwrap();
+        let told = parts("What is Terraform and how to use it?", words);
+        assert_eq!(told, ["What is Terraform?", "How to use Terraform?"]);
+        let told = parts("What are green roofs, and why do they leak?", words);
+        assert_eq!(told, ["What are green roofs?", "Why do green roofs leak?"]);
+        let whole = "What is the link between cork and wine?";
+        assert_eq!(parts(whole, words), [whole]);
+    }
 
     #[test]
     fn the_verb_asked_for_is_told() {

@@ -114,13 +114,13 @@ impl SearchTargets {
         local.into_iter().chain(outside).collect()
     }
 
-    /// Where the `nth` query for an item goes, from 0. Folders get all. Outside engines are slow and their
-    /// calls are counted: every vertical gets the first query, and the first vertical also the second.
-    fn verticals_for_nth(&self, nth: usize) -> Vec<Vertical> {
+    /// Where the `nth` of `count` queries for an item goes, from 0. Folders get all. Outside engines are slow and their
+    /// calls are counted: every vertical gets the first query, and the first vertical half of them, but at least two.
+    fn verticals_for_nth(&self, nth: usize, count: usize) -> Vec<Vertical> {
         let local = self.local.then_some(Vertical::Local);
         let outside = match nth {
             0 => self.outside.as_slice(),
-            1 => &self.outside[..self.outside.len().min(1)],
+            nth if nth < count.div_ceil(2).max(2) => &self.outside[..self.outside.len().min(1)],
             _ => &[],
         };
         local.into_iter().chain(outside.iter().copied()).collect()
@@ -203,10 +203,15 @@ impl QueryBuilder<'_> {
     ) -> Result<Vec<Query>> {
         let mut found = Vec::new();
         for item in plan.items() {
-            let texts = item_variations(brief, item)?;
+            let mut texts = item_variations(brief, item)?;
+            if breadth > STANDARD_BREADTH {
+                texts.extend(cue_queries(brief, item)?);
+            }
             let mut own = Vec::new();
-            for (variation, text) in texts.into_iter().take(breadth as usize) {
-                own.extend(self.new_draft(variation, text));
+            for (variation, text) in texts {
+                if own.len() < breadth as usize {
+                    own.extend(self.new_draft(variation, text));
+                }
             }
             found.extend(self.place(item, &PubmedByText::new(), own));
         }
@@ -298,13 +303,8 @@ impl QueryBuilder<'_> {
 
     /// A draft of words that were not asked before.
     fn new_draft(&mut self, variation: Variation, text: String) -> Option<QueryDraft> {
-        let mut key = content_stems(&text);
-        key.sort();
-        key.dedup();
-        if key.is_empty() || !self.asked.insert(key) {
-            return None;
-        }
-        Some(QueryDraft { text, variation })
+        let new = query_key(&text).is_some_and(|key| self.asked.insert(key));
+        new.then_some(QueryDraft { text, variation })
     }
 
     /// The queries of the drafts of an item, one for each target.
@@ -313,12 +313,13 @@ impl QueryBuilder<'_> {
         let mut nth_outside = 0;
         let is_informative = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
         let any_informative = drafts.iter().any(is_informative);
+        let count = drafts.len();
         for draft in drafts {
             // A single word matches too much outside.
             let informative = !any_informative || is_informative(&draft);
             let nth = if informative { nth_outside } else { usize::MAX };
             nth_outside += usize::from(informative);
-            let verticals = self.targets.verticals_for_nth(nth).into_iter();
+            let verticals = self.targets.verticals_for_nth(nth, count).into_iter();
             found.extend(
                 verticals.filter_map(|vertical| {
                     self.query_for_vertical(vertical, item, written, &draft)
@@ -378,6 +379,17 @@ pub(crate) fn plain_queries(
 /// Maximum number of other wordings of an item.
 const VARIATIONS: usize = 3;
 
+/// Breadth up to which the variations of an item suffice.
+const STANDARD_BREADTH: u32 = 4;
+
+/// The subject of an item with each of the words in which such items are answered.
+fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+    let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
+    let facet = prompts::plan_words()?.facet_by_heading(&item.heading);
+    let cues = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain(&facet.cues));
+    Ok(cues.map(|cue| (Variation::Narrower, format!("{subject} {cue}"))).collect())
+}
+
 /// The queries of each item, made without a model.
 pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
     let expand = |item: &Item| {
@@ -386,43 +398,20 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
             let found = all.iter().find(|pair| pair.0 == wanted);
             found.map_or_else(|| item.query.clone(), |pair| pair.1.clone())
         };
-        let original = by(Variation::Original);
-        // For a short query some variations come out equal; the item's own words do not.
-        let asks = item.asks.trim_end_matches(['?', '.', ' ']).to_owned();
-        let subject = item.terms.first().or(brief.subjects.first());
-        let headed =
-            format!("{} {}", subject.map_or("", String::as_str), item.heading.to_lowercase());
-        let narrower = by(Variation::Narrower);
-        let specific = if narrower == original { asks.clone() } else { narrower };
-        let broader = by(Variation::Broader);
-        let mut other: Vec<String> = Vec::new();
-        for text in [by(Variation::Rephrased), asks, headed, broader.clone(), specific.clone()] {
-            let text = text.trim().to_owned();
-            if !text.is_empty() && text != original && !other.contains(&text) {
-                other.push(text);
-            }
-        }
-        other.truncate(VARIATIONS);
         Ok(QueryExpansion {
             item: item.id,
-            original_query: original,
-            variations: other,
-            broad_query: broader,
-            specific_query: specific,
+            original_query: by(Variation::Original),
+            variations: all.iter().skip(1).take(VARIATIONS).map(|pair| pair.1.clone()).collect(),
+            broad_query: by(Variation::Broader),
+            specific_query: by(Variation::Narrower),
         })
     };
     plan.items().iter().map(expand).collect()
 }
 
-/// The item's query, then rephrased, broader and narrower.
+/// The item's query, then rephrased, broader, narrower, and in further words; no two with the same stems.
 fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
     let words = &prompts::phrases()?.query;
-    let terms: Vec<&str> = brief
-        .key_terms
-        .iter()
-        .map(String::as_str)
-        .filter(|text| !is_weak(&text.to_lowercase()))
-        .collect();
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let rest: Vec<&str> = tokens(&item.query)
         .into_iter()
@@ -431,17 +420,39 @@ fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)
         .filter(|it| !ibid_core::domain::words::is_stop_word(&it.to_lowercase()))
         .take(4)
         .collect();
-    let joined = terms.join(" ");
     let narrow = rest.join(" ");
-    Ok(vec![
+    let terms: Vec<&str> = brief
+        .key_terms
+        .iter()
+        .map(String::as_str)
+        .filter(|text| !is_weak(&text.to_lowercase()))
+        .collect();
+    let terms = fill_template(&words.rephrased, &[("terms", &terms.join(" "))]);
+    // The question's own words rephrase its first item; a further one has words of its own. Its heading is left for the
+    // gap that may be found.
+    let asks = item.asks.trim_end_matches(['?', '.', ' ']).to_owned();
+    let (rephrased, other) = if item.id.number() == 1 { (terms, asks) } else { (asks, terms) };
+    let mut all = vec![
         (Variation::Original, item.query.clone()),
-        (Variation::Rephrased, fill_template(&words.rephrased, &[("terms", &joined)])),
+        (Variation::Rephrased, rephrased),
         (Variation::Broader, fill_template(&words.broader, &[("subject", &subject)])),
         (
             Variation::Narrower,
             fill_template(&words.narrower, &[("subject", &subject), ("item", &narrow)]),
         ),
-    ])
+        (Variation::Rephrased, other),
+    ];
+    let mut known: BTreeSet<Vec<String>> = BTreeSet::new();
+    all.retain(|(_, text)| query_key(text).is_some_and(|key| known.insert(key)));
+    Ok(all)
+}
+
+/// The sorted stems of a query, by which two of them are the same; `None` if it has none.
+fn query_key(text: &str) -> Option<Vec<String>> {
+    let mut key = content_stems(text);
+    key.sort();
+    key.dedup();
+    (!key.is_empty()).then_some(key)
 }
 
 #[cfg(test)]

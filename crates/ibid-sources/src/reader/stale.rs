@@ -20,6 +20,9 @@ pub struct StalePageReader {
 }
 
 impl StalePageReader {
+    /// Its name as a reader.
+    pub const NAME: &str = "kept";
+
     /// Reads from the cache of `fetcher`.
     pub fn new(fetcher: CachingFetcher, limits: ExtractLimits) -> StalePageReader {
         StalePageReader { fetcher, limits }
@@ -29,7 +32,7 @@ impl StalePageReader {
 #[async_trait]
 impl PageReader for StalePageReader {
     fn name(&self) -> &str {
-        "kept"
+        StalePageReader::NAME
     }
 
     fn can_read(&self, hit: &Hit) -> bool {

@@ -22,6 +22,7 @@ use ibid_core::ports::{
 use ibid_core::record::{Envelope, Event, Phase, Run, RunOutcome};
 use ibid_core::{Error, Kind, Result};
 use ibid_index::folder::IndexProgress;
+use ibid_sources::reader::StalePageReader;
 use ibid_store::journal::{
     Journal, JournaledModel, JournaledRanker, JournaledReader, JournaledSearch,
 };
@@ -244,7 +245,12 @@ async fn check_same_providers(
     recorded: &ProviderManifest,
     current: &ProviderManifest,
 ) {
-    if (&recorded.search, &recorded.readers) == (&current.search, &current.readers) {
+    // Whether there is a cache changes nothing that was journaled.
+    let readers = |manifest: &ProviderManifest| -> Vec<String> {
+        let all = manifest.readers.iter();
+        all.filter(|name| *name != StalePageReader::NAME).cloned().collect()
+    };
+    if recorded.search == current.search && readers(recorded) == readers(current) {
         return;
     }
     let fault = Error::new(

@@ -218,7 +218,8 @@ impl App {
         owner: Option<&Owner>,
     ) -> Result<RunProviders> {
         let providers = (self.components.open)(&self.settings, question, owner).await?;
-        if providers.search.is_empty() {
+        // A follow-up may go by what its thread has read.
+        if providers.search.is_empty() && question.follows.is_none() {
             return Err(no_search_error());
         }
         Ok(providers)

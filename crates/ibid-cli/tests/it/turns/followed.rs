@@ -73,6 +73,23 @@ fn a_follow_up_knows_what_its_thread_has_read() {
 }
 
 #[test]
+fn a_follow_up_without_folders_and_engines_searches_nothing() {
+    let desk = asked_once();
+    let run = desk.ibid(&["ls", "--json"]).json()["run_id"].clone();
+    for strategy in ["checklist", "planned", "supervisor", "coverage"] {
+        let asked = json!({"question": "How much rain does it retain in a year?", "follows": run, "folders": [], "engines": []});
+        desk.write("asked.json", &asked.to_string());
+        let it = desk.ibid(&["run", "--input", "asked.json", "--strategy", strategy, "--jsonl"]);
+        // What was read in a folder is not used where that folder is not searched.
+        assert_eq!(it.code, 3, "{strategy}: {}", it.err);
+        let events = it.lines();
+        assert_eq!(data(&events, "intake.decided")[0]["topic"], "same", "{strategy}");
+        assert!(data(&events, "search.started").is_empty(), "{strategy}");
+        assert!(data(&events, "read.started").is_empty(), "{strategy}");
+    }
+}
+
+#[test]
 fn a_thread_goes_on_over_its_runs_also_when_they_are_forgotten() {
     let desk = asked_once();
     let first = desk.ibid(&["ls", "--json"]).json()["run_id"].clone();

@@ -10,7 +10,7 @@ use crate::input_files;
 use crate::plan_view::{PlanView, PlannerAttempt};
 use crate::runtime::with_app;
 use ibid::app::App;
-use ibid::app::models::budgeted_estimate;
+use ibid::app::models::{budgeted_estimate, reasoning_steps};
 use ibid::app::plan_file::PlanFile;
 use ibid::config::{LoadedConfig, ProcessEnv};
 use ibid_core::domain::{Approval, Brief, Plan, Question, RunId};
@@ -152,7 +152,9 @@ impl PendingPlan {
             (None, true) => None,
             (failed, _) => Some(PlannerAttempt { failed: failed.clone(), usd: None }),
         };
+        let strategy = question.strategy(plan.complexity);
         let view = PlanView {
+            reasoning: reasoning_steps(app.settings(), &question, strategy)?,
             models: budgeted_estimate(app.settings(), &question)?,
             question,
             brief,

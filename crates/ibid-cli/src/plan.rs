@@ -12,7 +12,7 @@ use crate::report_output::{output_path, write_text};
 use crate::runtime::with_app;
 use crate::signals::until_stopped;
 use ibid::app::App;
-use ibid::app::models::budgeted_estimate;
+use ibid::app::models::{budgeted_estimate, reasoning_steps};
 use ibid::app::spending::SpendGrant;
 use ibid::config::{LoadedConfig, ProcessEnv, layers};
 use ibid_core::domain::{Mode, Question};
@@ -67,7 +67,9 @@ async fn make_plan(
         let (brief, plan) = app.plan(&question).await?;
         (brief, plan, None)
     };
+    let strategy = question.strategy(plan.complexity);
     Ok(PlanView {
+        reasoning: reasoning_steps(app.settings(), &question, strategy)?,
         models: budgeted_estimate(app.settings(), &question)?,
         question,
         brief,
@@ -91,7 +93,8 @@ pub(super) fn export(
                 .with_hint("the run ended before its plan was ready; ask again")
                 .into());
         };
-        let view = PlanView { models: None, question, brief, plan, attempt: None };
+        let view =
+            PlanView { models: None, reasoning: Vec::new(), question, brief, plan, attempt: None };
         let text = view.file();
         match path {
             Some(path) => {

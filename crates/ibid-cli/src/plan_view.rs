@@ -1,10 +1,12 @@
 //! A plan as people and programs see it.
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::console::Paint;
 use crate::progress::clock;
 use ibid_core::Result;
-use ibid_core::domain::{Brief, CostEstimate, Mode, Plan, Question, Strategy};
+use ibid_core::domain::{Brief, CostEstimate, Mode, Plan, Question, ReasoningEffort, Strategy};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize_as;
 use ibid_report::phrases::grouped;
@@ -18,6 +20,8 @@ pub(super) struct PlanView {
     pub(super) plan: Plan,
     /// The most that models may cost, if the run uses any.
     pub(super) models: Option<CostEstimate>,
+    /// How much models are asked to reason, by step; without steps whose models cannot be told.
+    pub(super) reasoning: Vec<(&'static str, ReasoningEffort)>,
     /// How the planner model was asked, if it was.
     pub(super) attempt: Option<PlannerAttempt>,
 }
@@ -51,6 +55,8 @@ impl PlanView {
         object["made_by"] = made_by.into();
         let failed = attempt.and_then(|attempt| attempt.failed.as_ref());
         object["planner_failed"] = json!(failed);
+        let effort: BTreeMap<_, _> = self.reasoning.iter().copied().collect();
+        object["reasoning_effort"] = json!(effort);
         Ok(object)
     }
 
@@ -105,6 +111,7 @@ impl PlanView {
         out += &self.evidence();
         out += &format!("\n{}\n", paint.bold("Report"));
         out += &self.report_form();
+        out += &self.reasoning_line();
         out += &format!("\n{}\n", self.estimate_text());
         out
     }
@@ -197,6 +204,22 @@ impl PlanView {
         out
     }
 
+    /// How much models are asked to reason in which steps; empty if none can be told.
+    fn reasoning_line(&self) -> String {
+        let mut groups: BTreeMap<ReasoningEffort, Vec<&str>> = BTreeMap::new();
+        for (step, effort) in &self.reasoning {
+            groups.entry(*effort).or_default().push(step);
+        }
+        let groups: Vec<String> = groups
+            .into_iter()
+            .map(|(effort, steps)| format!("{} for {}", effort.as_str(), steps.join(", ")))
+            .collect();
+        if groups.is_empty() {
+            return String::new();
+        }
+        format!("  Effort    of reasoning: {}\n", groups.join("; "))
+    }
+
     /// The most queries, calls, time and money of the run, in a sentence.
     fn estimate_text(&self) -> String {
         let question = &self.question;
@@ -265,7 +288,7 @@ mod tests {
         let question = Question::new("What is cork?", "2026-01-15", settings.method);
         let app = ibid::app::AppComponents::local();
         let (brief, plan) = (app.plan)(&question).unwrap();
-        PlanView { question, brief, plan, models: None, attempt: made }
+        PlanView { question, brief, plan, models: None, reasoning: Vec::new(), attempt: made }
     }
 
     #[test]

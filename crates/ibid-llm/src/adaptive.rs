@@ -12,9 +12,8 @@ use super::capabilities::{Parameter, Reasoning, SchemaMode};
 use super::dialect::Dialect;
 use super::providers::ModelTarget;
 use super::request::{LimitField, ModelSettings};
-use ibid_core::ports::{
-    Completion, FinishReason, LanguageModel, Prompt, ReasoningEffort, TextSink,
-};
+use ibid_core::domain::ReasoningEffort;
+use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
 use ibid_core::{Error, FailureReason, Kind, Result};
 
 /// How often a request is adapted before its error is returned: once for each parameter, and twice for its length.
@@ -248,6 +247,8 @@ impl LanguageModel for AdaptiveModel {
                 }
                 Err(error) => return Err(error),
                 Ok(answer) => {
+                    let effort = self.learned.locked().settings.asked_effort(&prompt);
+                    let answer = Completion { effort, ..answer };
                     let reasoned = reasoning_tokens(&answer);
                     self.learned.observe(reasoned);
                     if starved.is_none() && may_adapt && is_starved(&answer, reasoned, &prompt) {

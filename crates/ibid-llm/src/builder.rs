@@ -191,6 +191,7 @@ impl CompletionBuilder {
             model: self.model.filter(|model| !model.is_empty()),
             refusal: self.refusal,
             citations: self.citations,
+            effort: None,
             ms: None,
         }
     }

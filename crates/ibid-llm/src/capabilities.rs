@@ -25,6 +25,13 @@ pub enum Reasoning {
     Always,
 }
 
+impl Reasoning {
+    /// Whether a request can say how much the model reasons.
+    pub fn can_be_set(self) -> bool {
+        !matches!(self, Reasoning::None | Reasoning::Always)
+    }
+}
+
 /// A parameter of a request that some models refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,6 +127,14 @@ pub struct ModelCapabilities {
     /// The URL at which the facts were read.
     #[serde(default)]
     pub source: Option<String>,
+}
+
+impl ModelCapabilities {
+    /// Whether the model is known to reason as much as a request says.
+    pub fn takes_effort(&self) -> bool {
+        self.reasoning.is_some_and(Reasoning::can_be_set)
+            && !self.refuses.contains(&Parameter::Effort)
+    }
 }
 
 /// Rows by provider, then by model name or prefix.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::capabilities::{ModelCapabilities, Parameter, Reasoning, SchemaMode};
-use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role};
+use ibid_core::domain::ReasoningEffort;
+use ibid_core::ports::{ChatMessage, Prompt, Role};
 
 /// A request without host and key.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +105,12 @@ impl ModelSettings {
             rank(word).is_some_and(|at| at <= most) && (word.as_str() != "none" || most == 0)
         });
         below.or(lowest_useful).map(|word| (*word).clone())
+    }
+
+    /// How much `prompt` asks the model to reason, if it can be told.
+    pub(super) fn asked_effort(&self, prompt: &Prompt) -> Option<ReasoningEffort> {
+        let can_be_set = self.reasoning.is_some_and(Reasoning::can_be_set);
+        prompt.effort.filter(|_| can_be_set && !self.refuses.contains(&Parameter::Effort))
     }
 
     /// Whether the model should be told to reason; `None` to leave it as it is.

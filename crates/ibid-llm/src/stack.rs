@@ -17,7 +17,8 @@ use super::providers::ModelTarget;
 use super::retry::RetryModel;
 use super::throttle::{ConcurrencyLimiters, ConcurrencyLimits, ThrottledModel};
 use ibid_core::Result;
-use ibid_core::ports::{Egress, LanguageModel, ReasoningEffort, Rng};
+use ibid_core::domain::ReasoningEffort;
+use ibid_core::ports::{Egress, LanguageModel, Rng};
 use ibid_core::retry::RetryPolicy;
 
 /// Maximum answer length in tokens if neither the prompt nor the model sets one; most current models can write as

@@ -256,8 +256,8 @@ fn researchers_text(progress: &RuntimeProgress) -> String {
     text
 }
 
-/// Why a researcher failed.
-fn researcher_failure(failure: &str) -> Cow<'_, str> {
+/// Why a researcher failed, in plain words.
+pub fn researcher_failure(failure: &str) -> Cow<'_, str> {
     let steps =
         failure.strip_prefix("recursion limit of ").and_then(|rest| rest.strip_suffix(" reached"));
     match steps {
@@ -360,15 +360,16 @@ fn evidence_line(event: &Event) -> Option<EventLine> {
 /// Models and limits.
 fn model_line(event: &Event) -> Option<EventLine> {
     match event {
-        Event::LlmCompleted { role, model, step, r#in, out, reasoning, ms, .. } => {
+        Event::LlmCompleted { role, model, step, r#in, out, reasoning, effort, ms, .. } => {
             let tokens = |n: &Option<u64>| n.map_or("?".to_owned(), |n| n.to_string());
             let took = ms.map_or_else(String::new, |ms| {
                 format!(", {}", duration(i64::try_from(ms).unwrap_or(i64::MAX)))
             });
             let reasoned =
                 reasoning.map_or_else(String::new, |tokens| format!(" ({tokens} for reasoning)"));
+            let asked = effort.map_or_else(String::new, |it| format!(", {} effort", it.as_str()));
             let text = format!(
-                "{model} for {step} ({}): {} tokens in, {} out{reasoned}{took}",
+                "{model} for {step} ({}{asked}): {} tokens in, {} out{reasoned}{took}",
                 role.as_str(),
                 tokens(r#in),
                 tokens(out)

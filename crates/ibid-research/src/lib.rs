@@ -43,6 +43,7 @@ pub mod audit;
 pub mod changes;
 pub mod judge;
 mod lookup;
+mod model_steps;
 pub mod multi_hop;
 mod page_set;
 pub mod page_summary;
@@ -54,6 +55,7 @@ mod thresholds;
 
 pub use heuristic::agreement;
 pub use lookup::{LookupResult, look_up};
+pub use model_steps::{ModelStep, model_steps};
 pub use page_summary::{PageSummary, SummarySentence, summarize_page, summarize_url};
 pub use read::read_with_fallback;
 pub use topic::{detect_topic, is_same_question};

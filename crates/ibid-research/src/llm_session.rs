@@ -197,6 +197,7 @@ impl<'a> LlmSession<'a> {
             out: received,
             cached: answer.tokens.cached_input,
             reasoning: answer.tokens.reasoning_output.filter(|tokens| *tokens > 0),
+            effort: answer.effort,
             usd: answer.cost_usd,
             ms: answer.ms,
         });

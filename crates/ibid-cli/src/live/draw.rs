@@ -4,7 +4,9 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::console::Paint;
 use crate::progress::clip;
 use ibid_server::view::feed::FeedLine;
-use ibid_server::view::live::{AgentFeed, QuestionRow, RunMeter, RunStateView};
+use ibid_server::view::live::{QuestionRow, RunStateView};
+use ibid_server::view::meter::RunMeter;
+use ibid_server::view::researchers::ResearcherView;
 
 /// The last line.
 pub(super) enum FooterLine<'a> {
@@ -308,7 +310,12 @@ fn row(
     line
 }
 
-fn researchers(agents: &[AgentFeed], wide: usize, high: usize, paint: Paint) -> Vec<StyledLine> {
+fn researchers(
+    agents: &[ResearcherView],
+    wide: usize,
+    high: usize,
+    paint: Paint,
+) -> Vec<StyledLine> {
     let inside = |wide: usize, _: usize| {
         let lines = agents.iter().map(|agent| {
             let head = clip(&format!("{} {:>3} ", clip(&agent.name, 16), agent.evidence), wide);

@@ -348,6 +348,14 @@ fn every_setting_has_a_line_in_the_documentation() {
         let name = format!("IBID_{}", name.0);
         assert!(SETTINGS.iter().any(|it| it.env() == name), "{name}");
     }
+    // It names a model for each role, and every other name that a setting has, but for those of OpenTelemetry.
+    for role in ibid_core::domain::ModelRole::ALL {
+        let name = format!("# IBID_MODELS_{}=", role.as_str().to_uppercase());
+        assert!(example.contains(&name), "{name}");
+    }
+    for name in SETTINGS.iter().flat_map(|it| it.aliases).filter(|it| !it.starts_with("OTEL_")) {
+        assert!(example.contains(name), "{name}");
+    }
 }
 
 #[test]

@@ -21,6 +21,35 @@ fn a_plan_needs_no_folder_and_goes_where_it_is_sent() {
 }
 
 #[test]
+fn a_plan_tells_how_much_models_that_reason_are_asked_to() {
+    let desk = Desk::new();
+    let plan = |model: &str, more: &[(&str, &str)], args: &[&str]| {
+        let args = [&["plan", ASKED, "--model", model][..], args].concat();
+        let mut command = desk.command(&args);
+        command.env("OPENAI_API_KEY", "k").envs(more.iter().copied());
+        let it = command.output().unwrap();
+        assert!(it.status.success(), "{}", String::from_utf8_lossy(&it.stderr));
+        String::from_utf8(it.stdout).unwrap()
+    };
+    let it = plan("openai:gpt-5.1", &[("IBID_MODELS_WRITER_REASONING", "high")], &[]);
+    let line = it.lines().find(|it| it.starts_with("  Effort")).unwrap();
+    assert_eq!(
+        line,
+        "  Effort    of reasoning: low for intake, weigh, cover, refine_search, verify; medium for plan; \
+         high for answer, write"
+    );
+    let it = plan("openai:gpt-5.1", &[], &["--strategy", "supervisor", "--json"]);
+    let it: Value = serde_json::from_str(&it).unwrap();
+    assert_eq!(it["reasoning_effort"]["supervise"], "medium", "{it}");
+    assert_eq!(it["reasoning_effort"]["weigh"], "low");
+    // Nothing is told of a model that does not reason, nor without one.
+    let it = plan("openai:gpt-4o", &[], &[]);
+    assert!(!it.contains("Effort"), "{it}");
+    let it: Value = serde_json::from_str(&plan("none", &[], &["--json"])).unwrap();
+    assert_eq!(it["reasoning_effort"], serde_json::json!({}));
+}
+
+#[test]
 fn a_plan_bounds_the_queries_that_are_sent() {
     let desk = Desk::new();
     let args = ["--breadth", "2", "--depth", "1", "--json", "-q"];

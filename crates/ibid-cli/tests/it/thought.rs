@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use ibid::app::RunProviders;
-use ibid_core::domain::{Budget, Mode, ModelRole, Page, Question, Report};
+use ibid_core::domain::{Budget, Mode, ModelRole, Page, Question, Report, Strategy};
 use ibid_core::fair_semaphore::{FairSemaphore, OwnerPermits};
 use ibid_core::ports::{
     Completion, EventLog, FrozenClock, LanguageModel, Prompt, RoleModel, RoleModels, Store,
@@ -248,6 +248,27 @@ async fn a_model_plans_reads_writes_and_checks_and_code_makes_the_quotes() {
     assert!(report.usage.usd.unwrap() > 0.0);
     let told = events.iter().filter(|it| it.name() == "llm.completed").count();
     assert_eq!(told, model.steps().len());
+}
+
+#[tokio::test]
+async fn the_steps_of_a_run_are_known_beforehand_with_their_roles_and_efforts() {
+    let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
+    let (_, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let steps = ibid_research::model_steps(Strategy::Checklist, Mode::Report);
+    for it in &events {
+        if let Event::LlmCompleted { role, step, .. } = it {
+            assert!(steps.iter().any(|it| it.name == step && it.role == *role), "{step} {role:?}");
+        }
+    }
+    for prompt in model.asked.lock().unwrap().iter() {
+        let name = match prompt.purpose.as_str() {
+            "refine" => "intake",
+            "queries" => "cover",
+            other => other,
+        };
+        let step = steps.iter().find(|it| it.name == name).unwrap();
+        assert_eq!(prompt.effort, Some(step.effort), "{name}");
+    }
 }
 
 #[tokio::test]

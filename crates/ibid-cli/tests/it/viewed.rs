@@ -7,11 +7,13 @@ use crate::served::{Answer, Served};
 mod browser;
 mod chrome;
 mod draft;
+mod effort;
 mod files;
 mod forms;
 mod hostile;
 mod large;
 mod reach;
+mod researchers;
 mod shared;
 mod signing;
 

@@ -30,7 +30,7 @@ pub use evidence::{
 };
 pub use ids::{ClaimId, EvidenceId, ItemId, PageHash, RunId, SourceId};
 pub use judgement::{Judgement, QualityPart, QualityScore, Rating, Vote};
-pub use model_choice::{ModelChoice, ModelRole};
+pub use model_choice::{ModelChoice, ModelRole, ReasoningEffort};
 pub use outbound::{
     FolderWordPolicy, ModelWord, OutboundWordPolicy, OutboundWords, PublicName, WordOrigin,
     is_name, is_public,

@@ -45,6 +45,32 @@ impl ModelRole {
     }
 }
 
+/// How much a model should reason before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningEffort {
+    /// As little as the model can.
+    None,
+    /// Little: for judgements that need a glance.
+    Low,
+    /// As much as most models do by themselves.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl ReasoningEffort {
+    /// The word for it, which most providers share.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReasoningEffort::None => "none",
+            ReasoningEffort::Low => "low",
+            ReasoningEffort::Medium => "medium",
+            ReasoningEffort::High => "high",
+        }
+    }
+}
+
 /// The models chosen for a question. Dereferences to the map of roles to models, which is empty for
 /// [`ModelChoice::Unset`] and [`ModelChoice::None`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -33,8 +33,8 @@ pub use egress::{Egress, host_and_port, is_loopback_url};
 pub use embedding::{Embedder, PassageVector, VectorIndex};
 pub use event_log::{EventFollower, EventLog};
 pub use model::{
-    ChatMessage, Completion, FinishReason, LanguageModel, Prompt, ReasoningEffort, Role, Schema,
-    TextSink, TokenUsage, ToolCall,
+    ChatMessage, Completion, FinishReason, LanguageModel, Prompt, Role, Schema, TextSink,
+    TokenUsage, ToolCall,
 };
 pub use provider_manifest::{ModelInfo, ProviderManifest};
 pub use role_models::{RoleModel, RoleModels};

@@ -3,6 +3,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
+use crate::domain::ReasoningEffort;
 
 /// Answers prompts.
 ///
@@ -60,32 +61,6 @@ impl Prompt {
     }
 }
 
-/// How much a model should reason before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningEffort {
-    /// As little as the model can.
-    None,
-    /// Little: for judgements that need a glance.
-    Low,
-    /// As much as most models do by themselves.
-    Medium,
-    /// Much.
-    High,
-}
-
-impl ReasoningEffort {
-    /// The word for it, which most providers share.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ReasoningEffort::None => "none",
-            ReasoningEffort::Low => "low",
-            ReasoningEffort::Medium => "medium",
-            ReasoningEffort::High => "high",
-        }
-    }
-}
-
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatMessage {
@@ -137,6 +112,9 @@ pub struct Completion {
     /// Distinct URLs that the answer names as sources, in order of appearance. They are used as search hints only;
     /// Ibid cites nothing that it has not read.
     pub citations: Vec<String>,
+    /// How much the model was asked to reason; `None` if it does not reason or cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<ReasoningEffort>,
     /// Duration of the call in milliseconds, including waits and retries. The journal measures and stores it, so that
     /// replays report the same value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,6 +134,7 @@ impl Completion {
             model: None,
             refusal: None,
             citations: Vec::new(),
+            effort: None,
             ms: None,
         }
     }

@@ -3,8 +3,9 @@ use serde_json::Value;
 
 use crate::domain::{
     Brief, Claim, Conflict, CoverageRow, Evidence, GateVerdict, IntakeDecision, ItemId, ItemStatus,
-    Judgement, ModelRole, Owner, Plan, Question, Rating, Report, RunId, RuntimeProgress, Share,
-    Source, StopReason, Strategy, TopicRelation, Usage, Variation, Vertical, WordOrigin,
+    Judgement, ModelRole, Owner, Plan, Question, Rating, ReasoningEffort, Report, RunId,
+    RuntimeProgress, Share, Source, StopReason, Strategy, TopicRelation, Usage, Variation,
+    Vertical, WordOrigin,
 };
 use crate::{Kind, ReadFailure};
 
@@ -215,6 +216,9 @@ pub enum Event {
         // Those of `out` that were spent on reasoning, if the service counts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning: Option<u64>,
+        // How much the model was asked to reason, if it can be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<ReasoningEffort>,
         usd: Option<f64>,
         #[serde(default)]
         ms: Option<u64>,

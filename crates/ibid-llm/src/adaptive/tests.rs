@@ -95,6 +95,18 @@ async fn a_model_that_reasons_answers_at_the_first_call() {
 }
 
 #[tokio::test]
+async fn an_answer_tells_the_effort_that_was_asked_of_models_that_can_be_told() {
+    for (spec, effort) in [
+        ("openai/gpt-5.1", Some(ReasoningEffort::Low)),
+        ("openai/gpt-4o", None),
+        ("custom/unheard-of", None),
+    ] {
+        let model = Arc::new(thinker(spec, 0));
+        assert_eq!(ask(&model).await.unwrap().effort, effort, "{spec}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_reasoning_left_no_room_is_asked_for_again_with_more() {
     for reports in [true, false] {
         let model = Arc::new(Thinker { reports, ..thinker("custom/unheard-of", 5_000) });

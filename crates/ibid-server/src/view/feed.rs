@@ -80,7 +80,7 @@ pub fn feed_line(envelope: &Envelope, begun: &str) -> Option<FeedLine> {
     })
 }
 
-/// Whether an event has a line in the feed. The others are on the page as coverage, researchers, draft or meters.
+/// Whether an event has a line in the feed. The others are on the page as coverage, evidence gate, researchers, draft or meters.
 fn in_feed(event: &Event) -> bool {
     !matches!(
         event,

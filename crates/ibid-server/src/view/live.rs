@@ -3,10 +3,12 @@ use askama::Template;
 use jiff::Timestamp;
 
 use super::draft::DraftView;
-use super::feed::{self, FeedGroup, FeedLine};
+use super::feed::{self, FeedGroup};
 use super::format::{
     cost, duration, millis_between, money, phase_label, run_state, sentence, thousands, truncate,
 };
+use super::meter::RunMeter;
+use super::researchers::{ResearcherView, SupervisorView, researchers};
 use super::shell::PageLayout;
 use ibid_core::domain::{Coverage, CoverageRow, StopReason};
 use ibid_core::record::{Envelope, Phase, Run};
@@ -74,19 +76,6 @@ impl RunHeader {
     }
 }
 
-/// A meter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunMeter {
-    /// What it measures.
-    pub name: &'static str,
-    /// The value.
-    pub value: String,
-    /// The limit or another detail.
-    pub more: String,
-    /// The used share of its limit, percent.
-    pub share: Option<u32>,
-}
-
 /// A step of the progress bar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgressStep {
@@ -126,17 +115,6 @@ pub struct QuestionRow {
     pub gap: Option<String>,
 }
 
-/// A researcher of a run with several.
-#[derive(Debug, Clone)]
-pub struct AgentFeed {
-    /// Its name.
-    pub name: String,
-    /// The number of passages of evidence it found.
-    pub evidence: u32,
-    /// Its latest events, latest first.
-    pub lines: Vec<FeedLine>,
-}
-
 /// The input that a run waits for.
 #[derive(Debug, Clone)]
 pub enum PendingInput {
@@ -160,8 +138,10 @@ pub struct RunStateView {
     pub rounds: u32,
     /// The rows of the coverage matrix.
     pub questions: Vec<QuestionRow>,
+    /// The evidence gate of a supervisor, once it has told its progress.
+    pub supervisor: Option<SupervisorView>,
     /// The researchers, if there are several.
-    pub agents: Vec<AgentFeed>,
+    pub agents: Vec<ResearcherView>,
     /// The draft while it is written and checked; `None` once the run has ended.
     pub draft: Option<DraftView>,
     /// The events, latest first.
@@ -204,7 +184,8 @@ impl RunStateView {
             way: progress_steps(run),
             rounds,
             questions: rows.iter().map(|row| question(row, rounds)).collect(),
-            agents: agents(events, &begun),
+            supervisor: run.progress.as_ref().map(SupervisorView::new),
+            agents: researchers(run, events, &begun),
             draft: if run.status.ended() || before.is_some() {
                 None
             } else {
@@ -408,35 +389,6 @@ fn progress_steps(run: &Run) -> Vec<ProgressStep> {
         stop("Checking", when(4)),
         stop("Report", if reached == 5 { "past" } else { "next" }),
     ]);
-    out
-}
-
-/// Events shown of each researcher.
-const LINES_EACH: usize = 4;
-
-fn agents(events: &[Envelope], begun: &str) -> Vec<AgentFeed> {
-    let mut out: Vec<AgentFeed> = Vec::new();
-    for it in events.iter().rev() {
-        let Some(name) = &it.agent else { continue };
-        let name = single_line(name);
-        let at = match out.iter().position(|known| known.name == name) {
-            Some(at) => at,
-            None => {
-                out.push(AgentFeed { name, evidence: 0, lines: Vec::new() });
-                out.len() - 1
-            }
-        };
-        let Some(agent) = out.get_mut(at) else {
-            continue;
-        };
-        if matches!(it.event, ibid_core::record::Event::EvidenceAdded { .. }) {
-            agent.evidence += 1;
-        }
-        if agent.lines.len() < LINES_EACH {
-            agent.lines.extend(feed::feed_line(it, begun));
-        }
-    }
-    out.sort_by(|a, b| a.name.cmp(&b.name));
     out
 }
 

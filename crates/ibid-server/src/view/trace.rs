@@ -29,6 +29,8 @@ pub struct TraceCall {
     pub state: &'static str,
     /// Input and output tokens of a model call.
     pub tokens: String,
+    /// The effort of reasoning asked for, and the tokens spent on it.
+    pub reasoning: String,
     /// What it cost.
     pub cost: String,
 }
@@ -50,6 +52,13 @@ impl TraceCall {
             tokens: match (count("input"), count("output")) {
                 (None, None) => String::new(),
                 (a, b) => format!("{} → {}", thousands(a.unwrap_or(0)), thousands(b.unwrap_or(0))),
+            },
+            reasoning: {
+                let effort = answer.and_then(|answer| answer["effort"].as_str());
+                let effort = effort.map(|effort| format!("{} effort", strip_controls(effort)));
+                let tokens = count("reasoning_output").filter(|n| *n > 0);
+                let tokens = tokens.map(|n| format!("{} for reasoning", thousands(n)));
+                effort.into_iter().chain(tokens).collect::<Vec<_>>().join(", ")
             },
             cost: step_cost(it)
                 .filter(|step_cost| *step_cost > 0.0)
@@ -238,6 +247,9 @@ fn token_facts(answer: &Value) -> Vec<(&'static str, String)> {
         if let Some(n) = answer["tokens"][key].as_u64() {
             out.push((name, thousands(n)));
         }
+    }
+    if let Some(effort) = answer["effort"].as_str() {
+        out.push(("Effort of reasoning", strip_controls(effort)));
     }
     if let Some(model) = answer["model"].as_str() {
         out.push(("Model", strip_controls(model)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::components::{PriorSpendFn, TotalCostFn};
 use super::spending::SpendGrant;
 use crate::config::{ModelEndpoint, Settings};
-use ibid_core::domain::{CostEstimate, ModelRole, Question, Usage};
+use ibid_core::domain::{CostEstimate, ModelRole, Question, ReasoningEffort, Strategy, Usage};
 use ibid_core::ports::{Egress, LanguageModel, Prompt, RoleModel, RoleModels};
 use ibid_core::system;
 use ibid_core::{Error, Kind, Result};
@@ -19,6 +19,7 @@ use ibid_llm::{
     ModelTarget, Price,
 };
 use ibid_net::http::Timeouts;
+use ibid_research::model_steps;
 
 /// Opens the model of each role in `named`, with one cost budget of what `grant` allows. Returns them with the function that adds what
 /// earlier workers spent. Roles with the same name share a model. Names separated by commas are fallbacks: the next one is asked when
@@ -333,6 +334,30 @@ pub fn estimate(settings: &Settings, question: &Question) -> Result<Option<CostE
         };
     }
     Ok(Some(sum))
+}
+
+/// The steps of a run over `question` whose models reason as much as they are asked to, with how much that is: what
+/// `models.ROLE.reasoning` says, else what the step says. Only the first model of a role counts.
+///
+/// # Errors
+/// Those of opening the models.
+pub fn reasoning_steps(
+    settings: &Settings,
+    question: &Question,
+    strategy: Strategy,
+) -> Result<Vec<(&'static str, ReasoningEffort)>> {
+    let mut steps = Vec::new();
+    for step in model_steps(strategy, question.mode) {
+        let Some(spec) = question.models.get(&step.role) else {
+            continue;
+        };
+        let first = spec.split(',').next().unwrap_or_default().trim();
+        let model = resolve_model(first, settings, settings.endpoints.get(&step.role), false)?;
+        if model.known.takes_effort() {
+            steps.push((step.name, model.effort.unwrap_or(step.effort)));
+        }
+    }
+    Ok(steps)
 }
 
 /// Parses `0.5/1.5`: dollars per million tokens of input and of output.

@@ -11,8 +11,7 @@ use super::resolved::{ResolvedSettings, hours, millis, seconds};
 use super::telemetry::TelemetryConfig;
 use super::value::SecretString;
 use super::variables::EnvVars;
-use ibid_core::domain::{Budget, ModelChoice, ModelRole, ResearchSettings};
-use ibid_core::ports::ReasoningEffort;
+use ibid_core::domain::{Budget, ModelChoice, ModelRole, ReasoningEffort, ResearchSettings};
 use ibid_core::{Error, Kind, Result};
 
 /// Every setting, resolved. A field has the name of its setting, or says which it has; `Settings::from_resolved` fills those that are skipped.

@@ -5,10 +5,10 @@ use ibid_core::domain::{
     ConfidenceMark, Conflict, ConflictSide, Coverage, CoverageRow, Effort, Evidence, EvidenceGate,
     EvidenceId, Finding, FindingKind, GateStatus, GateVerdict, IntakeDecision, Item, ItemId,
     ItemStatus, Judgement, MethodNote, Mode, Notes, OpenItem, Page, PageDraft, Plan, QualityPart,
-    QualityScore, Question, QuestionKind, Rating, Ratio, Report, ReportChecks, ResearchSettings,
-    RunId, RuntimeProgress, Section, SectionPlan, Share, Source, SourceId, SourceKind, Stance,
-    StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress, UnitStatus, Usage, Variation,
-    Vertical, Vote, WordOrigin, WritingPlan,
+    QualityScore, Question, QuestionKind, Rating, Ratio, ReasoningEffort, Report, ReportChecks,
+    ResearchSettings, RunId, RuntimeProgress, Section, SectionPlan, Share, Source, SourceId,
+    SourceKind, Stance, StopReason, Strategy, TeamSettings, TopicRelation, UnitProgress,
+    UnitStatus, Usage, Variation, Vertical, Vote, WordOrigin, WritingPlan,
 };
 use ibid_core::record::{EVENT_VERSION, Envelope, Event, Phase, RunOutcome, SearchOutcome};
 
@@ -159,7 +159,8 @@ fn research() -> Vec<Event> {
             r#in: Some(1200),
             out: Some(240),
             cached: None,
-            reasoning: None,
+            reasoning: Some(128),
+            effort: Some(ReasoningEffort::Medium),
             usd: Some(0.0031),
             ms: Some(4200),
         },

@@ -5,9 +5,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ibid_core::ports::{
-    FinishReason, LanguageModel, Prompt, ReasoningEffort, Schema, SeededRng, TextSink,
-};
+use ibid_core::domain::ReasoningEffort;
+use ibid_core::ports::{FinishReason, LanguageModel, Prompt, Schema, SeededRng, TextSink};
 use ibid_core::retry::RetryPolicy;
 use ibid_core::{Error, FailureReason};
 use ibid_llm::{

@@ -1,5 +1,6 @@
 //! What each dialect asks.
-use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role, Schema};
+use ibid_core::domain::ReasoningEffort;
+use ibid_core::ports::{ChatMessage, Prompt, Role, Schema};
 use ibid_llm::{Dialect, LimitField, ModelProvider, ModelSettings, SchemaMode};
 use serde_json::{Value, json};
 

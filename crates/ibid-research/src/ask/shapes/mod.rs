@@ -33,7 +33,8 @@ use super::template::render;
 use crate::grounding::has_unknown_code;
 use crate::prompts;
 use ibid_core::Result;
-use ibid_core::ports::{ChatMessage, Prompt, ReasoningEffort, Role, Schema};
+use ibid_core::domain::ReasoningEffort;
+use ibid_core::ports::{ChatMessage, Prompt, Role, Schema};
 
 /// Longest query, in characters: engines reject longer ones.
 pub(super) const QUERY_CHARS: usize = 300;
@@ -66,7 +67,7 @@ fn max_answer_tokens(step: &str) -> u32 {
 }
 
 /// How much a model should reason in a step: little where it judges or rewords what it is shown.
-fn step_effort(step: &str) -> ReasoningEffort {
+pub(crate) fn step_effort(step: &str) -> ReasoningEffort {
     match step {
         "plan" | "supervise" | "research" | "write" => ReasoningEffort::Medium,
         _ => ReasoningEffort::Low,

@@ -1,0 +1,37 @@
+//! The steps of a run that ask a model, and how much the model should reason in each.
+use super::ask::shapes::step_effort;
+use super::llm_session::LlmStep;
+use ibid_core::domain::{Mode, ModelRole, ReasoningEffort, Strategy};
+
+/// A step of a run that asks a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelStep {
+    /// Its name as in events, or `answer` for the short answer, which is part of `write` there.
+    pub name: &'static str,
+    /// The role of the model that is asked.
+    pub role: ModelRole,
+    /// How much the model should reason.
+    pub effort: ReasoningEffort,
+}
+
+/// The steps that ask a model in a run with `strategy` and `mode`, in the order of the flow.
+pub fn model_steps(strategy: Strategy, mode: Mode) -> Vec<ModelStep> {
+    let supervised = strategy == Strategy::Supervisor;
+    let writes = mode != Mode::Evidence;
+    let all = [
+        (true, LlmStep::Intake.as_str(), ModelRole::Planner, "refine"),
+        (true, LlmStep::Plan.as_str(), ModelRole::Planner, "plan"),
+        (supervised, LlmStep::Supervise.as_str(), ModelRole::Planner, "supervise"),
+        (supervised, LlmStep::Research.as_str(), ModelRole::Researcher, "research"),
+        (true, LlmStep::Weigh.as_str(), ModelRole::Summarizer, "weigh"),
+        (true, LlmStep::Cover.as_str(), ModelRole::Researcher, "cover"),
+        (writes, LlmStep::Refine.as_str(), ModelRole::Planner, "refine_search"),
+        (writes, "answer", ModelRole::Writer, "answer"),
+        (mode == Mode::Report, LlmStep::Write.as_str(), ModelRole::Writer, "write"),
+        (writes, LlmStep::Verify.as_str(), ModelRole::Verifier, "verify"),
+    ];
+    let asked = all.into_iter().filter(|row| row.0);
+    asked
+        .map(|(_, name, role, prompt)| ModelStep { name, role, effort: step_effort(prompt) })
+        .collect()
+}

@@ -65,14 +65,16 @@ async fn find_trace(app: &App, name: &str) -> Result<String> {
                 let what = format!("trace `{prefix}` is ambiguous: {}, {}, …", one.id, other.id);
                 return Err(Error::new(Kind::Usage, what).with_hint("write more of the ID"));
             }
-            (None, _) if prefix.contains('-') => {
-                let what = format!("there is no trace `{}`", single_line(name));
-                return Err(Error::new(Kind::NotFound, what).with_hint("see `ibid traces`"));
-            }
             (None, _) => {}
         }
     }
-    Ok(find(app, name).await?.uuid())
+    match find(app, name).await {
+        Err(fault) if fault.kind() == Kind::NotFound && name != "last" => {
+            let what = format!("there is no trace `{}`", single_line(name));
+            Err(Error::new(Kind::NotFound, what).with_hint("see `ibid traces`"))
+        }
+        run => Ok(run?.uuid()),
+    }
 }
 
 fn table(traces: &[TraceSummary], console: Console) -> String {
@@ -181,7 +183,13 @@ fn push_value(out: &mut String, value: &Value, depth: usize, console: Console) {
             for item in items {
                 *out += &"  ".repeat(depth + 1);
                 *out += "-";
-                push_value(out, item, depth + 1, console);
+                let mut part = String::new();
+                push_value(&mut part, item, depth + 1, console);
+                // The first field of an object stands beside the dash.
+                match part.trim_start() {
+                    first if item.is_object() && !first.is_empty() => *out += &format!(" {first}"),
+                    _ => *out += &part,
+                }
             }
         }
         Value::Object(fields) if !fields.is_empty() => {

@@ -182,7 +182,7 @@ fn the_command_lists_traces_and_shows_one() {
     let desk = Desk::new();
     let none = desk.ibid(&["traces"]);
     assert_eq!((none.code, &*none.out), (0, ""), "{}", none.err);
-    assert!(!desk.path("data/ibid.db").exists(), "reading creates no store");
+    assert!(!desk.path("home/.local/share/ibid/ibid.db").exists(), "reading creates no store");
     assert_eq!(desk.ibid(&[ASKED, "--folder", &desk.docs(), "-q"]).code, 0);
     let list = desk.ibid(&["traces"]);
     let lines: Vec<&str> = list.out.lines().collect();
@@ -205,6 +205,6 @@ fn the_command_lists_traces_and_shows_one() {
     }
     assert!(desk.ibid(&["traces", "--tool", "tidy"]).out.is_empty());
     let unknown = desk.ibid(&["traces", "00000000-0000"]);
-    assert_eq!(unknown.code, desk.ibid(&["show", "r_0"]).code, "{}", unknown.err);
+    assert_eq!(unknown.code, desk.ibid(&["show", "nope"]).code, "{}", unknown.err);
     assert!(unknown.err.contains("see `ibid traces`"), "{}", unknown.err);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use ibid::app::App;
 use ibid_core::Kind;
 use ibid_core::domain::Owner;
-use ibid_core::ports::{RunCommand, TraceFilter};
+use ibid_core::ports::{RunCommand, TraceFilter, User};
 use serde_json::json;
 use sqlx::{Connection, Row};
 
@@ -106,6 +106,23 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     assert_eq!(open.iter().map(|it| &*it.id).collect::<Vec<_>>(), [&*third]);
     let reserved = mine.create_trace("agentic_search", json!({})).await;
     assert_eq!(reserved.unwrap_err().kind(), Kind::Usage);
+    // What has ended goes with the runs of its days, and all of it with its user.
+    app.purge(1).await.unwrap();
+    assert_eq!(listed(&mine, "ann", None).await.len(), 3);
+    app.purge(0).await.unwrap();
+    assert_eq!(listed(&mine, "ann", None).await, [&*third]);
+    let user = User {
+        id: "ann".to_owned(),
+        name: "Ann".to_owned(),
+        org: None,
+        admin: false,
+        disabled: false,
+        daily_usd: None,
+        concurrency: None,
+    };
+    app.add_user(&user).await.unwrap();
+    app.remove_user("ann").await.unwrap();
+    assert!(listed(&mine, "ann", None).await.is_empty());
     assert_eq!(kind(mine.fail_trace("none", "x").await), Kind::NotFound);
 }
 

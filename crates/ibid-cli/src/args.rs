@@ -22,6 +22,7 @@ pub use output::{OutputArgs, ReportFormat};
 pub use question::{AskArgs, FollowUpArgs, MethodArgs, PlanArgs, SourceArgs};
 pub use review::{
     BatchArgs, DiffArgs, JudgeArgs, RateArgs, ReplayArgs, RerunArgs, ShareArgs, ShowArgs, Thumb,
+    TracesArgs,
 };
 pub use serve::{McpAction, McpArgs, ServeArgs, ViewAction, ViewArgs};
 pub use setup::{ConfigAction, DoctorArgs};

@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::{
     admin, approval, ask, batch, changes, check, doctor, documents, engines, evaluation, export,
-    guard, help, init, plan, read_task, replay, runs, serve, setup, share, viewer,
+    guard, help, init, plan, read_task, replay, runs, serve, setup, share, traces, viewer,
 };
 use ibid::config::{Flag, ProcessEnv, layers};
 use ibid_core::domain::Mode;
@@ -74,6 +74,7 @@ fn dispatch(cli: Cli, env: &ProcessEnv, console: Console) -> CommandResult {
                 runs::show(&load(&[])?, run, &args.render, console)
             }
         }
+        Command::Traces(args) => traces::traces(&args, &load(&[])?, console),
         Command::Init { yes } => init::init(env, yes, console),
         Command::Engines { json, try_them } => {
             engines::engines(&load(&[])?, json, try_them, console)

@@ -16,8 +16,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Runs",
         &[
-            "ls", "show", "open", "view", "cite", "diff", "judge", "rate", "stats", "export",
-            "share", "replay", "resume", "steer", "finish", "cancel", "rm",
+            "ls", "show", "open", "view", "traces", "cite", "diff", "judge", "rate", "stats",
+            "export", "share", "replay", "resume", "steer", "finish", "cancel", "rm",
         ],
     ),
     ("Documents", &["read", "search", "check", "index"]),

@@ -46,6 +46,7 @@ mod share;
 mod signals;
 mod sources;
 mod terminal_report;
+mod traces;
 mod viewer;
 
 use std::ffi::OsString;

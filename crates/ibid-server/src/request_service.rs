@@ -13,6 +13,7 @@ mod run;
 mod service;
 mod shared_report;
 mod submit;
+mod traces;
 
 pub use caller::Caller;
 pub use intake::{RequestService, queue_limits};

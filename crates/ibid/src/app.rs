@@ -36,7 +36,7 @@ mod store_access;
 pub mod store_copy;
 mod store_handle;
 mod telemetry;
-mod traces;
+pub mod traces;
 pub mod web;
 mod webhook;
 

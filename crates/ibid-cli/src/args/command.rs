@@ -11,6 +11,7 @@ use super::output::OutputArgs;
 use super::question::{AskArgs, FollowUpArgs, PlanArgs};
 use super::review::{
     BatchArgs, DiffArgs, JudgeArgs, RateArgs, ReplayArgs, RerunArgs, ShareArgs, ShowArgs,
+    TracesArgs,
 };
 use super::serve::{McpArgs, ServeArgs, ViewArgs};
 use super::setup::{ConfigAction, DoctorArgs};
@@ -37,6 +38,8 @@ pub enum Command {
     },
     /// Print the report of a run
     Show(ShowArgs),
+    /// List traces: the input, progress and result of runs and of other tools
+    Traces(TracesArgs),
     /// Open the report of a run in the browser
     Open {
         /// Run ID (r_…), the beginning of one, or `last`

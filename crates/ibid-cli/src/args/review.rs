@@ -1,4 +1,4 @@
-//! Arguments of the commands that look back at runs or repeat them: `show`, `judge`, `rate`, `diff`, `share`, `rerun`, `replay`,
+//! Arguments of the commands that look back at runs or repeat them: `show`, `traces`, `judge`, `rate`, `diff`, `share`, `rerun`, `replay`,
 //! `batch`.
 use std::path::PathBuf;
 
@@ -24,6 +24,23 @@ pub struct ShowArgs {
     /// How to print the report.
     #[command(flatten)]
     pub render: RenderArgs,
+}
+
+/// Arguments of `ibid traces`.
+#[derive(Debug, Clone, Args)]
+pub struct TracesArgs {
+    /// ID of a trace or of a run, the beginning of one, or `last` for the newest run [default: list all traces, newest first]
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// Only list traces of this tool; runs are `deep_research` and `agentic_search`
+    #[arg(long, value_name = "NAME", conflicts_with = "id")]
+    pub tool: Option<String>,
+    /// Print one JSON object, in a list one per line
+    #[arg(long)]
+    pub json: bool,
+    /// Maximum number of traces in the list
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, conflicts_with = "id", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
 }
 
 /// Arguments of `ibid judge`.

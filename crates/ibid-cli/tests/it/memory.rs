@@ -12,8 +12,9 @@ use ibid_core::domain::{
 use ibid_core::ports::{
     CheckpointDecision, EventLog, FrozenClock, JournalCall, JournalCallState, PageReader,
     Providers, Ranker, RunCommand, RunRow, SearchProvider, Steering, Store, ToolTraces,
+    TraceFilter,
 };
-use ibid_core::record::{Envelope, Event, ToolTrace};
+use ibid_core::record::{Envelope, Event, ToolTrace, TraceSummary};
 use ibid_core::{Error, Kind, Result};
 
 /// Documents, searched by BM25 over stems.
@@ -235,8 +236,11 @@ impl ToolTraces for Events {
     async fn trace(&self, id: &str) -> Result<ToolTrace> {
         Err(Error::new(Kind::NotFound, id))
     }
-    async fn traces(&self, _: &str, _: Option<&str>) -> Result<Vec<ToolTrace>> {
+    async fn traces(&self, _: &TraceFilter) -> Result<Vec<TraceSummary>> {
         Ok(Vec::new())
+    }
+    async fn remove_traces_ended_before(&self, _: &str) -> Result<()> {
+        Ok(())
     }
 }
 

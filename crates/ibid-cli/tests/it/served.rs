@@ -17,6 +17,7 @@ mod openai;
 mod others;
 mod people;
 mod strangers;
+mod traced;
 mod walls;
 
 /// The program serving, until this is dropped.

@@ -4,14 +4,24 @@ use std::sync::Arc;
 use ibid::app::App;
 use ibid_core::Kind;
 use ibid_core::domain::Owner;
-use ibid_core::ports::RunCommand;
+use ibid_core::ports::{RunCommand, TraceFilter, User};
 use serde_json::json;
 use sqlx::{Connection, Row};
 
+use crate::cli::{ASKED, Desk};
 use crate::stand_in::{Shelf, app, app_on, question};
 
 fn owner(user: &str) -> Owner {
     Owner { user: user.to_owned(), org: Some("acme".to_owned()) }
+}
+
+async fn listed(app: &App, user: &str, tool: Option<&str>) -> Vec<String> {
+    let filter = TraceFilter {
+        user: Some(user.to_owned()),
+        tool: tool.map(str::to_owned),
+        ..TraceFilter::default()
+    };
+    app.traces(&filter).await.unwrap().into_iter().map(|it| it.id).collect()
 }
 
 async fn a_run_has_its_trace(app: &App) {
@@ -32,14 +42,14 @@ async fn a_run_has_its_trace(app: &App) {
     assert_eq!(trace.metrics["local_queries"].as_u64(), Some(0));
     assert_eq!(trace.metrics["web_queries"].as_u64(), Some(12));
     assert!(trace.created_at <= trace.completed_at.clone().unwrap());
-    assert_eq!(
-        mine.traces("ann", Some("deep_research")).await.unwrap(),
-        std::slice::from_ref(&trace)
-    );
-    assert!(mine.traces("ann", Some("other")).await.unwrap().is_empty());
+    assert_eq!(listed(&mine, "ann", Some("deep_research")).await, [&*trace.id]);
+    assert!(listed(&mine, "ann", Some("other")).await.is_empty());
+    let fault = mine.fail_trace(&trace.id, "by hand").await.unwrap_err();
+    assert_eq!(fault.kind(), Kind::Usage, "{fault:?}");
+    assert_eq!(mine.trace(&trace.id).await.unwrap(), trace);
     let theirs = app.as_owner(&owner("bob"));
     assert_eq!(theirs.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
-    assert!(theirs.traces("ann", None).await.unwrap().is_empty());
+    assert!(listed(&theirs, "ann", None).await.is_empty());
     mine.remove(&run.id).await.unwrap();
     assert_eq!(mine.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
 }
@@ -89,7 +99,30 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
         (&*failed.status, failed.error_message.as_deref()),
         ("failed", Some("no\u{FFFD} broom"))
     );
-    assert_eq!(mine.traces("ann", None).await.unwrap().len(), 2);
+    assert_eq!(listed(&mine, "ann", None).await, [&*other, &*id]);
+    let third = mine.create_trace("tidy", json!({})).await.unwrap();
+    let filter = TraceFilter { open: true, limit: Some(2), ..TraceFilter::default() };
+    let open = mine.traces(&filter).await.unwrap();
+    assert_eq!(open.iter().map(|it| &*it.id).collect::<Vec<_>>(), [&*third]);
+    let reserved = mine.create_trace("agentic_search", json!({})).await;
+    assert_eq!(reserved.unwrap_err().kind(), Kind::Usage);
+    // What has ended goes with the runs of its days, and all of it with its user.
+    app.purge(1).await.unwrap();
+    assert_eq!(listed(&mine, "ann", None).await.len(), 3);
+    app.purge(0).await.unwrap();
+    assert_eq!(listed(&mine, "ann", None).await, [&*third]);
+    let user = User {
+        id: "ann".to_owned(),
+        name: "Ann".to_owned(),
+        org: None,
+        admin: false,
+        disabled: false,
+        daily_usd: None,
+        concurrency: None,
+    };
+    app.add_user(&user).await.unwrap();
+    app.remove_user("ann").await.unwrap();
+    assert!(listed(&mine, "ann", None).await.is_empty());
     assert_eq!(kind(mine.fail_trace("none", "x").await), Kind::NotFound);
 }
 
@@ -159,4 +192,36 @@ async fn traces_on_postgres() {
     let columns: Vec<&str> = row.columns().iter().map(sqlx::Column::name).collect();
     assert_eq!(columns, OLDER);
     assert_eq!(row.get::<i64, _>("total_web_queries"), 12);
+}
+
+#[test]
+fn the_command_lists_traces_and_shows_one() {
+    let desk = Desk::new();
+    let none = desk.ibid(&["traces"]);
+    assert_eq!((none.code, &*none.out), (0, ""), "{}", none.err);
+    assert!(!desk.path("home/.local/share/ibid/ibid.db").exists(), "reading creates no store");
+    assert_eq!(desk.ibid(&[ASKED, "--folder", &desk.docs(), "-q"]).code, 0);
+    let list = desk.ibid(&["traces"]);
+    let lines: Vec<&str> = list.out.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", list.out);
+    assert!(lines.iter().all(|it| it.chars().count() < 80), "{}", list.out);
+    assert!(lines[1].contains("  deep_research  completed  100%  completed  20"), "{}", list.out);
+    let rows = desk.ibid(&["traces", "--json", "--tool", "deep_research", "-n", "1"]);
+    let row: serde_json::Value = serde_json::from_str(rows.out.trim()).unwrap();
+    let id = row["id"].as_str().unwrap();
+    assert!(row["state"].is_null(), "a list has no state");
+    let one = desk.ibid(&["traces", "last", "--json"]);
+    let trace: serde_json::Value = serde_json::from_str(&one.out).unwrap();
+    assert!(trace["state"]["checklist"][0]["satisfied"].is_boolean(), "{trace}");
+    let shown = desk.ibid(&["traces", "last"]);
+    assert!(shown.out.contains("\nstate:\n  refined_question: "), "{}", shown.out);
+    // By its own id, its beginning as the table has it, and the id of the run.
+    let run = ibid_core::domain::RunId::from_uuid(id).unwrap();
+    for name in [id, &lines[1][..13], run.as_str()] {
+        assert_eq!(desk.ibid(&["traces", name]).out, shown.out, "{name}");
+    }
+    assert!(desk.ibid(&["traces", "--tool", "tidy"]).out.is_empty());
+    let unknown = desk.ibid(&["traces", "00000000-0000"]);
+    assert_eq!(unknown.code, desk.ibid(&["show", "nope"]).code, "{}", unknown.err);
+    assert!(unknown.err.contains("see `ibid traces`"), "{}", unknown.err);
 }

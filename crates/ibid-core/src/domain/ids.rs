@@ -33,6 +33,15 @@ impl RunId {
         parts.join("-")
     }
 
+    /// The run id with this UUID form; `None` for a text that is not a UUID.
+    pub fn from_uuid(text: &str) -> Option<RunId> {
+        let lengths = text.split('-').map(str::len);
+        let hex = text.replace('-', "");
+        let is_uuid = lengths.eq([8, 4, 4, 4, 12]) && hex.bytes().all(|it| it.is_ascii_hexdigit());
+        let bits = u128::from_str_radix(&hex, 16).ok().filter(|_| is_uuid)?;
+        Some(RunId(format!("r_{}", ulid::Ulid(bits))))
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

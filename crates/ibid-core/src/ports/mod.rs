@@ -45,7 +45,7 @@ pub use spending::{
 pub use store::{
     JournalCall, JournalCallState, RunCommand, RunLease, RunLocks, RunRow, Store, StoredAnswer,
 };
-pub use traces::ToolTraces;
+pub use traces::{ToolTraces, TraceFilter};
 
 /// Searches for documents.
 ///

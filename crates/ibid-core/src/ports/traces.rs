@@ -1,7 +1,20 @@
 use async_trait::async_trait;
 
 use crate::Result;
-use crate::record::ToolTrace;
+use crate::record::{ToolTrace, TraceSummary};
+
+/// Which traces to list.
+#[derive(Debug, Clone, Default)]
+pub struct TraceFilter {
+    /// Only those of this user; empty for those without a user.
+    pub user: Option<String>,
+    /// Only those of this tool.
+    pub tool: Option<String>,
+    /// Only those that have not ended.
+    pub open: bool,
+    /// At most so many.
+    pub limit: Option<u32>,
+}
 
 /// The traces of long-running tools.
 ///
@@ -15,6 +28,8 @@ pub trait ToolTraces: Send + Sync {
     async fn write_trace(&self, trace: &ToolTrace) -> Result<()>;
     /// Returns the trace with this id.
     async fn trace(&self, id: &str) -> Result<ToolTrace>;
-    /// Returns the traces of a user, of one tool or all, newest first.
-    async fn traces(&self, user: &str, tool: Option<&str>) -> Result<Vec<ToolTrace>>;
+    /// Returns the traces that match, newest first.
+    async fn traces(&self, filter: &TraceFilter) -> Result<Vec<TraceSummary>>;
+    /// Deletes the traces of tools other than runs that ended before `at`.
+    async fn remove_traces_ended_before(&self, at: &str) -> Result<()>;
 }

@@ -13,4 +13,4 @@ pub use metrics::{CountsByKind, RunMetrics};
 pub use run::{Run, RunStatus};
 pub use sent_query::{SentQuery, sent_queries};
 pub use tool_progress::{ToolProgress, ToolProgressTracker};
-pub use tool_trace::{ToolTrace, replace_nul, replace_nul_in_json};
+pub use tool_trace::{RUN_TOOLS, ToolTrace, TraceSummary, replace_nul, replace_nul_in_json};

@@ -9,6 +9,9 @@ const ROUNDS_SHARE: f64 = 0.75;
 /// Progress once the report is written and only checks are left.
 const WRITTEN: f64 = 0.95;
 
+/// The tools whose traces follow the events of a run. No other tool may have such a name.
+pub const RUN_TOOLS: [&str; 2] = ["deep_research", "agentic_search"];
+
 /// The request, state and result of a long-running tool: one row of `tool_traces`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolTrace {
@@ -44,7 +47,42 @@ pub struct ToolTrace {
     pub metrics: Value,
 }
 
+/// A trace in a list: without its input, state and result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceSummary {
+    /// As in [`ToolTrace`], like every field.
+    pub id: String,
+    /// The user; empty if the program serves a single user.
+    pub user_id: String,
+    /// The user's organisation.
+    pub org_id: Option<String>,
+    /// The name of the tool.
+    pub tool_name: String,
+    /// The status.
+    pub status: String,
+    /// 0 to 1.
+    pub progress: f64,
+    /// The current stage, for display.
+    pub current_stage: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub started_at: Option<String>,
+    /// RFC 3339.
+    pub completed_at: Option<String>,
+}
+
 impl ToolTrace {
+    /// Whether traces of the tool `name` are those of runs.
+    pub fn is_run_tool(name: &str) -> bool {
+        RUN_TOOLS.contains(&name)
+    }
+
+    /// Whether it is the trace of a run.
+    pub fn is_of_run(&self) -> bool {
+        ToolTrace::is_run_tool(&self.tool_name)
+    }
+
     /// Whether `event` changes the trace of a run.
     pub fn is_changed_by(event: &Event) -> bool {
         matches!(
@@ -77,8 +115,8 @@ impl ToolTrace {
             user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
             org_id: owner.as_ref().and_then(|owner| owner.org.clone()),
             tool_name: match question.mode {
-                Mode::Evidence => "agentic_search",
-                Mode::Report | Mode::Answer => "deep_research",
+                Mode::Report | Mode::Answer => RUN_TOOLS[0],
+                Mode::Evidence => RUN_TOOLS[1],
             }
             .to_owned(),
             input_params: replace_nul_in_json(json!({

@@ -1,5 +1,6 @@
 //! The bodies of requests about a run, and of their responses.
 use ibid_core::domain::{Rating, Share, Vote};
+use ibid_core::record::RUN_TOOLS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -109,6 +110,42 @@ pub(super) struct RevokedShares {
     pub(super) object: &'static str,
     /// Links that lasted until now.
     pub(super) revoked: usize,
+}
+
+/// A trace for a tool that takes long.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "NewTrace")]
+pub(super) struct NewTraceBody {
+    /// The name of the tool; not deep_research or agentic_search, whose traces are those of runs.
+    #[schemars(with = "NonblankSchema", extend("maxLength" = 100, "not" = {"enum": RUN_TOOLS}))]
+    pub(super) tool: String,
+    /// What the tool works on, at most 1 MiB.
+    pub(super) input: Option<Value>,
+}
+
+/// What a tool reports. A missing field stays as it is.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "TraceUpdate")]
+pub(super) struct TraceUpdateBody {
+    /// in_progress if missing.
+    #[schemars(extend("enum" = ["in_progress", "completed", "failed", null]))]
+    pub(super) status: Option<String>,
+    /// The stage that the tool is in.
+    #[schemars(length(min = 1, max = 100), extend("pattern" = "\\S"))]
+    pub(super) stage: Option<String>,
+    #[schemars(range(min = 0, max = 1))]
+    pub(super) progress: Option<f64>,
+    /// Intermediate state, at most 1 MiB.
+    pub(super) state: Option<Value>,
+    /// The result, with the status completed, at most 1 MiB.
+    pub(super) result: Option<Value>,
+    /// Metrics, at most 1 MiB.
+    pub(super) metrics: Option<Value>,
+    /// Why it failed, with the status failed.
+    #[schemars(length(max = 4000))]
+    pub(super) error: Option<String>,
 }
 
 /// Deserializes a value that may be missing, but not `null`.

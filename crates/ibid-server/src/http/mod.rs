@@ -28,6 +28,7 @@ mod sessions;
 mod share;
 mod state;
 mod system_routes;
+mod traces;
 mod values;
 mod viewer;
 mod webhooks;

@@ -11,7 +11,7 @@ use super::state::ServerState;
 use super::viewer::error_pages::error_pages;
 use super::{
     artifacts, auth, deadline, events, metrics_routes, openapi, request_log, runs, share,
-    system_routes, viewer,
+    system_routes, traces, viewer,
 };
 use crate::mcp::McpServer;
 
@@ -38,6 +38,8 @@ pub(super) fn router(server: Arc<ServerState>, agentic_search: bool) -> Router {
         .route("/v1/runs/{id}/pages/{hash}", get(artifacts::page))
         .route("/v1/runs/{id}/{file}", get(artifacts::report))
         .route("/v1/runs/{a}/diff/{b}", get(artifacts::diff))
+        .route("/v1/traces", post(traces::create).get(traces::list))
+        .route("/v1/traces/{id}", get(traces::show).post(traces::update))
         .route("/v1/plan", post(artifacts::preview_plan))
         .route("/v1/responses", post(responses::create))
         .route("/v1/responses/{id}", get(responses::show).delete(responses::remove))

@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use super::api_error::{ApiError, ApiResult};
 use super::bodies::{AnswersBody, ApprovalBody, DeletedBody, RatedBody, RatingBody, SteerBody};
 use super::extract::{OwnedRun, QueryParams};
-use super::values::{invalid_value, json_body, parse_number, read_body, read_optional_body};
+use super::values::{
+    invalid_value, json_body, parse_limit, parse_number, read_body, read_optional_body,
+};
 use crate::request::ResearchRequest;
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
 use ibid::app::commands::MAX_TEXT_CHARS;
@@ -28,11 +30,6 @@ const MAX_WAIT_SECS: u64 = 55;
 
 /// `Retry-After` when the queue is full, in seconds.
 const RETRY_AFTER_SECS: u64 = 5;
-
-/// Default number of runs in a list.
-const DEFAULT_LIMIT: u64 = 50;
-/// Maximum number of runs in a list.
-const MAX_LIMIT: u64 = 200;
 
 /// Maximum length of an `Idempotency-Key`, in characters.
 const MAX_KEY_CHARS: usize = 255;
@@ -278,12 +275,7 @@ pub(super) async fn list(
     Extension(service): Extension<CallerService>,
     QueryParams(params): QueryParams<ListParams>,
 ) -> ApiResult<Json<Value>> {
-    let limit =
-        params.limit.as_deref().map_or(Ok(DEFAULT_LIMIT), |limit| parse_number("limit", limit))?;
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        let range = format!("must be from 1 to {MAX_LIMIT}");
-        return Err(invalid_value("limit", &range));
-    }
+    let limit = parse_limit(params.limit.as_deref())?;
     let status: Option<RunStatus> = match &params.status {
         None => None,
         Some(it) => Some(

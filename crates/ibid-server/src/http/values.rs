@@ -8,6 +8,11 @@ use serde_json::{Value, json};
 use super::api_error::{ApiError, ApiResult};
 use crate::request::read_fields;
 
+/// Default number of rows of a list.
+const DEFAULT_LIMIT: u64 = 50;
+/// Maximum number of rows of a list.
+const MAX_LIMIT: u32 = 200;
+
 /// The error for a wrong value: `{field} {what}`, 400.
 pub(super) fn invalid_value(field: &str, what: &str) -> ApiError {
     ApiError::new(StatusCode::BAD_REQUEST, "invalid_value", format!("{field} {what}"))
@@ -58,4 +63,13 @@ pub(super) fn read_optional_body<T: DeserializeOwned>(
 /// Parses the whole number in parameter `name`.
 pub(super) fn parse_number(name: &str, text: &str) -> ApiResult<u64> {
     text.parse().map_err(|_| invalid_value(name, "must be a whole number"))
+}
+
+/// Parses the parameter `limit` of a list.
+pub(super) fn parse_limit(text: Option<&str>) -> ApiResult<u32> {
+    let limit = text.map_or(Ok(DEFAULT_LIMIT), |text| parse_number("limit", text))?;
+    match u32::try_from(limit) {
+        Ok(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
+        _ => Err(invalid_value("limit", &format!("must be from 1 to {MAX_LIMIT}"))),
+    }
 }

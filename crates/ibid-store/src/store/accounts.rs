@@ -14,7 +14,7 @@ use ibid_core::ports::{
     AcceptOutcome, AcceptRequest, Account, Accounts, ApiToken, AuditEntry, IdempotencyKey,
     IdempotencyStatus, Org, Spending, ToolReservation, User,
 };
-use ibid_core::record::Envelope;
+use ibid_core::record::{Envelope, RUN_TOOLS};
 use ibid_core::{Error, Kind, Result};
 
 /// The columns of [`USER_COLUMNS`].
@@ -144,7 +144,12 @@ impl<B: Backend> Accounts for SqlStore<B> {
 
     async fn remove_user(&self, user: &str) -> Result<()> {
         let statement = query("delete from users where id = $1").bind(user);
-        check_changed(self.change(statement).await?, &format!("user {user}"))
+        check_changed(self.change(statement).await?, &format!("user {user}"))?;
+        // A later user with this id must not read them. The traces of runs go with the runs.
+        let [one, other] = RUN_TOOLS;
+        let statement =
+            query("delete from tool_traces where user_id = $1 and tool_name not in ($2, $3)");
+        self.change(statement.bind(user).bind(one).bind(other)).await.map(drop)
     }
 
     async fn add_token(&self, token: &ApiToken) -> Result<()> {

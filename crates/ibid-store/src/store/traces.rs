@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use super::backend::{Backend, SqlStore};
 use super::statement::{DbConnection, query};
 use ibid_core::domain::RunId;
-use ibid_core::ports::ToolTraces;
-use ibid_core::record::{Envelope, ToolTrace};
+use ibid_core::ports::{ToolTraces, TraceFilter};
+use ibid_core::record::{Envelope, RUN_TOOLS, ToolTrace, TraceSummary};
 use ibid_core::{Error, Kind, Result};
 
-/// The columns that [`SqlStore::find_traces`] selects; columns of JSON are text.
+/// The columns that [`SqlStore::find_trace`] selects; columns of JSON are text.
 type TraceRow = (
     String,
     String,
@@ -26,6 +26,37 @@ type TraceRow = (
     Option<String>,
     Option<String>,
 );
+
+/// The columns of a [`TraceSummary`], in its order.
+type SummaryRow = (
+    String,
+    String,
+    Option<String>,
+    String,
+    String,
+    f64,
+    Option<String>,
+    String,
+    Option<String>,
+    Option<String>,
+);
+
+fn summary_of(row: SummaryRow) -> TraceSummary {
+    let (id, user_id, org_id, tool_name, status, progress, current_stage, ..) = row;
+    let (.., created_at, started_at, completed_at) = row;
+    TraceSummary {
+        id,
+        user_id,
+        org_id,
+        tool_name,
+        status,
+        progress,
+        current_stage,
+        created_at,
+        started_at,
+        completed_at,
+    }
+}
 
 fn trace_of(row: TraceRow) -> ToolTrace {
     let (id, user_id, org_id, tool_name, input_params, status, progress, current_stage, ..) = row;
@@ -108,35 +139,26 @@ pub(super) async fn update_trace(
 
 fn no_trace(id: &str) -> Error {
     Error::new(Kind::NotFound, format!("there is no trace {}", id.escape_debug()))
-        .with_hint("list the traces of the user first")
+        .with_hint("see `ibid traces`")
 }
 
 impl<B: Backend> SqlStore<B> {
-    /// The traces with this id, user and tool, as far as they are given and within the scope; the last created first.
-    async fn find_traces(
-        &self,
-        id: Option<&str>,
-        user: Option<&str>,
-        tool: Option<&str>,
-    ) -> Result<Vec<ToolTrace>> {
+    /// The trace with this id, if it is within the scope.
+    async fn find_trace(&self, id: &str) -> Result<Option<ToolTrace>> {
         let (scope_user, scope_org) = self.scope.parameters();
         let text = B::JSON_TO_TEXT;
         let statement = query(format!(
             "select id, user_id, org_id, tool_name, input_params{text}, status, progress,
              current_stage, state{text}, result{text}, error_message,
              created_at, started_at, completed_at, metrics{text} from tool_traces
-             where (cast($1 as text) is null or id = $1) and (cast($2 as text) is null or user_id = $2)
-             and (cast($3 as text) is null or tool_name = $3)
-             and (cast($4 as text) is null or (user_id = $4 and coalesce(org_id, '') = $5))
-             order by created_at desc, id desc"
+             where id = $1
+             and (cast($2 as text) is null or (user_id = $2 and coalesce(org_id, '') = $3))"
         ))
         .bind(id)
-        .bind(user)
-        .bind(tool)
         .bind(scope_user)
         .bind(scope_org);
-        let rows: Vec<TraceRow> = self.fetch_all(statement).await?;
-        Ok(rows.into_iter().map(trace_of).collect())
+        let row: Option<TraceRow> = self.fetch_optional(statement).await?;
+        Ok(row.map(trace_of))
     }
 
     /// Whether `trace` is within the scope.
@@ -162,8 +184,7 @@ impl<B: Backend> ToolTraces for SqlStore<B> {
         if !self.admits_trace(trace) {
             return Err(no_trace(&trace.id));
         }
-        let existing = self.find_traces(Some(&trace.id), None, None).await?;
-        if !existing.is_empty() {
+        if self.find_trace(&trace.id).await?.is_some() {
             let what = format!("trace {} already exists", trace.id);
             return Err(Error::new(Kind::Usage, what).with_hint("choose another id"));
         }
@@ -180,11 +201,35 @@ impl<B: Backend> ToolTraces for SqlStore<B> {
     }
 
     async fn trace(&self, id: &str) -> Result<ToolTrace> {
-        let found = self.find_traces(Some(id), None, None).await?;
-        found.into_iter().next().ok_or_else(|| no_trace(id))
+        self.find_trace(id).await?.ok_or_else(|| no_trace(id))
     }
 
-    async fn traces(&self, user: &str, tool: Option<&str>) -> Result<Vec<ToolTrace>> {
-        self.find_traces(None, Some(user), tool).await
+    async fn traces(&self, filter: &TraceFilter) -> Result<Vec<TraceSummary>> {
+        let (scope_user, scope_org) = self.scope.parameters();
+        let statement = query(
+            "select id, user_id, org_id, tool_name, status, progress, current_stage,
+             created_at, started_at, completed_at from tool_traces
+             where (cast($1 as text) is null or user_id = $1)
+             and (cast($2 as text) is null or tool_name = $2)
+             and ($3 = 0 or completed_at is null)
+             and (cast($4 as text) is null or (user_id = $4 and coalesce(org_id, '') = $5))
+             order by created_at desc, id desc limit $6",
+        )
+        .bind(&filter.user)
+        .bind(&filter.tool)
+        .bind(i64::from(filter.open))
+        .bind(scope_user)
+        .bind(scope_org)
+        .bind(filter.limit.map_or(i64::MAX, i64::from));
+        let rows: Vec<SummaryRow> = self.fetch_all(statement).await?;
+        Ok(rows.into_iter().map(summary_of).collect())
+    }
+
+    async fn remove_traces_ended_before(&self, at: &str) -> Result<()> {
+        let statement =
+            query("delete from tool_traces where completed_at < $1 and tool_name not in ($2, $3)");
+        let [one, other] = RUN_TOOLS;
+        let removed = self.execute(statement.bind(at).bind(one).bind(other)).await;
+        removed.map(drop).map_err(|cause| self.write_error(&cause))
     }
 }

@@ -18,7 +18,7 @@ const BATCH_PAUSE: Duration = Duration::from_secs(1);
 const AUDIT_ACTOR: &str = "server";
 
 impl App {
-    /// Deletes the runs that ended more than `days` days ago. Returns how many.
+    /// Deletes the runs that ended more than `days` days ago, and the traces of other tools. Returns how many runs.
     ///
     /// # Errors
     /// The first fault, after all runs were tried.
@@ -47,6 +47,7 @@ impl App {
     async fn purge_with_pause(&self, days: u32, pause: Duration) -> Result<(u64, Option<Error>)> {
         let before = self.timestamp_after(-DAY_MS * i64::from(days));
         let ended = self.accounts().await?.runs_ended_before(&before).await?;
+        self.store().await?.remove_traces_ended_before(&before).await?;
         let (mut deleted, mut fault) = (0, None);
         for run in ended {
             match self.remove(&run).await {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::{SecretString, Settings};
 use ibid_core::domain::{PageHash, RunId};
 use ibid_core::ports::{
-    Accounts, JournalCall, JournalCallState, RunLease, RunLocks, RunRow, Store,
+    Accounts, JournalCall, JournalCallState, RunLease, RunLocks, RunRow, Store, TraceFilter,
 };
 use ibid_core::{Error, Kind, Result};
 use ibid_store::store::{FileLocks, PostgresStore, SqliteStore};
@@ -217,9 +217,11 @@ async fn copy_traces(source: &OpenStore, target: &OpenStore) -> Result<()> {
     let users = source.accounts.users().await?;
     let operator = std::iter::once("");
     for user in operator.chain(users.iter().map(|user| user.id.as_str())) {
-        let existing = target.store.traces(user, None).await?;
-        for trace in source.store.traces(user, None).await? {
+        let filter = TraceFilter { user: Some(user.to_owned()), ..TraceFilter::default() };
+        let existing = target.store.traces(&filter).await?;
+        for trace in source.store.traces(&filter).await? {
             if !existing.iter().any(|it| it.id == trace.id) {
+                let trace = source.store.trace(&trace.id).await?;
                 target.store.create_trace(&trace).await?;
             }
         }

@@ -2,21 +2,60 @@
 use serde_json::Value;
 
 use super::App;
-use ibid_core::Result;
-use ibid_core::record::{ToolTrace, replace_nul, replace_nul_in_json};
+use ibid_core::ports::TraceFilter;
+use ibid_core::record::{ToolTrace, TraceSummary, replace_nul, replace_nul_in_json};
+use ibid_core::{Error, Kind, Result};
+
+/// Maximum length of the name of a tool and of a stage, in characters.
+pub const MAX_NAME_CHARS: usize = 100;
+
+/// What a tool reports. `None` leaves a field as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TraceUpdate {
+    /// Whether the tool is still at work.
+    pub status: ToolStatus,
+    /// The stage that it is in.
+    pub stage: Option<String>,
+    /// 0 to 1; 1 for a tool that has completed.
+    pub progress: Option<f64>,
+    /// Its state.
+    pub state: Option<Value>,
+    /// Its result.
+    pub result: Option<Value>,
+    /// Its metrics.
+    pub metrics: Option<Value>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// Whether a tool is still at work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolStatus {
+    /// It is.
+    #[default]
+    InProgress,
+    /// It has ended with a result.
+    Completed,
+    /// It has ended with an error.
+    Failed,
+}
 
 impl App {
     /// Creates a trace for a tool that is not a run, for the owner of this app. Returns its id.
     ///
     /// # Errors
-    /// `Setup` when the store cannot be written.
+    /// `Usage` for the name of a tool whose traces are those of runs, `Setup` when the store cannot be written.
     pub async fn create_trace(&self, tool: &str, input: Value) -> Result<String> {
+        if ToolTrace::is_run_tool(tool) {
+            let what = format!("the tool name `{tool}` is reserved for runs");
+            return Err(Error::new(Kind::Usage, what).with_hint("choose another name"));
+        }
         let owner = self.owner.clone();
         let trace = ToolTrace {
             id: self.new_run_id().uuid(),
             user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
             org_id: owner.and_then(|owner| owner.org),
-            tool_name: tool.chars().filter(|c| *c != '\0').take(100).collect(),
+            tool_name: replace_nul(tool).chars().take(MAX_NAME_CHARS).collect(),
             input_params: replace_nul_in_json(input),
             status: "pending".to_owned(),
             progress: 0.0,
@@ -33,10 +72,59 @@ impl App {
         Ok(trace.id)
     }
 
+    /// Stores what a tool reports of itself. Returns the trace.
+    ///
+    /// # Errors
+    /// `NotFound` for a trace that does not exist or belongs to another owner, `Usage` for one that has ended and for that of a run.
+    pub async fn update_trace(&self, id: &str, update: TraceUpdate) -> Result<ToolTrace> {
+        let store = self.store().await?;
+        let mut trace = store.trace(id).await?;
+        if trace.is_of_run() {
+            let what = format!("trace {id} follows the events of its run");
+            return Err(Error::new(Kind::Usage, what).with_hint("create a trace of another tool"));
+        }
+        if let Some(stage) = update.stage {
+            trace.current_stage = Some(replace_nul(&stage).chars().take(MAX_NAME_CHARS).collect());
+        }
+        if let Some(progress) = update.progress {
+            trace.progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
+        }
+        if let Some(state) = update.state {
+            trace.state = replace_nul_in_json(state);
+        }
+        if let Some(result) = update.result {
+            trace.result = Some(replace_nul_in_json(result));
+        }
+        if let Some(metrics) = update.metrics {
+            trace.metrics = replace_nul_in_json(metrics);
+        }
+        if let Some(error) = update.error {
+            trace.error_message = Some(replace_nul(&error));
+        }
+        let now = self.timestamp_after(0);
+        match update.status {
+            ToolStatus::InProgress => {
+                trace.status = "in_progress".to_owned();
+                trace.started_at.get_or_insert(now);
+            }
+            ToolStatus::Completed => {
+                trace.status = "completed".to_owned();
+                trace.progress = 1.0;
+                trace.completed_at = Some(now);
+            }
+            ToolStatus::Failed => {
+                trace.status = "failed".to_owned();
+                trace.completed_at = Some(now);
+            }
+        }
+        store.write_trace(&trace).await?;
+        Ok(trace)
+    }
+
     /// Stores the progress of a tool: its stage, a number from 0 to 1, and its state if given.
     ///
     /// # Errors
-    /// `NotFound` for a trace that does not exist or belongs to another owner, `Usage` for one that has ended.
+    /// Those of [`App::update_trace`].
     pub async fn update_progress(
         &self,
         id: &str,
@@ -44,44 +132,36 @@ impl App {
         progress: f64,
         state: Option<Value>,
     ) -> Result<()> {
-        let store = self.store().await?;
-        let mut trace = store.trace(id).await?;
-        trace.status = "in_progress".to_owned();
-        trace.current_stage = Some(replace_nul(stage).chars().take(100).collect());
-        trace.progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
-        trace.started_at.get_or_insert_with(|| self.timestamp_after(0));
-        if let Some(state) = state {
-            trace.state = replace_nul_in_json(state);
-        }
-        store.write_trace(&trace).await
+        let (stage, progress) = (Some(stage.to_owned()), Some(progress));
+        let update = TraceUpdate { stage, progress, state, ..TraceUpdate::default() };
+        self.update_trace(id, update).await.map(drop)
     }
 
     /// Ends a trace with its result and metrics.
     ///
     /// # Errors
-    /// Those of [`App::update_progress`].
+    /// Those of [`App::update_trace`].
     pub async fn complete_trace(&self, id: &str, result: Value, metrics: Value) -> Result<()> {
-        let store = self.store().await?;
-        let mut trace = store.trace(id).await?;
-        trace.status = "completed".to_owned();
-        trace.progress = 1.0;
-        trace.result = Some(replace_nul_in_json(result));
-        trace.metrics = replace_nul_in_json(metrics);
-        trace.completed_at = Some(self.timestamp_after(0));
-        store.write_trace(&trace).await
+        let update = TraceUpdate {
+            status: ToolStatus::Completed,
+            result: Some(result),
+            metrics: Some(metrics),
+            ..TraceUpdate::default()
+        };
+        self.update_trace(id, update).await.map(drop)
     }
 
     /// Ends a trace with an error message.
     ///
     /// # Errors
-    /// Those of [`App::update_progress`].
+    /// Those of [`App::update_trace`].
     pub async fn fail_trace(&self, id: &str, message: &str) -> Result<()> {
-        let store = self.store().await?;
-        let mut trace = store.trace(id).await?;
-        trace.status = "failed".to_owned();
-        trace.error_message = Some(replace_nul(message));
-        trace.completed_at = Some(self.timestamp_after(0));
-        store.write_trace(&trace).await
+        let update = TraceUpdate {
+            status: ToolStatus::Failed,
+            error: Some(message.to_owned()),
+            ..TraceUpdate::default()
+        };
+        self.update_trace(id, update).await.map(drop)
     }
 
     /// A trace by its id; for a run that is [`ibid_core::domain::RunId::uuid`].
@@ -89,14 +169,21 @@ impl App {
     /// # Errors
     /// `NotFound` for one that does not exist or belongs to another owner.
     pub async fn trace(&self, id: &str) -> Result<ToolTrace> {
-        self.store().await?.trace(id).await
+        match self.store_if_any().await? {
+            Some(store) => store.trace(id).await,
+            None => Err(Error::new(Kind::NotFound, format!("there is no trace {id}"))
+                .with_hint("see `ibid traces`")),
+        }
     }
 
-    /// The traces of a user (empty for the operator) by one tool or all, latest first.
+    /// The traces that match, newest first.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn traces(&self, user: &str, tool: Option<&str>) -> Result<Vec<ToolTrace>> {
-        self.store().await?.traces(user, tool).await
+    pub async fn traces(&self, filter: &TraceFilter) -> Result<Vec<TraceSummary>> {
+        match self.store_if_any().await? {
+            Some(store) => store.traces(filter).await,
+            None => Ok(Vec::new()),
+        }
     }
 }

@@ -58,6 +58,10 @@ fn expected(method: &str, path: &str) -> Option<Row> {
         ("POST", "/v1/runs/{id}/finish" | "/v1/runs/{id}/cancel" | "/v1/runs/{id}/steer") => {
             Own(409)
         }
+        ("POST", "/v1/traces") => Known(201),
+        ("GET", "/v1/traces") => Known(200),
+        ("GET", "/v1/traces/{id}") => Own(200),
+        ("POST", "/v1/traces/{id}") => Own(409),
         ("POST", "/v1/runs/{id}/approve" | "/v1/runs/{id}/answers") => Own(409),
         ("POST", "/v1/responses/{id}/cancel") => Own(200),
         ("POST", "/v1/responses/{id}/finish" | "/v1/responses/{id}/steer") => Own(409),
@@ -110,6 +114,7 @@ fn body(method: &str, path: &str, id: &str) -> Option<String> {
         "responses" => json!({"input": question, "background": true}),
         "completions" => json!({"messages": [{"role": "user", "content": question}]}),
         "mcp" => json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}),
+        "traces" => json!({"tool": "tidy", "input": {}}),
         "rating" => json!({"vote": "up"}),
         "answers" => json!({"answers": []}),
         "steer" => json!({"text": "and wind"}),

@@ -41,8 +41,8 @@ pub(super) const DOCUMENTED_STATUSES: &[DocumentedStatus] = &[
     documented_status(408, "The body took too long to arrive.", has_body),
     documented_status(
         409,
-        "The request conflicts with the state of the run: it has ended or has not, is not waiting for this input, has no report, or is already writing it.",
-        |it| sends_command(it) || needs_ended_run(it),
+        "The request conflicts with the state of the run: it has ended or has not, is not waiting for this input, has no report, or is already writing it. Or the trace has ended, or is that of a run.",
+        |it| sends_command(it) || needs_ended_run(it) || updates_trace(it),
     ),
     documented_status(413, "The body is too large.", has_body),
     documented_status(415, "The content type of the body is not JSON.", has_body),
@@ -58,7 +58,7 @@ pub(super) const DOCUMENTED_STATUSES: &[DocumentedStatus] = &[
     ),
     documented_status(
         429,
-        "Too many waiting runs, orders for this run, unknown tokens or open requests. Retry-After says when to retry, if present.",
+        "Too many waiting runs, orders for this run, traces that have not ended, unknown tokens or open requests. Retry-After says when to retry, if present.",
         |_| true,
     ),
     documented_status(503, "Temporarily unavailable, or the server is not set up for it.", |_| {
@@ -90,6 +90,11 @@ fn sends_command(it: &Route) -> bool {
     let all = ["finish", "cancel", "steer", "approve", "answers"];
     // Like OpenAI's API, a late cancel returns the unchanged response.
     all.contains(&last_part(it)) && it.path != "/v1/responses/{id}/cancel"
+}
+
+/// Whether it writes to a trace, which must not have ended.
+fn updates_trace(it: &Route) -> bool {
+    it.method == "post" && it.path == "/v1/traces/{id}"
 }
 
 /// Whether it needs an ended run.
@@ -128,6 +133,8 @@ mod tests {
             ("delete", "/v1/runs/{id}", &[404, 409], &[415]),
             ("post", "/v1/responses/{id}/cancel", &[404], &[409]),
             ("post", "/v1/responses/{id}/steer", &[409, 429], &[422]),
+            ("post", "/v1/traces/{id}", &[404, 409], &[402, 422]),
+            ("get", "/v1/traces/{id}", &[404], &[409]),
             ("get", "/metrics", &[403], &[404, 409]),
             ("post", "/new", &[400, 422], &[401, 429]),
         ];

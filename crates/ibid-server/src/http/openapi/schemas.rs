@@ -3,8 +3,8 @@ use schemars::generate::Contract;
 use serde_json::{Map, Value, json};
 
 use super::super::bodies::{
-    AnswersBody, ApprovalBody, CreatedShare, DeletedBody, RatedBody, RatingBody, RevokedShares,
-    ShareBody, SteerBody,
+    AnswersBody, ApprovalBody, CreatedShare, DeletedBody, NewTraceBody, RatedBody, RatingBody,
+    RevokedShares, ShareBody, SteerBody, TraceUpdateBody,
 };
 use crate::request::{ResearchRequest, component_generator};
 
@@ -21,6 +21,8 @@ pub(super) fn components() -> Map<String, Value> {
     generator.subschema_for::<AnswersBody>();
     generator.subschema_for::<RatingBody>();
     generator.subschema_for::<ShareBody>();
+    generator.subschema_for::<NewTraceBody>();
+    generator.subschema_for::<TraceUpdateBody>();
     all.extend(generator.take_definitions(true));
     let mut generator = component_generator(Contract::Serialize);
     generator.subschema_for::<RatedBody>();

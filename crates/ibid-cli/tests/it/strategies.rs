@@ -361,6 +361,20 @@ async fn an_item_that_a_level_finds_nothing_for_is_blocked_and_comes_back_broade
 }
 
 #[tokio::test]
+async fn breadth_is_how_many_ways_an_item_is_asked_in() {
+    let mut counts = Vec::new();
+    for breadth in [1, 2, 10] {
+        let mut asked = asked(Strategy::Checklist);
+        asked.method.breadth = breadth;
+        asked.method.depth = 1;
+        let (_, events) = researched(&small_world(), &asked).await;
+        let queries = events.iter().filter(|it| matches!(it, Event::SearchStarted { .. }));
+        counts.push(queries.count());
+    }
+    assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+}
+
+#[tokio::test]
 async fn trust_ends_research_where_that_is_wanted() {
     // Whoever judges coverage is never quite content.
     let model = Scripted::new(|step, words| {

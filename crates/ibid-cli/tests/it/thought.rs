@@ -251,6 +251,45 @@ async fn a_model_plans_reads_writes_and_checks_and_code_makes_the_quotes() {
 }
 
 #[tokio::test]
+async fn sections_without_items_are_written_and_take_the_place_of_the_program_s_own() {
+    let model = Scripted::new(|step, words| {
+        let mut says = well(step, words);
+        let whole = |title: &str| json!({"title": title, "guidance": "", "items": []});
+        let told = |title: &str, text: &str, says: &str| json!({"heading": title, "sentences": [{"text": text, "evidence": [id_of(words, says).unwrap()]}]});
+        match step {
+            "plan" => {
+                let sections = says["sections"].as_array_mut().unwrap();
+                sections.insert(0, whole("Introduction"));
+                sections.push(whole("Outlook"));
+            }
+            "write" => {
+                let sections = says["sections"].as_array_mut().unwrap();
+                // What the introduction says before the section that answers the item, it says once.
+                let opening = "Cork floats because its cells are closed and filled with air.";
+                sections.insert(0, told("Introduction", opening, "filled with air"));
+                let outlook = "Cork oak forests cover 2.1 million hectares of land.";
+                sections.push(told("Outlook", outlook, "2.1 million"));
+            }
+            _ => {}
+        }
+        Ok(says.to_string())
+    });
+    let (report, _) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;
+    let report = report.unwrap();
+    holds(&report);
+    let sections: Vec<(&str, bool)> =
+        report.sections.iter().map(|it| (it.title.as_str(), it.item.is_some())).collect();
+    assert_eq!(
+        sections,
+        [("Introduction", false), ("What cork is", true), ("Harvest", true), ("Outlook", false)]
+    );
+    let text = ibid_report::markdown::report(&report, true);
+    assert_eq!(text.matches("Introduction\n").count(), 1, "{text}");
+    assert!(!text.contains("Asked on"), "{text}");
+    assert!(text.contains("\n## Conclusion\n"), "{text}");
+}
+
+#[tokio::test]
 async fn the_steps_of_a_run_are_known_beforehand_with_their_roles_and_efforts() {
     let model = Scripted::new(|step, words| Ok(well(step, words).to_string()));
     let (_, events) = run(&model, &ModelRole::ALL, &question("What is cork?")).await;

@@ -127,9 +127,8 @@ mod tests {
     const NO_STEPS: &str = "What was read tells no steps.";
     const NO_CODE: &str = "What was read shows no code.";
 
-    /// The gap of a covered first item with this evidence.
-    fn held(question: &str, kind: QuestionKind, blocks: &[(BlockKind, &str)]) -> Option<String> {
-        let brief = Brief {
+    fn brief(question: &str, kind: QuestionKind) -> Brief {
+        Brief {
             question: question.to_owned(),
             sharpened: None,
             kind,
@@ -139,7 +138,12 @@ mod tests {
             scope_out: Vec::new(),
             lang: "en".to_owned(),
             clarified: Vec::new(),
-        };
+        }
+    }
+
+    /// The gap of a covered first item with this evidence.
+    fn held(question: &str, kind: QuestionKind, blocks: &[(BlockKind, &str)]) -> Option<String> {
+        let brief = brief(question, kind);
         let page = Page::new(PageDraft {
             url: "https://oak.example/".to_owned(),
             title: "Cork".to_owned(),
@@ -199,6 +203,21 @@ mod tests {
             (ListItem, "Strip the plank from the trunk."),
         ]);
         assert_eq!(steps, None);
+    }
+
+    #[test]
+    fn each_item_has_its_own_form() {
+        let asked = "What is cork and how to harvest it?";
+        let brief = brief(asked, QuestionKind::Definition);
+        let plan = crate::plan_from_brief(&brief).unwrap();
+        let of = |nth: usize| forms(&brief, &plan.items()[nth], nth == 0).unwrap();
+        assert_eq!(plan.items()[1].asks, "How to harvest cork?");
+        assert_eq!((of(0), of(1)), (vec![AnswerForm::Definition], vec![AnswerForm::Steps]));
+        assert_eq!(of(2), []);
+        let asked = "What is the function of the liver?";
+        let brief = super::tests::brief(asked, QuestionKind::Open);
+        let plan = crate::plan_from_brief(&brief).unwrap();
+        assert_eq!(forms(&brief, &plan.items()[0], true).unwrap(), []);
     }
 
     #[test]

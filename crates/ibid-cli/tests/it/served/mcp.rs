@@ -184,6 +184,15 @@ fn the_tools_of_the_rows_answer_in_their_shapes() {
         .clone();
     assert_eq!(it["status"], "completed", "{it}");
     assert!(it["checklist_coverage"]["satisfied"].is_array(), "{it}");
+    assert!(it["answer"].as_str().unwrap().contains("56 % of annual rainfall"), "{it}");
+    assert!(it["answer"].as_str().unwrap().contains("[1]"), "{it}");
+    assert!(it["one_line_answer"].as_str().unwrap().chars().count() <= 140, "{it}");
+    let report = host.call("research_result", &json!({"run_id": it["run_id"], "part": "sources"}));
+    let report = report["structuredContent"]["text"].as_str().unwrap();
+    for source in it["sources"].as_array().unwrap() {
+        assert!(!source["snippet"].as_str().unwrap().is_empty(), "{source}");
+        assert!(report.contains(&format!("\"id\": {}", source["id"])), "{source} of {report}");
+    }
     // ChatGPT's contract: one text that holds the JSON, and nothing else.
     let found = host.call("search", &json!({"query": "annual rainfall retained"}));
     assert_eq!(found["content"].as_array().unwrap().len(), 1);

@@ -2,10 +2,11 @@
 use std::sync::Arc;
 
 use ibid_core::domain::{Mode, ModelRole, Strategy};
-use ibid_core::record::Event;
+use ibid_core::record::{Envelope, Event, Phase, Run};
+use serde_json::json;
 
-use super::shelf;
-use crate::memory::{Pages, page, question, researched, world};
+use super::{asked, shelf};
+use crate::memory::{Pages, page, question, researched, run_id, world};
 use crate::thought::{Scripted, run_over, well};
 
 #[tokio::test]
@@ -45,6 +46,41 @@ async fn evidence_is_given_without_prose_within_its_bounds_and_no_writer_is_aske
     for field in ["url", "title", "content", "score"] {
         assert!(!first[field].is_null(), "{field}");
     }
+}
+
+#[tokio::test]
+async fn evidence_so_far_has_the_same_shape_in_the_words_of_the_pages() {
+    let mut asked = asked(Strategy::Coverage);
+    asked.mode = Mode::Evidence;
+    let (_, events) = researched(&world(Arc::new(Pages::new(shelf()))), &asked).await;
+    let first_round = events.iter().position(|it| it.name() == "wave.finished").unwrap();
+    let envelopes: Vec<Envelope> = (1..)
+        .zip(&events[..first_round])
+        .map(|(seq, event)| Envelope {
+            seq,
+            ts: "2026-11-24T10:00:00.000Z".to_owned(),
+            run: run_id(),
+            event: event.clone(),
+            phase: Phase::Research,
+            round: None,
+            agent: None,
+            span: None,
+        })
+        .collect();
+    let run = Run::from_events(run_id(), &envelopes);
+    let view = ibid_report::evidence::to_json_so_far(&run, &envelopes);
+    assert_eq!(view["success"], true, "{view}");
+    assert!(!view["topics"].as_array().unwrap().is_empty(), "{view}");
+    let results = view["results"].as_array().unwrap();
+    assert!(results.len() >= 3, "{view}");
+    for it in results {
+        let page = shelf().into_iter().find(|page| it["url"] == page.url.as_str()).unwrap();
+        for quote in it["content"].as_str().unwrap().split("\n…\n") {
+            assert!(page.text().expose().contains(quote), "{quote}");
+        }
+    }
+    let nothing = ibid_report::evidence::to_json_so_far(&Run::new(run_id()), &[]);
+    assert_eq!((&nothing["success"], &nothing["results"]), (&json!(false), &json!([])));
 }
 
 #[tokio::test]

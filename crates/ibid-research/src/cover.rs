@@ -196,8 +196,11 @@ impl CoverageState {
             || (none_open && covered / all >= MIN_GOOD_COVERAGE && self.ratio() >= threshold)
     }
 
+    /// Emits the rows as the report will have them. What a model misses is told as a gap.
     pub(crate) fn emit(&self, log: &EventLog) {
-        log.emit(Event::CoverageUpdated { rows: self.rows.clone(), ratio: self.ratio() });
+        let rows = self.final_rows();
+        let ratio = CoverageRow::completeness(&rows);
+        log.emit(Event::CoverageUpdated { rows, ratio });
     }
 }
 

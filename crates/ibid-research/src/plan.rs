@@ -3,7 +3,8 @@ use crate::thresholds::MIN_CORE_ITEM_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
-    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, SectionPlan, Strategy, WritingPlan,
+    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, QuestionKind, SectionPlan,
+    Strategy, WritingPlan,
 };
 use ibid_core::ports::Prompt;
 
@@ -19,6 +20,41 @@ use super::query_policy::anchored;
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
 const REPORT_FORM_WORDS: [&str; 8] =
     ["report", "goal", "tone", "section", "heading", "directive", "obey", "checklist"];
+
+/// Letters that two words share at their beginning if they are forms of one.
+const MIN_SHARED_LETTERS: usize = 4;
+
+/// Words of items that ask what an answer rests or depends on.
+const DEPENDENCE_WORDS: [&str; 28] = [
+    "affect",
+    "cause",
+    "change",
+    "compare",
+    "condition",
+    "debate",
+    "depend",
+    "determine",
+    "difference",
+    "effect",
+    "estimate",
+    "evidence",
+    "exception",
+    "factor",
+    "history",
+    "impact",
+    "influence",
+    "limit",
+    "measure",
+    "mechanism",
+    "method",
+    "range",
+    "reason",
+    "reliable",
+    "research",
+    "study",
+    "uncertain",
+    "vary",
+];
 
 /// The plan for `brief`, by a model if there is one.
 pub(crate) async fn build_plan(
@@ -135,7 +171,8 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
         bibliography: own.writing.bibliography,
     };
     let items = items.into_iter().map(|item| item.1).collect();
-    Plan::new(items, planned.complexity, writing)
+    // Small models call a question of many parts simple.
+    Plan::new(items, planned.complexity.max(own.complexity), writing)
 }
 
 /// Whether one of the items asks the question itself.
@@ -160,14 +197,40 @@ fn strays_from_question(brief: &Brief, heading: &str, asks: &str) -> bool {
     };
     let subject = content_stems(subject);
     let own = content_stems(&format!("{heading} {asks}"));
-    if subject.is_empty() || own.iter().any(|stem| subject.contains(stem)) {
+    let question = content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" ")));
+    if subject.is_empty() {
         return false;
     }
-    let question = content_stems(&format!("{} {}", brief.question, brief.key_terms.join(" ")));
+    if own.iter().any(|stem| subject.contains(stem)) {
+        return asks_one_thing(brief.kind) && !serves(&own, &subject, &question);
+    }
     // The first word of a sentence is capitalised in any case.
     let names = asks.split_whitespace().skip(1);
     let mut names = names.filter(|word| word.starts_with(char::is_uppercase));
     names.any(|name| content_stems(name).iter().any(|stem| !question.contains(stem)))
+}
+
+/// Whether a kind of question asks for one thing, so that another side of the subject is none of it.
+fn asks_one_thing(kind: QuestionKind) -> bool {
+    use QuestionKind::{Quantity, When, Where, Who, YesNo};
+    matches!(kind, Quantity | When | Where | Who | YesNo)
+}
+
+/// Whether an item's words have one of the question's beyond the subject, in any form ("rainfall" for "rain"), or one that
+/// asks what an answer depends on.
+fn serves(own: &[String], subject: &[String], question: &[String]) -> bool {
+    let related = |a: &str, b: &str| {
+        let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+        shared >= MIN_SHARED_LETTERS.min(a.chars().count()).min(b.chars().count())
+    };
+    let of_question = question.iter().filter(|stem| !subject.contains(stem));
+    let of_question: Vec<&String> = of_question.collect();
+    let mut own = own.iter().filter(|stem| !subject.contains(stem));
+    of_question.is_empty()
+        || own.any(|stem| {
+            of_question.iter().any(|asked| related(stem, asked))
+                || DEPENDENCE_WORDS.iter().any(|word| self::stem(word) == *stem)
+        })
 }
 
 fn item(brief: &Brief, planned: &PlannedItem) -> Item {
@@ -222,8 +285,6 @@ pub(crate) fn build_heuristic_plan(brief: &Brief) -> Result<Plan> {
 
 #[cfg(test)]
 mod tests {
-    use ibid_core::domain::QuestionKind;
-
     use super::*;
 
     fn brief() -> Brief {
@@ -247,6 +308,25 @@ mod tests {
         assert!(strays("Who founded the German Weather Service?"));
         assert!(!strays("How much do roofs in Germany retain?"));
         assert!(!strays("What does installation cost?"));
+    }
+
+    #[test]
+    fn a_question_that_asks_for_one_thing_has_no_items_on_other_sides() {
+        let brief = Brief {
+            kind: QuestionKind::Quantity,
+            question: "How much rain does a green roof retain?".to_owned(),
+            key_terms: vec!["rain".to_owned(), "green roof".to_owned()],
+            ..brief()
+        };
+        let strays = |asks: &str| strays_from_question(&brief, "", asks);
+        assert!(strays("What is the future outlook for green roofs?"));
+        assert!(strays("Which benefits do green roofs have?"));
+        assert!(!strays("How much rainfall does a green roof retain in winter?"));
+        assert!(!strays("What does the depth of a green roof depend on?"));
+        assert!(!strays("What impact do green roofs have on water retention?"));
+        // An open question has many sides.
+        let open = Brief { kind: QuestionKind::Open, ..brief.clone() };
+        assert!(!strays_from_question(&open, "", "Which benefits do green roofs have?"));
     }
 
     #[test]

@@ -100,6 +100,8 @@ pub(crate) const MIN_GOOD_COVERAGE: f32 = 0.6;
 pub(crate) const MIN_ANSWERING_SCORE: f32 = 0.5;
 /// Score from which evidence from a single site is enough.
 pub(crate) const MIN_SINGLE_SITE_SCORE: f32 = 0.7;
+/// Highest score of a model's finding that has no word of its item: a second site must say the same.
+pub(crate) const MAX_UNNAMED_ITEM_SCORE: f32 = 0.69;
 /// Share of a gap's words in a claim that shows the gap is closed.
 pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
 /// Least rise in the sum of all scores for a round to count as progress.

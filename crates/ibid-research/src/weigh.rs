@@ -1,8 +1,8 @@
 //! Finds the sentences on the pages that answer the items.
-use crate::thresholds::MIN_NAMED_SENTENCE_OVERLAP;
+use crate::thresholds::{MAX_UNNAMED_ITEM_SCORE, MIN_NAMED_SENTENCE_OVERLAP};
 use futures_util::{StreamExt, stream};
 
-use ibid_core::domain::words::stem_overlap;
+use ibid_core::domain::words::{content_stems, stem_overlap};
 use ibid_core::domain::{
     BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
     SourceId,
@@ -222,8 +222,11 @@ async fn weigh_by_model(
                 read += 1;
                 let page = &mut pages[nth];
                 for row in rows {
-                    if let Some(it) = build_evidence(scorer, &page.input, &row, round.round)? {
+                    if let Some(mut it) = build_evidence(scorer, &page.input, &row, round.round)? {
                         found_any = true;
+                        if !names_item(round.brief, plan, &it) {
+                            it.score = it.score.min(MAX_UNNAMED_ITEM_SCORE);
+                        }
                         merge_finding(&mut page.found.evidence, it);
                     }
                 }
@@ -396,6 +399,19 @@ fn build_evidence(
         contradiction_or_uncertainty: has_doubt_words(&spaced(&plain), words),
         round,
     }))
+}
+
+/// Whether the words of a model's finding have one of its item's own, beyond the subject that all items share. Small models
+/// find something for each item on every page.
+fn names_item(brief: &Brief, plan: &Plan, it: &Evidence) -> bool {
+    let Some(item) = it.items.first().and_then(|id| plan.item(*id)) else {
+        return true;
+    };
+    let subject: Vec<String> = brief.subjects.iter().flat_map(|text| content_stems(text)).collect();
+    let mut own = content_stems(&format!("{} {} {}", item.heading, item.asks, item.query));
+    own.retain(|stem| !subject.contains(stem));
+    let said = content_stems(&format!("{} {}", it.claim, it.passage.text().expose()));
+    own.is_empty() || own.iter().any(|stem| said.contains(stem))
 }
 
 /// Whether a model's sentence says no more than the quote: no number, address or code that the quote lacks,

@@ -215,6 +215,8 @@ async fn without_a_writer_the_gaps_of_a_planned_report_are_searched_for_and_few_
 fn auto_goes_by_how_much_is_asked_and_by_whether_somebody_leads() {
     let of = |asked, led| Effort::Auto.strategy(asked, led);
     assert_eq!(of(Complexity::Simple, false), Strategy::Planned);
+    assert_eq!(of(Complexity::Simple, true), Strategy::Planned);
+    assert_eq!(of(Complexity::Moderate, true), Strategy::Supervisor);
     assert_eq!(of(Complexity::Moderate, false), Strategy::Checklist);
     assert_eq!(of(Complexity::Complex, true), Strategy::Supervisor);
     assert_eq!(of(Complexity::Complex, false), Strategy::Coverage);

@@ -65,7 +65,7 @@ pub struct QueryExpansion {
 }
 
 /// The complexity of a question; it decides how many calls are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
     /// One fact.

@@ -38,8 +38,8 @@ impl Effort {
     pub fn strategy(self, asked: Complexity, led: bool) -> Strategy {
         match (self, asked) {
             (Effort::Quick, _) | (Effort::Auto, Complexity::Simple) => Strategy::Planned,
+            (Effort::Max | Effort::Auto, _) if led => Strategy::Supervisor,
             (Effort::Standard, _) | (Effort::Auto, Complexity::Moderate) => Strategy::Checklist,
-            (Effort::Max, _) | (Effort::Auto, Complexity::Complex) if led => Strategy::Supervisor,
             (Effort::Deep | Effort::Max | Effort::Auto, _) => Strategy::Coverage,
         }
     }

@@ -56,6 +56,22 @@ const DEPENDENCE_WORDS: [&str; 28] = [
     "vary",
 ];
 
+/// Words that make no other item of one.
+const GENERIC_WORDS: [&str; 12] = [
+    "analysis",
+    "data",
+    "detail",
+    "example",
+    "fact",
+    "finding",
+    "information",
+    "overview",
+    "report",
+    "research",
+    "result",
+    "study",
+];
+
 /// The plan for `brief`, by a model if there is one.
 pub(crate) async fn build_plan(
     llm: &mut LlmSession<'_>,
@@ -140,14 +156,15 @@ fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
 /// the heuristic plan are added.
 fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan> {
     let mut items: Vec<(Option<u32>, Item)> = Vec::new();
-    let sound: Vec<(u32, &PlannedItem)> = planned
-        .valid_items()
-        .into_iter()
-        .filter(|valid_item| !is_about_report(brief, valid_item.1))
-        .filter(|valid_item| {
-            !strays_from_question(brief, &valid_item.1.heading, &valid_item.1.asks)
-        })
-        .collect();
+    let mut sound: Vec<(u32, &PlannedItem)> = Vec::new();
+    for (nth, item) in planned.valid_items() {
+        let struck = is_about_report(brief, item)
+            || strays_from_question(brief, &item.heading, &item.asks)
+            || sound.iter().any(|earlier| repeats(brief, earlier.1, item));
+        if !struck {
+            sound.push((nth, item));
+        }
+    }
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
     items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
@@ -210,10 +227,19 @@ fn strays_from_question(brief: &Brief, heading: &str, asks: &str) -> bool {
     names.any(|name| content_stems(name).iter().any(|stem| !question.contains(stem)))
 }
 
+/// Whether an item is an `earlier` one under another heading: "Rain retention studies" after "Mechanisms of rain retention".
+fn repeats(brief: &Brief, earlier: &PlannedItem, item: &PlannedItem) -> bool {
+    let subject: Vec<String> = brief.subjects.iter().flat_map(|text| content_stems(text)).collect();
+    let known = content_stems(&format!("{} {}", earlier.heading, earlier.asks));
+    let own = content_stems(&item.heading);
+    let plain = |text: &String| GENERIC_WORDS.iter().any(|word| stem(word) == *text);
+    own.iter().all(|text| subject.contains(text) || plain(text) || known.contains(text))
+}
+
 /// Whether a kind of question asks for one thing, so that another side of the subject is none of it.
 fn asks_one_thing(kind: QuestionKind) -> bool {
-    use QuestionKind::{Quantity, When, Where, Who, YesNo};
-    matches!(kind, Quantity | When | Where | Who | YesNo)
+    use QuestionKind::{Causal, Quantity, When, Where, Who, Why, YesNo};
+    matches!(kind, Causal | Quantity | When | Where | Who | Why | YesNo)
 }
 
 /// Whether an item's words have one of the question's beyond the subject, in any form ("rainfall" for "rain"), or one that
@@ -311,6 +337,21 @@ mod tests {
     }
 
     #[test]
+    fn an_item_that_repeats_an_earlier_one_is_known() {
+        let item = |heading: &str, asks: &str| PlannedItem {
+            heading: heading.to_owned(),
+            asks: asks.to_owned(),
+            query: String::new(),
+        };
+        let earlier = item("Rain retention mechanisms", "How does a green roof retain rain?");
+        let again = |heading: &str| repeats(&brief(), &earlier, &item(heading, "What is known?"));
+        assert!(again("Green roof rain retention studies"));
+        assert!(again("Rain retention data"));
+        assert!(!again("Rain retention in winter"));
+        assert!(!again("Costs"));
+    }
+
+    #[test]
     fn a_question_that_asks_for_one_thing_has_no_items_on_other_sides() {
         let brief = Brief {
             kind: QuestionKind::Quantity,
@@ -324,6 +365,14 @@ mod tests {
         assert!(!strays("How much rainfall does a green roof retain in winter?"));
         assert!(!strays("What does the depth of a green roof depend on?"));
         assert!(!strays("What impact do green roofs have on water retention?"));
+        let why = Brief {
+            kind: QuestionKind::Why,
+            question: "Why do green roofs leak and how can leaks be prevented?".to_owned(),
+            key_terms: vec!["leaks".to_owned(), "green roofs".to_owned()],
+            ..brief.clone()
+        };
+        assert!(strays_from_question(&why, "", "Why is green roof longevity important?"));
+        assert!(!strays_from_question(&why, "", "Which membranes of green roofs leak least?"));
         // An open question has many sides.
         let open = Brief { kind: QuestionKind::Open, ..brief.clone() };
         assert!(!strays_from_question(&open, "", "Which benefits do green roofs have?"));

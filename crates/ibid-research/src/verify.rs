@@ -28,6 +28,7 @@ use super::prompts;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::adds_no_words_to;
+use super::write::dedup_sentences;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// The draft, with every sentence that says more than its quotes replaced by its quote.
@@ -45,6 +46,8 @@ pub(crate) async fn verify(
     if !lines.is_empty() {
         let faulty = quotes.find_faulty(llm, &lines).await?;
         quotes.replace_faulty(&mut draft, &faulty, ctx.question.mode)?;
+        // Two sentences may have become one quote.
+        draft.sections = dedup_sentences(std::mem::take(&mut draft.sections));
     }
     draft.answer = draft.answer.or(by_code);
     Ok(draft)

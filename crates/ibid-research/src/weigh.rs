@@ -401,17 +401,17 @@ fn build_evidence(
     }))
 }
 
-/// Whether the words of a model's finding have one of its item's own, beyond the subject that all items share. Small models
-/// find something for each item on every page.
-fn names_item(brief: &Brief, plan: &Plan, it: &Evidence) -> bool {
-    let Some(item) = it.items.first().and_then(|id| plan.item(*id)) else {
-        return true;
-    };
-    let subject: Vec<String> = brief.subjects.iter().flat_map(|text| content_stems(text)).collect();
-    let mut own = content_stems(&format!("{} {} {}", item.heading, item.asks, item.query));
-    own.retain(|stem| !subject.contains(stem));
+/// Whether the words of evidence have one of an item's own, beyond the subject that all items share. Small models find
+/// something for each item on every page.
+pub(crate) fn names_item(brief: &Brief, plan: &Plan, it: &Evidence) -> bool {
+    let subject = content_stems(brief.subjects.first().map_or("", String::as_str));
     let said = content_stems(&format!("{} {}", it.claim, it.passage.text().expose()));
-    own.is_empty() || own.iter().any(|stem| said.contains(stem))
+    let items = it.items.iter().filter_map(|id| plan.item(*id));
+    items.map(|item| format!("{} {}", item.heading, item.asks)).any(|text| {
+        let mut own = content_stems(&text);
+        own.retain(|stem| !subject.contains(stem));
+        own.is_empty() || own.iter().any(|stem| said.contains(stem))
+    })
 }
 
 /// Whether a model's sentence says no more than the quote: no number, address or code that the quote lacks,

@@ -32,7 +32,9 @@ use super::prompts::{self, fill_template};
 use super::report_length::trim_to_words;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
+use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
+use crate::thresholds::MIN_ANSWERING_SCORE;
 use evidence::{best_first, evidence_rows, resolve_evidence};
 use preview::DraftPreview;
 
@@ -44,6 +46,8 @@ const REPORT_TOKENS: usize = 600;
 const TOKENS_PER_EVIDENCE: usize = 120;
 /// Maximum amount of evidence for the one-line answer.
 const MAX_ANSWER_EVIDENCE: usize = 12;
+/// Least evidence that serves the items for the rest to be left out.
+const MIN_SERVING_EVIDENCE: usize = 3;
 /// Maximum number of sentences of a paragraph.
 const PARAGRAPH: usize = 4;
 /// How often a prompt that was too long is sent again with less evidence.
@@ -299,7 +303,7 @@ impl<'a> WriteContext<'a> {
         stage: &'d DraftPreview<'d>,
     ) -> Vec<BoxFuture<'d, Option<ModelOutcome<'a, WriterOutput>>>> {
         let plan = &self.notes.plan.writing;
-        let all = best_first(self.notes, self.notes.evidence.iter());
+        let all = self.serving_evidence();
         let failed = |fault| -> BoxFuture<'d, Option<ModelOutcome<'a, WriterOutput>>> {
             Box::pin(async move { Some((TrackedModel::new(self.role_model), Err(fault))) })
         };
@@ -313,7 +317,7 @@ impl<'a> WriteContext<'a> {
             Err(fault) => return vec![failed(fault)],
         }
         let alone = plan.sections.iter().map(|section| {
-            let own = self.notes.evidence.iter();
+            let own = all.iter().copied();
             // A section without items is about the whole.
             let own = own.filter(|it| {
                 section.items.is_empty() || it.items.iter().any(|id| section.items.contains(id))
@@ -322,6 +326,17 @@ impl<'a> WriteContext<'a> {
             self.write_section(alone, best_first(self.notes, own)).boxed()
         });
         alone.collect()
+    }
+
+    /// The evidence to write sections from, best first: what answers an item or has a word of it beyond the subject. A model
+    /// writes down whatever it is shown. All of it where that is very little.
+    fn serving_evidence(&self) -> Vec<&'a Evidence> {
+        let all = best_first(self.notes, self.notes.evidence.iter());
+        let serves = |it: &&Evidence| {
+            it.score >= MIN_ANSWERING_SCORE || names_item(self.brief, &self.notes.plan, it)
+        };
+        let serving: Vec<&Evidence> = all.iter().copied().filter(serves).collect();
+        if serving.len() < MIN_SERVING_EVIDENCE { all } else { serving }
     }
 
     /// Writes one section from its own evidence; `None` without any.
@@ -488,7 +503,7 @@ impl<'a> WriteContext<'a> {
 
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
 /// such as an introduction, gives way to those that answer one.
-fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {
+pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|at| sections[*at].item.is_none());
     let mut seen: Vec<BTreeSet<String>> = Vec::new();

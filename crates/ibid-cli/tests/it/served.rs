@@ -157,6 +157,22 @@ async fn a_question_is_accepted_worked_on_and_told_event_by_event() {
     // Who comes back hears the rest, and no event twice.
     let rest = served.stream(&format!("/v1/runs/{id}/events?after={}", told.len() - 3)).await;
     assert_eq!(rest, told[told.len() - 3..]);
+    // Other names of the same events.
+    let aliased = served.stream(&format!("/v1/runs/{id}/events?aliases=true")).await;
+    assert_eq!(aliased.len(), told.len());
+    for (alias, own) in aliased.iter().zip(&told) {
+        assert_eq!((&alias.1, &alias.2), (&own.1, &own.2));
+        let expected = match own.0.as_str() {
+            "search.started" => "tool-call-started",
+            "read.completed" => "tool-call-completed",
+            "coverage.updated" => "research-progress",
+            "run.completed" => "run.completed",
+            _ => continue,
+        };
+        assert_eq!(alias.0, expected);
+    }
+    let named = |name: &str| aliased.iter().any(|it| it.0 == name);
+    assert!(named("tool-call-started") && named("research-progress"));
     let listed = served
         .send(
             served

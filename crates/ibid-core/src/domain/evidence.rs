@@ -260,13 +260,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gate_of_fewer_records_asks_for_fewer_cited_ones() {
-        let method = ResearchSettings { min_evidence_records: 1, ..ResearchSettings::default() };
-        let gate = EvidenceGate::from_settings(&method);
-        assert_eq!((gate.min_evidence_records, gate.min_cited_records), (1, 1));
-    }
-
-    #[test]
     fn what_has_no_rows_yet_is_complete_to_nothing_and_not_to_less() {
         let none = CoverageRow::completeness(&[]);
         assert_eq!((none, none.is_sign_negative()), (0.0, false));

@@ -13,7 +13,7 @@ use super::api_error::ApiResult;
 use super::extract::{OwnedRun, QueryParams};
 use super::values::{invalid_value, parse_number};
 use crate::request_service::CallerEventStream;
-use ibid_core::record::Envelope;
+use ibid_core::record::{Envelope, Event};
 
 /// Interval of keep-alive comments in a quiet stream.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -25,6 +25,7 @@ const MAX_EVENTS: usize = 1_000;
 pub(super) struct EventsParams {
     after: Option<String>,
     limit: Option<String>,
+    aliases: Option<String>,
 }
 
 /// `GET /v1/runs/{id}/events`: a stream, or a list with `Accept: application/json`.
@@ -55,10 +56,15 @@ pub(super) async fn events(
             format!("{{\"object\":\"list\",\"data\":[{}],\"has_more\":{more}}}", each.join(","));
         return Ok(([(header::CONTENT_TYPE, "application/json")], list).into_response());
     }
+    let name: fn(&Event) -> String = match from.aliases.as_deref() {
+        None | Some("false") => Event::name,
+        Some("true") => alias,
+        Some(_) => return Err(invalid_value("aliases", "must be true or false")),
+    };
     let events = mine.run.follow(after);
-    let messages = event_batches(events, mine.server.stopping.clone()).flat_map(|batch| {
-        let each: Vec<_> = batch.iter().filter_map(sse_message).map(Ok::<_, Infallible>).collect();
-        stream::iter(each)
+    let messages = event_batches(events, mine.server.stopping.clone()).flat_map(move |batch| {
+        let each = batch.iter().filter_map(|it| sse_message(it, name(&it.event)));
+        stream::iter(each.map(Ok::<_, Infallible>).collect::<Vec<_>>())
     });
     Ok(sse_response(messages))
 }
@@ -92,7 +98,22 @@ pub(super) fn event_batches(
     })
 }
 
-fn sse_message(it: &Envelope) -> Option<Message> {
+/// The name of an event for clients that know research agents by tool calls and progress.
+fn alias(event: &Event) -> String {
+    let name = event.name();
+    let alias = match name.as_str() {
+        "search.started" | "read.started" => "tool-call-started",
+        "search.completed" | "read.completed" => "tool-call-completed",
+        "read.failed" => "tool-call-failed",
+        "wave.started" | "wave.finished" | "coverage.updated" | "runtime_progress" => {
+            "research-progress"
+        }
+        own => own,
+    };
+    alias.to_owned()
+}
+
+fn sse_message(it: &Envelope, name: String) -> Option<Message> {
     let data = serde_json::to_string(it).ok()?;
-    Some(Message::default().id(it.seq.to_string()).event(it.event.name()).data(data))
+    Some(Message::default().id(it.seq.to_string()).event(name).data(data))
 }

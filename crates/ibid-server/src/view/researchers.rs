@@ -45,7 +45,7 @@ impl SupervisorView {
         let sites: Vec<&str> = names.collect();
         SupervisorView {
             gate: match progress.quality_gate_status {
-                GateStatus::None => ("open", "not checked yet"),
+                GateStatus::None => ("open", "not passed yet"),
                 GateStatus::Pass => ("covered", "passed"),
                 GateStatus::Retry => ("partial", "not passed"),
             },

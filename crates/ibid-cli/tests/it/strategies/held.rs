@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 
 use ibid_core::domain::{
-    Complexity, Effort, Evidence, GateVerdict, Mode, ModelRole, Page, Query, QuestionKind,
-    ResearchSettings, Strategy, UnitStatus, Vertical,
+    Complexity, Effort, Evidence, EvidenceGate, GateVerdict, Mode, ModelRole, Page, Query,
+    QuestionKind, ResearchSettings, Strategy, UnitStatus, Vertical,
 };
 use ibid_core::ports::{LanguageModel, Providers, Ranker, RoleModel, RoleModels};
 use ibid_core::record::Event;
@@ -132,6 +132,14 @@ async fn of_a_page_no_more_than_25_000_characters_are_weighed() {
     let all: Vec<usize> = (0..6).collect();
     let short = facts_of(long_page(6, &all), Strategy::Checklist, 3, 15).await;
     assert!(short.len() >= told.len(), "{short:?} {told:?}");
+}
+
+#[test]
+fn a_gate_of_fewer_records_asks_for_fewer_cited_ones() {
+    let mut method = question("What is cork?").method;
+    method.min_evidence_records = 1;
+    let gate = EvidenceGate::from_settings(&method);
+    assert_eq!((gate.min_evidence_records, gate.min_cited_records), (1, 1));
 }
 
 #[tokio::test]

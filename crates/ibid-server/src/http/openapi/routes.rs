@@ -73,7 +73,7 @@ pub(super) const ROUTES: &[Route] = &[
         "get",
         "/v1/runs/{id}/events",
         "Streams the run's events as server-sent events, after `Last-Event-ID` if given. Returns a list with `Accept: application/json`.",
-        &["after", "limit"],
+        &["after", "limit", "aliases"],
         None,
         &[(200, "Events")],
     ),

@@ -328,12 +328,14 @@ impl<'a> WriteContext<'a> {
         alone.collect()
     }
 
-    /// The evidence to write sections from, best first: what answers an item or has a word of it beyond the subject. A model
-    /// writes down whatever it is shown. All of it where that is very little.
+    /// The evidence to write sections from, best first, without what words alone found for several items, none of which it
+    /// names or answers: a model writes down whatever it is shown. All of it where that is very little.
     fn serving_evidence(&self) -> Vec<&'a Evidence> {
         let all = best_first(self.notes, self.notes.evidence.iter());
         let serves = |it: &&Evidence| {
-            it.score >= MIN_ANSWERING_SCORE || names_item(self.brief, &self.notes.plan, it)
+            it.items.len() == 1
+                || it.score >= MIN_ANSWERING_SCORE
+                || names_item(self.brief, &self.notes.plan, it)
         };
         let serving: Vec<&Evidence> = all.iter().copied().filter(serves).collect();
         if serving.len() < MIN_SERVING_EVIDENCE { all } else { serving }

@@ -10,8 +10,8 @@ use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
 
 use super::answer_shape::kind_fit;
 use super::choose::Point;
-use super::lexicon::{any_phrase, has_phrase, jaccard, spaced};
-use super::plan::{distinguishing_words, sentence_case};
+use super::lexicon::{any_phrase, has_phrase, jaccard, sentence_case, spaced};
+use super::plan::distinguishing_words;
 use super::score::RelevanceScorer;
 
 /// Maximum number of words of the short answer.

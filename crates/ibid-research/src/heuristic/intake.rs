@@ -341,7 +341,7 @@ fn definition_and_more(asked: &str, words: &Phrases) -> Option<(String, String)>
         .split(' ')
         .map(|word| if matches!(word, "it" | "them" | "they") { plain } else { word })
         .collect();
-    let more = super::plan::sentence_case(&named.join(" "));
+    let more = super::lexicon::sentence_case(&named.join(" "));
     Some((format!("{}{subject}?", &asked[..opening.len()]), format!("{more}?")))
 }
 

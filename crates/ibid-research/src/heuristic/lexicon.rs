@@ -196,6 +196,19 @@ fn shared(a: &[u32], b: &[u32]) -> usize {
     both
 }
 
+/// The text with a capital first letter, unless its first word has a spelling of its own (mRNA, iPhone).
+pub(crate) fn sentence_case(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(c) if c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

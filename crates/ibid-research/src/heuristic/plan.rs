@@ -7,7 +7,7 @@ use ibid_core::domain::{
 use ibid_core::{Error, Kind, Result};
 
 use super::intake;
-use super::lexicon::{any_phrase, has_phrase, spaced};
+use super::lexicon::{any_phrase, has_phrase, sentence_case, spaced};
 
 /// Maximum number of items of a plan.
 pub(crate) const MAX_ITEMS: usize = 7;
@@ -194,17 +194,4 @@ fn writing_plan(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
         additional_directives: words.directives.clone(),
         bibliography: !any_phrase(&spaced(&brief.question), &words.unlisted),
     })
-}
-
-/// The text with a capital first letter, unless its first word has a spelling of its own (mRNA, iPhone).
-pub(crate) fn sentence_case(text: &str) -> String {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    if first.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit()) {
-        return text.to_owned();
-    }
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(c) if c.is_lowercase() => c.to_uppercase().chain(chars).collect(),
-        _ => text.to_owned(),
-    }
 }

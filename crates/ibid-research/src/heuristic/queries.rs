@@ -382,11 +382,15 @@ const VARIATIONS: usize = 3;
 /// Breadth up to which the variations of an item suffice.
 const STANDARD_BREADTH: u32 = 4;
 
+/// Words that narrow any subject.
+const PLAIN_CUES: [&str; 3] = ["overview", "study", "data"];
+
 /// The subject of an item with each of the words in which such items are answered.
 fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let facet = prompts::plan_words()?.facet_by_heading(&item.heading);
     let cues = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain(&facet.cues));
+    let cues = cues.map(String::as_str).chain(PLAIN_CUES);
     Ok(cues.map(|cue| (Variation::Narrower, format!("{subject} {cue}"))).collect())
 }
 
@@ -402,7 +406,7 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
             item: item.id,
             original_query: by(Variation::Original),
             variations: all.iter().skip(1).take(VARIATIONS).map(|pair| pair.1.clone()).collect(),
-            broad_query: by(Variation::Broader),
+            broad_query: broader_query(brief, item)?,
             specific_query: by(Variation::Narrower),
         })
     };
@@ -435,7 +439,7 @@ fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)
     let mut all = vec![
         (Variation::Original, item.query.clone()),
         (Variation::Rephrased, rephrased),
-        (Variation::Broader, fill_template(&words.broader, &[("subject", &subject)])),
+        (Variation::Broader, broader_query(brief, item)?),
         (
             Variation::Narrower,
             fill_template(&words.narrower, &[("subject", &subject), ("item", &narrow)]),
@@ -443,8 +447,19 @@ fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)
         (Variation::Rephrased, other),
     ];
     let mut known: BTreeSet<Vec<String>> = BTreeSet::new();
-    all.retain(|(_, text)| query_key(text).is_some_and(|key| known.insert(key)));
+    let mut is_new = |text: &str| query_key(text).is_some_and(|key| known.insert(key));
+    all.retain(|(_, text)| is_new(text));
+    // Of a short query there are few variations.
+    let lacking = (1 + VARIATIONS).saturating_sub(all.len());
+    let cues = cue_queries(brief, item)?.into_iter();
+    all.extend(cues.filter(|(_, text)| is_new(text)).take(lacking));
     Ok(all)
+}
+
+/// The subject of an item alone.
+fn broader_query(brief: &Brief, item: &Item) -> Result<String> {
+    let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
+    Ok(fill_template(&prompts::phrases()?.query.broader, &[("subject", &subject)]))
 }
 
 /// The sorted stems of a query, by which two of them are the same; `None` if it has none.

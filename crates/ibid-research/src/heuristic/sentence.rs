@@ -3,8 +3,7 @@ use crate::prompts::SentenceWords;
 use ibid_core::domain::words::{Number, Token, numbers, tokens};
 use ibid_core::domain::{BlockKind, Page};
 
-use super::lexicon::{any_phrase, spaced};
-use super::plan::sentence_case;
+use super::lexicon::{any_phrase, sentence_case, spaced};
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;

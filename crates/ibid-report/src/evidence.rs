@@ -83,8 +83,8 @@ fn topic_json(it: &CoverageRow) -> Value {
 }
 
 /// Rounds to two decimals.
-fn completeness(coverage: &[CoverageRow]) -> f32 {
-    (CoverageRow::completeness(coverage) * 100.0).round() / 100.0
+fn completeness(coverage: &[CoverageRow]) -> f64 {
+    (f64::from(CoverageRow::completeness(coverage)) * 100.0).round() / 100.0
 }
 
 /// The evidence records of a run.

@@ -291,6 +291,13 @@ fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPl
         .filter(|(wanted, it)| !it.title.is_empty() && (*wanted == 0 || !it.items.is_empty()))
         .map(|(_, section)| section)
         .collect();
+    let mut titles: Vec<String> = Vec::new();
+    sections.retain(|section| {
+        let title = section.title.to_lowercase();
+        let new = !titles.contains(&title);
+        titles.push(title);
+        new
+    });
     for (nth, (_, item)) in items.iter().enumerate() {
         if !sections.iter().any(|section| section.items.contains(&item.id)) {
             let own = SectionPlan {

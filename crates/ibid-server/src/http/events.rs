@@ -44,6 +44,11 @@ pub(super) async fn events(
         let range = format!("must be from 1 to {MAX_EVENTS}");
         return Err(invalid_value("limit", &range));
     }
+    let name: fn(&Event) -> String = match from.aliases.as_deref() {
+        None | Some("false") => Event::name,
+        Some("true") => alias,
+        Some(_) => return Err(invalid_value("aliases", "must be true or false")),
+    };
     let accepted = headers.get(header::ACCEPT).and_then(|header| header.to_str().ok());
     if accepted.is_some_and(|it| it.contains("application/json") && !it.contains("event-stream")) {
         let mut events = mine.run.events(after).await?;
@@ -56,11 +61,6 @@ pub(super) async fn events(
             format!("{{\"object\":\"list\",\"data\":[{}],\"has_more\":{more}}}", each.join(","));
         return Ok(([(header::CONTENT_TYPE, "application/json")], list).into_response());
     }
-    let name: fn(&Event) -> String = match from.aliases.as_deref() {
-        None | Some("false") => Event::name,
-        Some("true") => alias,
-        Some(_) => return Err(invalid_value("aliases", "must be true or false")),
-    };
     let events = mine.run.follow(after);
     let messages = event_batches(events, mine.server.stopping.clone()).flat_map(move |batch| {
         let each = batch.iter().filter_map(|it| sse_message(it, name(&it.event)));

@@ -83,8 +83,14 @@ fn trace_of(row: TraceRow) -> ToolTrace {
     }
 }
 
-/// Stores a trace, in place of an earlier one with its id.
-async fn put_trace(db: &mut DbConnection<'_>, trace: &ToolTrace) -> sqlx::Result<()> {
+/// Stores a trace, in place of an earlier one with its id, with `if_open` only of one that has not ended. Returns whether it
+/// was stored. The condition is in the statement, so that of two ends at once the first holds.
+async fn put_trace(
+    db: &mut DbConnection<'_>,
+    trace: &ToolTrace,
+    if_open: bool,
+) -> sqlx::Result<bool> {
+    let condition = if if_open { "where tool_traces.completed_at is null" } else { "" };
     let text = |json: &serde_json::Value| json.to_string();
     let json = db.to_json();
     query(format!(
@@ -94,7 +100,7 @@ async fn put_trace(db: &mut DbConnection<'_>, trace: &ToolTrace) -> sqlx::Result
          on conflict (id) do update set status = excluded.status, progress = excluded.progress,
          current_stage = excluded.current_stage, state = excluded.state, result = excluded.result,
          error_message = excluded.error_message, started_at = excluded.started_at,
-         completed_at = excluded.completed_at, metrics = excluded.metrics"
+         completed_at = excluded.completed_at, metrics = excluded.metrics {condition}"
     ))
     .bind(&trace.id)
     .bind(&trace.user_id)
@@ -112,8 +118,8 @@ async fn put_trace(db: &mut DbConnection<'_>, trace: &ToolTrace) -> sqlx::Result
     .bind(&trace.completed_at)
     .bind(text(&trace.metrics))
     .execute(db)
-    .await?;
-    Ok(())
+    .await
+    .map(|rows| rows > 0)
 }
 
 /// Makes the trace of a run again from all its events, if one of those just `added` changes it.
@@ -132,7 +138,7 @@ pub(super) async fn update_trace(
     let events: Vec<Envelope> =
         bodies.iter().filter_map(|(body,)| serde_json::from_str(body).ok()).collect();
     match ToolTrace::from_events(run, &events) {
-        Some(trace) => put_trace(db, &trace).await,
+        Some(trace) => put_trace(db, &trace, false).await.map(|_| ()),
         None => Ok(()),
     }
 }
@@ -169,10 +175,10 @@ impl<B: Backend> SqlStore<B> {
         })
     }
 
-    async fn put(&self, trace: &ToolTrace) -> Result<()> {
+    async fn put(&self, trace: &ToolTrace) -> Result<bool> {
         let put = async {
             let mut session = self.backend.direct_writer(&self.scope).await?;
-            put_trace(&mut session.connection(), trace).await
+            put_trace(&mut session.connection(), trace, true).await
         };
         put.await.map_err(|cause| self.write_error(&cause))
     }
@@ -188,16 +194,16 @@ impl<B: Backend> ToolTraces for SqlStore<B> {
             let what = format!("trace {} already exists", trace.id);
             return Err(Error::new(Kind::Usage, what).with_hint("choose another id"));
         }
-        self.put(trace).await
+        self.put(trace).await.map(|_| ())
     }
 
     async fn write_trace(&self, trace: &ToolTrace) -> Result<()> {
         let before = self.trace(&trace.id).await?;
-        if before.completed_at.is_some() {
+        if before.completed_at.is_some() || !self.put(trace).await? {
             let what = format!("trace {} has ended", trace.id);
             return Err(Error::new(Kind::Usage, what).with_hint("create another"));
         }
-        self.put(trace).await
+        Ok(())
     }
 
     async fn trace(&self, id: &str) -> Result<ToolTrace> {

@@ -50,7 +50,7 @@ pub(super) fn report(report: &Report, paint: Paint, width: usize) -> String {
     }
     conflicts(&mut page, report);
     open_points(&mut page, report);
-    if let Some(text) = framing::conclusion(report) {
+    if let Some(text) = framing::conclusion(report, single_line) {
         page.heading("Conclusion");
         page.text("", &text);
         page.gap();

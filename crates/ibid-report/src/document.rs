@@ -317,7 +317,7 @@ impl DocumentBuilder<'_> {
                 self.blocks.push(DocumentBlock::Item { spans });
             }
         }
-        if let Some(text) = framing::conclusion(it) {
+        if let Some(text) = framing::conclusion(it, plain_line) {
             self.heading(1, "Conclusion");
             self.blocks.push(paragraph(text));
         }

@@ -1,30 +1,43 @@
 //! The introduction and the conclusion of a report. They make no claims: everything in them is counted or comes from the run.
+use std::collections::BTreeSet;
+
 use super::phrases::{end_sentence, pluralize_as};
 use ibid_core::domain::{CoverageRow, Report};
 
-/// The introduction: what a complete answer was expected to cover, and how to read the report. `shown` escapes text of the plan.
-/// `None` if there is no answer, or if a planned section takes its place.
+/// The introduction: on what the report rests, what stands where, and how to read it. `shown` escapes text of the plan. `None`
+/// if there is no answer, or if a planned section takes its place.
 pub fn introduction(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["introduction"]) {
         return None;
     }
-    let asked: Vec<String> =
-        it.coverage.iter().map(|row| end_sentence(&shown(row.text.trim()))).collect();
-    let wanted = match asked.len() {
-        0 => String::new(),
-        1 => format!(" A complete answer covers one checklist item: {}", asked[0]),
-        n => format!(" A complete answer covers {n} checklist items: {}", asked.join(" ")),
-    };
+    let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
+    let mut out = format!("Asked on {}, and answered from {sources}{}.", it.date, published(it));
+    let titles: Vec<String> =
+        it.sections.iter().map(|section| shown(section.title.trim())).collect();
+    if titles.len() > 1 {
+        out += &format!(
+            " After the findings, section by section: {}",
+            end_sentence(&titles.join("; "))
+        );
+    }
     let by_code = it.method.unaided.iter().any(|step| step == "write");
-    let words = if by_code {
-        "The sentences below are those of the sources themselves"
+    out += if by_code {
+        " Each sentence is quoted from a source, and the number in brackets opens the quote."
     } else {
-        "The sentences below were written from those of the sources, and checked against them"
+        " Each sentence was written from its sources and checked against them, and the number in brackets opens the quote."
     };
-    Some(format!(
-        "Asked on {}.{wanted} {words}; each number in brackets links to the exact quote.",
-        it.date
-    ))
+    Some(out)
+}
+
+/// The years in which the sources were published: ", published in 2024", ", published from 2017 to 2024".
+fn published(it: &Report) -> String {
+    let years = it.sources.iter().filter_map(|source| source.date.as_deref()?.get(..4));
+    let years: BTreeSet<&str> = years.filter(|year| year.parse::<u16>().is_ok()).collect();
+    match (years.first(), years.last()) {
+        (Some(first), Some(last)) if first == last => format!(", published in {first}"),
+        (Some(first), Some(last)) => format!(", published from {first} to {last}"),
+        _ => String::new(),
+    }
 }
 
 fn has_section(it: &Report, titles: &[&str]) -> bool {
@@ -32,58 +45,44 @@ fn has_section(it: &Report, titles: &[&str]) -> bool {
     it.sections.iter().any(|section| named(&section.title))
 }
 
-/// The conclusion: how much of a complete answer there is, on how many sources, and where they disagree. `None` if there is no
-/// answer, or if a planned section takes its place.
-pub fn conclusion(it: &Report) -> Option<String> {
+/// The conclusion: what is answered, in part or not at all, and what the sources disagree on. `shown` escapes text of the plan.
+/// `None` if there is no answer, or if a planned section takes its place.
+pub fn conclusion(it: &Report, shown: impl Fn(&str) -> String) -> Option<String> {
     if it.short.is_empty() || has_section(it, &["conclusion", "conclusions"]) {
         return None;
     }
-    let counts = CoverageRow::counts(&it.coverage);
-    let total = it.coverage.len() as u64;
-    let cited = it.sources.len() as u64;
-    let sources = pluralize_as(cited, "source", "sources");
-    // "One source answers", "two sources answer".
-    let answer = if cited == 1 { "answers" } else { "answer" };
-    let mut out = match total {
-        0 => format!("The answer rests on {sources}."),
-        _ if u64::from(counts.satisfied) == total => {
-            let all = match total {
-                1 => "the checklist item".to_owned(),
-                2 => "both checklist items".to_owned(),
-                n => format!("all {n} checklist items"),
-            };
-            format!("The {sources} cited here {answer} {all}.")
-        }
-        1 if counts.partial == 1 => {
-            format!("The {sources} cited here {answer} the checklist item in part.")
-        }
-        1 => {
-            let not = if cited == 1 { "does" } else { "do" };
-            format!("The {sources} cited here {not} not answer the checklist item.")
-        }
-        _ => {
-            let part = |n: u32, how: &str| (n > 0).then(|| format!("{n} {how}"));
-            let parts: Vec<String> =
-                [part(counts.partial, "in part"), part(counts.unsatisfied, "not at all")]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-            format!(
-                "Of the {total} checklist items, the {sources} cited here {answer} {}, {}.",
-                match counts.satisfied {
-                    0 => "none in full".to_owned(),
-                    n => n.to_string(),
-                },
-                parts.join(" and ")
-            )
-        }
+    let sources = pluralize_as(it.sources.len() as u64, "source", "sources");
+    let asked = |status: &str| {
+        let rows = it.coverage.iter().filter(|row| row.state.status_word() == status);
+        let texts = rows.map(|row| shown(row.text.trim().trim_end_matches(['.', '?', '!'])));
+        texts.collect::<Vec<_>>().join("; ")
     };
+    let counts = CoverageRow::counts(&it.coverage);
+    let total = it.coverage.len();
+    let mut out = match (total, counts.satisfied as usize) {
+        (0, _) => format!("The answer rests on {sources}."),
+        (1, 1) => format!("The question is answered, from {sources}."),
+        (_, 0) => format!("None of it is answered in full, from {sources}."),
+        (total, met) if met == total => {
+            format!("All that was asked is answered, from {sources}: {}.", asked("satisfied"))
+        }
+        _ => format!("Answered, from {sources}: {}.", asked("satisfied")),
+    };
+    if counts.partial > 0 {
+        out += &format!(" Answered in part: {}.", asked("partial"));
+    }
+    if counts.unsatisfied > 0 {
+        out += &format!(" Not answered: {}.", asked("unsatisfied"));
+    }
     if !it.conflicts.is_empty() {
-        let disputed = pluralize_as(it.conflicts.len() as u64, "question", "questions");
-        out += &match cited {
-            1 => format!(" It gives two answers to {disputed}, shown with both sides."),
-            _ => format!(" They disagree on {disputed}, shown with both sides."),
+        let about = it.conflicts.iter().map(|it| shown(it.about.trim().trim_end_matches('.')));
+        let about: Vec<String> = about.collect();
+        let who = if it.sources.len() == 1 {
+            "The source disagrees with itself"
+        } else {
+            "Sources disagree"
         };
+        out += &format!(" {who} on {}; all sides are shown.", about.join("; on "));
     }
     Some(out)
 }

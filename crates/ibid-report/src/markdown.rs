@@ -52,7 +52,7 @@ pub fn report_body(it: &Report, quotes: bool) -> String {
     conflicts(&mut out, it, &notes);
     evidence_table(&mut out, it);
     not_established(&mut out, it);
-    if let Some(text) = framing::conclusion(it) {
+    if let Some(text) = framing::conclusion(it, escape::markdown) {
         let _ = writeln!(out, "## Conclusion\n\n{text}\n");
     }
     method(&mut out, it);

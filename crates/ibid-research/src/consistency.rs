@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Coverage, EvidenceId, ItemId, Notes, OpenItem, Report};
+use ibid_core::domain::{Coverage, EvidenceId, ItemId, Mode, Notes, OpenItem, Report};
 
 use super::prompts::{self, fill_template};
 
@@ -79,6 +79,15 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &Notes) -> Resu
     let weak = &prompts::phrases()?.gap.weak;
     let mut answered = BTreeSet::new();
     for row in &mut report.coverage {
+        // What the report does not say is not answered to whoever reads it.
+        if report.mode == Mode::Report
+            && row.state == Coverage::Covered
+            && !report.short.is_empty()
+            && !said.items.contains(&row.id)
+        {
+            row.state = Coverage::Partial;
+            row.gap = Some(weak.clone());
+        }
         if row.state == Coverage::Open && said.items.contains(&row.id) {
             row.state = Coverage::Partial;
             row.gap = Some(weak.clone());

@@ -221,6 +221,9 @@ fn gap_from_model(
     policy: &QueryPolicy,
 ) -> Result<Option<Gap>> {
     let text = judged.gap.trim();
+    if text.is_empty() && judged.gap_query.trim().is_empty() {
+        return Ok(None);
+    }
     let asked = format!("{} {}", brief.effective_question(), row.text);
     let known =
         found.iter().any(|evidence| stem_overlap(text, &evidence.claim) >= MIN_CLOSED_GAP_OVERLAP);
@@ -293,7 +296,7 @@ async fn judge_item<'a>(
         Ok(prompt) => ask::ask_typed(&model, prompt, |it| asked.check(it)).await,
         Err(fault) => Err(fault),
     };
-    (item.id, model, answer.map(|answer| answer.value))
+    (item.id, model, answer.map(|answer| asked.with_usable_hints(answer.value)))
 }
 
 fn state_of(found: &[&Evidence], independent_sources: usize, domains_seen: u32) -> Coverage {

@@ -66,6 +66,12 @@ pub(crate) const SIDE_ITEM_WEIGHT: f32 = 0.82;
 pub(crate) const WIDENED_QUOTE_WEIGHT: f32 = 0.85;
 /// Weight of a sentence about another thing of the same kind: prostate cancer, not cervical.
 pub(crate) const OTHER_SUBJECT_WEIGHT: f32 = 0.5;
+/// Share of the words that a part asks of the subject from which a sentence with its context speaks of it.
+pub(crate) const ENOUGH_ASPECT_WORDS: f32 = 0.5;
+/// Weight of a sentence with none of those words.
+pub(crate) const OTHER_ASPECT_WEIGHT: f32 = 0.7;
+/// The same for a part of a question, and of a sentence without the form of an answer to it.
+pub(crate) const OTHER_PART_WEIGHT: f32 = 0.45;
 /// Weight of a sentence that was joined with one or two headings.
 pub(crate) const JOINED_HEADINGS_WEIGHT: f32 = 0.6;
 /// Weight of a sentence that was joined with more headings.
@@ -143,6 +149,8 @@ pub(crate) const MIN_EDITION_TITLE_SIMILARITY: f32 = 0.7;
 // The short answer and its confidence.
 /// Worth below which a sentence is on the subject but does not answer.
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
+/// Share of the relevance of the best sentence picked by code below which a model's answer is not to the question.
+pub(crate) const MIN_DIRECTNESS_SHARE: f32 = 0.6;
 /// Minimum share of the question's words for a sentence to decide a yes/no question.
 pub(crate) const MIN_DECIDING_OVERLAP: f32 = 0.7;
 /// Share of the question's content words, unweighted, that a sentence must have besides to decide a yes or no.

@@ -27,6 +27,7 @@ use super::gather::ResearchLoop;
 use super::grounding::{has_misplaced_name, has_unknown_name, has_unknown_statement};
 use super::heuristic;
 use super::heuristic::compose::max_words;
+use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
 use super::report_length::trim_to_words;
@@ -34,7 +35,7 @@ use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
-use crate::thresholds::MIN_ANSWERING_SCORE;
+use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
 use evidence::{best_first, evidence_rows, resolve_evidence};
 use preview::DraftPreview;
 
@@ -105,7 +106,7 @@ pub(crate) async fn compose(
                 < question.method.max_refinement_iterations,
             earlier: last.map_or_else(String::new, |it| format_earlier_draft(it.draft)),
         };
-        writer.write_by_model(llm, log, &mut draft).await?;
+        writer.write_by_model(llm, log, &mut draft, &mut research.scorer).await?;
         if question.method.final_report_max_length > 0 {
             trim_to_words(&mut draft, max_words(question.method.final_report_max_length));
         }
@@ -141,6 +142,16 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
         }
     }
     lines
+}
+
+/// Whether a sentence says much less of what the question asks than the best of `picked`.
+fn is_less_direct(scorer: &mut RelevanceScorer, answer: &DraftLine, picked: &[DraftLine]) -> bool {
+    // A bare figure or name answers without the words of the question.
+    if answer.text.split_whitespace().count() < MIN_SENTENCE_WORDS {
+        return false;
+    }
+    let best = picked.iter().map(|line| scorer.relevance(&line.text)).fold(0.0, f32::max);
+    scorer.relevance(&answer.text) < best * MIN_DIRECTNESS_SHARE
 }
 
 /// What a model writes from.
@@ -181,6 +192,7 @@ impl<'a> WriteContext<'a> {
         llm: &mut LlmSession<'_>,
         log: &EventLog,
         draft: &mut ReportDraft,
+        scorer: &mut RelevanceScorer,
     ) -> Result<()> {
         let stage = DraftPreview::new(log);
         let mut parts: Vec<BoxFuture<'_, Option<ModelOutcome<'_, WriterOutput>>>> = Vec::new();
@@ -194,6 +206,9 @@ impl<'a> WriteContext<'a> {
             let Some((model, part)) = part else { continue };
             llm.record_usage(LlmStep::Write, ModelRole::Writer, model);
             match part {
+                // A small model may answer with whatever it saw first.
+                Ok(WriterOutput::Answer(answer))
+                    if is_less_direct(scorer, &answer, &draft.short) => {}
                 Ok(WriterOutput::Answer(answer)) => {
                     draft.short = short_with_picked(&answer, &draft.short);
                     draft.answer = Some(answer);

@@ -267,8 +267,8 @@ async fn sections_without_items_are_written_and_take_the_place_of_the_program_s_
                 // What the introduction says before the section that answers the item, it says once.
                 let opening = "Cork floats because its cells are closed and filled with air.";
                 sections.insert(0, told("Introduction", opening, "filled with air"));
-                let outlook = "Cork oak forests cover 2.1 million hectares of land.";
-                sections.push(told("Outlook", outlook, "2.1 million"));
+                let outlook = "The living tree is stripped without felling it.";
+                sections.push(told("Outlook", outlook, "nine years"));
             }
             _ => {}
         }

@@ -121,7 +121,7 @@ impl ReportBody {
             open: open_points(it),
             unread_more: (unread_more > 0).then(|| pluralize(unread_more, "more document")),
             struck: (removed > 0).then(|| pluralize(removed, "sentence")),
-            conclusion: framing::conclusion(it),
+            conclusion: framing::conclusion(it, single_line),
             method: method_rows(it),
             checks: check_rows(it),
             checks_line: checks_line(it),

@@ -6,18 +6,26 @@ use crate::thresholds::{
     MIN_ANSWER_WORTH, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
-use ibid_core::domain::{Brief, Evidence, Notes, QuestionKind, Stance};
+use ibid_core::domain::words::{Token, tokens};
+use ibid_core::domain::{Brief, Evidence, ItemId, Notes, QuestionKind, Stance};
 
 use super::answer_shape::kind_fit;
 use super::choose::Point;
+use super::intake;
 use super::lexicon::{any_phrase, has_phrase, jaccard, sentence_case, spaced};
 use super::plan::distinguishing_words;
 use super::score::RelevanceScorer;
+use super::sentence::years;
 
 /// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
+
+/// What the worth of a figure loses that is only that of one place or time.
+const ONE_CASE_LOSS: f32 = 0.1;
+/// What it loses where the sentence does not begin with what the figure is asked of.
+const LATE_SUBJECT_LOSS: f32 = 0.05;
 
 /// A point, scored as an answer to the question.
 #[derive(Clone, Copy)]
@@ -41,7 +49,6 @@ pub(crate) fn rank_points<'a>(
     scorer: &mut RelevanceScorer,
     points: &'a [Point],
 ) -> Result<Vec<RankedPoint<'a>>> {
-    let words = &prompts::phrases()?.sentence;
     let apart = distinguishing_words(brief);
     let mut ranked = Vec::new();
     for point in points {
@@ -51,26 +58,145 @@ pub(crate) fn rank_points<'a>(
         if brief.kind == QuestionKind::Comparison {
             fit = 0.4 * fit + if apart.iter().all(|it| has_phrase(&lower, it)) { 0.6 } else { 0.0 };
         }
-        let relevance = scorer.relevance(&point.text);
-        let doubt = if any_phrase(&lower, &words.doubt) { 0.06 } else { 0.0 };
-        let long = if point.words > 40 { 0.08 } else { 0.0 };
-        let backed = 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
-        let mut worth = 0.42 * relevance + 0.33 * fit + 0.25 * point.score + backed - doubt - long;
-        if any_phrase(&lower, &words.aims) {
-            worth *= 0.7;
-        }
-        ranked.push(RankedPoint {
+        let mut it = RankedPoint {
             point,
-            worth,
-            relevance,
+            worth: 0.0,
+            relevance: scorer.relevance(&point.text),
             fit,
             share: scorer.term_share(&point.text),
             early: scorer.begins_with_subject(&point.text),
-        });
+        };
+        it.worth = worth(brief.kind, &brief.question, &it, &lower)?;
+        ranked.push(it);
     }
+    sort_best_first(&mut ranked);
+    Ok(ranked)
+}
+
+/// Whether a figure is that of one place or time, which the question does not name: "in 2014 the roof of the Halvern library".
+fn is_one_case(asked: &str, text: &str) -> bool {
+    let names = |text: &str, word: &Token| {
+        let word = &text[word.span.clone()];
+        word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
+    };
+    let asked = asked.to_lowercase();
+    let foreign = |word: &Token| !asked.contains(&word.text);
+    let mut words = tokens(text).into_iter().skip(1);
+    words.any(|it| names(text, &it) && foreign(&it))
+        || years(text).iter().any(|year| !asked.contains(&year.to_string()))
+}
+
+/// How well a point answers, about 0 to 1, of its relevance, its form and how it was said. `lower` is its normalized text.
+fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
+    let words = &prompts::phrases()?.sentence;
+    let point = it.point;
+    let mut worth = 0.42 * it.relevance + 0.33 * it.fit + 0.25 * point.score;
+    worth += 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
+    if any_phrase(lower, &words.doubt) {
+        worth -= 0.06;
+    }
+    if point.words > 40 {
+        worth -= 0.08;
+    }
+    if kind == QuestionKind::Quantity {
+        worth -= if is_one_case(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
+        worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
+    }
+    Ok(if any_phrase(lower, &words.aims) { worth * 0.7 } else { worth })
+}
+
+fn sort_best_first(ranked: &mut [RankedPoint<'_>]) {
     ranked
         .sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.point.evidence.cmp(&b.point.evidence)));
+}
+
+/// Ranks the points on `item`, a part of the question, by how well they answer it, best first.
+fn rank_for_part<'a>(
+    item: ItemId,
+    notes: &Notes,
+    scorer: &mut RelevanceScorer,
+    points: &[RankedPoint<'a>],
+) -> Result<Vec<RankedPoint<'a>>> {
+    let Some((kind, asked)) = scorer.part_question(item) else {
+        return Ok(Vec::new());
+    };
+    let mut ranked = Vec::new();
+    for it in points.iter().filter(|it| it.point.items.contains(&item)) {
+        let text = &it.point.text;
+        let lower = spaced(text);
+        let relevance = scorer.part_relevance(item, text);
+        let fit = kind_fit(kind, &asked, text, &lower)?;
+        let early = scorer.begins_with_part(item, text);
+        let mut it = RankedPoint { relevance, fit, share: relevance, early, ..*it };
+        it.worth = worth(kind, &asked, &it, &lower)?;
+        ranked.push(it);
+    }
+    sort_best_first(&mut ranked);
+    if kind == QuestionKind::HowTo {
+        first_step_first(notes, &mut ranked);
+    }
     Ok(ranked)
+}
+
+/// Of the page with the best step, the step that it tells first stands first: an answer does not begin with the eighth.
+fn first_step_first(notes: &Notes, ranked: &mut [RankedPoint<'_>]) {
+    let Some(best) = ranked.first().copied() else {
+        return;
+    };
+    let place = |it: &RankedPoint<'_>| {
+        let evidence = it.point.evidence.first().map(|nth| &notes.evidence[*nth]);
+        evidence.map(|evidence| (evidence.source, evidence.passage.first()))
+    };
+    let page = place(&best).map(|place| place.0);
+    let step = |it: &RankedPoint<'_>| {
+        it.fit >= best.fit && it.worth >= best.worth * 0.7 && place(it).map(|it| it.0) == page
+    };
+    let earliest =
+        ranked.iter().enumerate().filter(|(_, it)| step(it)).min_by_key(|(_, it)| place(it));
+    if let Some((at, _)) = earliest {
+        ranked[..=at].rotate_right(1);
+    }
+}
+
+/// The rankings of the points for each part of a question of several parts, with its item; empty for a question of one.
+pub(crate) fn rank_parts<'a>(
+    brief: &Brief,
+    notes: &Notes,
+    scorer: &mut RelevanceScorer,
+    points: &[RankedPoint<'a>],
+) -> Result<Vec<(ItemId, Vec<RankedPoint<'a>>)>> {
+    let asked = intake::parts(&brief.question, prompts::phrases()?);
+    let parts = notes.plan.items().iter().filter(|item| asked.contains(&item.asks));
+    let ids: Vec<ItemId> = parts.map(|item| item.id).collect();
+    if ids.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut rankings = Vec::new();
+    for id in ids {
+        let ranked = rank_for_part(id, notes, scorer, points)?;
+        if ranked.first().is_some_and(|best| best.worth >= MIN_ANSWER_WORTH) {
+            rankings.push((id, ranked));
+        }
+    }
+    Ok(rankings)
+}
+
+/// The best sentence for each part of a question, at most 60 words together.
+pub(crate) fn answer_parts<'a>(rankings: &[(ItemId, Vec<RankedPoint<'a>>)]) -> Vec<&'a Point> {
+    let mut taken: Vec<&Point> = Vec::new();
+    for (nth, (_, ranked)) in rankings.iter().enumerate() {
+        let said: usize = taken.iter().map(|point| point.words).sum();
+        let room = SHORT_WORDS.saturating_sub(said) / (rankings.len() - nth);
+        let top = ranked.first().map_or(0.0, |best| best.worth);
+        let fits = ranked.iter().find(|it| {
+            it.point.words <= room.max(SHORT_WORDS / 2)
+                && it.point.words + said <= SHORT_WORDS
+                && it.worth >= (top * 0.7).max(MIN_ANSWER_WORTH)
+                && taken.iter().all(|other| jaccard(&other.ids, &it.point.ids) <= 0.5)
+        });
+        taken.extend(fits.map(|it| it.point));
+    }
+    taken
 }
 
 /// The tally of evidence for yes and for no.

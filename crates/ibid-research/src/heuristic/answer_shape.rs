@@ -250,6 +250,9 @@ const LENGTHS: &[&str] = &[
     "yard",
 ];
 
+const TIMES: &[&str] =
+    &["second", "minut", "hour", "h", "dai", "day", "week", "month", "year", "decad", "centuri"];
+
 const DIMENSIONS: &[Dimension] = &[
     Dimension {
         asks: &["how deep", "how thick"],
@@ -278,10 +281,20 @@ const DIMENSIONS: &[Dimension] = &[
         units: &["°c", "°f", "°", "k", "degre", "celsiu"],
     },
     Dimension {
-        asks: &["how old"],
-        tells: &["old", "age"],
-        units: &["year", "month", "dai", "day", "week", "centuri"],
+        asks: &[
+            "how long do",
+            "how long does",
+            "how long did",
+            "how long will",
+            "how long must",
+            "how long can",
+            "how long should",
+            "how many years",
+        ],
+        tells: &["last", "life", "lifetim", "lifespan", "durat", "live", "surviv", "take", "took"],
+        units: TIMES,
     },
+    Dimension { asks: &["how old"], tells: &["old", "age"], units: TIMES },
 ];
 
 impl Dimension {

@@ -133,27 +133,22 @@ fn best_sources(notes: &Notes, most: u32) -> BTreeSet<u32> {
 /// Picks up to `most` of `from` by maximal marginal relevance (Carbonell and Goldstein 1998): worth, less
 /// similarity to what was said already.
 pub(crate) fn select_by_mmr(
-    from: &[Point],
-    worth: impl Fn(&Point) -> f32,
+    from: &[(&Point, f32)],
     already: &[Vec<u32>],
     most: usize,
     words: usize,
 ) -> Vec<usize> {
-    let mut left: Vec<(usize, f32)> = from
-        .iter()
-        .enumerate()
-        .map(|(nth, it)| (nth, worth(it)))
-        .filter(|pair| pair.1 > 0.0)
-        .collect();
+    let worth = from.iter().enumerate().map(|(nth, it)| (nth, it.1));
+    let mut left: Vec<(usize, f32)> = worth.filter(|pair| pair.1 > 0.0).collect();
     let mut picked: Vec<usize> = Vec::new();
     let mut room = words;
     while picked.len() < most {
         let mut best: Option<(f32, usize, usize)> = None;
         for (at, (nth, worth)) in left.iter().enumerate() {
-            let point = &from[*nth];
+            let point = from[*nth].0;
             let like = picked
                 .iter()
-                .map(|number| jaccard(&from[*number].ids, &point.ids))
+                .map(|number| jaccard(&from[*number].0.ids, &point.ids))
                 .chain(already.iter().map(|number| jaccard(number, &point.ids)))
                 .fold(0.0, f32::max);
             if like >= MAX_SENTENCE_SIMILARITY || point.words > room {
@@ -167,7 +162,7 @@ pub(crate) fn select_by_mmr(
         let Some((_, at, nth)) = best else {
             break;
         };
-        room -= from[nth].words;
+        room -= from[nth].0.words;
         picked.push(nth);
         left.remove(at);
     }

@@ -13,7 +13,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Coverage, CoverageRow, EvidenceId, Item, ItemId, Mode, Notes, OpenItem, Question,
+    Brief, Confidence, Coverage, CoverageRow, EvidenceId, ItemId, Mode, Notes, OpenItem, Question,
     QuestionKind, StopReason,
 };
 
@@ -64,14 +64,24 @@ pub(crate) fn compose_report(
     };
     let current: Vec<RankedPoint<'_>> = ranked.iter().filter(stands).copied().collect();
     let leading = if current.is_empty() { &ranked } else { &current };
-    let answer = answer::answer_line(scorer, notes, leading, lean.as_ref())?;
+    let parts = answer::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
-    let base = if core.is_empty() { leading } else { &core };
-    let short = answer::short_answer(base, clear, notes);
+    let base =
+        parts.first().map(|part| &part.1).unwrap_or(if core.is_empty() { leading } else { &core });
+    let line = if parts.is_empty() { leading } else { base };
+    let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
+    let short = match answer::answer_parts(&parts) {
+        said if said.is_empty() => answer::short_answer(base, clear, notes),
+        said => said,
+    };
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
-    let confidence = confidence_mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
+    let mut confidence = confidence_mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
+    if current.is_empty() {
+        confidence.level = Confidence::VeryLow;
+        confidence.why.push(prompts::phrases()?.confidence.superseded.clone());
+    }
 
     let mut findings = Vec::new();
     let mut sections = Vec::new();
@@ -83,7 +93,17 @@ pub(crate) fn compose_report(
             findings.push((line, mark));
         }
         for item in notes.plan.items() {
-            let paragraphs = section(notes, brief.kind, item, &all, &mut page);
+            let core =
+                is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
+            let kind = scorer.part_question(item.id).map_or(brief.kind, |part| part.0);
+            let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == item.id) {
+                Some((_, ranking)) => ranking.clone(),
+                None if core => leading.clone(),
+                None => {
+                    leading.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect()
+                }
+            };
+            let paragraphs = section(notes, item.id, core.then_some(kind), &own, &mut page);
             if !paragraphs.is_empty() {
                 sections.push(DraftSection {
                     title: item.heading.clone(),
@@ -144,7 +164,8 @@ fn question_points(
             let does = by_shape
                 || it.relevance >= best * MIN_RELEVANCE_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&it.point.text);
-            let defined = !defines || it.early || it.fit >= MIN_DEFINITION_FIT;
+            let side = it.point.items.first().is_some_and(|id| !is_core_item(notes, *id));
+            let defined = !defines || side || it.early || it.fit >= MIN_DEFINITION_FIT;
             near && does && defined || own_part(it)
         })
         .map(|it| it.point.evidence[0])
@@ -172,13 +193,15 @@ fn all_conflicts(
     Ok(conflicts)
 }
 
-/// The items that have a section, or evidence in one of `lines`.
+/// The items that have a section, or evidence that one of `lines` or a section cites.
 fn answered_items<'a>(
     notes: &Notes,
     lines: impl Iterator<Item = &'a DraftLine>,
-    sections: &[DraftSection],
+    sections: &'a [DraftSection],
 ) -> Vec<ItemId> {
-    let cited: Vec<EvidenceId> = lines.flat_map(|line| line.evidence.iter().copied()).collect();
+    let within = sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+    let cited: Vec<EvidenceId> =
+        lines.chain(within).flat_map(|line| line.evidence.iter().copied()).collect();
     let items = notes.plan.items().iter().map(|item| item.id);
     let answered = |id: &ItemId| {
         let mut evidence = notes.evidence.iter();
@@ -224,7 +247,11 @@ impl<'a> WordBudget<'a> {
 }
 
 fn covers_core_item(notes: &Notes, point: &Point) -> bool {
-    notes.plan.items().first().is_some_and(|item| point.items.contains(&item.id))
+    point.items.iter().any(|item| is_core_item(notes, *item))
+}
+
+fn is_core_item(notes: &Notes, id: ItemId) -> bool {
+    notes.plan.items().first().is_some_and(|item| item.id == id)
 }
 
 /// The best point of each item first, then the best of the rest; about a third of what there is. Steps are no
@@ -277,27 +304,29 @@ fn pick_findings<'a>(
     picked
 }
 
-/// The paragraphs of one item: chosen by MMR, then put into reading order.
+/// The paragraphs of one item: chosen by MMR, then put into reading order. `core` is what kind of answer is wanted, of an
+/// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
 fn section(
     notes: &Notes,
-    kind: QuestionKind,
-    item: &Item,
-    all: &[Point],
+    item: ItemId,
+    core: Option<QuestionKind>,
+    ranked: &[RankedPoint<'_>],
     page: &mut WordBudget<'_>,
 ) -> Vec<Vec<DraftLine>> {
-    let core = notes.plan.items().first().is_some_and(|it| it.id == item.id);
-    let most = if core { CORE_SENTENCES } else { SIDE_SENTENCES };
-    let own: Vec<Point> = all
+    let most = if core.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
+    let own: Vec<&RankedPoint<'_>> = ranked
         .iter()
-        .filter(|point| point.items.first() == Some(&item.id) && page.is_fresh(point))
-        .cloned()
+        .filter(|it| it.point.items.first() == Some(&item) && page.is_fresh(it.point))
         .collect();
-    let best = own.iter().map(|point| point.score).fold(0.0, f32::max);
-    let own: Vec<Point> =
-        own.into_iter().filter(|point| point.score >= best * MIN_SECTION_SCORE_SHARE).collect();
-    let picked = select_by_mmr(&own, |it| it.score, &page.used, most, page.room);
-    let chosen: Vec<&Point> = picked.into_iter().map(|nth| &own[nth]).collect();
-    let ordered = if core && kind == QuestionKind::HowTo {
+    let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
+    let own: Vec<(&Point, f32)> = own
+        .into_iter()
+        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE)
+        .map(|it| (it.point, it.worth))
+        .collect();
+    let picked = select_by_mmr(&own, &page.used, most, page.room);
+    let chosen: Vec<&Point> = picked.into_iter().map(|nth| own[nth].0).collect();
+    let ordered = if core == Some(QuestionKind::HowTo) {
         steps_by_page(notes, chosen)
     } else {
         reading_order(notes, &chosen)

@@ -22,7 +22,9 @@ pub(crate) fn refine_question(question: &Question) -> Result<Brief> {
     let lang = language(&question.text);
     let asked = question_sentence(&question.text, words);
     let kind = question_kind(&asked, words);
-    let mut subjects = subjects(&asked);
+    // "What is X and how is it installed?" is about X.
+    let defined = definition_and_more(&asked, words).map(|parts| subjects(&parts.0));
+    let mut subjects = defined.unwrap_or_else(|| subjects(&asked));
     let mut terms = key_terms(&asked);
     resolve_from_dialogue(question, &asked, words, &mut subjects, &mut terms);
     if subjects.is_empty() {
@@ -336,10 +338,9 @@ fn definition_and_more(asked: &str, words: &Phrases) -> Option<(String, String)>
     if !words.question.parts.contains(&word) || next.next().is_none() || subject.is_empty() {
         return None;
     }
-    let plain = subject.trim_start_matches("a ").trim_start_matches("an ");
     let named: Vec<&str> = rest
         .split(' ')
-        .map(|word| if matches!(word, "it" | "them" | "they") { plain } else { word })
+        .map(|word| if matches!(word, "it" | "them" | "they") { subject } else { word })
         .collect();
     let more = super::lexicon::sentence_case(&named.join(" "));
     Some((format!("{}{subject}?", &asked[..opening.len()]), format!("{more}?")))

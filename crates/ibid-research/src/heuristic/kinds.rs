@@ -15,7 +15,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
             start.strip_prefix(phrase.as_str()).is_some_and(|rest| rest.starts_with([' ', ',']))
         })
     };
-    if opens(&q.how_to) {
+    if opens(&q.how_to) || asks_how_it_is_done(start, words) {
         return QuestionKind::HowTo;
     }
     if opens(&q.quantity) || asks_amount(start, words) {
@@ -47,6 +47,14 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
         return QuestionKind::Open;
     }
     inner_kind(asked, words)
+}
+
+/// "How is a roof installed" asks for steps.
+fn asks_how_it_is_done(start: &str, words: &Phrases) -> bool {
+    let passive = ["how is ", "how are ", "how can ", "how should ", "how could "];
+    let done = words.question.done.iter();
+    passive.iter().any(|it| start.starts_with(it))
+        && done.into_iter().any(|it| start.trim_end().ends_with(it))
 }
 
 /// "What does a roof cost" and "what is the minimum depth" ask for a figure.
@@ -153,6 +161,9 @@ mod tests {
         for (text, wanted) in [
             ("What is circular RNA?", Definition),
             ("How to prune an apple tree?", HowTo),
+            ("How is a green roof installed?", HowTo),
+            ("how can leaks be prevented?", HowTo),
+            ("How is a green roof watered by rain?", Open),
             ("What is the difference between mitosis and meiosis?", Comparison),
             ("Why is the sky blue?", Why),
             ("Does smoking cause lung cancer?", Causal),

@@ -75,6 +75,9 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
     let question = brief.question.trim_end_matches(['?', '.', ' ']);
     let values = [("subject", topic.as_str()), ("question", question), ("a", a), ("b", b)];
     let heading = fill_template(&facet.heading, &values);
+    // "Figures on a green roof" is asked, "green roof percent rate number" is searched for.
+    let named = with_article(&brief.question, &topic);
+    let said = [("subject", named.as_str()), ("question", question), ("a", a), ("b", b)];
     let terms = match facet.heading.as_str() {
         "{a}" => vec![a.to_owned()],
         "{b}" => vec![b.to_owned()],
@@ -82,11 +85,20 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
     };
     Item {
         id: ItemId::new(before as u32 + 1),
-        asks: fill_template(&facet.asks, &values),
+        asks: fill_template(&facet.asks, &said),
         heading: sentence_case(&heading),
         terms,
         query: fill_template(&facet.query, &values),
     }
+}
+
+/// `subject` with the article that it has in the question.
+fn with_article(question: &str, subject: &str) -> String {
+    let asked = spaced(question);
+    let article = ["a", "an", "the"]
+        .into_iter()
+        .find(|article| has_phrase(&asked, &format!("{article} {}", subject.to_lowercase())));
+    article.map_or_else(|| subject.to_owned(), |article| format!("{article} {subject}"))
 }
 
 /// The subject in templates: the first, or the first two where the first is a single word.

@@ -133,6 +133,7 @@ words!(QuestionWords {
     quantity: Vec<String>,
     amount_verbs: Vec<String>,
     amount_nouns: Vec<String>,
+    done: Vec<String>,
     when: Vec<String>,
     who: Vec<String>,
     r#where: Vec<String>,
@@ -214,6 +215,7 @@ words!(ConfidenceWords {
     doubt: String,
     direct: String,
     indirect: String,
+    superseded: String,
 });
 words!(ConflictWords {
     older: String,

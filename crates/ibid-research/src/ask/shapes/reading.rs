@@ -8,6 +8,7 @@ use super::{
     list, object, one_of, render_prompt, text, whole_number,
 };
 use crate::ask::template::{numbered, one_line, untrusted};
+use crate::prompts;
 use ibid_core::Result;
 use ibid_core::domain::{Coverage, Item, ItemId, Stance};
 use ibid_core::ports::Prompt;
@@ -190,23 +191,29 @@ impl CoverPrompt<'_> {
     /// # Errors
     /// A sentence that says what is wrong.
     pub fn check(&self, answer: &CoverReply) -> std::result::Result<(), String> {
-        let open = matches!(answer.state, Coverage::Open | Coverage::Partial);
-        if open {
-            ensure_that(!answer.gap.trim().is_empty(), || {
-                "`gap` is empty although something is missing".to_owned()
-            })?;
-            check_no_citations(&answer.gap)?;
-            let shown = self.evidence.iter().flat_map(|pair| [pair.0.as_str(), &pair.1]);
-            let known = || shown.clone().chain([self.question, &self.item.asks]);
-            check_no_unknown_codes(&answer.gap, known())?;
-            check_no_unknown_codes(&answer.gap_query, known())?;
-            if !answer.gap_query.trim().is_empty() {
-                check_searchable(&answer.gap_query)?;
-            }
-        }
         ensure_that(answer.state == Coverage::Open || !self.evidence.is_empty(), || {
             "without evidence `state` can only be open".to_owned()
         })
+    }
+
+    /// `answer` without the hints that are of no use: one that repeats the example or cites something, or a query that cannot
+    /// be searched for. The state does not rest on them.
+    pub fn with_usable_hints(&self, mut answer: CoverReply) -> CoverReply {
+        let shown = self.evidence.iter().flat_map(|pair| [pair.0.as_str(), &pair.1]);
+        let known = || shown.clone().chain([self.question, &self.item.asks]);
+        let examples = prompts::example_phrases("cover");
+        let usable = |text: &str| {
+            !examples.iter().any(|example| text.contains(example))
+                && check_no_citations(text).is_ok()
+                && check_no_unknown_codes(text, known()).is_ok()
+        };
+        if !usable(&answer.gap) {
+            answer.gap.clear();
+        }
+        if !usable(&answer.gap_query) || check_searchable(&answer.gap_query).is_err() {
+            answer.gap_query.clear();
+        }
+        answer
     }
 }
 

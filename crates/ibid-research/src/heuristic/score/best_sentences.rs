@@ -1,7 +1,7 @@
 //! The best few sentences of a page for each item.
 use std::collections::BTreeMap;
 
-use super::limits::{CHUNK, MAX_CLAIMS, PAGE_CUT};
+use super::limits::{CHUNK, PAGE_CUT};
 use ibid_core::domain::{BlockKind, ItemId, Page, Stance};
 
 pub(super) struct SentenceMatch {
@@ -33,6 +33,7 @@ pub(super) fn keep_best(
     found: &mut Vec<SentenceMatch>,
     tokens_kept: usize,
     unit_of: impl Fn(&SentenceMatch) -> (usize, usize),
+    max_claims: impl Fn(ItemId) -> usize,
 ) {
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by(|a, b| found[*b].items[0].1.total_cmp(&found[*a].items[0].1).then(a.cmp(b)));
@@ -43,7 +44,9 @@ pub(super) fn keep_best(
     for nth in order {
         let unit = unit_of(&found[nth]);
         let it = &mut found[nth];
-        it.items.retain(|(item, _)| counts.get(&(unit, *item)).is_none_or(|row| *row < MAX_CLAIMS));
+        it.items.retain(|(item, _)| {
+            counts.get(&(unit, *item)).is_none_or(|row| *row < max_claims(*item))
+        });
         let cost = it.claim.split_whitespace().count() * 4 / 3;
         let so_far = spent.entry(unit.0).or_insert(0);
         let overlaps = covered.iter().any(|(a, b)| it.first <= *b && *a <= it.last);

@@ -6,7 +6,7 @@ use crate::prompts::Facet;
 use ibid_core::Result;
 use ibid_core::domain::{Brief, ItemId, Plan, QuestionKind};
 
-use super::terms::{WeightedTerm, part_terms, terms_of};
+use super::terms::{WeightedTerm, aspect_terms, part_terms, terms_of};
 
 /// What evidence for an item must match.
 pub(super) struct ItemMatcher {
@@ -16,6 +16,8 @@ pub(super) struct ItemMatcher {
     pub(super) kind: QuestionKind,
     pub(super) asked: String,
     pub(super) terms: Vec<WeightedTerm>,
+    /// The terms of what is asked of the subject of the question; empty for a side item.
+    pub(super) aspect: Vec<WeightedTerm>,
     pub(super) facet: Option<&'static Facet>,
     /// Whether the item is one side of a comparison.
     pub(super) side: bool,
@@ -44,8 +46,13 @@ pub(super) fn build_item_matchers(
         } else {
             terms_of(lexicon, &item.terms.join(" . "), &item.terms)
         };
+        let aspect = match core {
+            true => aspect_terms(lexicon, &asked, brief),
+            false => Vec::new(),
+        };
         item_matchers.push(ItemMatcher {
             item: item.id,
+            aspect,
             core,
             kind: if part { question_kind(&asked, words) } else { brief.kind },
             asked,

@@ -7,8 +7,8 @@ use crate::heuristic::sentence::{
 use crate::prompts::SentenceWords;
 use crate::thresholds::{
     EARLY_BONUS_HALF_SENTENCES, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
-    MIN_EVIDENCE_SCORE, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, OTHER_SUBJECT_WEIGHT,
-    SIDE_ITEM_WEIGHT, WIDENED_QUOTE_WEIGHT,
+    MIN_EVIDENCE_SCORE, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, OTHER_ASPECT_WEIGHT,
+    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, SIDE_ITEM_WEIGHT, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -16,6 +16,7 @@ use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionK
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
 use super::context::{SentenceContext, SentenceView};
 use super::item_matchers::ItemMatcher;
+use super::limits::{MAX_CLAIMS, MAX_STEPS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
@@ -79,7 +80,8 @@ impl RelevanceScorer {
                 }
             }
         }
-        keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first));
+        let max_claims = |id: ItemId| self.max_claims(id);
+        keep_best(&mut found, reading.tokens, |it| unit_of(page, it.first), max_claims);
         for it in found {
             if let Some(passage) = page.passage(it.first, it.last) {
                 out.evidence.push(Evidence {
@@ -98,6 +100,12 @@ impl RelevanceScorer {
             }
         }
         Ok(out)
+    }
+
+    /// Maximum number of claims kept of a section of a page for an item.
+    fn max_claims(&self, item: ItemId) -> usize {
+        let steps = |it: &ItemMatcher| it.item == item && it.core && it.kind == QuestionKind::HowTo;
+        if self.item_matchers.iter().any(steps) { MAX_STEPS } else { MAX_CLAIMS }
     }
 
     /// Scores a sentence for each item; `None` if it answers none or cannot be quoted by itself.
@@ -131,7 +139,7 @@ impl RelevanceScorer {
             fit *= WIDENED_QUOTE_WEIGHT;
         }
         let items = self.item_scores(page, &span, &context, around, fit)?;
-        if items.first().is_none_or(|best| best.1 < MIN_EVIDENCE_SCORE) {
+        if items.is_empty() {
             return Ok(None);
         }
         let claim = (span.first..=n)
@@ -176,7 +184,7 @@ impl RelevanceScorer {
         let mut items = Vec::new();
         for item_matcher in &self.item_matchers {
             let score = self.item_score(item_matcher, &view)? * fit;
-            if score > 0.0 {
+            if score >= MIN_EVIDENCE_SCORE {
                 items.push((item_matcher.item, score.min(1.0)));
             }
         }
@@ -223,7 +231,16 @@ impl RelevanceScorer {
                 item_matcher.kind,
                 QuestionKind::YesNo | QuestionKind::Causal | QuestionKind::Open
             );
-            let beside = if shaped && fit < 0.3 { 0.6 } else { 1.0 };
+            // A part has the subject in common with the other parts, and only its own words tell it from them.
+            let part = item_matcher.facet.is_none();
+            let other_aspect = if part { OTHER_PART_WEIGHT } else { OTHER_ASPECT_WEIGHT };
+            let mut beside = match shaped && fit < 0.3 {
+                true if part => OTHER_PART_WEIGHT,
+                true => 0.6,
+                false => 1.0,
+            };
+            let aspect = self.aspect_match(&item_matcher.aspect, view);
+            beside *= other_aspect + (1.0 - other_aspect) * aspect;
             let matter = 0.86 * relevance + 0.14 * self.topic_similarity(view.own);
             return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
         }

@@ -1,19 +1,29 @@
 //! Whether a sentence is about the subject of the question, and not about another of its kind.
+use super::context::SentenceView;
 use super::item_matchers::ItemMatcher;
 use super::scorer::RelevanceScorer;
-use super::terms::{WeightedTerm, part_terms, related_terms};
+use super::terms::{WeightedTerm, aspect_terms, part_terms, related_terms};
 use crate::heuristic::intake::{content_weight, is_verb};
 use crate::heuristic::kinds::question_kind;
 use crate::thresholds::{
-    MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
+    ENOUGH_ASPECT_WORDS, MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Item, ItemId};
+use ibid_core::domain::{Brief, Item, ItemId, QuestionKind};
 
 /// Words at the beginning of a sentence that name its subject.
 const LEAD: usize = 7;
 /// Number of the most informative words of a question of which a deciding sentence must have nearly all.
 const FEW: usize = 6;
+
+/// Share of the words of a question that the lead of a sentence about its subject has.
+const MIN_LEAD_OVERLAP: f32 = 0.6;
+
+/// The first words of `text`.
+fn lead(text: &str) -> &str {
+    let words = tokens(text);
+    &text[..words.get(LEAD).map_or(text.len(), |it| it.span.start)]
+}
 
 impl RelevanceScorer {
     /// Whether a sentence names another thing of a kind that the question names, and neither it nor its
@@ -86,18 +96,45 @@ impl RelevanceScorer {
 
     /// Whether an item asks a part of the question or something added, and is not a side of a comparison.
     pub(crate) fn asks_part(&self, item: ItemId) -> bool {
-        let mut item_matchers = self.item_matchers.iter();
-        item_matchers.any(|item_matcher| {
-            item_matcher.item == item && item_matcher.facet.is_none() && !item_matcher.side
-        })
+        self.part(item).is_some()
+    }
+
+    /// What an item that is a part of the question asks, and the kind of answer that it wants.
+    pub(crate) fn part_question(&self, item: ItemId) -> Option<(QuestionKind, String)> {
+        let part = self.part(item)?;
+        Some((part.kind, part.asked.clone()))
+    }
+
+    /// Share of the content words of a part of the question in `text`, 0 to 1; 0 for an item that is no part.
+    pub(crate) fn part_relevance(&mut self, item: ItemId, text: &str) -> f32 {
+        let ids = self.ids(text);
+        self.part(item).map_or(0.0, |part| self.coverage(&part.terms, &ids))
+    }
+
+    fn part(&self, item: ItemId) -> Option<&ItemMatcher> {
+        let mut matchers = self.item_matchers.iter();
+        matchers.find(|it| it.item == item && it.facet.is_none() && !it.side)
+    }
+
+    /// How far a sentence with its title and heading speaks of what an item asks of the subject, 0 to 1: a sentence on a roof
+    /// and not on its leaks does not say why roofs leak.
+    pub(super) fn aspect_match(&self, aspect: &[WeightedTerm], view: &SentenceView<'_>) -> f32 {
+        let strength = |term: &WeightedTerm| {
+            self.match_strength(term.id, view.own).max(self.match_strength(term.id, view.topic))
+        };
+        let all: f32 = aspect.iter().map(|term| self.weight(term)).sum();
+        let met: f32 = aspect.iter().map(|term| self.weight(term) * strength(term)).sum();
+        if all > 0.0 { (met / all / ENOUGH_ASPECT_WORDS).min(1.0) } else { 1.0 }
     }
 
     /// Adds an item to score for.
     pub(crate) fn add_item(&mut self, brief: &Brief, item: &Item) {
         let terms = part_terms(&mut self.lexicon, item, false, brief);
+        let aspect = aspect_terms(&mut self.lexicon, &item.asks, brief);
         self.related.extend(related_terms(&mut self.lexicon, std::iter::once(&item.asks)));
         self.item_matchers.push(ItemMatcher {
             item: item.id,
+            aspect,
             core: true,
             kind: question_kind(&item.asks, self.words),
             asked: item.asks.clone(),
@@ -119,10 +156,13 @@ impl RelevanceScorer {
 
     /// Whether the question's content words are among the first few of `text`.
     pub(crate) fn begins_with_subject(&mut self, text: &str) -> bool {
-        let words = tokens(text);
-        let end = words.get(LEAD).map_or(text.len(), |it| it.span.start);
-        let ids = self.ids(&text[..end]);
-        self.coverage(&self.question, &ids) >= 0.6
+        let ids = self.ids(lead(text));
+        self.coverage(&self.question, &ids) >= MIN_LEAD_OVERLAP
+    }
+
+    /// Whether the content words of a part of the question are among the first few of `text`.
+    pub(crate) fn begins_with_part(&mut self, item: ItemId, text: &str) -> bool {
+        self.part_relevance(item, lead(text)) >= MIN_LEAD_OVERLAP
     }
 
     /// Unweighted share of the question's content words in `text`, 0 to 1. 1 for a long question, which no

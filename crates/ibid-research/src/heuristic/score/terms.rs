@@ -76,6 +76,19 @@ pub(super) fn part_terms(
     terms_of(lexicon, &text, &[])
 }
 
+/// The words of what is asked besides the subject of the question: "installed" of "how is a green roof installed".
+pub(super) fn aspect_terms(
+    lexicon: &mut StemInterner,
+    asked: &str,
+    brief: &Brief,
+) -> Vec<WeightedTerm> {
+    let subject = brief.subjects.first().map(String::as_str).unwrap_or_default();
+    let subject: Vec<u32> = lexicon.ids(subject);
+    let mut terms = terms_of(lexicon, asked, &[]);
+    terms.retain(|term| term.weight >= 1.0 && !subject.contains(&term.id));
+    terms
+}
+
 /// For each word of the texts, its replacements: near-synonyms and words of the same field.
 pub(super) fn related_terms<'a>(
     lexicon: &mut StemInterner,

@@ -53,6 +53,10 @@ type Outcome = Result<Measured, Fault>;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
     let done = match args.first().map(String::as_str) {
         Some("all") if rest == ["--small"] => all(),
         Some(web::READER) => web::read_all(rest),

@@ -62,6 +62,8 @@ pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
 /// Weight of a side item, relative to an item on the question itself.
 pub(crate) const SIDE_ITEM_WEIGHT: f32 = 0.82;
+/// Weight of a side of a comparison: what a sentence says of its cost or its risks belongs there.
+pub(crate) const SIDE_OF_COMPARISON_WEIGHT: f32 = 0.75;
 /// Weight of a widened quote.
 pub(crate) const WIDENED_QUOTE_WEIGHT: f32 = 0.85;
 /// Weight of a sentence about another thing of the same kind: prostate cancer, not cervical.
@@ -124,8 +126,12 @@ pub(crate) const MIN_DEFINITION_FIT: f32 = 0.6;
 pub(crate) const MIN_ITEM_ANSWER_SCORE: f32 = 0.5;
 /// Score from which a sentence answers its item if it answers a part of the question first of all.
 pub(crate) const MIN_PART_ANSWER_SCORE: f32 = 0.35;
+/// The same for a step.
+pub(crate) const MIN_STEP_SCORE: f32 = 0.25;
 /// Share of an item's best score below which a sentence does not belong in its section.
 pub(crate) const MIN_SECTION_SCORE_SHARE: f32 = 0.68;
+/// Fit from which a sentence has the form of a step.
+pub(crate) const MIN_STEP_FIT: f32 = 0.8;
 /// Share of the best answer's worth below which a sentence is not a finding.
 pub(crate) const MIN_FINDING_WORTH_SHARE: f32 = 0.72;
 /// Share of the best answer's worth below which the best sentence of an item is not a finding.

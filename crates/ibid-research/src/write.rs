@@ -27,6 +27,7 @@ use super::gather::ResearchLoop;
 use super::grounding::{has_misplaced_name, has_unknown_name, has_unknown_statement};
 use super::heuristic;
 use super::heuristic::compose::max_words;
+use super::heuristic::lexicon::spaced;
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
@@ -142,6 +143,15 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
         }
     }
     lines
+}
+
+/// Whether `text` begins with one of `phrases`.
+fn begins_with(text: &str, phrases: &[String]) -> bool {
+    let lower = spaced(text);
+    let start = lower.trim_start();
+    phrases
+        .iter()
+        .any(|phrase| start.strip_prefix(phrase.as_str()).is_some_and(|rest| rest.starts_with(' ')))
 }
 
 /// Whether a sentence says much less of what the question asks than the best of `picked`.
@@ -427,10 +437,13 @@ impl<'a> WriteContext<'a> {
         prompt.max_tokens = Some(self.reserved_tokens().min(enough) as u32);
         // A sentence that will not be in the draft, or that has an unknown name, is not shown in the preview
         // either.
+        let announcements = &prompts::phrases()?.sentence.announcements;
         let holds = |nth: usize, heading: &str, it: &WrittenSentence| {
             let title = &planned_section(plan, heading, nth)?.title;
             let carried = asked.cited_evidence(it);
-            let shown = !carried.is_empty() && self.has_known_names(&it.text, title, &carried);
+            let shown = !carried.is_empty()
+                && !begins_with(&it.text, announcements)
+                && self.has_known_names(&it.text, title, &carried);
             shown.then(|| (title.clone(), it.text.trim().to_owned()))
         };
         let mut listener = stage.map(|stage| stage.listener(&holds));
@@ -451,7 +464,7 @@ impl<'a> WriteContext<'a> {
                         evidence,
                     ),
                 })
-                .filter(|it| !it.evidence.is_empty())
+                .filter(|it| !it.evidence.is_empty() && !begins_with(&it.text, announcements))
                 .collect();
             let Some(planned) = planned_section(plan, &it.heading, nth) else {
                 continue;

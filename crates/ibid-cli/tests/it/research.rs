@@ -1,4 +1,6 @@
 //! The method without a model, from a question to a report that holds.
+mod asked;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -114,11 +114,15 @@ fn imperative_fit(text: &str) -> f32 {
     let numbered = text.starts_with(|c: char| c.is_ascii_digit());
     let first = text.trim_start_matches(|c: char| !c.is_alphabetic());
     let first = first.split([' ', ',']).next().unwrap_or_default().to_lowercase();
-    let order = prompts::phrases().is_ok_and(|phrases| phrases.sentence.verbs.contains(&first))
-        && !matches!(
-            first.as_str(),
-            "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
-        );
+    let order = prompts::phrases().is_ok_and(|phrases| {
+        let words = &phrases.sentence;
+        words.imperatives.contains(&first)
+            || words.verbs.contains(&first)
+                && !matches!(
+                    first.as_str(),
+                    "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
+                )
+    });
     match (numbered, order) {
         (true, _) => 0.9,
         (false, true) => 0.8,

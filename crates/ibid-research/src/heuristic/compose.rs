@@ -9,7 +9,8 @@ use crate::research_state::ResearchState;
 use crate::thresholds::{
     MIN_DEFINITION_FIT, MIN_FINDING_WORTH_SHARE, MIN_ITEM_ANSWER_SCORE,
     MIN_ITEM_FINDING_WORTH_SHARE, MIN_PART_ANSWER_SCORE, MIN_RELEVANCE, MIN_RELEVANCE_SHARE,
-    MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE, TOKENS_PER_WORD,
+    MIN_RELEVANCE_SHARE_WITHOUT_VERB, MIN_SECTION_SCORE_SHARE, MIN_STEP_FIT, MIN_STEP_SCORE,
+    TOKENS_PER_WORD,
 };
 use ibid_core::Result;
 use ibid_core::domain::{
@@ -48,21 +49,25 @@ pub(crate) fn compose_report(
 ) -> Result<Option<ReportDraft>> {
     let notes = &state.notes;
     let all = build_points(notes, scorer.lexicon(), question.method.max_sources)?;
-    let Some(all) = question_points(brief, notes, scorer, all)? else {
+    let replaced = editions::superseded_sources(&notes.sources, &question.text);
+    let Some(mut kept) = question_points(brief, notes, scorer, all.clone())? else {
         return Ok(None);
     };
+    // A superseded edition may be one side of a conflict, but is used nowhere else.
+    let stands = |point: &Point| {
+        point.evidence.iter().any(|at| !replaced.contains(&notes.evidence[*at].source))
+    };
+    if !kept.iter().any(stands) {
+        kept.extend(newer_editions(notes, &kept, all));
+    }
+    let all = kept;
     let ranked = answer::rank_points(brief, scorer, &all)?;
     let lean = YesNoTally::tally_ranked(brief, notes, &ranked);
     let clear = lean.as_ref().and_then(YesNoTally::majority);
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
-    // A superseded edition may be one side of a conflict, but is used nowhere else.
-    let replaced = editions::superseded_sources(&notes.sources, &question.text);
-    let stands = |ranked_point: &&RankedPoint<'_>| {
-        let mut evidence = ranked_point.point.evidence.iter();
-        evidence.any(|at| !replaced.contains(&notes.evidence[*at].source))
-    };
-    let current: Vec<RankedPoint<'_>> = ranked.iter().filter(stands).copied().collect();
+    let current: Vec<RankedPoint<'_>> =
+        ranked.iter().filter(|it| stands(it.point)).copied().collect();
     let leading = if current.is_empty() { &ranked } else { &current };
     let parts = answer::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
@@ -130,6 +135,20 @@ pub(crate) fn compose_report(
     }))
 }
 
+/// The points of `all` on the question itself that newer editions of the works behind `kept` make, in whatever words.
+fn newer_editions(notes: &Notes, kept: &[Point], all: Vec<Point>) -> Vec<Point> {
+    let source = |point: &Point| notes.source(notes.evidence[point.evidence[0]].source);
+    let newer = |point: &Point| {
+        let own = source(point);
+        let older = kept.iter().filter_map(source);
+        own.is_some_and(|own| older.into_iter().any(|it| editions::is_newer_edition(own, it)))
+    };
+    let answers = |point: &Point| {
+        covers_core_item(notes, point) && point.score >= MIN_PART_ANSWER_SCORE && newer(point)
+    };
+    all.into_iter().filter(answers).collect()
+}
+
 /// The points on the question or on a part of it; `None` if none is on the question.
 ///
 /// A point much less relevant than the best is dropped. Steps and members of a list need not repeat what they
@@ -151,10 +170,21 @@ fn question_points(
     // Points on a part of the question, or on an item the person added, use words of their own.
     let items = notes.plan.items().iter().map(|item| item.id);
     let parts: Vec<ItemId> = items.filter(|item| scorer.asks_part(*item)).collect();
+    // A sentence on one side of a comparison has half of the question's words.
+    let one_side =
+        |id: &ItemId| brief.kind == QuestionKind::Comparison && !is_core_item(notes, *id);
+    let steps: Vec<ItemId> = parts
+        .iter()
+        .copied()
+        .filter(|id| scorer.part_question(*id).is_some_and(|part| part.0 == QuestionKind::HowTo))
+        .collect();
     let own_part = |ranked_point: &RankedPoint<'_>| {
-        let first = ranked_point.point.items.first();
-        first.is_some_and(|id| parts.contains(id))
-            && ranked_point.point.score >= MIN_PART_ANSWER_SCORE
+        let Some(id) = ranked_point.point.items.first() else {
+            return false;
+        };
+        // Steps seldom name what they belong to.
+        let least = if steps.contains(id) { MIN_STEP_SCORE } else { MIN_PART_ANSWER_SCORE };
+        (parts.contains(id) || one_side(id)) && ranked_point.point.score >= least
     };
     let kept: Vec<usize> = ranked
         .iter()
@@ -319,9 +349,11 @@ fn section(
         .filter(|it| it.point.items.first() == Some(&item) && page.is_fresh(it.point))
         .collect();
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
+    // Half a procedure is of no use: a step stays, however few words it has of the question.
+    let step = |it: &RankedPoint<'_>| core == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
     let own: Vec<(&Point, f32)> = own
         .into_iter()
-        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE)
+        .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || step(it))
         .map(|it| (it.point, it.worth))
         .collect();
     let picked = select_by_mmr(&own, &page.used, most, page.room);

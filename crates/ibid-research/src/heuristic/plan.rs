@@ -61,7 +61,11 @@ fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
     // The question's own parts are the core items; a facet for the whole question would repeat them.
     let skip = usize::from(!items.is_empty());
     let room = if skip == 1 { 5 } else { MAX_ITEMS };
-    for (_, facet) in words.facets_of(brief.kind).into_iter().skip(skip) {
+    let facets = match is_choice(brief, &a, &b)? {
+        true => words.facets_of_choice(),
+        false => words.facets_of(brief.kind),
+    };
+    for (_, facet) in facets.into_iter().skip(skip) {
         if items.len() >= room.max(MIN_ITEMS) {
             break;
         }
@@ -73,11 +77,24 @@ fn add_facets(brief: &Brief, items: &mut Vec<Item>) -> Result<()> {
 fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> Item {
     let topic = subject_phrase(brief);
     let question = brief.question.trim_end_matches(['?', '.', ' ']);
-    let values = [("subject", topic.as_str()), ("question", question), ("a", a), ("b", b)];
+    let scope = comparison_scope(question, a, b);
+    let values = [
+        ("subject", topic.as_str()),
+        ("question", question),
+        ("a", a),
+        ("b", b),
+        ("scope", &scope),
+    ];
     let heading = fill_template(&facet.heading, &values);
     // "Figures on a green roof" is asked, "green roof percent rate number" is searched for.
     let named = with_article(&brief.question, &topic);
-    let said = [("subject", named.as_str()), ("question", question), ("a", a), ("b", b)];
+    let said = [
+        ("subject", named.as_str()),
+        ("question", question),
+        ("a", a),
+        ("b", b),
+        ("scope", &scope),
+    ];
     let terms = match facet.heading.as_str() {
         "{a}" => vec![a.to_owned()],
         "{b}" => vec![b.to_owned()],
@@ -127,13 +144,38 @@ fn add_subjects(brief: &Brief, items: &mut Vec<Item>) {
     }
 }
 
-/// The two sides of a comparison: "between A and B", "A versus B", "A or B", or else the first two subjects.
+/// Whether a comparison is of two things to choose from: "better", or "for an old house". Mitosis and meiosis have no price.
+fn is_choice(brief: &Brief, a: &str, b: &str) -> Result<bool> {
+    let words = &prompts::phrases()?.question;
+    Ok(brief.kind == QuestionKind::Comparison
+        && (!comparison_scope(&brief.question, a, b).is_empty()
+            || any_phrase(&spaced(&brief.question), &words.choice)))
+}
+
+/// What the two sides are compared for, after both: " for an old house in Germany". Empty where the question does not say.
+fn comparison_scope(question: &str, a: &str, b: &str) -> String {
+    const OPENINGS: &[&str] = &["for", "in", "on", "at", "as", "under", "during", "when", "with"];
+    let ends = [a, b].into_iter().filter_map(|side| question.rfind(side).map(|at| at + side.len()));
+    let Some(rest) = ends.max().map(|end| &question[end..]) else {
+        return String::new();
+    };
+    let opens = OPENINGS
+        .iter()
+        .any(|word| rest.trim_start().strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')));
+    if opens { format!(" {}", rest.trim()) } else { String::new() }
+}
+
+/// The two sides of a comparison: "between A and B", "compare A and B", "A versus B", "A or B", or else the first two subjects.
 pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     let text = brief.question.trim_end_matches(['?', '.', ' ']);
     let lower = text.to_ascii_lowercase();
     let after_between = lower.find("between ").map(|at| at + "between ".len());
+    let after_compare = lower.find("compare ").map(|at| at + "compare ".len());
     let found = after_between
         .and_then(|from| split_at(text, &lower, from, " and "))
+        .or_else(|| split_at(text, &lower, after_compare?, " and "))
+        .or_else(|| split_at(text, &lower, after_compare?, " with "))
+        .or_else(|| split_at(text, &lower, after_compare?, " to "))
         .or_else(|| split_at(text, &lower, 0, " versus "))
         .or_else(|| split_at(text, &lower, 0, " vs. "))
         .or_else(|| split_at(text, &lower, 0, " vs "))

@@ -58,6 +58,12 @@ pub(crate) fn fitness(
     Some(form_score(text, kind, stop, seen, words))
 }
 
+/// Whether a lower-case text begins by telling what to do.
+fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
+    let first = opening.split([' ', ',']).next().unwrap_or_default();
+    words.imperatives.contains(first)
+}
+
 /// Scores the form of a sentence: each flaw lowers it.
 fn form_score(
     text: &str,
@@ -79,7 +85,7 @@ fn form_score(
         (!stop && kind == BlockKind::Prose, 0.6),
         (text.starts_with('['), 0.4),
         (is_title(text), 0.7),
-        (!has_finite_verb(&seen.spaced, words), 0.5),
+        (!has_finite_verb(&seen.spaced, words) && !is_imperative(&opening, words), 0.5),
         (starts_with_page_number(text), 0.5),
         (seen.words > 45 || seen.words < 8, 0.85),
         // A statement under a condition answers another question than the one asked.

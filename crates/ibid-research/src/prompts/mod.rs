@@ -66,8 +66,17 @@ pub(crate) struct Facet {
 impl PlanWords {
     /// The facets of a kind of question, core first.
     pub(crate) fn facets_of(&self, kind: QuestionKind) -> Vec<(&str, &Facet)> {
+        self.facets_of_row(kind_name(kind))
+    }
+
+    /// The facets of a comparison of two things to choose from.
+    pub(crate) fn facets_of_choice(&self) -> Vec<(&str, &Facet)> {
+        self.facets_of_row("choice")
+    }
+
+    fn facets_of_row(&self, name: &str) -> Vec<(&str, &Facet)> {
         self.kinds
-            .get(kind_name(kind))
+            .get(name)
             .into_iter()
             .flat_map(|row| &row.items)
             .filter_map(|name| self.facets.get_key_value(name))
@@ -129,6 +138,7 @@ words!(QuestionWords {
     auxiliaries: Vec<String>,
     causal: Vec<String>,
     comparison: Vec<String>,
+    choice: Vec<String>,
     how_to: Vec<String>,
     quantity: Vec<String>,
     amount_verbs: Vec<String>,
@@ -188,6 +198,8 @@ words!(SentenceWords {
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,
     verbs: BTreeSet<String>,
+    imperatives: BTreeSet<String>,
+    announcements: Vec<String>,
     found_that: Vec<String>,
 });
 words!(ContentWords { definition: LackWords, steps: LackWords, code: LackWords });

@@ -16,11 +16,13 @@ pub(super) struct ItemMatcher {
     pub(super) kind: QuestionKind,
     pub(super) asked: String,
     pub(super) terms: Vec<WeightedTerm>,
-    /// The terms of what is asked of the subject of the question; empty for a side item.
+    /// The terms of what is asked of the subject of the question.
     pub(super) aspect: Vec<WeightedTerm>,
     pub(super) facet: Option<&'static Facet>,
     /// Whether the item is one side of a comparison.
     pub(super) side: bool,
+    /// Whether the item asks something of each side of a comparison, so that a sentence need only be about one.
+    pub(super) of_sides: bool,
 }
 
 /// The item_matchers of all items of `plan`. `question` holds the terms of the question itself.
@@ -46,9 +48,10 @@ pub(super) fn build_item_matchers(
         } else {
             terms_of(lexicon, &item.terms.join(" . "), &item.terms)
         };
-        let aspect = match core {
-            true => aspect_terms(lexicon, &asked, brief),
-            false => Vec::new(),
+        // What is asked of one subject is asked of it in every item; a comparison has two.
+        let aspect = match brief.kind {
+            QuestionKind::Comparison if !core => Vec::new(),
+            _ => aspect_terms(lexicon, &asked, brief),
         };
         item_matchers.push(ItemMatcher {
             item: item.id,
@@ -59,6 +62,7 @@ pub(super) fn build_item_matchers(
             terms: if core && !part { question.to_vec() } else { terms },
             facet,
             side,
+            of_sides: brief.kind == QuestionKind::Comparison && facet.is_some() && nth > 0,
         });
     }
     Ok(item_matchers)

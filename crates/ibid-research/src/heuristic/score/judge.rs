@@ -8,7 +8,8 @@ use crate::prompts::SentenceWords;
 use crate::thresholds::{
     EARLY_BONUS_HALF_SENTENCES, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
     MIN_EVIDENCE_SCORE, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, OTHER_ASPECT_WEIGHT,
-    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, SIDE_ITEM_WEIGHT, WIDENED_QUOTE_WEIGHT,
+    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_OF_COMPARISON_WEIGHT,
+    WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -203,9 +204,14 @@ impl RelevanceScorer {
             alone * self.coverage(terms, view.own)
                 + (1.0 - alone) * self.coverage(terms, view.context)
         };
-        let question = met(&self.question);
-        let to_item = met(&item_matcher.terms);
+        let mut question = met(&self.question);
+        let mut to_item = met(&item_matcher.terms);
+        if item_matcher.of_sides {
+            to_item = self.sides.iter().map(|side| met(side)).fold(to_item, f32::max);
+            question = question.max(to_item);
+        }
         let SentenceView { text, spaced, early, .. } = *view;
+        let aspect = self.aspect_match(&item_matcher.aspect, view);
         if item_matcher.core {
             let mut relevance =
                 to_item.max(if item_matcher.facet.is_some() { question } else { 0.0 });
@@ -239,21 +245,23 @@ impl RelevanceScorer {
                 true => 0.6,
                 false => 1.0,
             };
-            let aspect = self.aspect_match(&item_matcher.aspect, view);
             beside *= other_aspect + (1.0 - other_aspect) * aspect;
             let matter = 0.86 * relevance + 0.14 * self.topic_similarity(view.own);
             return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
         }
         if item_matcher.side {
             let score = 0.6 * to_item + 0.3 * question + 0.1 * early;
-            return Ok(if to_item >= 0.7 { score } else { 0.0 });
+            return Ok(if to_item >= 0.7 { SIDE_OF_COMPARISON_WEIGHT * score } else { 0.0 });
         }
         let cue = item_matcher.facet.map_or(0.0, |facet| cue_fit(facet, text, spaced));
         if cue < 0.5 || to_item < 0.45 || question < MIN_RELEVANCE * 0.7 {
             return Ok(0.0);
         }
         // A sentence that answers the question itself belongs there rather than to a side item.
-        Ok(SIDE_ITEM_WEIGHT * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
+        let besides = OTHER_PART_WEIGHT + (1.0 - OTHER_PART_WEIGHT) * aspect;
+        Ok(besides
+            * SIDE_ITEM_WEIGHT
+            * (0.3 * to_item + 0.3 * question + 0.34 * cue + 0.06 * early))
     }
 }
 

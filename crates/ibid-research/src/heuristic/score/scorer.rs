@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::heuristic::injection::InjectionDetector;
 use crate::heuristic::intake::{asked_verb, is_weak};
 use crate::heuristic::lexicon::StemInterner;
-use crate::heuristic::plan::distinguishing_words;
+use crate::heuristic::plan::{comparison_sides, distinguishing_words};
 use crate::heuristic::sentence::{measures, years_at};
 use crate::prompts;
 use crate::prompts::Phrases;
@@ -35,6 +35,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) orders: InjectionDetector,
     pub(super) item_matchers: Vec<ItemMatcher>,
     pub(super) question: Vec<WeightedTerm>,
+    /// The terms of each side of a comparison.
+    pub(super) sides: Vec<Vec<WeightedTerm>>,
     /// The words that distinguish the sides of a comparison.
     pub(super) apart: Vec<String>,
     /// Pairs of words of the question of which the first specifies the second: "cervical" and "cancer".
@@ -75,6 +77,13 @@ impl RelevanceScorer {
             }
         }
         let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
+        let sides = match brief.kind {
+            QuestionKind::Comparison => {
+                let (a, b) = comparison_sides(brief);
+                vec![terms_of(&mut lexicon, &a, &[]), terms_of(&mut lexicon, &b, &[])]
+            }
+            _ => Vec::new(),
+        };
         let names = question_names(&mut lexicon, &brief.question);
         let asked = plan.items().iter().flat_map(|item| &item.terms);
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
@@ -89,6 +98,7 @@ impl RelevanceScorer {
             question_verb,
             target_noun,
             item_matchers,
+            sides,
             apart: distinguishing_words(brief),
             question,
             names,

@@ -141,6 +141,7 @@ impl RelevanceScorer {
             terms,
             facet: None,
             side: false,
+            of_sides: false,
         });
     }
 

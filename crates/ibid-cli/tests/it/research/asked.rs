@@ -1,0 +1,163 @@
+//! That each sentence serves what the question asks of its subject.
+use ibid_core::domain::{Confidence, Page, Report};
+
+use ibid_research::plan_by_heuristics;
+
+use super::run;
+use crate::memory::{page, question};
+
+fn walls() -> Vec<Page> {
+    vec![
+        page(
+            "https://walls.example/what",
+            "What is a dry stone wall?",
+            Some("2020-03-01"),
+            "A dry stone wall is a wall that is laid from stones without any mortar.\n\
+             A dry stone wall drains rain through its joints.",
+        ),
+        page(
+            "https://walls.example/build",
+            "How to build a dry stone wall",
+            Some("2021-03-01"),
+            "Dig a trench of 30 cm and fill it with flat stones.\n\
+             Lay the largest stones first, across the trench.\n\
+             Set each stone over the joint of two below it.\n\
+             Fill the middle with small stones after each course.\n\
+             Place long stones through the wall at half its height.\n\
+             Cover the top with heavy stones set on edge.",
+        ),
+        page(
+            "https://insects.example/walls",
+            "Life in dry stone walls",
+            Some("2022-03-01"),
+            "A dry stone wall of 12 m gave a home to 23 species of spiders.\n\
+             A dry stone wall warms lizards in the morning.",
+        ),
+    ]
+}
+
+async fn report_on(pages: Vec<Page>, text: &str) -> Report {
+    run(pages, &question(text)).await.0.unwrap()
+}
+
+fn texts(report: &Report) -> Vec<&str> {
+    report.short.iter().map(|it| it.text()).collect()
+}
+
+#[tokio::test]
+async fn a_question_of_two_parts_is_answered_for_each_with_all_steps_in_their_order() {
+    let report = report_on(walls(), "What is a dry stone wall and how is it built?").await;
+    let short = texts(&report);
+    assert_eq!(short.len(), 2, "{short:?}");
+    assert!(short[0].contains("without any mortar"), "{short:?}");
+    assert!(short[1].starts_with("Dig a trench"), "{short:?}");
+    let built = report.sections.iter().find(|it| it.title == "How is a dry stone wall built");
+    let built: Vec<&str> = built.unwrap().paragraphs.iter().flatten().map(|it| it.text()).collect();
+    let begins: Vec<&str> = built.iter().map(|it| it.split(' ').next().unwrap()).collect();
+    assert_eq!(begins, ["Lay", "Set", "Fill", "Place", "Cover"], "{built:?}");
+}
+
+#[tokio::test]
+async fn a_sentence_on_the_subject_alone_does_not_answer_what_is_asked_of_it() {
+    let mut pages = walls();
+    pages.push(page(
+        "https://walls.example/lean",
+        "When walls lean",
+        Some("2023-03-01"),
+        "Dry stone walls collapse because water freezes behind them and pushes.",
+    ));
+    let text = "Why do dry stone walls collapse and how can a collapse be prevented?";
+    let report = report_on(pages, text).await;
+    let said: Vec<&str> = report.claims().map(|it| it.text()).collect();
+    assert!(said[0].contains("water freezes"), "{said:?}");
+    for beside in ["spiders", "lizards", "without any mortar"] {
+        assert!(!said.iter().any(|it| it.contains(beside)), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_figure_of_one_place_and_year_stands_behind_a_general_one() {
+    let pages = vec![
+        page(
+            "https://prices.example/one",
+            "The wall at Harlow",
+            Some("2019-03-01"),
+            "In 2019 the dry stone wall at Harlow Green cost 410 euros per metre.",
+        ),
+        page(
+            "https://prices.example/all",
+            "Prices of walls",
+            Some("2018-03-01"),
+            "A dry stone wall costs 260 euros per metre on average.",
+        ),
+    ];
+    let report = report_on(pages, "How much does a dry stone wall cost?").await;
+    assert!(texts(&report)[0].contains("on average"), "{:?}", texts(&report));
+}
+
+#[tokio::test]
+async fn a_newer_edition_answers_in_other_words_than_the_one_it_replaces() {
+    let pages = vec![
+        page(
+            "https://rules.example/2010",
+            "Rules for dry stone walls, edition 2010",
+            Some("2010-03-01"),
+            "A dry stone wall may be 180 cm high without a permit.",
+        ),
+        page(
+            "https://rules.example/2022",
+            "Rules for dry stone walls, edition 2022",
+            Some("2022-03-01"),
+            "The height of walls depends on the place: builders may build 150 cm high without a permit, \
+             and 120 cm beside a road.",
+        ),
+    ];
+    let report = report_on(pages, "How high may a dry stone wall be without a permit?").await;
+    assert!(texts(&report)[0].contains("150 cm"), "{:?}", texts(&report));
+}
+
+#[tokio::test]
+async fn where_only_a_replaced_edition_answers_the_report_says_so() {
+    let pages = vec![
+        page(
+            "https://rules.example/2010",
+            "Rules for dry stone walls, edition 2010",
+            Some("2010-03-01"),
+            "A dry stone wall may be 180 cm high without a permit.",
+        ),
+        page(
+            "https://rules.example/2022",
+            "Rules for dry stone walls, edition 2022",
+            Some("2022-03-01"),
+            "This edition replaces that of 2010, which is withdrawn. A dry stone wall needs a drain.",
+        ),
+    ];
+    let report = report_on(pages, "How high may a dry stone wall be without a permit?").await;
+    assert_eq!(report.confidence.level, Confidence::VeryLow);
+    let why = &report.confidence.why;
+    assert!(why.iter().any(|it| it.contains("newer one replaces")), "{why:?}");
+}
+
+fn asks(text: &str) -> Vec<String> {
+    let plan = plan_by_heuristics(&question(text)).unwrap().1;
+    plan.items().iter().map(|item| item.asks.clone()).collect()
+}
+
+#[test]
+fn two_things_to_choose_from_are_compared_by_what_one_chooses_by() {
+    let plan = asks("Compare heat pumps and gas boilers for an old house in Germany");
+    assert_eq!(plan[0], "How heat pumps and gas boilers compare");
+    assert_eq!(plan[3], "What heat pumps and gas boilers cost for an old house in Germany");
+    assert!(plan[4].starts_with("Where heat pumps and gas boilers are suited"), "{plan:?}");
+    let plan = asks("What is the difference between mitosis and meiosis?");
+    assert!(!plan.iter().any(|it| it.contains("cost")), "{plan:?}");
+    let plan = asks("Compare extensive and intensive green roofs");
+    assert_eq!(plan[1], "What the sources say of extensive green roofs");
+}
+
+#[test]
+fn the_subject_keeps_its_article_and_a_part_its_subject() {
+    let plan = asks("What is a green roof and how is it installed?");
+    assert_eq!(plan[..2], ["What is a green roof?", "How is a green roof installed?"]);
+    assert_eq!(plan[2], "Kinds, parts and features of a green roof");
+}

@@ -97,26 +97,7 @@ pub(crate) fn compose_report(
             let mark = confidence_mark(notes, &[point], &conflicts, rank, None)?;
             findings.push((line, mark));
         }
-        for item in notes.plan.items() {
-            let core =
-                is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
-            let kind = scorer.part_question(item.id).map_or(brief.kind, |part| part.0);
-            let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == item.id) {
-                Some((_, ranking)) => ranking.clone(),
-                None if core => leading.clone(),
-                None => {
-                    leading.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect()
-                }
-            };
-            let paragraphs = section(notes, item.id, core.then_some(kind), &own, &mut page);
-            if !paragraphs.is_empty() {
-                sections.push(DraftSection {
-                    title: item.heading.clone(),
-                    item: Some(item.id),
-                    paragraphs,
-                });
-            }
-        }
+        sections = sections_by_item(brief, notes, scorer, leading, &parts, &mut page);
     }
     let lines = short_lines.iter().chain(findings.iter().map(|finding| &finding.0));
     let answered = answered_items(notes, lines, &sections);
@@ -133,6 +114,33 @@ pub(crate) fn compose_report(
         reworded: 0,
         more: Vec::new(),
     }))
+}
+
+/// A section for each item that has something left to say. `parts` are the rankings for the parts of the question.
+fn sections_by_item(
+    brief: &Brief,
+    notes: &Notes,
+    scorer: &RelevanceScorer,
+    ranked: &[RankedPoint<'_>],
+    parts: &[(ItemId, Vec<RankedPoint<'_>>)],
+    page: &mut WordBudget<'_>,
+) -> Vec<DraftSection> {
+    let mut sections = Vec::new();
+    for item in notes.plan.items() {
+        let core = is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
+        let kind = scorer.part_question(item.id).map_or(brief.kind, |part| part.0);
+        let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == item.id) {
+            Some((_, ranking)) => ranking.clone(),
+            None if core => ranked.to_vec(),
+            None => ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect(),
+        };
+        let paragraphs = section(notes, item.id, core.then_some(kind), &own, page);
+        if !paragraphs.is_empty() {
+            let title = item.heading.clone();
+            sections.push(DraftSection { title, item: Some(item.id), paragraphs });
+        }
+    }
+    sections
 }
 
 /// The points of `all` on the question itself that newer editions of the works behind `kept` make, in whatever words.

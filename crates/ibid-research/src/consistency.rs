@@ -69,6 +69,24 @@ fn without_said(text: &str, said: &Said) -> Result<String> {
     Ok(parts.join(" "))
 }
 
+/// Counts a covered item that no sentence of a report is about as answered in part.
+///
+/// # Errors
+/// `Internal` if the phrases cannot be read.
+fn demote_unreported(report: &mut Report, said: &Said) -> Result<()> {
+    if report.mode != Mode::Report || report.short.is_empty() {
+        return Ok(());
+    }
+    let unreported = &prompts::phrases()?.gap.unreported;
+    for row in &mut report.coverage {
+        if row.state == Coverage::Covered && !said.items.contains(&row.id) {
+            row.state = Coverage::Partial;
+            row.gap = Some(unreported.clone());
+        }
+    }
+    Ok(())
+}
+
 /// Removes from the open items and the coverage of `report` what its claims contradict, and counts in its checks what
 /// contradictions are left.
 ///
@@ -76,18 +94,10 @@ fn without_said(text: &str, said: &Said) -> Result<String> {
 /// `Internal` if the phrases cannot be read.
 pub(crate) fn resolve_contradictions(report: &mut Report, notes: &Notes) -> Result<()> {
     let said = Said::of_report(report, notes);
+    demote_unreported(report, &said)?;
     let weak = &prompts::phrases()?.gap.weak;
     let mut answered = BTreeSet::new();
     for row in &mut report.coverage {
-        // What the report does not say is not answered to whoever reads it.
-        if report.mode == Mode::Report
-            && row.state == Coverage::Covered
-            && !report.short.is_empty()
-            && !said.items.contains(&row.id)
-        {
-            row.state = Coverage::Partial;
-            row.gap = Some(weak.clone());
-        }
         if row.state == Coverage::Open && said.items.contains(&row.id) {
             row.state = Coverage::Partial;
             row.gap = Some(weak.clone());

@@ -68,11 +68,11 @@ pub(crate) const SIDE_OF_COMPARISON_WEIGHT: f32 = 0.75;
 pub(crate) const WIDENED_QUOTE_WEIGHT: f32 = 0.85;
 /// Weight of a sentence about another thing of the same kind: prostate cancer, not cervical.
 pub(crate) const OTHER_SUBJECT_WEIGHT: f32 = 0.5;
-/// Share of the words that a part asks of the subject from which a sentence with its context speaks of it.
+/// Share of the words of what is asked of the subject from which a sentence with its title and heading speaks of it.
 pub(crate) const ENOUGH_ASPECT_WORDS: f32 = 0.5;
-/// Weight of a sentence with none of those words.
+/// Weight of a sentence with none of these words, for an item on the whole question.
 pub(crate) const OTHER_ASPECT_WEIGHT: f32 = 0.7;
-/// The same for a part of a question, and of a sentence without the form of an answer to it.
+/// The same for a part of a question and for a side item; also that of a sentence for a part without the form of an answer.
 pub(crate) const OTHER_PART_WEIGHT: f32 = 0.45;
 /// Weight of a sentence that was joined with one or two headings.
 pub(crate) const JOINED_HEADINGS_WEIGHT: f32 = 0.6;
@@ -155,6 +155,8 @@ pub(crate) const MIN_EDITION_TITLE_SIMILARITY: f32 = 0.7;
 // The short answer and its confidence.
 /// Worth below which a sentence is on the subject but does not answer.
 pub(crate) const MIN_ANSWER_WORTH: f32 = 0.45;
+/// Share of the worth of the best sentence below which another does not answer as well.
+pub(crate) const MIN_ANSWER_WORTH_SHARE: f32 = 0.7;
 /// Share of the relevance of the best sentence picked by code below which a model's answer is not to the question.
 pub(crate) const MIN_DIRECTNESS_SHARE: f32 = 0.6;
 /// Minimum share of the question's words for a sentence to decide a yes/no question.

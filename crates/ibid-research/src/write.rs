@@ -27,7 +27,7 @@ use super::gather::ResearchLoop;
 use super::grounding::{has_misplaced_name, has_unknown_name, has_unknown_statement};
 use super::heuristic;
 use super::heuristic::compose::max_words;
-use super::heuristic::lexicon::spaced;
+use super::heuristic::lexicon::{begins_with_phrase, spaced};
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
@@ -143,15 +143,6 @@ fn short_with_picked(answer: &DraftLine, picked: &[DraftLine]) -> Vec<DraftLine>
         }
     }
     lines
-}
-
-/// Whether `text` begins with one of `phrases`.
-fn begins_with(text: &str, phrases: &[String]) -> bool {
-    let lower = spaced(text);
-    let start = lower.trim_start();
-    phrases
-        .iter()
-        .any(|phrase| start.strip_prefix(phrase.as_str()).is_some_and(|rest| rest.starts_with(' ')))
 }
 
 /// Whether a sentence says much less of what the question asks than the best of `picked`.
@@ -442,7 +433,7 @@ impl<'a> WriteContext<'a> {
             let title = &planned_section(plan, heading, nth)?.title;
             let carried = asked.cited_evidence(it);
             let shown = !carried.is_empty()
-                && !begins_with(&it.text, announcements)
+                && !begins_with_phrase(&spaced(&it.text), announcements)
                 && self.has_known_names(&it.text, title, &carried);
             shown.then(|| (title.clone(), it.text.trim().to_owned()))
         };
@@ -464,7 +455,9 @@ impl<'a> WriteContext<'a> {
                         evidence,
                     ),
                 })
-                .filter(|it| !it.evidence.is_empty() && !begins_with(&it.text, announcements))
+                .filter(|it| {
+                    !it.evidence.is_empty() && !begins_with_phrase(&spaced(&it.text), announcements)
+                })
                 .collect();
             let Some(planned) = planned_section(plan, &it.heading, nth) else {
                 continue;

@@ -142,12 +142,13 @@ fn add_retry_hint(prompt: &mut Prompt, fault: &str, short: bool) -> Result<()> {
     Ok(())
 }
 
-/// The step whose texts are hints: one that repeats the example is dropped, and the answer still holds.
-const HINTING_STEP: &str = "cover";
+/// The step whose free texts are only hints: one that repeats the example is dropped by `CoverPrompt::with_usable_hints`, and
+/// the rest of the answer is kept.
+pub(crate) const STEP_WITH_HINTS: &str = "cover";
 
 /// An error if `answer` repeats the example of the step's prompt.
 fn check_not_example(step: &str, answer: &str) -> std::result::Result<(), String> {
-    if step == HINTING_STEP {
+    if step == STEP_WITH_HINTS {
         return Ok(());
     }
     match prompts::example_phrases(step)

@@ -3,7 +3,8 @@ use crate::draft::DraftLine;
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
-    MIN_ANSWER_WORTH, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP, MIN_SHORTENED_RELEVANCE,
+    MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
+    MIN_SHORTENED_RELEVANCE,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -75,15 +76,15 @@ pub(crate) fn rank_points<'a>(
 
 /// Whether a figure is that of one place or time, which the question does not name: "in 2014 the roof of the Halvern library".
 fn is_one_case(asked: &str, text: &str) -> bool {
-    let names = |text: &str, word: &Token| {
+    let is_name = |word: &Token| {
         let word = &text[word.span.clone()];
         word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
     };
-    let asked = asked.to_lowercase();
-    let foreign = |word: &Token| !asked.contains(&word.text);
+    let asked = spaced(asked);
+    let is_asked = |word: &Token| has_phrase(&asked, &word.text);
     let mut words = tokens(text).into_iter().skip(1);
-    words.any(|it| names(text, &it) && foreign(&it))
-        || years(text).iter().any(|year| !asked.contains(&year.to_string()))
+    words.any(|it| is_name(&it) && !is_asked(&it))
+        || years(text).iter().any(|year| !has_phrase(&asked, &year.to_string()))
 }
 
 /// How well a point answers, about 0 to 1, of its relevance, its form and how it was said. `lower` is its normalized text.
@@ -149,7 +150,9 @@ fn first_step_first(notes: &Notes, ranked: &mut [RankedPoint<'_>]) {
     };
     let page = place(&best).map(|place| place.0);
     let step = |it: &RankedPoint<'_>| {
-        it.fit >= best.fit && it.worth >= best.worth * 0.7 && place(it).map(|it| it.0) == page
+        it.fit >= best.fit
+            && it.worth >= best.worth * MIN_ANSWER_WORTH_SHARE
+            && place(it).map(|it| it.0) == page
     };
     let earliest =
         ranked.iter().enumerate().filter(|(_, it)| step(it)).min_by_key(|(_, it)| place(it));
@@ -191,7 +194,7 @@ pub(crate) fn answer_parts<'a>(rankings: &[(ItemId, Vec<RankedPoint<'a>>)]) -> V
         let fits = ranked.iter().find(|it| {
             it.point.words <= room.max(SHORT_WORDS / 2)
                 && it.point.words + said <= SHORT_WORDS
-                && it.worth >= (top * 0.7).max(MIN_ANSWER_WORTH)
+                && it.worth >= (top * MIN_ANSWER_WORTH_SHARE).max(MIN_ANSWER_WORTH)
                 && taken.iter().all(|other| jaccard(&other.ids, &it.point.ids) <= 0.5)
         });
         taken.extend(fits.map(|it| it.point));
@@ -282,7 +285,7 @@ pub(crate) fn answering_points<'a>(ranked: &[RankedPoint<'a>]) -> Vec<&'a Point>
         .iter()
         .filter(|ranked_point| {
             ranked_point.worth >= MIN_ANSWER_WORTH
-                && ranked_point.worth >= top.worth * 0.7
+                && ranked_point.worth >= top.worth * MIN_ANSWER_WORTH_SHARE
                 && ranked_point.relevance >= top.relevance * 0.8
                 && ranked_point.fit >= top.fit * 0.75
         })
@@ -303,7 +306,7 @@ pub(crate) fn short_answer<'a>(
         return taken;
     };
     for it in ranked {
-        let weak = it.worth < top.worth * 0.7
+        let weak = it.worth < top.worth * MIN_ANSWER_WORTH_SHARE
             || it.relevance < top.relevance * 0.65
             || it.fit < top.fit * 0.75
             || it.worth < MIN_ANSWER_WORTH;

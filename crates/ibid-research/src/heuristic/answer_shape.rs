@@ -6,7 +6,7 @@ use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 
 use super::lexicon::{any_phrase, count_phrases, has_phrase};
-use super::sentence::{has_number, measures, names_month, years};
+use super::sentence::{has_number, is_imperative, measures, names_month, years};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
 pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str) -> Result<f32> {
@@ -112,17 +112,8 @@ fn definition_fit(asked: &str, spaced: &str) -> f32 {
 /// "1. Sweep the deck", "Lay the mat": a numbered step or an imperative.
 fn imperative_fit(text: &str) -> f32 {
     let numbered = text.starts_with(|c: char| c.is_ascii_digit());
-    let first = text.trim_start_matches(|c: char| !c.is_alphabetic());
-    let first = first.split([' ', ',']).next().unwrap_or_default().to_lowercase();
-    let order = prompts::phrases().is_ok_and(|phrases| {
-        let words = &phrases.sentence;
-        words.imperatives.contains(&first)
-            || words.verbs.contains(&first)
-                && !matches!(
-                    first.as_str(),
-                    "is" | "are" | "was" | "were" | "can" | "may" | "will" | "does" | "do"
-                )
-    });
+    let opening = text.trim_start_matches(|c: char| !c.is_alphabetic()).to_lowercase();
+    let order = prompts::phrases().is_ok_and(|phrases| is_imperative(&opening, &phrases.sentence));
     match (numbered, order) {
         (true, _) => 0.9,
         (false, true) => 0.8,

@@ -72,9 +72,12 @@ pub(crate) fn compose_report(
     let parts = answer::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();
-    let base =
-        parts.first().map(|part| &part.1).unwrap_or(if core.is_empty() { leading } else { &core });
-    let line = if parts.is_empty() { leading } else { base };
+    let whole = if core.is_empty() { leading } else { &core };
+    // What the short answer is taken from, and the answer line: of several parts, the first is asked first.
+    let (base, line) = match parts.first() {
+        Some((_, first)) => (first, first),
+        None => (whole, leading),
+    };
     let answer = answer::answer_line(scorer, notes, line, lean.as_ref())?;
     let short = match answer::answer_parts(&parts) {
         said if said.is_empty() => answer::short_answer(base, clear, notes),
@@ -127,14 +130,14 @@ fn sections_by_item(
 ) -> Vec<DraftSection> {
     let mut sections = Vec::new();
     for item in notes.plan.items() {
-        let core = is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
+        let asked = is_core_item(notes, item.id) || !parts.is_empty() && scorer.asks_part(item.id);
         let kind = scorer.part_question(item.id).map_or(brief.kind, |part| part.0);
         let own: Vec<RankedPoint<'_>> = match parts.iter().find(|part| part.0 == item.id) {
             Some((_, ranking)) => ranking.clone(),
-            None if core => ranked.to_vec(),
+            None if asked => ranked.to_vec(),
             None => ranked.iter().map(|it| RankedPoint { worth: it.point.score, ..*it }).collect(),
         };
-        let paragraphs = section(notes, item.id, core.then_some(kind), &own, page);
+        let paragraphs = section(notes, item.id, asked.then_some(kind), &own, page);
         if !paragraphs.is_empty() {
             let title = item.heading.clone();
             sections.push(DraftSection { title, item: Some(item.id), paragraphs });
@@ -342,23 +345,23 @@ fn pick_findings<'a>(
     picked
 }
 
-/// The paragraphs of one item: chosen by MMR, then put into reading order. `core` is what kind of answer is wanted, of an
+/// The paragraphs of one item: chosen by MMR, then put into reading order. `wanted` is what kind of answer is wanted, of an
 /// item that asks the question itself or a part of it. `ranked` gives each point its worth for the item.
 fn section(
     notes: &Notes,
     item: ItemId,
-    core: Option<QuestionKind>,
+    wanted: Option<QuestionKind>,
     ranked: &[RankedPoint<'_>],
     page: &mut WordBudget<'_>,
 ) -> Vec<Vec<DraftLine>> {
-    let most = if core.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
+    let most = if wanted.is_some() { CORE_SENTENCES } else { SIDE_SENTENCES };
     let own: Vec<&RankedPoint<'_>> = ranked
         .iter()
         .filter(|it| it.point.items.first() == Some(&item) && page.is_fresh(it.point))
         .collect();
     let best = own.iter().map(|it| it.point.score).fold(0.0, f32::max);
     // Half a procedure is of no use: a step stays, however few words it has of the question.
-    let step = |it: &RankedPoint<'_>| core == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
+    let step = |it: &RankedPoint<'_>| wanted == Some(QuestionKind::HowTo) && it.fit >= MIN_STEP_FIT;
     let own: Vec<(&Point, f32)> = own
         .into_iter()
         .filter(|it| it.point.score >= best * MIN_SECTION_SCORE_SHARE || step(it))
@@ -366,7 +369,7 @@ fn section(
         .collect();
     let picked = select_by_mmr(&own, &page.used, most, page.room);
     let chosen: Vec<&Point> = picked.into_iter().map(|nth| own[nth].0).collect();
-    let ordered = if core == Some(QuestionKind::HowTo) {
+    let ordered = if wanted == Some(QuestionKind::HowTo) {
         steps_by_page(notes, chosen)
     } else {
         reading_order(notes, &chosen)

@@ -3,18 +3,14 @@ use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
-use super::lexicon::{any_phrase, has_phrase, spaced};
+use super::lexicon::{any_phrase, begins_with_phrase, has_phrase, spaced};
 
 /// The kind of answer that `asked` wants.
 pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     let q = &words.question;
     let whole = spaced(asked);
     let start = whole.trim_start();
-    let opens = |phrases: &[String]| {
-        phrases.iter().any(|phrase| {
-            start.strip_prefix(phrase.as_str()).is_some_and(|rest| rest.starts_with([' ', ',']))
-        })
-    };
+    let opens = |phrases: &[String]| begins_with_phrase(start, phrases);
     if opens(&q.how_to) || asks_how_it_is_done(start, words) {
         return QuestionKind::HowTo;
     }
@@ -52,7 +48,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
 /// "How is a roof installed" asks for steps.
 fn asks_how_it_is_done(start: &str, words: &Phrases) -> bool {
     let passive = ["how is ", "how are ", "how can ", "how should ", "how could "];
-    let done = words.question.done.iter();
+    let done = words.question.done_participles.iter();
     passive.iter().any(|it| start.starts_with(it))
         && done.into_iter().any(|it| start.trim_end().ends_with(it))
 }

@@ -78,23 +78,12 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
     let topic = subject_phrase(brief);
     let question = brief.question.trim_end_matches(['?', '.', ' ']);
     let scope = comparison_scope(question, a, b);
-    let values = [
-        ("subject", topic.as_str()),
-        ("question", question),
-        ("a", a),
-        ("b", b),
-        ("scope", &scope),
-    ];
-    let heading = fill_template(&facet.heading, &values);
+    let values = |subject| {
+        [("subject", subject), ("question", question), ("a", a), ("b", b), ("scope", &*scope)]
+    };
     // "Figures on a green roof" is asked, "green roof percent rate number" is searched for.
     let named = with_article(&brief.question, &topic);
-    let said = [
-        ("subject", named.as_str()),
-        ("question", question),
-        ("a", a),
-        ("b", b),
-        ("scope", &scope),
-    ];
+    let heading = fill_template(&facet.heading, &values(&*topic));
     let terms = match facet.heading.as_str() {
         "{a}" => vec![a.to_owned()],
         "{b}" => vec![b.to_owned()],
@@ -102,10 +91,10 @@ fn facet_item(brief: &Brief, facet: &Facet, a: &str, b: &str, before: usize) -> 
     };
     Item {
         id: ItemId::new(before as u32 + 1),
-        asks: fill_template(&facet.asks, &said),
+        asks: fill_template(&facet.asks, &values(&*named)),
         heading: sentence_case(&heading),
         terms,
-        query: fill_template(&facet.query, &values),
+        query: fill_template(&facet.query, &values(&*topic)),
     }
 }
 
@@ -170,12 +159,14 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     let text = brief.question.trim_end_matches(['?', '.', ' ']);
     let lower = text.to_ascii_lowercase();
     let after_between = lower.find("between ").map(|at| at + "between ".len());
-    let after_compare = lower.find("compare ").map(|at| at + "compare ".len());
+    let after_compare = lower.starts_with("compare ").then_some("compare ".len());
     let found = after_between
         .and_then(|from| split_at(text, &lower, from, " and "))
-        .or_else(|| split_at(text, &lower, after_compare?, " and "))
-        .or_else(|| split_at(text, &lower, after_compare?, " with "))
-        .or_else(|| split_at(text, &lower, after_compare?, " to "))
+        .or_else(|| {
+            [" with ", " to ", " and "]
+                .into_iter()
+                .find_map(|joint| split_at(text, &lower, after_compare?, joint))
+        })
         .or_else(|| split_at(text, &lower, 0, " versus "))
         .or_else(|| split_at(text, &lower, 0, " vs. "))
         .or_else(|| split_at(text, &lower, 0, " vs "))

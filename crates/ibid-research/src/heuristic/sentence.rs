@@ -59,7 +59,7 @@ pub(crate) fn fitness(
 }
 
 /// Whether a lower-case text begins by telling what to do.
-fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
+pub(super) fn is_imperative(opening: &str, words: &SentenceWords) -> bool {
     let first = opening.split([' ', ',']).next().unwrap_or_default();
     words.imperatives.contains(first)
 }

@@ -66,15 +66,15 @@ pub(crate) struct Facet {
 impl PlanWords {
     /// The facets of a kind of question, core first.
     pub(crate) fn facets_of(&self, kind: QuestionKind) -> Vec<(&str, &Facet)> {
-        self.facets_of_row(kind_name(kind))
+        self.facets_named(kind_name(kind))
     }
 
     /// The facets of a comparison of two things to choose from.
     pub(crate) fn facets_of_choice(&self) -> Vec<(&str, &Facet)> {
-        self.facets_of_row("choice")
+        self.facets_named("choice")
     }
 
-    fn facets_of_row(&self, name: &str) -> Vec<(&str, &Facet)> {
+    fn facets_named(&self, name: &str) -> Vec<(&str, &Facet)> {
         self.kinds
             .get(name)
             .into_iter()
@@ -143,7 +143,7 @@ words!(QuestionWords {
     quantity: Vec<String>,
     amount_verbs: Vec<String>,
     amount_nouns: Vec<String>,
-    done: Vec<String>,
+    done_participles: Vec<String>,
     when: Vec<String>,
     who: Vec<String>,
     r#where: Vec<String>,
@@ -204,7 +204,7 @@ words!(SentenceWords {
 });
 words!(ContentWords { definition: LackWords, steps: LackWords, code: LackWords });
 words!(LackWords { gap: String, query: String });
-words!(GapWords { open: String, thin: String, weak: String, missing: String });
+words!(GapWords { open: String, thin: String, weak: String, unreported: String, missing: String });
 words!(OpenWords {
     nothing: String,
     failed: String,
@@ -450,6 +450,7 @@ mod tests {
             assert!((3..=6).contains(&named), "{kind:?}");
             assert_eq!(words.facets_of(kind).len(), named, "{kind:?}");
         }
+        assert_eq!(words.facets_of_choice().len(), words.kinds["choice"].items.len());
     }
 
     #[test]

@@ -95,44 +95,31 @@ async fn a_figure_of_one_place_and_year_stands_behind_a_general_one() {
     assert!(texts(&report)[0].contains("on average"), "{:?}", texts(&report));
 }
 
+/// The report on walls without a permit, where a newer edition of the rules says `newer`.
+async fn report_on_editions(newer: &str) -> Report {
+    let edition = |year: &str, text: &str| {
+        let url = format!("https://rules.example/{year}");
+        let title = format!("Rules for dry stone walls, edition {year}");
+        page(&url, &title, Some(&format!("{year}-03-01")), text)
+    };
+    let old = edition("2010", "A dry stone wall may be 180 cm high without a permit.");
+    let pages = vec![old, edition("2022", newer)];
+    report_on(pages, "How high may a dry stone wall be without a permit?").await
+}
+
 #[tokio::test]
 async fn a_newer_edition_answers_in_other_words_than_the_one_it_replaces() {
-    let pages = vec![
-        page(
-            "https://rules.example/2010",
-            "Rules for dry stone walls, edition 2010",
-            Some("2010-03-01"),
-            "A dry stone wall may be 180 cm high without a permit.",
-        ),
-        page(
-            "https://rules.example/2022",
-            "Rules for dry stone walls, edition 2022",
-            Some("2022-03-01"),
-            "The height of walls depends on the place: builders may build 150 cm high without a permit, \
-             and 120 cm beside a road.",
-        ),
-    ];
-    let report = report_on(pages, "How high may a dry stone wall be without a permit?").await;
+    let newer = "The height of walls depends on the place: builders may build 150 cm high without a permit, \
+                 and 120 cm beside a road.";
+    let report = report_on_editions(newer).await;
     assert!(texts(&report)[0].contains("150 cm"), "{:?}", texts(&report));
 }
 
 #[tokio::test]
 async fn where_only_a_replaced_edition_answers_the_report_says_so() {
-    let pages = vec![
-        page(
-            "https://rules.example/2010",
-            "Rules for dry stone walls, edition 2010",
-            Some("2010-03-01"),
-            "A dry stone wall may be 180 cm high without a permit.",
-        ),
-        page(
-            "https://rules.example/2022",
-            "Rules for dry stone walls, edition 2022",
-            Some("2022-03-01"),
-            "This edition replaces that of 2010, which is withdrawn. A dry stone wall needs a drain.",
-        ),
-    ];
-    let report = report_on(pages, "How high may a dry stone wall be without a permit?").await;
+    let newer =
+        "This edition replaces that of 2010, which is withdrawn. A dry stone wall needs a drain.";
+    let report = report_on_editions(newer).await;
     assert_eq!(report.confidence.level, Confidence::VeryLow);
     let why = &report.confidence.why;
     assert!(why.iter().any(|it| it.contains("newer one replaces")), "{why:?}");

@@ -7,6 +7,7 @@ use super::{
     at_least, check_no_citations, check_no_unknown_codes, check_searchable, ensure_that, join_rows,
     list, object, one_of, render_prompt, text, whole_number,
 };
+use crate::ask::STEP_WITH_HINTS;
 use crate::ask::template::{numbered, one_line, untrusted};
 use crate::prompts;
 use ibid_core::Result;
@@ -201,7 +202,7 @@ impl CoverPrompt<'_> {
     pub fn with_usable_hints(&self, mut answer: CoverReply) -> CoverReply {
         let shown = self.evidence.iter().flat_map(|pair| [pair.0.as_str(), &pair.1]);
         let known = || shown.clone().chain([self.question, &self.item.asks]);
-        let examples = prompts::example_phrases("cover");
+        let examples = prompts::example_phrases(STEP_WITH_HINTS);
         let usable = |text: &str| {
             !examples.iter().any(|example| text.contains(example))
                 && check_no_citations(text).is_ok()

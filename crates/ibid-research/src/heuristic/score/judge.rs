@@ -17,7 +17,7 @@ use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionK
 use super::best_sentences::{SentenceMatch, keep_best, unit_of};
 use super::context::{SentenceContext, SentenceView};
 use super::item_matchers::ItemMatcher;
-use super::limits::{MAX_CLAIMS, MAX_STEPS};
+use super::limits::{MAX_CLAIMS, MAX_STEP_CLAIMS};
 use super::page::{PageEvidence, PageInput, PageSentences};
 use super::scorer::RelevanceScorer;
 use super::terms::WeightedTerm;
@@ -106,7 +106,7 @@ impl RelevanceScorer {
     /// Maximum number of claims kept of a section of a page for an item.
     fn max_claims(&self, item: ItemId) -> usize {
         let steps = |it: &ItemMatcher| it.item == item && it.core && it.kind == QuestionKind::HowTo;
-        if self.item_matchers.iter().any(steps) { MAX_STEPS } else { MAX_CLAIMS }
+        if self.item_matchers.iter().any(steps) { MAX_STEP_CLAIMS } else { MAX_CLAIMS }
     }
 
     /// Scores a sentence for each item; `None` if it answers none or cannot be quoted by itself.

@@ -162,6 +162,11 @@ impl ModelProvider {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 
+    /// Whether its server runs on this machine unless an address says otherwise.
+    pub fn is_local(&self) -> bool {
+        self.base_url.starts_with("http://127.0.0.1")
+    }
+
     /// Returns the request settings for `model`, with what the embedded table knows of it.
     pub fn settings(&self, model: &str) -> ModelSettings {
         let known = ModelTable::embedded().capabilities(self.name, model);

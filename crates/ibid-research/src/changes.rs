@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::prompts;
+use super::prompts::{self, PhraseSet};
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, numbers, tokens};
 use ibid_core::domain::{Claim, Confidence, Report, RunId, Source};
@@ -161,7 +161,7 @@ struct ClaimWords<'a> {
 }
 
 impl<'a> ClaimWords<'a> {
-    fn from_claim(claim: &'a Claim, negations: &[String]) -> ClaimWords<'a> {
+    fn from_claim(claim: &'a Claim, negations: &PhraseSet) -> ClaimWords<'a> {
         let text = claim.text();
         let mut values: Vec<f64> = numbers(text).iter().map(|it| it.value).collect();
         values.sort_by(f64::total_cmp);
@@ -196,7 +196,7 @@ impl<'a> ClaimWords<'a> {
 /// The claims of a report, each sentence once.
 fn distinct_claims<'a>(
     report: &'a Report,
-    negations: &'a [String],
+    negations: &'a PhraseSet,
 ) -> impl Iterator<Item = ClaimWords<'a>> {
     let mut seen = BTreeSet::new();
     report
@@ -228,7 +228,7 @@ fn match_claims(before: &[ClaimWords<'_>], after: &[ClaimWords<'_>]) -> BTreeMap
 }
 
 /// Findings of both reports whose confidence differs.
-fn confidence_changes(old: &Report, new: &Report, negations: &[String]) -> Vec<ConfidenceChange> {
+fn confidence_changes(old: &Report, new: &Report, negations: &PhraseSet) -> Vec<ConfidenceChange> {
     let of = |it| ClaimWords::from_claim(it, negations);
     let before: Vec<ClaimWords<'_>> =
         old.findings.iter().map(|finding| of(&finding.claim)).collect();

@@ -1,5 +1,6 @@
 //! The pages of a run: those read, those that failed, and which have the same text.
 use crate::thresholds::MIN_SAME_TEXT_SIMILARITY;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::domain::words::{is_stop_word, tokens};
@@ -137,7 +138,7 @@ impl PageSet {
     }
 }
 
-/// The smallest hashes of a text's shingles: a fixed-size sketch for similarity (Broder 1997).
+/// The smallest hashes of a text's shingles, in order: a fixed-size sketch for similarity (Broder 1997).
 fn minhash(text: &str) -> Vec<u64> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut hashes: Vec<u64> = words.windows(SHINGLE.min(words.len().max(1))).map(fnv).collect();
@@ -158,20 +159,22 @@ fn fnv(words: &[&str]) -> u64 {
     hash
 }
 
-/// Jaccard similarity of two texts from their sketches.
+/// Jaccard similarity of two texts from their sketches: what both have among the smallest hashes of their union.
 fn jaccard_estimate(a: &[u64], b: &[u64]) -> f32 {
-    let mut union: Vec<u64> = a.iter().chain(b).copied().collect();
-    union.sort_unstable();
-    union.dedup();
-    union.truncate(SKETCH);
-    if union.is_empty() {
-        return 0.0;
+    let (mut i, mut j, mut union, mut both) = (0, 0, 0_u16, 0_u16);
+    while usize::from(union) < SKETCH {
+        let order = match (a.get(i), b.get(j)) {
+            (Some(one), Some(other)) => one.cmp(other),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => break,
+        };
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+        both += u16::from(order.is_eq());
+        union += 1;
     }
-    let both = union
-        .iter()
-        .filter(|number| a.binary_search(number).is_ok() && b.binary_search(number).is_ok())
-        .count();
-    both as f32 / union.len() as f32
+    f32::from(both) / f32::from(union.max(1))
 }
 
 #[cfg(test)]

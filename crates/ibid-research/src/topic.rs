@@ -8,7 +8,7 @@ use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
 use super::heuristic::intake::{is_weak, question_sentence, subjects};
 use super::heuristic::kinds::question_kind;
 use super::heuristic::language::language;
-use super::heuristic::lexicon::{any_phrase, spaced};
+use super::heuristic::lexicon::spaced;
 use super::prompts::{self, Phrases, ThreadWords};
 
 /// Telling words from which a follow-up without a question word is complete.
@@ -31,7 +31,7 @@ pub fn detect_topic(question: &Question) -> Result<TopicRelation> {
     };
     let words = &prompts::phrases()?.thread;
     let normalized = spaced(&question.text);
-    if any_phrase(&normalized, &words.turning) {
+    if words.turning.any_in(&normalized) {
         return Ok(TopicRelation::Shift);
     }
     Ok(
@@ -67,10 +67,10 @@ pub fn is_same_question(a: &str, b: &str) -> Result<bool> {
 fn is_continuation(text: &str, normalized: &str, words: &ThreadWords) -> bool {
     let first = tokens(text).into_iter().next();
     let leads = first.is_some_and(|it| words.leading.contains(&it.text));
-    let pronoun = any_phrase(normalized, &words.pronouns) && significant_stems(text).len() < SHORT;
+    let pronoun = words.pronouns.any_in(normalized) && significant_stems(text).len() < SHORT;
     // "more expensive than" is a comparison and does not ask for more.
-    let more = any_phrase(normalized, &words.more) && !any_phrase(normalized, &words.than);
-    leads || pronoun || more || any_phrase(normalized, &words.anywhere)
+    let more = words.more.any_in(normalized) && !words.than.any_in(normalized);
+    leads || pronoun || more || words.anywhere.any_in(normalized)
 }
 
 /// Whether the thread has a content word of `text`.

@@ -61,6 +61,21 @@ fn iterations_are_rounds_where_no_depth_is_set() {
 }
 
 #[test]
+fn a_model_on_this_machine_has_ten_times_the_time_of_an_effort() {
+    let place = Place::new();
+    let seconds = |env: &[(&str, &str)], flags: &[Flag]| {
+        place.load(env, flags).unwrap().settings.budget.seconds.unwrap()
+    };
+    let local = flag("model", "--model", "llamacpp:any");
+    let quick = flag("effort", "--effort", "quick");
+    assert_eq!(seconds(&[], &[quick.clone()]), 120);
+    assert_eq!(seconds(&[], &[quick, local.clone()]), 1200);
+    assert_eq!(seconds(&[("IBID_MODELS_WRITER", "ollama/qwen3:8b")], &[]), 6000);
+    assert_eq!(seconds(&[], &[flag("model", "--model", "openai:gpt-5.1")]), 600);
+    assert_eq!(seconds(&[("IBID_BUDGET_SECONDS", "90")], &[local]), 90);
+}
+
+#[test]
 fn each_layer_beats_the_one_below_and_says_so() {
     let place = Place::new();
     let breadth = |env: &[(&str, &str)], flags: &[Flag]| {
@@ -294,7 +309,7 @@ fn flags_change_a_question_asked_before_and_nothing_else_of_the_settings_does() 
     let method = &forked.method;
     assert_eq!((method.breadth, method.depth, method.max_sources), (9, 3, 30));
     assert_eq!(forked.budget.usd, Some(0.5));
-    assert_eq!(forked.budget.seconds, Some(1200), "an effort stands for its bounds");
+    assert_eq!(forked.budget.seconds, Some(12_000), "an effort stands for its bounds");
     assert_eq!(forked.models.values().collect::<Vec<_>>(), ["openai:gpt-5.1"]);
     let all = [flag("model", "--model", "openai:gpt-5.1")];
     place.load(&[], &all).unwrap().apply_flags(&mut forked).unwrap();

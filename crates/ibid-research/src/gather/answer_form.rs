@@ -2,7 +2,7 @@
 //! to", code for a technical question.
 use crate::cover::{CoverageState, Gap};
 use crate::heuristic::kinds::question_kind;
-use crate::heuristic::lexicon::{any_phrase, spaced};
+use crate::heuristic::lexicon::spaced;
 use crate::page_set::PageSet;
 use crate::prompts;
 use crate::prompts::fill_template;
@@ -90,7 +90,7 @@ fn defines(it: &Evidence) -> bool {
         return true;
     };
     let text = spaced(it.passage.text().expose());
-    words.facets.get("definition").is_none_or(|facet| any_phrase(&text, &facet.cues))
+    words.facets.get("definition").is_none_or(|facet| facet.cues.any_in(&text))
 }
 
 /// Whether the evidence gives steps: list items, or sentences that count them.
@@ -98,7 +98,7 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
     let Ok(words) = prompts::plan_words() else {
         return true;
     };
-    let cues = words.facets.get("steps").map(|facet| facet.cues.as_slice());
+    let cues = words.facets.get("steps").map(|facet| &facet.cues);
     let is_step = |evidence: &&&Evidence| {
         let listed = page(evidence).is_some_and(|page| {
             let mut within = evidence.passage.first()..=evidence.passage.last();
@@ -107,7 +107,7 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
             })
         });
         let text = spaced(evidence.passage.text().expose());
-        listed || cues.is_some_and(|cues| any_phrase(&text, cues))
+        listed || cues.is_some_and(|cues| cues.any_in(&text))
     };
     found.iter().filter(is_step).count() >= STEPS
 }

@@ -13,7 +13,7 @@ use ibid_core::domain::{Brief, Evidence, ItemId, Notes, QuestionKind, Stance};
 use super::answer_shape::kind_fit;
 use super::choose::Point;
 use super::intake;
-use super::lexicon::{any_phrase, has_phrase, jaccard, sentence_case, spaced};
+use super::lexicon::{has_phrase, jaccard, sentence_case, spaced};
 use super::plan::distinguishing_words;
 use super::score::RelevanceScorer;
 use super::sentence::years;
@@ -93,7 +93,7 @@ fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> 
     let point = it.point;
     let mut worth = 0.42 * it.relevance + 0.33 * it.fit + 0.25 * point.score;
     worth += 0.05 * (point.evidence.len().min(3) as f32 - 1.0);
-    if any_phrase(lower, &words.doubt) {
+    if words.doubt.any_in(lower) {
         worth -= 0.06;
     }
     if point.words > 40 {
@@ -103,7 +103,7 @@ fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> 
         worth -= if is_one_case(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
         worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
     }
-    Ok(if any_phrase(lower, &words.aims) { worth * 0.7 } else { worth })
+    Ok(if words.aims.any_in(lower) { worth * 0.7 } else { worth })
 }
 
 fn sort_best_first(ranked: &mut [RankedPoint<'_>]) {

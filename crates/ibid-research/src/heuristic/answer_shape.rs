@@ -5,7 +5,7 @@ use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, stem, tokens};
 
-use super::lexicon::{any_phrase, count_phrases, has_phrase};
+use super::lexicon::has_phrase;
 use super::sentence::{has_number, is_imperative, measures, names_month, years};
 
 /// How well `text` fits as an answer of this kind, 0 to 1. `spaced` is its normalized text.
@@ -39,10 +39,10 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
     if facet.cues.is_empty() {
         return 0.5;
     }
-    if !facet.strong.is_empty() && !any_phrase(spaced, &facet.strong) {
-        return 0.15 * f32::from(u8::from(any_phrase(spaced, &facet.cues)));
+    if facet.strong.as_ref().is_some_and(|strong| !strong.any_in(spaced)) {
+        return 0.15 * f32::from(u8::from(facet.cues.any_in(spaced)));
     }
-    match count_phrases(spaced, &facet.cues) {
+    match facet.cues.all_in(spaced).len() {
         0 => 0.0,
         1 => 0.6,
         2 => 0.8,

@@ -25,23 +25,26 @@ fn numbers_in(text: &str) -> BTreeSet<String> {
 /// Whether `newer` is a later edition of `older`: same independent source, titles alike except for numbers, and a later
 /// date.
 pub(crate) fn is_newer_edition(newer: &Source, older: &Source) -> bool {
-    let words = |it: &Source, digits: bool| -> BTreeSet<String> {
+    // What costs little rules out nearly all pairs.
+    if newer.key() == older.key()
+        || older.date.is_none()
+        || newer.date <= older.date
+        || independent_source(newer) != independent_source(older)
+    {
+        return false;
+    }
+    let words = |it: &Source| -> (BTreeSet<String>, BTreeSet<String>) {
         let has_digits = |word: &String| word.chars().all(|c| c.is_ascii_digit());
-        let stems = content_stems(&it.title).into_iter();
-        stems.filter(|word| has_digits(word) == digits).collect()
+        content_stems(&it.title).into_iter().partition(|word| !has_digits(word))
     };
-    let (one, other) = (words(newer, false), words(older, false));
-    let numbered = [newer, older].map(|it| words(it, true));
+    let ((one, numbers), (other, other_numbers)) = (words(newer), words(older));
     let shared = one.intersection(&other).count() as f32;
     let alike = shared / one.union(&other).count().max(1) as f32;
-    newer.key() != older.key()
-        && independent_source(newer) == independent_source(older)
-        && one.len() >= MIN_TITLE_CONTENT_WORDS
+    one.len() >= MIN_TITLE_CONTENT_WORDS
         && alike >= MIN_EDITION_TITLE_SIMILARITY
-        && numbered.iter().all(|it| !it.is_empty())
-        && numbered[0] != numbered[1]
-        && newer.date > older.date
-        && older.date.is_some()
+        && !numbers.is_empty()
+        && !other_numbers.is_empty()
+        && numbers != other_numbers
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::directives::DirectiveDetector;
-use super::lexicon::{any_phrase, has_phrase, spaced};
+use super::lexicon::spaced;
 use super::sentence::leans_on_previous;
 use crate::prompts;
 use crate::prompts::SentenceWords;
@@ -132,16 +132,12 @@ fn contains_name(text: &str, name: &str) -> bool {
 ///
 /// `spaced` is [`spaced`] of `text`.
 fn gives_orders(text: &str, spaced: &str, words: &SentenceWords) -> bool {
-    let mut weak = usize::from(any_phrase(spaced, &words.orders_to));
-    for sign in &words.orders {
-        if has_phrase(spaced, sign) {
-            if !words.orders_weak.contains(sign) {
-                return true;
-            }
-            weak += 1;
-        }
-    }
-    weak >= 2
+    let named = usize::from(words.orders_to.any_in(spaced));
+    let signs = words.orders.all_in(spaced);
+    let is_weak = |sign: &&&str| words.orders_weak.iter().any(|it| it == **sign);
+    let weak_signs = signs.iter().filter(is_weak).count();
+    weak_signs < signs.len()
+        || named + weak_signs >= 2
         || speaks_to_machines(text, words)
         || has_machine_command(text, words)
         || overrides_instructions(text, words)
@@ -181,9 +177,9 @@ fn has_machine_command(text: &str, words: &SentenceWords) -> bool {
             && clause.split_whitespace().any(is_name_of_a_tool);
         words.orders_openings.iter().any(opens)
             || (words.orders_process_verbs.contains(verb)
-                && any_phrase(&normalized, &words.orders_process))
+                && words.orders_process.any_in(&normalized))
             || (words.orders_verbs.contains(verb)
-                && (tool || any_phrase(&normalized, &words.orders_yours)))
+                && (tool || words.orders_yours.any_in(&normalized)))
     })
 }
 

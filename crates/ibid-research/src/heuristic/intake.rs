@@ -9,7 +9,7 @@ use ibid_core::domain::{Brief, Question, split_sentences};
 
 use super::kinds::question_kind;
 use super::language::language;
-use super::lexicon::{any_phrase, spaced};
+use super::lexicon::spaced;
 
 /// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
 const WHOLE: usize = 600;
@@ -254,7 +254,7 @@ fn resolve_from_dialogue(
     subjects_now: &mut Vec<String>,
     terms: &mut Vec<String>,
 ) {
-    let leans = any_phrase(&spaced(asked), &words.question.follow_up)
+    let leans = words.question.follow_up.any_in(&spaced(asked))
         || tokens(asked).iter().filter(|token| !is_stop_word(&token.text)).count() < 3;
     let turns = question.dialogue.iter().rev().filter_map(|it| it.user.as_deref());
     for (nth, turn) in turns.take(3).enumerate() {

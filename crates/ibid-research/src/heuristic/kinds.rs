@@ -3,7 +3,7 @@ use crate::prompts::Phrases;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::{is_stop_word, tokens};
 
-use super::lexicon::{any_phrase, begins_with_phrase, has_phrase, spaced};
+use super::lexicon::{begins_with_phrase, has_phrase, spaced};
 
 /// The kind of answer that `asked` wants.
 pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
@@ -20,7 +20,7 @@ pub(crate) fn question_kind(asked: &str, words: &Phrases) -> QuestionKind {
     if asks_date(start) {
         return QuestionKind::When;
     }
-    if any_phrase(&whole, &q.comparison) && !opens(&q.auxiliaries) {
+    if q.comparison.any_in(&whole) && !opens(&q.auxiliaries) {
         return QuestionKind::Comparison;
     }
     if opens(&q.auxiliaries) {
@@ -96,11 +96,7 @@ fn refine_what_question(kind: QuestionKind, whole: &str) -> QuestionKind {
 }
 
 fn yes_no_kind(whole: &str, words: &Phrases) -> QuestionKind {
-    if any_phrase(whole, &words.question.causal) {
-        QuestionKind::Causal
-    } else {
-        QuestionKind::YesNo
-    }
+    if words.question.causal.any_in(whole) { QuestionKind::Causal } else { QuestionKind::YesNo }
 }
 
 /// The kind of a question that begins otherwise: "Between A and B, is there …", "In cats, which …", or no

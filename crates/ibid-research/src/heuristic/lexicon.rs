@@ -155,22 +155,12 @@ pub(crate) fn has_phrase(spaced: &str, phrase: &str) -> bool {
     false
 }
 
-/// How many of `phrases` are in `spaced`.
-pub(crate) fn count_phrases(spaced: &str, phrases: &[String]) -> usize {
-    phrases.iter().filter(|phrase| has_phrase(spaced, phrase)).count()
-}
-
 /// Whether normalized text begins with one of `phrases`.
 pub(crate) fn begins_with_phrase(spaced: &str, phrases: &[String]) -> bool {
     let start = spaced.trim_start();
     phrases.iter().any(|phrase| {
         start.strip_prefix(phrase.as_str()).is_some_and(|rest| rest.starts_with([' ', ',']))
     })
-}
-
-/// Whether any of `phrases` is in `spaced`.
-pub(crate) fn any_phrase(spaced: &str, phrases: &[String]) -> bool {
-    phrases.iter().any(|phrase| has_phrase(spaced, phrase))
 }
 
 /// Share of `a`'s members that are in `b`; both sorted. 0 for an empty `a`.

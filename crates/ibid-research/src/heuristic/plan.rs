@@ -7,7 +7,7 @@ use ibid_core::domain::{
 use ibid_core::{Error, Kind, Result};
 
 use super::intake;
-use super::lexicon::{any_phrase, has_phrase, sentence_case, spaced};
+use super::lexicon::{has_phrase, sentence_case, spaced};
 
 /// Maximum number of items of a plan.
 pub(crate) const MAX_ITEMS: usize = 7;
@@ -138,7 +138,7 @@ fn is_choice(brief: &Brief, a: &str, b: &str) -> Result<bool> {
     let words = &prompts::phrases()?.question;
     Ok(brief.kind == QuestionKind::Comparison
         && (!comparison_scope(&brief.question, a, b).is_empty()
-            || any_phrase(&spaced(&brief.question), &words.choice)))
+            || words.choice.any_in(&spaced(&brief.question))))
 }
 
 /// What the two sides are compared for, after both: " for an old house in Germany". Empty where the question does not say.
@@ -237,6 +237,6 @@ fn writing_plan(brief: &Brief, items: &[Item]) -> Result<WritingPlan> {
             })
             .collect(),
         additional_directives: words.directives.clone(),
-        bibliography: !any_phrase(&spaced(&brief.question), &words.unlisted),
+        bibliography: !words.unlisted.any_in(&spaced(&brief.question)),
     })
 }

@@ -2,8 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::prompts;
-use crate::prompts::fill_template;
+use crate::prompts::{self, PhraseSet, fill_template};
 use crate::query_policy::QueryPolicy;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
@@ -389,8 +388,8 @@ const PLAIN_CUES: [&str; 3] = ["overview", "study", "data"];
 fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let facet = prompts::plan_words()?.facet_by_heading(&item.heading);
-    let cues = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain(&facet.cues));
-    let cues = cues.map(String::as_str).chain(PLAIN_CUES);
+    let own = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain([&facet.cues]));
+    let cues = own.flat_map(PhraseSet::iter).chain(PLAIN_CUES);
     Ok(cues.map(|cue| (Variation::Narrower, format!("{subject} {cue}"))).collect())
 }
 

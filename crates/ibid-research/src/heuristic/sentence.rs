@@ -3,7 +3,7 @@ use crate::prompts::SentenceWords;
 use ibid_core::domain::words::{Number, Token, numbers, tokens};
 use ibid_core::domain::{BlockKind, Page};
 
-use super::lexicon::{any_phrase, sentence_case, spaced};
+use super::lexicon::{sentence_case, spaced};
 
 /// Minimum number of words of a sentence with content.
 const MIN_SENTENCE_WORDS: usize = 5;
@@ -51,7 +51,7 @@ pub(crate) fn fitness(
         || text.contains("? ") && seen.words < 25
         || is_reference(text, seen)
         || is_noise(text)
-        || any_phrase(&seen.spaced, &words.boilerplate) && seen.words < 40
+        || words.boilerplate.any_in(&seen.spaced) && seen.words < 40
     {
         return None;
     }
@@ -75,12 +75,12 @@ fn form_score(
     let opening = without_lead(text, words).to_lowercase();
     let flaws = [
         (kind == BlockKind::Comment, 0.7),
-        (any_phrase(&seen.spaced, &words.aims), 0.55),
+        (words.aims.any_in(&seen.spaced), 0.55),
         (
             words.aim_openings.iter().any(|aim_opening| opening.starts_with(aim_opening.as_str())),
             0.4,
         ),
-        (any_phrase(&seen.spaced, &words.pointing), 0.7),
+        (words.pointing.any_in(&seen.spaced), 0.7),
         (text.ends_with(':'), 0.4),
         (!stop && kind == BlockKind::Prose, 0.6),
         (text.starts_with('['), 0.4),
@@ -300,12 +300,12 @@ pub(crate) fn has_denial(spaced: &str, words: &SentenceWords) -> bool {
         let tail = text[at..].replace(" without ", " ");
         text.replace_range(at.., &tail);
     }
-    any_phrase(&text, &words.negations)
+    words.negations.any_in(&text)
 }
 
 /// Whether the words express doubt or contradiction.
 pub(crate) fn has_doubt_words(spaced: &str, words: &SentenceWords) -> bool {
-    any_phrase(spaced, &words.doubt)
+    words.doubt.any_in(spaced)
 }
 
 /// Words before a number that make it a label: "type 2", "Figure 3".

@@ -1,10 +1,14 @@
 //! All text templates in one place: the phrases of the heuristics, and the prompts.
 //!
 //! The text is in the files beside this one; here it gets its types.
+mod phrase_set;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde::Deserialize;
+
+pub(crate) use phrase_set::PhraseSet;
 
 use crate::ask::template::one_line;
 use ibid_core::domain::QuestionKind;
@@ -24,7 +28,7 @@ pub(crate) struct WritingWords {
     pub(crate) overall_goal: String,
     pub(crate) desired_tone: String,
     pub(crate) guidance: String,
-    pub(crate) unlisted: Vec<String>,
+    pub(crate) unlisted: PhraseSet,
     pub(crate) directives: Vec<String>,
 }
 
@@ -51,10 +55,9 @@ pub(crate) struct Facet {
     pub(crate) asks: String,
     pub(crate) query: String,
     /// Phrases used by sentences on it.
-    pub(crate) cues: Vec<String>,
-    /// Those that suffice by themselves; all, if empty.
-    #[serde(default)]
-    pub(crate) strong: Vec<String>,
+    pub(crate) cues: PhraseSet,
+    /// Those that suffice by themselves; all, if there are none.
+    pub(crate) strong: Option<PhraseSet>,
     /// Whether only sentences with a number count.
     #[serde(default)]
     pub(crate) numbers: bool,
@@ -136,9 +139,9 @@ words!(
 );
 words!(QuestionWords {
     auxiliaries: Vec<String>,
-    causal: Vec<String>,
-    comparison: Vec<String>,
-    choice: Vec<String>,
+    causal: PhraseSet,
+    comparison: PhraseSet,
+    choice: PhraseSet,
     how_to: Vec<String>,
     quantity: Vec<String>,
     amount_verbs: Vec<String>,
@@ -152,15 +155,15 @@ words!(QuestionWords {
     definition: Vec<String>,
     asking: Vec<String>,
     parts: Vec<String>,
-    follow_up: Vec<String>,
+    follow_up: PhraseSet,
 });
 words!(ThreadWords {
-    turning: Vec<String>,
+    turning: PhraseSet,
     leading: Vec<String>,
-    anywhere: Vec<String>,
-    more: Vec<String>,
-    than: Vec<String>,
-    pronouns: Vec<String>,
+    anywhere: PhraseSet,
+    more: PhraseSet,
+    than: PhraseSet,
+    pronouns: PhraseSet,
     standing_for: Vec<String>,
     leads: Vec<String>,
     sides: Vec<String>,
@@ -179,21 +182,21 @@ words!(SentenceWords {
     connectives: Vec<String>,
     labels: Vec<String>,
     aim_openings: Vec<String>,
-    aims: Vec<String>,
-    boilerplate: Vec<String>,
-    orders: Vec<String>,
+    aims: PhraseSet,
+    boilerplate: PhraseSet,
+    orders: PhraseSet,
     orders_weak: Vec<String>,
-    orders_to: Vec<String>,
+    orders_to: PhraseSet,
     orders_verbs: BTreeSet<String>,
     orders_process_verbs: BTreeSet<String>,
-    orders_process: Vec<String>,
+    orders_process: PhraseSet,
     orders_lead: Vec<String>,
     orders_openings: Vec<String>,
-    orders_yours: Vec<String>,
+    orders_yours: PhraseSet,
     orders_abroad: Vec<(Vec<String>, Vec<String>)>,
-    pointing: Vec<String>,
-    doubt: Vec<String>,
-    negations: Vec<String>,
+    pointing: PhraseSet,
+    doubt: PhraseSet,
+    negations: PhraseSet,
     no_negation: Vec<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,

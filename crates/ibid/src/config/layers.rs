@@ -9,6 +9,7 @@ use super::table::{SETTINGS, Setting};
 use super::value::{RawValue, SettingKind, SettingValue};
 use super::{effort, file};
 use ibid_core::{Error, Kind, Result};
+use ibid_llm::ModelProvider;
 
 /// The parts of the process that settings depend on. Passed in, so that tests do not depend on the machine.
 #[derive(Debug, Clone, Default)]
@@ -131,6 +132,7 @@ pub fn load(process: &ProcessEnv, flags: &[Flag]) -> Result<LoadedConfig> {
     layers.apply_layer(&from_env(process, &dotenv, &files), &process.cwd)?;
     layers.apply_layer(&from_flags(flags), &process.cwd)?;
     layers.take_rounds_from_iterations();
+    layers.give_local_models_time();
     let resolved = ResolvedSettings(layers.rows);
     // The environment takes precedence over `.env`.
     let variables = dotenv.iter().chain(&process.env);
@@ -208,6 +210,32 @@ impl LayerStack {
             && !is_set(depth)
         {
             self.rows[depth] = (SettingValue::Whole(rounds.min(MAX_ROUNDS)), origin);
+        }
+    }
+
+    /// A model on this machine may take ten times as long as a hosted one, and costs nothing: where no time limit is set, that of the
+    /// effort is ten times as long.
+    fn give_local_models_time(&mut self) {
+        const FACTOR: u64 = 10;
+        let is_model = |setting: &Setting| {
+            setting.name == "model"
+                || setting.name.strip_prefix("models.").is_some_and(|role| !role.contains('.'))
+        };
+        let is_local = |spec: &str| {
+            let provider = spec.trim().split([':', '/']).next().and_then(ModelProvider::by_name);
+            provider.is_some_and(ModelProvider::is_local)
+        };
+        let local = SETTINGS.iter().zip(&self.rows).any(|(setting, (value, _))| match value {
+            SettingValue::Text(specs) => is_model(setting) && specs.split(',').any(is_local),
+            _ => false,
+        });
+        let seconds = SETTINGS.iter().position(|row| row.name == "budget.seconds");
+        if let Some((
+            SettingValue::Whole(seconds),
+            SettingOrigin::Default | SettingOrigin::Effort(_),
+        )) = seconds.filter(|_| local).map(|at| &mut self.rows[at])
+        {
+            *seconds *= FACTOR;
         }
     }
 

@@ -226,7 +226,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("budget.usd", SettingKind::MaybeReal(0.0, 100_000.0), "none", &[],
         "Money that a run may spend, US dollars; only models cost money. If unset, a model that was chosen by a key alone is limited to $1"),
     setting("budget.seconds", SettingKind::MaybeWhole(1, 604_800), "600", &[],
-        "Time that a run may take, seconds; the report is then written from the evidence so far"),
+        "Time that a run may take, seconds; the report is then written from the evidence so far. If unset, ten times that of the effort with a model on this machine"),
     setting("budget.calls", SettingKind::MaybeWhole(1, 1_000_000), "110", &[],
         "Searches and page reads that a run may make, together"),
     setting("budget.searches", SettingKind::MaybeWhole(1, 1_000_000), "none", &[],

@@ -31,6 +31,7 @@ pub enum Command {
     #[command(name = "ask")]
     FollowUp(FollowUpArgs),
     /// List runs, newest first
+    #[command(alias = "list")]
     Ls {
         /// Print one JSON object per line
         #[arg(long)]

@@ -17,7 +17,7 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::Definition => definition_fit(asked, spaced),
         QuestionKind::HowTo => cues("steps").max(imperative_fit(text)),
         QuestionKind::Comparison => cues("comparison"),
-        QuestionKind::Why => cues("reasons"),
+        QuestionKind::Why => cues("reasons") * lessening_weight(asked, spaced)?,
         QuestionKind::List => list_fit(text, spaced).max(novelty(asked, text) * 0.8),
         QuestionKind::When => date_fit(text, spaced),
         QuestionKind::Who => name_fit(asked, text),
@@ -48,6 +48,13 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
         2 => 0.8,
         _ => 1.0,
     }
+}
+
+/// The weight of a sentence that says why something happens less, in answer to why it happens.
+fn lessening_weight(asked: &str, spaced: &str) -> Result<f32> {
+    let words = &prompts::phrases()?.sentence;
+    let turned = words.lessening.any_in(spaced) && !words.lessening.any_in(&super::lexicon::spaced(asked));
+    Ok(if turned { 0.3 } else { 1.0 })
 }
 
 /// "X is a …", "X refers to …": the sentence begins with the subject, followed at once by the defining words;

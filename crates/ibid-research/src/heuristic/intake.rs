@@ -124,10 +124,12 @@ pub(crate) fn subjects(asked: &str) -> Vec<String> {
         .collect()
 }
 
-/// Runs of content words, split at stop words, punctuation and, in "does X do Y", at the verb.
+/// Runs of content words, split at stop words, punctuation and, in "does X do Y" and "which X do Y", at the verb.
 fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
     let mut runs: Vec<Vec<Token>> = vec![Vec::new()];
     let mut helped = false;
+    // "Which plants suit 8 cm": the words after "which" are those of its noun up to the verb.
+    let mut of_which = false;
     let mut end = 0;
     for (nth, token) in tokens(asked).into_iter().enumerate() {
         let between = &asked[end..token.span.start];
@@ -140,15 +142,18 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
         }
         let open = runs.len() - 1;
         let name = is_name(asked, &token) && nth > 0;
-        let verb = helped
-            && !name
+        let behind_noun = runs[open].last().is_some_and(|it| it.text.ends_with('s'));
+        let verb = !name
             && is_verb(&token.text)
-            && (!runs[open].is_empty() || is_between_pronoun(asked, &token));
+            && (helped && (!runs[open].is_empty() || is_between_pronoun(asked, &token))
+                || of_which && behind_noun);
         if verb {
             helped = false;
+            of_which = false;
         }
         if verb || (is_stop_word(&token.text) && !name) || is_question_word(&token.text) {
             helped |= matches!(token.text.as_str(), "do" | "does" | "did");
+            of_which = nth == 0 && matches!(token.text.as_str(), "which" | "what");
             runs.push(Vec::new());
         } else {
             runs[open].push(token);
@@ -396,6 +401,19 @@ mod tests {
                 || found.contains(&"survival".to_owned()),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn the_noun_of_which_ends_at_the_verb() {
+        for (asked, noun, rest) in [
+            ("Which plants suit 8 cm of substrate?", "plants", "8 cm"),
+            ("Which ferns tolerate frost?", "ferns", "frost"),
+            ("Which mosses absorb ammonia?", "mosses", "ammonia"),
+        ] {
+            let found = subjects(asked);
+            assert!([noun, rest].iter().all(|it| found.iter().any(|text| text == it)), "{found:?}");
+        }
+        assert_eq!(subjects("Which water plants grow fast?")[0], "water plants");
     }
 
     #[test]

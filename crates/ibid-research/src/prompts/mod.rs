@@ -197,6 +197,7 @@ words!(SentenceWords {
     pointing: PhraseSet,
     doubt: PhraseSet,
     negations: PhraseSet,
+    lessening: PhraseSet,
     no_negation: Vec<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,

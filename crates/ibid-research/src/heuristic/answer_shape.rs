@@ -23,6 +23,14 @@ pub(crate) fn kind_fit(kind: QuestionKind, asked: &str, text: &str, spaced: &str
         QuestionKind::Who => name_fit(asked, text),
         QuestionKind::Quantity => quantity_fit(asked, text),
         QuestionKind::Where => cues("place").max(name_fit(asked, text) * 0.6),
+        // "Do panels work better above plants?" is answered by what compares.
+        QuestionKind::YesNo if compares(&super::lexicon::spaced(asked))? => {
+            if compares(spaced)? {
+                0.8
+            } else {
+                0.3
+            }
+        }
         QuestionKind::YesNo | QuestionKind::Causal => 0.5,
         QuestionKind::Open => novelty(asked, text) * 0.6 + 0.2,
     })
@@ -50,10 +58,16 @@ pub(crate) fn cue_fit(facet: &Facet, text: &str, spaced: &str) -> f32 {
     }
 }
 
+/// Whether a text holds one thing against another.
+fn compares(spaced: &str) -> Result<bool> {
+    Ok(prompts::phrases()?.sentence.comparing.any_in(spaced))
+}
+
 /// The weight of a sentence that says why something happens less, in answer to why it happens.
 fn lessening_weight(asked: &str, spaced: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
-    let turned = words.lessening.any_in(spaced) && !words.lessening.any_in(&super::lexicon::spaced(asked));
+    let turned =
+        words.lessening.any_in(spaced) && !words.lessening.any_in(&super::lexicon::spaced(asked));
     Ok(if turned { 0.3 } else { 1.0 })
 }
 

@@ -111,8 +111,13 @@ pub(crate) fn subjects(asked: &str) -> Vec<String> {
         if let (Some(first), Some(last)) = (run.first(), run.last()) {
             let weight = run.iter().map(|token| content_weight(asked, token)).sum::<f32>();
             let text = asked[first.span.start..last.span.end].to_owned();
+            // "8 cm of substrate" is about substrate.
+            let weight = if is_quantity(&run) { 0.0 } else { weight };
             runs.push((weight, first.span.start, text));
         }
+    }
+    if runs.iter().any(|run| run.0 > 0.0) {
+        runs.retain(|run| run.0 > 0.0);
     }
     // The heaviest first; ties by position.
     runs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -167,6 +172,19 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
     }
     runs.retain(|run| !run.is_empty());
     runs
+}
+
+/// Whether a run of words is a number of at most three digits, with or without its unit.
+fn is_quantity(run: &[Token]) -> bool {
+    let [number, rest @ ..] = run else {
+        return false;
+    };
+    let unit = |token: &Token| token.text.chars().count() <= 3 || is_weak(&token.text);
+    is_small_number(&number.text) && rest.len() <= 1 && rest.iter().all(unit)
+}
+
+fn is_small_number(word: &str) -> bool {
+    word.len() <= 3 && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether the word follows "you", "we", "I", "they", "it" or "one".
@@ -230,6 +248,9 @@ pub(crate) fn content_weight(text: &str, token: &Token) -> f32 {
     }
     if is_weak(&token.text) {
         return if is_name(text, token) { 0.8 } else { 0.35 };
+    }
+    if is_small_number(word) {
+        return 0.8;
     }
     if is_name(text, token) {
         return 1.8;
@@ -406,7 +427,7 @@ mod tests {
     #[test]
     fn the_noun_of_which_ends_at_the_verb() {
         for (asked, noun, rest) in [
-            ("Which plants suit 8 cm of substrate?", "plants", "8 cm"),
+            ("Which plants suit 8 cm of substrate?", "plants", "substrate"),
             ("Which ferns tolerate frost?", "ferns", "frost"),
             ("Which mosses absorb ammonia?", "mosses", "ammonia"),
         ] {
@@ -414,6 +435,15 @@ mod tests {
             assert!([noun, rest].iter().all(|it| found.iter().any(|text| text == it)), "{found:?}");
         }
         assert_eq!(subjects("Which water plants grow fast?")[0], "water plants");
+    }
+
+    #[test]
+    fn a_quantity_is_no_subject() {
+        let asked = "What does a green roof cost compared with a bare roof over 40 years?";
+        assert_eq!(subjects(asked), ["green roof", "bare roof"]);
+        assert_eq!(subjects("Which mosses need 8 cm of soil?"), ["mosses", "soil"]);
+        assert_eq!(subjects("What is 42?"), ["42"]);
+        assert_eq!(subjects("What happened in Chile in 1960?"), ["Chile", "1960"]);
     }
 
     #[test]

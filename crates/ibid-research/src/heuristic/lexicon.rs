@@ -18,7 +18,7 @@ impl StemInterner {
             return *id;
         }
         let next = self.stems.len() as u32;
-        let spelled = one_spelling(word);
+        let spelled = number_of_word(word).map_or_else(|| one_spelling(word), str::to_owned);
         let root = match agent_noun_verb(&spelled) {
             Some(doer) => doer.to_owned(),
             None => root(&stem(&spelled)).to_owned(),
@@ -100,6 +100,32 @@ pub(crate) fn agent_noun_variants(word: &str) -> Vec<(String, f32)> {
         return Vec::new();
     }
     ["or", "er"].map(|it| (format!("{base}{it}"), VERB_BY_DOER)).to_vec()
+}
+
+/// The figures of a number word: "forty" is 40. "One" is more often a pronoun.
+fn number_of_word(word: &str) -> Option<&'static str> {
+    const NUMBERS: [(&str, &str); 19] = [
+        ("two", "2"),
+        ("three", "3"),
+        ("four", "4"),
+        ("five", "5"),
+        ("six", "6"),
+        ("seven", "7"),
+        ("eight", "8"),
+        ("nine", "9"),
+        ("ten", "10"),
+        ("eleven", "11"),
+        ("twelve", "12"),
+        ("twenty", "20"),
+        ("thirty", "30"),
+        ("forty", "40"),
+        ("fifty", "50"),
+        ("sixty", "60"),
+        ("seventy", "70"),
+        ("eighty", "80"),
+        ("ninety", "90"),
+    ];
+    NUMBERS.iter().find(|pair| pair.0 == word).map(|pair| pair.1)
 }
 
 /// British and American spelling made equal: "tumour" and "tumor", "haemoglobin" and "hemoglobin".

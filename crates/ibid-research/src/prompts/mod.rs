@@ -198,6 +198,7 @@ words!(SentenceWords {
     doubt: PhraseSet,
     negations: PhraseSet,
     lessening: PhraseSet,
+    comparing: PhraseSet,
     no_negation: Vec<String>,
     antonyms: Vec<(String, String)>,
     reporting: Vec<String>,

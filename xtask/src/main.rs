@@ -203,11 +203,12 @@ fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
         command.args(["--lib", "--bins", "--tests"]);
         command.args(left_out.for_cargo_test(args));
     }
-    // Two thirds of the time of a test are spent waiting for a child, a server or a page.
-    let threads = 3 * std::thread::available_parallelism().map_or(1, usize::from);
-    for name in ["NEXTEST_TEST_THREADS", "RUST_TEST_THREADS"] {
+    // Most of the time of a test is spent waiting for a child, a server or a page. Those that keep a core busy take two of the
+    // threads of the first runner; the second knows no such weights.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for (name, each) in [("NEXTEST_TEST_THREADS", 4), ("RUST_TEST_THREADS", 3)] {
         if env::var_os(name).is_none() {
-            command.env(name, threads.to_string());
+            command.env(name, (each * cores).to_string());
         }
     }
     // The examples in documentation are not among them.

@@ -1,7 +1,45 @@
 //! Events as plain lines, for logs and pipes.
-use ibid_core::record::{Envelope, Event};
+use std::collections::BTreeSet;
+
+use ibid_core::record::{Envelope, Event, SearchOutcome};
 use ibid_report::escape::single_line;
 use ibid_report::event_line::event_line;
+
+/// The plain lines of a run. Engines that cannot be reached are told once, in one line for all, unless every event is asked for.
+#[derive(Debug, Default)]
+pub struct ProgressLines {
+    /// Every engine that could not be reached.
+    unreached: BTreeSet<String>,
+    /// Those that no line has told yet.
+    untold: Vec<String>,
+}
+
+impl ProgressLines {
+    /// The lines to print for one more event.
+    pub fn update(&mut self, envelope: &Envelope, verbose: bool) -> Vec<String> {
+        match &envelope.event {
+            Event::SearchCompleted { engine, outcome: SearchOutcome::Unreachable, .. }
+                if !verbose =>
+            {
+                if self.unreached.insert(engine.clone()) {
+                    self.untold.push(single_line(engine));
+                }
+                return Vec::new();
+            }
+            Event::SearchStarted { .. } | Event::SearchCompleted { .. } => {}
+            _ if !self.untold.is_empty() => {
+                let engines = std::mem::take(&mut self.untold).join(", ");
+                let told = format!("search: cannot reach {engines}");
+                return [Some(told), progress_line(envelope, verbose)]
+                    .into_iter()
+                    .flatten()
+                    .collect();
+            }
+            _ => {}
+        }
+        progress_line(envelope, verbose).into_iter().collect()
+    }
+}
 
 /// The line for an event, or `None` if it has none. More events have a line with `verbose`.
 pub fn progress_line(envelope: &Envelope, verbose: bool) -> Option<String> {

@@ -6,7 +6,7 @@ use crate::console::{Console, stderr_columns};
 use crate::exit::CommandError;
 use crate::indexing::{self, IndexingProgress};
 use crate::progress::{self, ProgressView};
-use crate::progress_line::progress_line;
+use crate::progress_line::{ProgressLines, progress_line};
 use ibid::app::IndexProgress;
 use ibid_core::domain::RunId;
 use ibid_core::record::{Envelope, ToolProgressTracker};
@@ -16,6 +16,7 @@ use ibid_report::markdown::pluralize;
 /// The progress of a run, as the output flags ask for it.
 pub(super) struct ProgressScreen {
     view: ProgressView,
+    lines: ProgressLines,
     console: Console,
     jsonl: bool,
     /// The state of `--progress-json`, if that is on.
@@ -36,6 +37,7 @@ impl ProgressScreen {
     ) -> ProgressScreen {
         ProgressScreen {
             view: ProgressView::new(id.clone()),
+            lines: ProgressLines::default(),
             // Output for a program has no redrawn block.
             console: Console { live: console.live && !output.progress_json, ..console },
             jsonl: output.jsonl,
@@ -65,12 +67,11 @@ impl ProgressScreen {
             }
             return Ok(());
         }
-        if !self.console.quiet
-            && !self.console.live
-            && let Some(text) = progress_line(event, self.console.verbose)
-        {
-            let seconds = self.began.elapsed().as_secs();
-            self.console.eprint_line(&format!("[{}] {text}", progress::clock(seconds)));
+        if !self.console.quiet && !self.console.live {
+            for text in self.lines.update(event, self.console.verbose) {
+                let seconds = self.began.elapsed().as_secs();
+                self.console.eprint_line(&format!("[{}] {text}", progress::clock(seconds)));
+            }
         } else if !self.console.quiet && self.console.verbose {
             self.print_above(event);
         }

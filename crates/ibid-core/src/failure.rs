@@ -22,6 +22,8 @@ pub enum FailureReason {
     Quota,
     /// The key is missing, wrong or lacks a permission.
     Key,
+    /// No connection to the service could be made, so nothing was sent.
+    Unreachable,
 }
 
 /// Why a page could not be read.

@@ -1,5 +1,6 @@
 //! What all HTTP clients share: timeouts, construction, and reading responses.
 use std::error::Error as _;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -9,7 +10,8 @@ use crate::retry_after::ResponseHeaders;
 use crate::service_error::{ServiceError, truncate};
 use crate::tls;
 use ibid_core::ports::is_loopback_url;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, FailureReason, Kind, Result};
+use tokio::time::Instant;
 
 /// Timeouts of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +107,8 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     }
     // Resolver messages are long and not helpful.
     let message = if message.contains("dns error") {
-        "its name cannot be looked up; is this machine online?".to_owned()
+        note_failed_lookup();
+        LOOKUP_FAILED.to_owned()
     } else {
         truncate(&message, 300)
     };
@@ -115,5 +118,25 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     } else {
         ServiceError::transient(message)
     };
-    ServiceError { unsent, ..fault }
+    let reason = (unsent && fault.kind == Kind::Transient).then_some(FailureReason::Unreachable);
+    ServiceError { unsent, reason, ..fault }
+}
+
+/// The message where a name could not be looked up.
+pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
+
+/// How long a failed lookup of a name tells that this machine is offline.
+const OFFLINE: Duration = Duration::from_secs(5);
+
+/// When the lookup of a name last failed. The network is that of the machine, not that of a client.
+static LAST_FAILED_LOOKUP: Mutex<Option<Instant>> = Mutex::new(None);
+
+fn note_failed_lookup() {
+    *LAST_FAILED_LOOKUP.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+}
+
+/// Whether the lookup of a name failed moments ago.
+pub(crate) fn is_offline() -> bool {
+    let last = *LAST_FAILED_LOOKUP.lock().unwrap_or_else(PoisonError::into_inner);
+    last.is_some_and(|at| at.elapsed() < OFFLINE)
 }

@@ -17,7 +17,7 @@ use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{Hit, Hits, ItemId, Query, Usage, Vertical};
 use ibid_core::ports::{EventLog, Providers, SearchProvider};
 use ibid_core::record::{Event, SearchOutcome};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, FailureReason, Kind, Result};
 
 /// Hits of an item checked for names that lead on.
 const BEST: usize = 10;
@@ -167,8 +167,9 @@ fn record_answer(
         Ok(hits) => (hits, SearchOutcome::Ok, None),
         Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
         Err(failed) => {
-            let outcome = match failed.kind() {
-                Kind::Transient => SearchOutcome::RateLimited,
+            let outcome = match (failed.reason(), failed.kind()) {
+                (Some(FailureReason::Unreachable), _) => SearchOutcome::Unreachable,
+                (_, Kind::Transient) => SearchOutcome::RateLimited,
                 _ => SearchOutcome::Error,
             };
             let message = failed.chain();

@@ -450,3 +450,25 @@ fn documents_that_could_not_be_indexed_are_in_the_report_with_their_reasons() {
     let it = desk.ibid(&["replay", recording]);
     assert_eq!(it.code, 0, "{}{}", it.out, it.err);
 }
+
+#[test]
+fn an_engine_that_cannot_be_reached_is_told_once() {
+    let desk = Desk::new();
+    let refused = "http://127.0.0.1:1";
+    let asked = |more: &[&str]| {
+        let args = [&["How high may a wall be?", "--engine", "searxng", "--model", "none"], more];
+        let mut command = desk.command(&args.concat());
+        Outcome::from(command.env("SEARXNG_URL", refused).output().unwrap())
+    };
+    let told = asked(&[]);
+    assert_ne!(told.code, 0);
+    let lines: Vec<&str> = told.err.lines().filter(|it| it.contains("search: ")).collect();
+    assert_eq!(lines.len(), 1, "{}", told.err);
+    assert!(lines[0].ends_with("search: cannot reach searxng"), "{}", told.err);
+    assert!(told.err.contains("error: ") && told.err.contains("hint: "), "{}", told.err);
+    // Every event is told to those who ask for it.
+    let all = asked(&["-v"]);
+    assert!(all.err.matches("searxng “").count() > 1, "{}", all.err);
+    let events = asked(&["--jsonl"]);
+    assert!(events.out.contains("\"outcome\":\"unreachable\""), "{}", events.out);
+}

@@ -38,8 +38,10 @@ pub enum SearchOutcome {
     Ok,
     /// No hits.
     Empty,
-    /// The provider's rate limit was reached.
+    /// The provider's rate limit was reached, or it failed in a way that passes.
     RateLimited,
+    /// No connection to the provider could be made.
+    Unreachable,
     /// The search failed.
     Error,
 }

@@ -3,15 +3,18 @@
 //! Embedding services, rerankers, search engines and page readers all use this client, which handles keys, timeouts,
 //! retries, rate limits and the record of outgoing traffic. It does not follow redirects, because the key would be
 //! sent along.
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::http::Timeouts;
-use crate::http::{build_client, connection_error, read_body, response_headers};
+use crate::http::{
+    LOOKUP_FAILED, build_client, connection_error, is_offline, read_body, response_headers,
+};
 use crate::redact::SecretRedactor;
 use crate::retry_after::ResponseHeaders;
 use crate::secret::ApiKey;
@@ -19,7 +22,7 @@ use crate::service_error::ServiceError;
 use crate::web::decode_body;
 use ibid_core::ports::{Egress, host_and_port};
 use ibid_core::retry::RetryPolicy;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, FailureReason, Kind, Result};
 
 pub use crate::rate_limit::{RateLimiter, RateLimiters};
 
@@ -112,7 +115,7 @@ pub struct ServiceClient {
     timeout: Duration,
     retry: RetryPolicy,
     /// Until when no requests are sent because the server was unreachable.
-    down: Mutex<Option<Instant>>,
+    down: watch::Sender<Option<Instant>>,
 }
 
 impl ServiceClient {
@@ -137,7 +140,7 @@ impl ServiceClient {
             largest: MAX_BYTES,
             timeout: TIMEOUT,
             retry: SERVICE_RETRY,
-            down: Mutex::default(),
+            down: watch::Sender::default(),
         })
     }
 
@@ -225,19 +228,11 @@ impl ServiceClient {
         read: impl Fn(u16, &ResponseHeaders, &[u8]) -> std::result::Result<T, ServiceError>,
     ) -> Result<T> {
         let mut backoff = self.retry.begin();
-        if self.is_down() {
-            return Err(self
-                .error(ServiceError::transient("the service could not be reached a moment ago")));
-        }
+        let mut unreachable = 0;
         loop {
-            if let Some(limiter) = &self.rate_limit
-                && let Err(wait) = limiter.acquire().await
-            {
-                let seconds = wait.as_secs();
-                return Err(self.error(ServiceError::transient(format!(
-                    "the service asked not to be called for another {seconds} s"
-                ))));
-            }
+            self.wait_for_turn().await.map_err(|fault| self.error(fault))?;
+            // One name that cannot be looked up may be wrong; several are a machine without a network.
+            let offline = is_offline();
             let sent = timeout(self.timeout, self.send(ask)).await;
             let late = sent.is_err();
             let answer = sent
@@ -257,12 +252,13 @@ impl ServiceClient {
             // If the requested delay is too long, the call fails.
             let again =
                 again && fault.retry_after.is_none_or(|retry_after| retry_after <= MAX_RETRY_AFTER);
+            unreachable += u32::from(fault.reason == Some(FailureReason::Unreachable));
+            let again = again && !(is_offline() && (offline || unreachable > 1));
             match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
                 Some(wait) => sleep(wait).await,
                 None => {
-                    if fault.unsent && fault.kind == Kind::Transient {
-                        *self.down.lock().unwrap_or_else(PoisonError::into_inner) =
-                            Some(Instant::now() + DOWN_COOLDOWN);
+                    if unreachable > 0 {
+                        self.down.send_replace(Some(Instant::now() + DOWN_COOLDOWN));
                     }
                     return Err(self.error(fault));
                 }
@@ -270,9 +266,36 @@ impl ServiceClient {
         }
     }
 
-    fn is_down(&self) -> bool {
-        let until = *self.down.lock().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|it| it > Instant::now())
+    /// Waits until the rate limit allows a request.
+    ///
+    /// # Errors
+    /// If the server asked not to be called for long, or could not be reached moments ago.
+    async fn wait_for_turn(&self) -> std::result::Result<(), ServiceError> {
+        let is_down = |until: &Option<Instant>| until.is_some_and(|it| it > Instant::now());
+        let down = || ServiceError {
+            reason: Some(FailureReason::Unreachable),
+            unsent: true,
+            ..ServiceError::transient(if is_offline() {
+                LOOKUP_FAILED
+            } else {
+                "the service could not be reached a moment ago"
+            })
+        };
+        let mut watched = self.down.subscribe();
+        let Some(limiter) = &self.rate_limit else {
+            let until = *watched.borrow();
+            return if is_down(&until) { Err(down()) } else { Ok(()) };
+        };
+        tokio::select! {
+            biased;
+            _ = watched.wait_for(is_down) => Err(down()),
+            turn = limiter.acquire() => turn.map_err(|wait| {
+                let seconds = wait.as_secs();
+                ServiceError::transient(format!(
+                    "the service asked not to be called for another {seconds} s"
+                ))
+            }),
+        }
     }
 
     async fn send(&self, ask: &ServiceRequest) -> std::result::Result<RawResponse, ServiceError> {
@@ -318,6 +341,9 @@ impl ServiceClient {
 
     fn error(&self, fault: ServiceError) -> Error {
         let hint = match fault.kind {
+            _ if fault.reason == Some(FailureReason::Unreachable) && is_offline() => {
+                "check the connection of this machine, or search a folder with --folder"
+            }
             Kind::Transient => "check that the server is up, and try again",
             _ => "check the address, the key and the model's name",
         };

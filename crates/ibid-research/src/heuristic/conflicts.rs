@@ -2,6 +2,8 @@
 //! other.
 //!
 //! A false conflict is worse than a missed one, so each rule also requires the same words around it.
+use std::collections::BTreeSet;
+
 use crate::draft::{DraftConflict, DraftLine};
 use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
@@ -494,17 +496,24 @@ const MEASURES: &[&str] = &[
     "metres", "meter", "meters", "percent", "per", "year", "years", "average",
 ];
 
-/// The words both sentences share, in the order of the first: the subject of the conflict.
+/// The words both sentences share, each once, in the order of the first: the subject of the conflict.
 fn common_words(one: &str, other: &str) -> String {
     let there: Vec<String> = tokens(other).into_iter().map(|token| token.text).collect();
-    let shared: Vec<&str> = tokens(one)
-        .into_iter()
+    let words = tokens(one);
+    let mut seen = BTreeSet::new();
+    let shared: Vec<&str> = words
+        .iter()
         .filter(|token| !is_stop_word(&token.text) && there.contains(&token.text))
         .filter(|token| {
             !token.text.starts_with(|c: char| c.is_ascii_digit())
                 && !MEASURES.contains(&token.text.as_str())
         })
-        .map(|token| &one[token.span])
+        .filter(|token| seen.insert(&token.text))
+        .map(|token| {
+            // A word that is also written small is no name.
+            let small = words.iter().any(|it| one[it.span.clone()] == token.text);
+            if small { token.text.as_str() } else { &one[token.span.clone()] }
+        })
         .take(6)
         .collect();
     shared.join(" ")

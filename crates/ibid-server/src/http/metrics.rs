@@ -215,6 +215,7 @@ impl ServerMetrics {
                     SearchOutcome::Ok => "ok",
                     SearchOutcome::Empty => "empty",
                     SearchOutcome::RateLimited => "rate_limited",
+                    SearchOutcome::Unreachable => "unreachable",
                     SearchOutcome::Error => "error",
                 };
                 let by = vec![("engine", engine.clone()), outcome(how)];

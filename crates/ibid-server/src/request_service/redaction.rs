@@ -280,7 +280,9 @@ pub(super) fn redact_event(it: &mut Event) {
         Event::SearchCompleted { engine, outcome, error: Some(why), .. } => {
             let known = FailureCause::from_text(why);
             let cause = match outcome {
-                SearchOutcome::RateLimited => known.or_from_kind(Kind::Transient),
+                SearchOutcome::RateLimited | SearchOutcome::Unreachable => {
+                    known.or_from_kind(Kind::Transient)
+                }
                 SearchOutcome::Ok | SearchOutcome::Empty | SearchOutcome::Error => known,
             };
             *why = engine_message(engine, cause);

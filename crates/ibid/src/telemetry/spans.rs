@@ -387,7 +387,7 @@ impl SpanBuilder<'_> {
             at.push(attribute(name::QUERY, query.as_str()));
             at.push(attribute(name::INPUT, query.as_str()));
         }
-        if error.is_some() || matches!(outcome, SearchOutcome::Error | SearchOutcome::RateLimited) {
+        if error.is_some() || !matches!(outcome, SearchOutcome::Ok | SearchOutcome::Empty) {
             at.push(attribute(name::ERROR, serialized_name(outcome)));
             span.status = Some(failed(&serialized_name(outcome)));
         }

@@ -159,7 +159,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         origin: Vec<WordOrigin>,
     },
-    /// A search ended. `new` counts documents that no earlier search of the run returned.
+    /// A search ended. `new` counts documents that no earlier search of the run returned. `outcome` is `ok`, `empty`, `rate_limited` (also
+    /// other failures that pass), `unreachable` or `error`.
     #[serde(rename = "search.completed")]
     SearchCompleted {
         engine: String,

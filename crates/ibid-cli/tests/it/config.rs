@@ -68,7 +68,7 @@ fn a_model_on_this_machine_has_ten_times_the_time_of_an_effort() {
     };
     let local = flag("model", "--model", "llamacpp:any");
     let quick = flag("effort", "--effort", "quick");
-    assert_eq!(seconds(&[], &[quick.clone()]), 120);
+    assert_eq!(seconds(&[], std::slice::from_ref(&quick)), 120);
     assert_eq!(seconds(&[], &[quick, local.clone()]), 1200);
     assert_eq!(seconds(&[("IBID_MODELS_WRITER", "ollama/qwen3:8b")], &[]), 6000);
     assert_eq!(seconds(&[], &[flag("model", "--model", "openai:gpt-5.1")]), 600);

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Coverage, EvidenceId, ItemId, Mode, Notes, OpenItem, Report};
+use ibid_core::domain::{
+    Citation, Confidence, Coverage, EvidenceId, ItemId, Mode, Notes, OpenItem, Report,
+};
 
 use super::prompts::{self, fill_template};
 
@@ -114,11 +116,40 @@ pub(crate) fn resolve_contradictions(report: &mut Report, notes: &Notes) -> Resu
         open.why = without_said(&open.why, &said)?;
     }
     report.open.retain(|open| !open.why.trim().is_empty());
+    if has_disputed_answer(report) {
+        let why = disputed_reasons(&report.confidence.why)?;
+        report.confidence.why = why;
+        report.confidence.level = report.confidence.level.min(Confidence::Low);
+    }
     report.checks.contradictions = count_contradictions(report, notes)?;
     Ok(())
 }
 
-/// How many open items and rows of the coverage deny what a claim of the report says.
+/// Whether a sentence of the short answer is a side of a conflict. A model's sentences can become the same quote after the confidence
+/// was told.
+fn has_disputed_answer(report: &Report) -> bool {
+    let place = |it: &Citation| (it.n, it.passage.first(), it.passage.last());
+    let short: Vec<_> = report.short.iter().flat_map(|it| it.citations()).map(place).collect();
+    let sides = report.conflicts.iter().flat_map(|conflict| &conflict.sides);
+    let mut cited = sides.flat_map(|side| side.claim.citations());
+    cited.any(|it| short.contains(&place(it)))
+}
+
+/// The reasons of a confidence with "sources disagree" in place of those that deny it.
+fn disputed_reasons(why: &[String]) -> Result<Vec<String>> {
+    let words = &prompts::phrases()?.confidence;
+    let same = words.same.trim_start_matches("{n}");
+    let denies = |text: &String| {
+        [&words.agree, &words.none_disagrees].contains(&text) || text.ends_with(same)
+    };
+    let mut out: Vec<String> = why.iter().filter(|it| !denies(it)).cloned().collect();
+    if !out.contains(&words.disagree) {
+        out.insert(out.len().min(1), words.disagree.clone());
+    }
+    Ok(out)
+}
+
+/// How many open items and rows of the coverage deny what a claim of the report says, and whether the confidence denies a conflict.
 ///
 /// # Errors
 /// `Internal` if the phrases cannot be read.
@@ -126,7 +157,8 @@ pub(crate) fn count_contradictions(report: &Report, notes: &Notes) -> Result<u32
     let said = Said::of_report(report, notes);
     let phrases = prompts::phrases()?;
     let denies = [phrases.gap.open.as_str(), phrases.open.nothing.as_str()];
-    let mut count = 0;
+    let told = disputed_reasons(&report.confidence.why)? == report.confidence.why;
+    let mut count = u32::from(has_disputed_answer(report) && !told);
     for row in &report.coverage {
         count += u32::from(row.state == Coverage::Open && said.items.contains(&row.id));
     }
@@ -146,6 +178,23 @@ mod tests {
 
     fn said(texts: &[&str]) -> Said {
         Said { items: BTreeSet::new(), texts: texts.iter().map(|it| (*it).to_owned()).collect() }
+    }
+
+    #[test]
+    fn a_confidence_does_not_deny_a_conflict() {
+        let told = |why: &[&str]| {
+            let why: Vec<String> = why.iter().map(|it| (*it).to_owned()).collect();
+            disputed_reasons(&why).unwrap()
+        };
+        let direct = "answers the question directly";
+        for denied in ["they agree", "no disagreement found", "2 of them say the same"] {
+            assert_eq!(
+                told(&["3 independent sources", denied, direct]),
+                ["3 independent sources", "sources disagree", direct]
+            );
+        }
+        let known = ["one source", "sources disagree", direct];
+        assert_eq!(told(&known), known);
     }
 
     #[test]

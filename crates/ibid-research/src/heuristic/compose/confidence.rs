@@ -31,8 +31,13 @@ pub(super) fn confidence_mark(
     let leaning = lean.and_then(|lean| {
         lean.majority().map(|yes| (if yes { lean.yes } else { lean.no }, lean.yes + lean.no))
     });
-    let disputed = conflicts.iter().flat_map(|conflict| &conflict.sides).any(|(_, line)| {
-        line.evidence.iter().any(|id| evidence.iter().any(|evidence| evidence.id == *id))
+    // A sentence may be evidence twice, once as a model found it and once as words did.
+    let place = |it: &Evidence| (it.source, it.passage.first(), it.passage.last());
+    let sides = conflicts.iter().flat_map(|conflict| &conflict.sides);
+    let mut contested = sides.flat_map(|(_, line)| &line.evidence);
+    let disputed = contested.any(|id| {
+        let side = notes.evidence.iter().find(|it| it.id == *id);
+        side.is_some_and(|side| evidence.iter().any(|it| place(it) == place(side)))
     });
     let mut why = vec![match n {
         1 => words.one_source.clone(),

@@ -203,8 +203,8 @@ fn run_tests(args: &[String], left_out: &LeftOut<'_>) -> bool {
         command.args(["--lib", "--bins", "--tests"]);
         command.args(left_out.for_cargo_test(args));
     }
-    // Most of the time of a test is spent waiting for a child, a server or a page. Those that keep a core busy take two of the
-    // threads of the first runner; the second knows no such weights.
+    // Many tests wait for a child, a server or a page. Those that keep a core busy take two threads of the first runner; the second
+    // knows no such weights.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for (name, each) in [("NEXTEST_TEST_THREADS", 4), ("RUST_TEST_THREADS", 3)] {
         if env::var_os(name).is_none() {

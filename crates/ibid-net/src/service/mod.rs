@@ -257,7 +257,7 @@ impl ServiceClient {
             match backoff.next_delay(fault.retry_after, None).filter(|_| again) {
                 Some(wait) => sleep(wait).await,
                 None => {
-                    if unreachable > 0 {
+                    if fault.reason == Some(FailureReason::Unreachable) {
                         self.down.send_replace(Some(Instant::now() + DOWN_COOLDOWN));
                     }
                     return Err(self.error(fault));

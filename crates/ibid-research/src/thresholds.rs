@@ -20,6 +20,8 @@ pub(crate) const QUERY_SYNONYM_WEIGHT: f32 = 0.6;
 pub(crate) const QUERY_RELATED_WEIGHT: f32 = 0.35;
 /// Match strength from which a word counts as said by another word.
 pub(crate) const MIN_WORD_MATCH: f32 = 0.5;
+/// Share of the question's words from which a sentence takes a stance on it.
+pub(crate) const MIN_STANCE_OVERLAP: f32 = 0.45;
 /// Match strength from which a word expresses the question's verb.
 pub(crate) const MIN_VERB_MATCH: f32 = 0.35;
 /// Share of function words from which a text counts as English. Other languages are not compared.

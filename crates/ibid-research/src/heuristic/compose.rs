@@ -62,13 +62,13 @@ pub(crate) fn compose_report(
     }
     let all = kept;
     let ranked = answer::rank_points(brief, scorer, &all)?;
-    let lean = YesNoTally::tally_ranked(brief, notes, &ranked);
-    let clear = lean.as_ref().and_then(YesNoTally::majority);
     let mut page = WordBudget::new(notes, question.method.final_report_max_length);
 
     let current: Vec<RankedPoint<'_>> =
         ranked.iter().filter(|it| stands(it.point)).copied().collect();
     let leading = if current.is_empty() { &ranked } else { &current };
+    let lean = YesNoTally::tally_ranked(brief, notes, leading);
+    let clear = lean.as_ref().and_then(YesNoTally::majority);
     let parts = answer::rank_parts(brief, notes, scorer, leading)?;
     let core: Vec<RankedPoint<'_>> =
         leading.iter().filter(|it| covers_core_item(notes, it.point)).copied().collect();

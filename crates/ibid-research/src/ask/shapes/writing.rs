@@ -117,8 +117,9 @@ impl WritePrompt<'_> {
         let sentence =
             object(&[("text", text()), ("evidence", at_least(1, list(&one_of(&ids), 6)))]);
         let section = object(&[("heading", text()), ("sentences", list(&sentence, 30))]);
+        // In brackets, because small models copy what stands there like a sentence of a source.
         let sections = join_rows(self.plan.sections.iter().map(|section| {
-            format!("{}: {}", one_line(&section.title), one_line(&section.guidance))
+            format!("{} ({})", one_line(&section.title), one_line(&section.guidance))
         }));
         let most = self.plan.sections.len().clamp(1, 12);
         let lines = prompts::prompt_lines()?;

@@ -147,10 +147,11 @@ impl RelevanceScorer {
             .map(|nth| claim_text(page.sentence(nth), words))
             .collect::<Vec<_>>()
             .join(" ");
+        let stance = self.stance(&claim, &span.seen.spaced, &span.ids);
         Ok(Some(SentenceMatch {
             first: span.first,
             last: n,
-            stance: self.stance(&span.seen.spaced, &span.ids),
+            stance,
             doubt: has_doubt_words(&span.seen.spaced, words),
             claim,
             items,

@@ -16,6 +16,7 @@ use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind};
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
+use super::stance::YesNoClaim;
 use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, terms_of};
 
@@ -43,6 +44,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) pairs: Vec<(String, String)>,
     /// The verb the question asks about: "cost" of "what does a roof cost".
     pub(super) question_verb: Option<u32>,
+    /// What decides a yes-or-no question.
+    pub(super) yes_no: Option<YesNoClaim>,
     /// The noun for the kind of thing that is sought: "skills" of "which skills".
     pub(super) target_noun: Option<u32>,
     /// The names in the question, as written, each with the word that stands for it.
@@ -89,6 +92,7 @@ impl RelevanceScorer {
         let related = related_terms(&mut lexicon, std::iter::once(&brief.question).chain(asked));
         let pairs = subject_pairs(brief);
         let target_noun = sought_noun(&brief.question).map(|sought_noun| lexicon.id(&sought_noun));
+        let yes_no = YesNoClaim::of_question(&mut lexicon, brief, &words.sentence);
         let mut scorer = RelevanceScorer {
             lexicon,
             words,
@@ -96,6 +100,7 @@ impl RelevanceScorer {
             orders: InjectionDetector::from_brief(brief)?,
             pairs,
             question_verb,
+            yes_no,
             target_noun,
             item_matchers,
             sides,

@@ -2,28 +2,150 @@
 use std::collections::BTreeSet;
 
 use super::scorer::RelevanceScorer;
-use crate::heuristic::lexicon;
-use crate::heuristic::sentence::has_denial;
+use crate::heuristic::intake::is_verb;
+use crate::heuristic::lexicon::{StemInterner, spaced};
+use crate::heuristic::sentence::{has_denial, measures};
 use crate::prompts::SentenceWords;
-use ibid_core::domain::words::stem;
-use ibid_core::domain::{QuestionKind, Stance};
+use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
+use ibid_core::domain::words::{Number, is_stop_word, stem, tokens};
+use ibid_core::domain::{Brief, QuestionKind, Stance};
+
+/// What a sentence must say to decide a yes-or-no question.
+pub(super) struct YesNoClaim {
+    /// The question, normalized.
+    asked: String,
+    /// The verb asked about: "prevent" of "do roofs prevent floods".
+    verb: Option<u32>,
+    /// The amounts in the question.
+    amounts: Vec<Number>,
+    /// Whether the question asks if something is enough.
+    asks_enough: bool,
+}
+
+impl YesNoClaim {
+    /// The claim of a yes-or-no question; `None` for questions of other kinds.
+    pub(super) fn of_question(
+        lexicon: &mut StemInterner,
+        brief: &Brief,
+        words: &SentenceWords,
+    ) -> Option<YesNoClaim> {
+        if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) {
+            return None;
+        }
+        let asked = spaced(&brief.question);
+        let asks_enough = words.enough.any_in(&asked);
+        let verb = yes_no_verb(&brief.question)
+            .filter(|verb| !asks_enough && !words.light_verbs.contains(verb));
+        Some(YesNoClaim {
+            verb: verb.map(|verb| lexicon.id(&verb)),
+            amounts: measures(&brief.question),
+            asks_enough,
+            asked,
+        })
+    }
+
+    /// The stance of a sentence with other amounts of the same unit than the question: what is required beyond it is not
+    /// enough, and otherwise the sentence is about another case. `None` where the amounts do not differ.
+    fn stance_by_amounts(&self, text: &str, lower: &str, words: &SentenceWords) -> Option<Stance> {
+        let said = measures(text);
+        let mut differs = false;
+        for asked in &self.amounts {
+            let mut same_unit = said.iter().filter(|it| it.unit == asked.unit).peekable();
+            if same_unit.peek().is_none() {
+                continue;
+            }
+            let more = |it: &&Number| it.value > asked.value;
+            if self.asks_enough
+                && words.requiring.any_in(lower)
+                && same_unit.clone().all(|it| more(&it))
+            {
+                return Some(Stance::Against);
+            }
+            differs |= same_unit.all(|it| it.value != asked.value);
+        }
+        differs.then_some(Stance::Neutral)
+    }
+}
 
 impl RelevanceScorer {
-    /// The stance of a sentence on a yes-or-no question.
-    pub(super) fn stance(&self, spaced: &str, ids: &[u32]) -> Stance {
-        let Some(item_matcher) = self.item_matchers.first() else {
+    /// The stance of a sentence on a yes-or-no question. It decides only if the clause that has most of the question's words
+    /// also has the verb asked about, and no other amount than the one asked about.
+    pub(super) fn stance(&mut self, text: &str, spaced: &str, ids: &[u32]) -> Stance {
+        let Some(claim) = self.yes_no.take() else {
             return Stance::Neutral;
         };
-        if !matches!(item_matcher.kind, QuestionKind::YesNo | QuestionKind::Causal)
-            || self.coverage(&self.question, ids) < 0.45
-        {
+        let stance = if self.coverage(&self.question, ids) < MIN_STANCE_OVERLAP {
+            Stance::Neutral
+        } else {
+            self.stance_on(&claim, text, spaced)
+        };
+        self.yes_no = Some(claim);
+        stance
+    }
+
+    fn stance_on(&mut self, claim: &YesNoClaim, text: &str, spaced: &str) -> Stance {
+        let words = &self.words.sentence;
+        if let Some(stance) = claim.stance_by_amounts(text, spaced, words) {
+            return stance;
+        }
+        let clause = self.deciding_clause(claim, spaced);
+        let ids = self.ids(clause);
+        let says_verb = |verb: u32| self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
+        if !claim.verb.is_none_or(says_verb) || claim.asks_enough && !words.enough.any_in(clause) {
             return Stance::Neutral;
         }
-        let asked = lexicon::spaced(&item_matcher.asked);
-        let words = &self.words.sentence;
-        let against = has_denial(spaced, words) != has_denial(&asked, words);
-        if against != opposes(&asked, spaced, words) { Stance::Against } else { Stance::For }
+        let denied = has_denial(clause, words) != has_denial(&claim.asked, words);
+        if denied != opposes(&claim.asked, clause, words) {
+            Stance::Against
+        } else if words.qualified.any_in(clause) && !words.qualified.any_in(&claim.asked) {
+            Stance::Neutral
+        } else {
+            Stance::For
+        }
     }
+
+    /// Of the clauses of a sentence, the one that has the verb asked about, or else most of the question's words: what stands
+    /// after "because" denies nothing before it.
+    fn deciding_clause<'t>(&mut self, claim: &YesNoClaim, spaced: &'t str) -> &'t str {
+        let breaks = &self.words.sentence.clause_breaks;
+        let mut cuts: Vec<usize> = Vec::new();
+        for word in breaks {
+            let word = format!(" {word} ");
+            cuts.extend(spaced.match_indices(&word).map(|found| found.0));
+        }
+        cuts.sort_unstable();
+        cuts.push(spaced.len());
+        let mut from = 0;
+        let mut best = (f32::MIN, spaced);
+        for to in cuts {
+            let clause = &spaced[from..to];
+            from = to;
+            let ids = self.ids(clause);
+            let verb = claim.verb.map_or(0.0, |verb| self.match_strength(verb, &ids));
+            let enough =
+                f32::from(u8::from(claim.asks_enough && self.words.sentence.enough.any_in(clause)));
+            let rank = self.coverage(&self.question, &ids) + 2.0 * verb + enough;
+            if rank > best.0 {
+                best = (rank, clause);
+            }
+        }
+        best.1
+    }
+}
+
+/// The verb that a yes-or-no question with "do" or a modal verb asks about, in lower case: "prevent" of "do roofs prevent
+/// floods", "combined" of "can panels be combined".
+fn yes_no_verb(asked: &str) -> Option<String> {
+    const HELPERS: &[&str] =
+        &["do", "does", "did", "can", "could", "should", "will", "would", "may", "might", "must"];
+    let words = tokens(asked);
+    let helper = words.iter().position(|it| HELPERS.contains(&it.text.as_str()))?;
+    let rest = words.get(helper + 2..)?;
+    let passive = rest.iter().position(|it| it.text == "be");
+    let participle =
+        passive.and_then(|at| rest[at + 1..].iter().find(|it| !is_stop_word(&it.text)));
+    let known = || rest.iter().find(|it| is_verb(&it.text) && !is_stop_word(&it.text));
+    participle.or_else(known).map(|it| it.text.clone())
 }
 
 /// Whether the sentence has the opposite of a word where the question has that word: "better" and "poor",

@@ -64,10 +64,16 @@ impl CoverageState {
         self.rows.clear();
         self.gaps.clear();
         self.doubted.clear();
-        for item in notes.plan.items() {
+        for (nth, item) in notes.plan.items().iter().enumerate() {
             let found = notes.for_item(item.id);
             let independent_sources = independent_sources(notes, found.iter().copied()).len();
-            let state = state_of(&found, independent_sources, domains_seen);
+            let mut state = state_of(&found, independent_sources, domains_seen);
+            // What speaks of Lagos without its population does not answer what its population is.
+            let says_what_is_asked =
+                nth > 0 || found.iter().any(|it| scorer.has_asked_head(&it.claim));
+            if state == Coverage::Covered && !says_what_is_asked {
+                state = Coverage::Partial;
+            }
             let missing = scorer.missing_terms(&brief.key_terms, &found);
             let gap = gap_from_evidence(
                 state,

@@ -60,6 +60,10 @@ pub(crate) const MIN_CONTEXT_MATCH_WEIGHT: f32 = 0.4;
 pub(crate) const MIN_PART_OVERLAP: f32 = 0.75;
 /// Weight of matched terms that counts as a full match: four to six content words.
 pub(crate) const FULL_MATCH_WEIGHT: f32 = 6.5;
+/// Weight of a sentence that lacks the word asked for, as its title and heading do.
+pub(crate) const OTHER_HEAD_WEIGHT: f32 = 0.7;
+/// Share of its worth that an answer without the word asked for keeps.
+pub(crate) const WITHOUT_HEAD_WORTH: f32 = 0.8;
 /// Extra weight of the verb that the question asks about.
 pub(crate) const VERB_WEIGHT: f32 = 1.8;
 /// Weight of a side item, relative to an item on the question itself.

@@ -293,7 +293,7 @@ pub struct Report {
     pub title: String,
     /// Two-letter language code.
     pub lang: String,
-    /// The short answer, at most 60 words.
+    /// The short answer, at most 60 words; of a question of several parts, at most 100.
     pub short: Vec<Claim>,
     /// Confidence of the short answer.
     pub confidence: ConfidenceMark,

@@ -4,7 +4,7 @@ use crate::prompts;
 use crate::prompts::{SentenceWords, fill_template};
 use crate::thresholds::{
     MIN_ANSWER_WORTH, MIN_ANSWER_WORTH_SHARE, MIN_DECIDING_CONTENT_WORDS, MIN_DECIDING_OVERLAP,
-    MIN_SHORTENED_RELEVANCE,
+    MIN_SHORTENED_RELEVANCE, WITHOUT_HEAD_WORTH,
 };
 use ibid_core::Result;
 use ibid_core::domain::words::{Token, tokens};
@@ -20,6 +20,9 @@ use super::sentence::years;
 
 /// Maximum number of words of the short answer.
 const SHORT_WORDS: usize = 60;
+/// Maximum number of words of the short answer to a question of several parts, and of the sentence for one part.
+const PARTS_WORDS: usize = 100;
+const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
 
@@ -42,6 +45,8 @@ pub(crate) struct RankedPoint<'a> {
     pub(crate) share: f32,
     /// Whether it begins with the subject of the question.
     pub(crate) early: bool,
+    /// Whether it has the word asked for, or one like it.
+    pub(crate) has_head: bool,
 }
 
 /// Ranks the points by how well they answer, best first.
@@ -66,8 +71,12 @@ pub(crate) fn rank_points<'a>(
             fit,
             share: scorer.term_share(&point.text),
             early: scorer.begins_with_subject(&point.text),
+            has_head: scorer.has_asked_head(&point.text),
         };
         it.worth = worth(brief.kind, &brief.question, &it, &lower)?;
+        if !it.has_head {
+            it.worth *= WITHOUT_HEAD_WORTH;
+        }
         ranked.push(it);
     }
     sort_best_first(&mut ranked);
@@ -128,7 +137,7 @@ fn rank_for_part<'a>(
         let relevance = scorer.part_relevance(item, text);
         let fit = kind_fit(kind, &asked, text, &lower)?;
         let early = scorer.begins_with_part(item, text);
-        let mut it = RankedPoint { relevance, fit, share: relevance, early, ..*it };
+        let mut it = RankedPoint { relevance, fit, share: relevance, early, has_head: true, ..*it };
         it.worth = worth(kind, &asked, &it, &lower)?;
         ranked.push(it);
     }
@@ -184,16 +193,15 @@ pub(crate) fn rank_parts<'a>(
     Ok(rankings)
 }
 
-/// The best sentence for each part of a question, at most 60 words together.
+/// The best sentence for each part of a question, at most 100 words together.
 pub(crate) fn answer_parts<'a>(rankings: &[(ItemId, Vec<RankedPoint<'a>>)]) -> Vec<&'a Point> {
     let mut taken: Vec<&Point> = Vec::new();
-    for (nth, (_, ranked)) in rankings.iter().enumerate() {
+    for (_, ranked) in rankings {
         let said: usize = taken.iter().map(|point| point.words).sum();
-        let room = SHORT_WORDS.saturating_sub(said) / (rankings.len() - nth);
         let top = ranked.first().map_or(0.0, |best| best.worth);
         let fits = ranked.iter().find(|it| {
-            it.point.words <= room.max(SHORT_WORDS / 2)
-                && it.point.words + said <= SHORT_WORDS
+            it.point.words <= PART_WORDS
+                && it.point.words + said <= PARTS_WORDS
                 && it.worth >= (top * MIN_ANSWER_WORTH_SHARE).max(MIN_ANSWER_WORTH)
                 && taken.iter().all(|other| jaccard(&other.ids, &it.point.ids) <= 0.5)
         });

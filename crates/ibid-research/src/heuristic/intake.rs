@@ -90,7 +90,7 @@ pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
 }
 
 /// The verb that a question with "do" asks about: "cool" of "Do green roofs cool the air?". It is the first
-/// known verb, or else the last word of the run after "do".
+/// known verb, or else the word after a name, or else the last word of the run after "do".
 pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
     let words = tokens(asked);
     let aux = words.iter().position(|it| matches!(it.text.as_str(), "do" | "does" | "did"))?;
@@ -98,8 +98,10 @@ pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
     let run: Vec<&Token> =
         words[aux + 1 + skipped..].iter().take_while(|it| !is_stop_word(&it.text)).collect();
     let known = run.iter().skip(1).find(|token| is_verb(&token.text));
+    let names = run.iter().take_while(|token| is_name(asked, token)).count();
+    let behind_name = (names > 0).then(|| run.get(names)).flatten();
     let last = (run.len() >= 2).then(|| run.last()).flatten();
-    known.or(last).map(|it| (*it).clone())
+    known.or(behind_name).or(last).map(|it| (*it).clone())
 }
 
 /// Names and noun phrases of the question as written: runs of words between stop words, without weak words at
@@ -127,6 +129,33 @@ pub(crate) fn subjects(asked: &str) -> Vec<String> {
         .map(|run| run.2)
         .take(4)
         .collect()
+}
+
+/// The word that an answer must have, or one like it, in lower case: "population" of "what is the population of Lagos",
+/// "maintain" of "what does it cost to maintain a roof", "find" of "how do you find a leak". `None` where the question names
+/// none, or one of those that answers seldom repeat, such as "role" and "effect".
+pub(crate) fn asked_head(asked: &str, words: &Phrases) -> Option<String> {
+    let tokens = tokens(asked);
+    let texts: Vec<&str> = tokens.iter().map(|token| token.text.as_str()).collect();
+    let generic = |word: &str| words.question.generic_heads.contains(word);
+    let to = texts
+        .windows(2)
+        .position(|two| two[1] == "to" && matches!(two[0], "cost" | "costs" | "takes" | "take"));
+    let head = match texts.as_slice() {
+        ["what", "is" | "are" | "was" | "were", rest @ ..] => {
+            const JOINTS: &[&str] = &["of", "for", "in", "on", "at", "under", "between", "from"];
+            let end = rest.iter().position(|word| JOINTS.contains(word))?;
+            rest[..end].last().copied()
+        }
+        ["what" | "how", ..] if to.is_some() => to.and_then(|at| texts.get(at + 2).copied()),
+        ["how", "do" | "does" | "did" | "can" | "could" | "should", ..] => {
+            let verb = |word: &&&str| is_verb(word) && !is_stop_word(word);
+            texts[2..].iter().skip(1).find(verb).copied()
+        }
+        ["how", "is" | "are", .., last] if last.ends_with("ed") => Some(*last),
+        _ => None,
+    }?;
+    (!is_stop_word(head) && !generic(head)).then(|| head.to_owned())
 }
 
 /// Runs of content words, split at stop words, punctuation and, in "does X do Y" and "which X do Y", at the verb.

@@ -146,6 +146,7 @@ words!(QuestionWords {
     quantity: Vec<String>,
     amount_verbs: Vec<String>,
     amount_nouns: Vec<String>,
+    generic_heads: BTreeSet<String>,
     done_participles: Vec<String>,
     when: Vec<String>,
     who: Vec<String>,

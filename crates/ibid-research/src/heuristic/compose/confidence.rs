@@ -75,6 +75,7 @@ pub(super) fn confidence_mark(
     if best.is_none_or(|ranked_point| {
         ranked_point.relevance < MIN_DIRECT_ANSWER_WEIGHT
             || ranked_point.share < MIN_DIRECT_ANSWER_WORDS
+            || !ranked_point.has_head
     }) {
         why.push(words.indirect.clone());
         level -= 1;

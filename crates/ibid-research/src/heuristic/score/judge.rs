@@ -8,8 +8,8 @@ use crate::prompts::SentenceWords;
 use crate::thresholds::{
     EARLY_BONUS_HALF_SENTENCES, JOINED_HEADINGS_WEIGHT, MANY_JOINED_HEADINGS_WEIGHT,
     MIN_EVIDENCE_SCORE, MIN_PAGE_TOPIC_OVERLAP, MIN_RELEVANCE, OTHER_ASPECT_WEIGHT,
-    OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, SIDE_ITEM_WEIGHT, SIDE_OF_COMPARISON_WEIGHT,
-    WIDENED_QUOTE_WEIGHT,
+    OTHER_HEAD_WEIGHT, OTHER_PART_WEIGHT, OTHER_SUBJECT_WEIGHT, SIDE_ITEM_WEIGHT,
+    SIDE_OF_COMPARISON_WEIGHT, WIDENED_QUOTE_WEIGHT,
 };
 use ibid_core::Result;
 use ibid_core::domain::{BlockKind, Evidence, EvidenceId, ItemId, Page, QuestionKind};
@@ -247,6 +247,9 @@ impl RelevanceScorer {
                 false => 1.0,
             };
             beside *= other_aspect + (1.0 - other_aspect) * aspect;
+            if !part && !self.matches_head(view.own) && !self.matches_head(view.topic) {
+                beside *= OTHER_HEAD_WEIGHT;
+            }
             let matter = 0.86 * relevance + 0.14 * self.topic_similarity(view.own);
             return Ok(beside * (0.6 * matter + 0.34 * fit + 0.06 * early));
         }

@@ -1,9 +1,9 @@
 //! The scorer: knows the words of the question and of the pages read, and how well a text matches them.
-use crate::thresholds::{FULL_MATCH_WEIGHT, VERB_WEIGHT};
+use crate::thresholds::{FULL_MATCH_WEIGHT, MIN_VERB_MATCH, VERB_WEIGHT};
 use std::collections::{BTreeSet, HashMap};
 
 use crate::heuristic::injection::InjectionDetector;
-use crate::heuristic::intake::{asked_verb, is_weak};
+use crate::heuristic::intake::{asked_head, asked_verb, is_weak};
 use crate::heuristic::lexicon::StemInterner;
 use crate::heuristic::plan::{comparison_sides, distinguishing_words};
 use crate::heuristic::sentence::{measures, years_at};
@@ -44,6 +44,8 @@ pub(crate) struct RelevanceScorer {
     pub(super) pairs: Vec<(String, String)>,
     /// The verb the question asks about: "cost" of "what does a roof cost".
     pub(super) question_verb: Option<u32>,
+    /// The word that an answer must have, or one like it.
+    pub(super) head: Option<u32>,
     /// What decides a yes-or-no question.
     pub(super) yes_no: Option<YesNoClaim>,
     /// The noun for the kind of thing that is sought: "skills" of "which skills".
@@ -79,6 +81,7 @@ impl RelevanceScorer {
                 question_verb = Some(id);
             }
         }
+        let head = asked_head(&brief.question, words).map(|head| lexicon.id(&head));
         let item_matchers = build_item_matchers(&mut lexicon, brief, plan, &question)?;
         let sides = match brief.kind {
             QuestionKind::Comparison => {
@@ -101,6 +104,7 @@ impl RelevanceScorer {
             pairs,
             question_verb,
             yes_no,
+            head,
             target_noun,
             item_matchers,
             sides,
@@ -263,6 +267,16 @@ impl RelevanceScorer {
             }
         }
         best
+    }
+
+    /// Whether `text` has the word that an answer must have, or one like it; `true` where the question names none.
+    pub(crate) fn has_asked_head(&mut self, text: &str) -> bool {
+        let ids = self.ids(text);
+        self.matches_head(&ids)
+    }
+
+    pub(super) fn matches_head(&self, ids: &[u32]) -> bool {
+        self.head.is_none_or(|head| self.match_strength(head, ids) >= MIN_VERB_MATCH)
     }
 
     /// The question.

@@ -1,6 +1,7 @@
 //! The wrapper that caches the interpretation of a question and its plan. Other steps depend on pages and evidence,
 //! so their prompts do not repeat.
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -19,6 +20,8 @@ pub struct CachedModel {
     cache: Arc<WebCache>,
     age: Duration,
     fresh: bool,
+    /// The key of the last answer to each step.
+    last: Mutex<HashMap<String, String>>,
 }
 
 impl CachedModel {
@@ -29,7 +32,11 @@ impl CachedModel {
         age: Duration,
         fresh: bool,
     ) -> CachedModel {
-        CachedModel { inner, cache, age, fresh }
+        CachedModel { inner, cache, age, fresh, last: Mutex::default() }
+    }
+
+    fn last_keys(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cache key: the model and everything that is sent.
@@ -51,7 +58,16 @@ impl LanguageModel for CachedModel {
         if sink.is_some() || !CACHED_STEPS.contains(&prompt.purpose.as_str()) {
             return self.inner.complete(prompt, sink).await;
         }
+        if prompt.retry {
+            // The first answer could not be used, so it must not be used by another run either.
+            let key = self.last_keys().remove(&prompt.purpose);
+            if let Some(key) = key {
+                self.cache.put(CacheKind::Plan, &key, &(), &[]).await;
+            }
+            return self.inner.complete(prompt, sink).await;
+        }
         let key = self.key(prompt);
+        self.last_keys().insert(prompt.purpose.clone(), key.clone());
         if !self.fresh
             && let Some(kept) = self.cache.get::<()>(CacheKind::Plan, &key).await
             && kept.age <= self.age
@@ -104,9 +120,12 @@ mod tests {
         let again = kept.complete(&plan, None).await.unwrap();
         assert_eq!((first.text.as_str(), again.text.as_str()), ("1", "1"));
         assert_eq!(again.cost_usd, Some(0.0));
+        let retry = Prompt { retry: true, ..plan.clone() };
+        assert_eq!(kept.complete(&retry, None).await.unwrap().text, "2");
+        assert_eq!(kept.complete(&plan, None).await.unwrap().text, "3", "the first was unusable");
         let weigh = Prompt::from_text("weigh", "What is moss?");
-        assert_eq!(kept.complete(&weigh, None).await.unwrap().text, "2");
+        assert_eq!(kept.complete(&weigh, None).await.unwrap().text, "4");
         let fresh = CachedModel::new(model, cache, hour, true);
-        assert_eq!(fresh.complete(&plan, None).await.unwrap().text, "3");
+        assert_eq!(fresh.complete(&plan, None).await.unwrap().text, "5");
     }
 }

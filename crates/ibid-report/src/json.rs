@@ -86,7 +86,7 @@ pub fn result(run: &Run, subtype: ResultSubtype, pages: &PagesByHash, quotes: bo
         "sources": report.map_or_else(Vec::new, sources),
         "checks": report.map(checks),
         "unaided": report.map(|report| &report.method.unaided),
-        "checklist_coverage": coverage(run),
+        "checklist_coverage": checklist_coverage(run),
         "conflicts": report.map_or_else(Vec::new, conflicts),
         "total_cost_usd": usage.usd.or(free),
         "usage": usage,
@@ -220,23 +220,6 @@ fn code_point_range(passage: &Passage, pages: &PagesByHash) -> Option<std::ops::
     pages.get(passage.page()).map(|page| passage.code_point_range(page))
 }
 
-/// Characters of a snippet of a source without a cited sentence.
-const SNIPPET: usize = 300;
-
-/// The first cited sentence of the `n`-th source, or the beginning of its excerpt.
-fn snippet(report: &Report, n: usize, source: &Source) -> Option<String> {
-    let cited =
-        report.cited_passages().into_iter().find(|cited_passage| cited_passage.0 as usize == n);
-    let taken = || {
-        let excerpt = report.results.iter().find(|result| result.source == source.id)?;
-        Some(excerpt.content.chars().take(SNIPPET).collect())
-    };
-    match cited {
-        Some((_, passage)) => Some(passage.text().expose().to_owned()),
-        None => taken(),
-    }
-}
-
 fn sources(report: &Report) -> Vec<Value> {
     report
         .sources
@@ -247,7 +230,7 @@ fn sources(report: &Report) -> Vec<Value> {
             if let Some(object) = out.as_object_mut() {
                 object.insert("n".to_owned(), (at + 1).into());
                 object.insert("type".to_owned(), json!(it.kind));
-                object.insert("snippet".to_owned(), json!(snippet(report, at + 1, it)));
+                object.insert("snippet".to_owned(), json!(report.snippet(at)));
             }
             out
         })
@@ -266,7 +249,7 @@ fn checks(report: &Report) -> Value {
 }
 
 /// The coverage: the ids of satisfied items, gaps as `Q3 - partial coverage`, their counts, and the texts of the ids.
-fn coverage(run: &Run) -> Value {
+pub fn checklist_coverage(run: &Run) -> Value {
     let rows = run.report.as_deref().map_or(&run.coverage, |report| &report.coverage);
     let satisfied: Vec<ItemId> = rows
         .iter()

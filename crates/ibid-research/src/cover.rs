@@ -284,10 +284,8 @@ async fn judge_item<'a>(
         .iter()
         .take(SHOWN)
         .map(|evidence| {
-            let independent_source = notes.source(evidence.source).map(|source| {
-                if source.domain.is_empty() { source.title.clone() } else { source.domain.clone() }
-            });
-            (evidence.claim.clone(), independent_source.unwrap_or_default())
+            let from = notes.source(evidence.source).map(|source| source.public_name().to_owned());
+            (evidence.claim.clone(), from.unwrap_or_default())
         })
         .collect();
     let language = language_name(Some(&brief.lang));

@@ -214,12 +214,11 @@ impl<'a> LlmSession<'a> {
         self.unaided.insert(step);
         self.spent |= fault.kind() == Kind::Exhausted;
         if let Entry::Vacant(first) = self.told.entry(step) {
-            let reason = strip_quotes(&fault.chain());
-            first.insert(reason.clone());
+            first.insert(fallback_reason(&fault));
             self.log.emit(Event::StepUnaided {
                 step: step.as_str().to_owned(),
                 role,
-                reason,
+                reason: strip_quotes(&fault.chain()),
                 hint: fault.hint().map(str::to_owned),
             });
         }
@@ -246,6 +245,30 @@ impl<'a> LlmSession<'a> {
     pub(crate) fn heuristic_steps(&self) -> Vec<String> {
         self.unaided.iter().map(|it| it.as_str().to_owned()).collect()
     }
+}
+
+/// Why a model did not do its step, in words of Ibid alone: a report is shared, and what a service answers may name its inner
+/// addresses. The event of the step has the whole error, for the operator.
+fn fallback_reason(fault: &Error) -> String {
+    let by_kind = match fault.kind() {
+        Kind::Exhausted => return fault.chain(),
+        Kind::Transient => "the service of the model failed",
+        Kind::Malformed => "the answer of the model could not be used",
+        _ => "the service of the model refused the request",
+    };
+    let reason = match fault.reason() {
+        Some(FailureReason::PromptTooLong { .. }) => {
+            "the prompt did not fit the context window of the model"
+        }
+        Some(FailureReason::RefusedParameter(_)) => "the model refused a parameter of the request",
+        Some(FailureReason::Declined) => "the model declined to answer",
+        Some(FailureReason::Overloaded) => "the service of the model was overloaded",
+        Some(FailureReason::Quota) => "the quota of the account is used up",
+        Some(FailureReason::Key) => "the service of the model did not accept the key",
+        Some(FailureReason::Unreachable) => "the service of the model could not be reached",
+        Some(FailureReason::Read(_)) | None => by_kind,
+    };
+    reason.to_owned()
 }
 
 #[cfg(test)]

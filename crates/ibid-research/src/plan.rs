@@ -168,7 +168,7 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
     items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
-    for it in own.items() {
+    for it in own.items().iter().skip(1) {
         let known = |other: &(Option<u32>, Item)| other.1.heading.eq_ignore_ascii_case(&it.heading);
         if items.len() < MIN_ITEMS && !items.iter().any(known) {
             items.push((None, it.clone()));

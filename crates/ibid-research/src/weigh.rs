@@ -127,10 +127,10 @@ pub(crate) async fn find_evidence(
             reason,
         };
         if page.found.orders > 0 {
-            let reason = format!(
-                "{} sentences give orders to whoever reads the page by machine",
-                page.found.orders
-            );
+            let reason = match page.found.orders {
+                1 => "1 sentence gives orders to whoever reads the page by machine".to_owned(),
+                n => format!("{n} sentences give orders to whoever reads the page by machine"),
+            };
             round.log.emit(rejected(reason));
         }
         if page.found.evidence.is_empty() {

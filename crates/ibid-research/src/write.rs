@@ -516,10 +516,10 @@ impl<'a> WriteContext<'a> {
             return String::new();
         };
         let year = source.date.as_deref().and_then(|date| date.get(..4));
-        let name = if source.url.starts_with("file:") { &source.title } else { &source.domain };
+        let name = source.public_name();
         match year {
             Some(year) => format!("{name}, {year}"),
-            None => name.clone(),
+            None => name.to_owned(),
         }
     }
 }

@@ -52,7 +52,7 @@ pub use report::{
 };
 pub use segment::split_sentences;
 pub use share::{Share, ShareMaker};
-pub use source::{Source, SourceKind, Trust};
+pub use source::{Source, SourceKind, Trust, public_address};
 pub use strategy::{
     GateStatus, ItemStatus, RuntimeProgress, Strategy, TeamSettings, UnitProgress, UnitStatus,
 };

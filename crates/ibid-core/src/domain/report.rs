@@ -325,6 +325,9 @@ pub struct Report {
     pub usage: Usage,
 }
 
+/// Characters of a source's excerpt that stand for a cited sentence where there is none.
+const SNIPPET_CHARS: usize = 300;
+
 impl Report {
     /// The answer as Markdown: the short answer and the sections, each sentence with its citation numbers, `[1]`. In mode
     /// `answer` the one line with the numbers of its sources.
@@ -355,6 +358,19 @@ impl Report {
     /// The answer in one line of at most 140 characters, if there is one.
     pub fn one_line_answer(&self) -> Option<&str> {
         self.answer.as_ref().map(|answer| answer.text.as_str())
+    }
+
+    /// The first cited sentence of the source at index `at`, or else the first 300 characters of its excerpt.
+    pub fn snippet(&self, at: usize) -> Option<String> {
+        let source = self.sources.get(at)?;
+        let mut cited = self.cited_passages().into_iter();
+        match cited.find(|cited| cited.0 as usize == at + 1) {
+            Some((_, passage)) => Some(passage.text().expose().to_owned()),
+            None => {
+                let excerpt = self.results.iter().find(|result| result.source == source.id)?;
+                Some(excerpt.content.chars().take(SNIPPET_CHARS).collect())
+            }
+        }
     }
 
     /// The distinct passages that the report cites, in order of first use, each with the number of its source. Their

@@ -86,7 +86,24 @@ pub struct Trust {
     pub replaced_by: Option<SourceId>,
 }
 
+/// The address of a document as a model or another person may see it: of a file on this machine, its name alone.
+pub fn public_address(url: &str) -> &str {
+    match url.strip_prefix("file:") {
+        Some(path) => path.rsplit('/').next().unwrap_or_default(),
+        None => url,
+    }
+}
+
 impl Source {
+    /// The site or the document as a model or another person may see it, without the path of a file on this machine.
+    pub fn public_name(&self) -> &str {
+        match self.domain.strip_prefix("file:") {
+            None if !self.domain.is_empty() => &self.domain,
+            _ if !self.title.is_empty() => &self.title,
+            _ => public_address(&self.url),
+        }
+    }
+
     /// Creates the source for `page`. `domain` is the registrable domain, if any.
     pub fn from_page(
         id: SourceId,

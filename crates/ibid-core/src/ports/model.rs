@@ -48,6 +48,9 @@ pub struct Prompt {
     pub temperature: Option<f32>,
     /// Stop sequences. They are not part of the answer.
     pub stop: Vec<String>,
+    /// Whether it asks again because the first answer could not be used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retry: bool,
 }
 
 impl Prompt {

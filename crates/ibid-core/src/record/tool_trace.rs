@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Envelope, Event, Run, RunStatus};
-use crate::domain::{Coverage, Mode, Report, RunId, Source, SourceKind};
+use crate::domain::{Coverage, Mode, Report, RunId, Source};
 
 /// Progress from the first round to the last one, as a share of the whole.
 const ROUNDS_SHARE: f64 = 0.75;
@@ -121,7 +121,7 @@ impl ToolTrace {
             .to_owned(),
             input_params: replace_nul_in_json(json!({
                 "question": question.text,
-                "context": context(question),
+                "context": question.context.clone().or_else(|| dialogue(question)),
                 "max_iterations": question.method.max_iterations,
             })),
             status: status_name(fold.status).to_owned(),
@@ -133,16 +133,7 @@ impl ToolTrace {
             created_at: created.ts.clone(),
             started_at: trace.started_at,
             completed_at: fold.updated_at.clone().filter(|_| done),
-            metrics: json!({
-                "total_iterations": trace.rounds.len(),
-                "pubmed_queries": trace.pubmed,
-                "web_queries": trace.web,
-                "local_queries": trace.local,
-                "articles_processed": trace.articles,
-                "pages_processed": fold.sources.len() - trace.articles,
-                "sources_processed": fold.sources.len(),
-                "llm_calls": trace.llm_calls,
-            }),
+            metrics: json!(fold.metrics()),
         })
     }
 }
@@ -160,11 +151,6 @@ struct TraceFacts {
     stage: String,
     rounds: Vec<TraceRound>,
     facts: Vec<String>,
-    pubmed: u32,
-    web: u32,
-    local: u32,
-    articles: usize,
-    llm_calls: u32,
     /// Completed rounds.
     over: u32,
     written: bool,
@@ -177,11 +163,6 @@ impl TraceFacts {
             stage: "pending".to_owned(),
             rounds: Vec::new(),
             facts: Vec::new(),
-            pubmed: 0,
-            web: 0,
-            local: 0,
-            articles: 0,
-            llm_calls: 0,
             over: 0,
             written: false,
             started_at: None,
@@ -203,19 +184,11 @@ impl TraceFacts {
                 self.rounds.push(TraceRound::default());
                 self.stage = format!("iteration_{}", self.rounds.len());
             }
-            Event::SearchCompleted { engine, query, hits, .. } => {
-                match &**engine {
-                    "pubmed" => self.pubmed += 1,
-                    "local" => self.local += 1,
-                    _ => self.web += 1,
-                }
+            Event::SearchCompleted { query, hits, .. } => {
                 if let Some(round) = self.rounds.last_mut() {
                     round.queries.push(query.clone());
                     round.results += hits;
                 }
-            }
-            Event::ReadCompleted { source, .. } if source.kind == SourceKind::Pubmed => {
-                self.articles += 1;
             }
             Event::EvidenceAdded { evidence } => self.facts.push(evidence.claim.clone()),
             Event::CoverageUpdated { rows, .. } => {
@@ -226,7 +199,6 @@ impl TraceFacts {
                 }
             }
             Event::RoundFinished { .. } => self.over += 1,
-            Event::LlmCompleted { .. } => self.llm_calls += 1,
             Event::ReportReady { .. } => {
                 self.written = true;
                 self.stage = "writing".to_owned();
@@ -263,8 +235,8 @@ fn status_name(status: RunStatus) -> &'static str {
     }
 }
 
-/// The conversation before the question, as the tool's `context`.
-fn context(question: &crate::domain::Question) -> Option<String> {
+/// The conversation before the question.
+fn dialogue(question: &crate::domain::Question) -> Option<String> {
     let messages: Vec<&str> = question
         .dialogue
         .iter()
@@ -331,10 +303,16 @@ fn result(report: &Report) -> Value {
         let rows = report.coverage.iter();
         rows.filter(|row| row.state.status_word() == word).count()
     };
+    let sources = report.sources.iter().enumerate().map(|(at, it)| {
+        let mut row = source(it);
+        row["snippet"] = json!(report.snippet(at));
+        row
+    });
+    let sources: Vec<Value> = sources.collect();
     json!({
         "answer": report.cited_text(),
         "one_line_answer": report.one_line_answer(),
-        "sources": report.sources.iter().map(source).collect::<Vec<_>>(),
+        "sources": sources,
         "checklist_coverage": {
             "satisfied": count("satisfied"),
             "partial": count("partial"),

@@ -72,7 +72,12 @@ pub(crate) async fn ask_typed_streaming<T: DeserializeOwned>(
             }
         };
         let completion = match answer {
-            Err(it) if asked == 1 && it.kind() == Kind::Malformed && prompt.schema.is_some() => {
+            Err(it)
+                if asked == 1
+                    && it.kind() == Kind::Malformed
+                    && !it.is_prompt_too_long()
+                    && prompt.schema.is_some() =>
+            {
                 prompt.schema = None;
                 continue;
             }
@@ -132,6 +137,7 @@ fn answer_text(completion: &Completion) -> &str {
 
 /// Adds a line to the prompt that names the fault of the first answer.
 fn add_retry_hint(prompt: &mut Prompt, fault: &str, short: bool) -> Result<()> {
+    prompt.retry = true;
     let words = prompts::prompt_lines()?;
     let shorter = if short { words.shorter.as_str() } else { "" };
     let values = [("fault", fault), ("shorter", shorter)];

@@ -79,7 +79,9 @@ fn forms(brief: &Brief, item: &Item, first: bool) -> Result<Vec<AnswerForm>> {
         QuestionKind::HowTo => vec![AnswerForm::Steps],
         _ => Vec::new(),
     };
-    if brief.is_technical() && (first || kind == QuestionKind::HowTo) {
+    // What a program is can be said without code.
+    let defines = kind == QuestionKind::Definition;
+    if brief.is_technical() && (first && !defines || kind == QuestionKind::HowTo) {
         forms.push(AnswerForm::Code);
     }
     Ok(forms)

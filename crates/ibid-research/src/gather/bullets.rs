@@ -1,5 +1,5 @@
 //! What a supervisor sees of its researchers' work: their notes, and the quotes behind them.
-use ibid_core::domain::{Evidence, Notes, TeamSettings};
+use ibid_core::domain::{Evidence, Notes, TeamSettings, public_address};
 
 /// Maximum number of words of one raw note: a long quote would leave no room for others.
 const QUOTED: usize = 80;
@@ -24,7 +24,7 @@ pub(super) fn raw_note(researcher: &str, finding: &Evidence, notes: &Notes) -> S
     let cut = words.len() > QUOTED;
     words.truncate(QUOTED);
     let end = if cut { " …" } else { "" };
-    let place = notes.source(finding.source).map_or("", |source| source.url.as_str());
+    let place = notes.source(finding.source).map_or("", |source| public_address(&source.url));
     format!("{researcher}: \"{}{end}\" ({place})", words.join(" "))
 }
 

@@ -8,7 +8,8 @@ use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Brief, Coverage, Evidence, Hit, Item, ItemId, TeamSettings, UnitProgress, UnitStatus, Variation,
+    Brief, Coverage, Evidence, Hit, Item, ItemId, TeamSettings, UnitProgress, UnitStatus,
+    Variation, public_address,
 };
 use ibid_core::ports::RoleModel;
 
@@ -309,7 +310,7 @@ pub(super) async fn decide_by_model<'m>(
 /// A hit as shown to a researcher.
 fn hit_summary(hit: &Hit) -> String {
     let words: String = hit.snippet.expose().chars().take(200).collect();
-    format!("{} ({}): {words}", hit.title, hit.url)
+    format!("{} ({}): {words}", hit.title, public_address(&hit.url))
 }
 
 /// The decision without a model: search as the item says, read the best hits, search for the gap if the item

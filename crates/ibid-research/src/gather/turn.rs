@@ -7,7 +7,7 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::{LlmSession, LlmStep};
 use crate::{read, search, weigh};
-use ibid_core::domain::{Evidence, Hit, ModelRole, Query, TeamSettings};
+use ibid_core::domain::{Evidence, Hit, ModelRole, Query, TeamSettings, public_address};
 use ibid_core::record::Event;
 use ibid_core::{Kind, Result};
 
@@ -221,13 +221,13 @@ async fn fetch_pages(
             (None, Some(reason)) => researcher::read_failure_text(reason),
             _ => format!("{} findings", shares.get(nth).map_or(0, Vec::len)),
         };
-        units[*nth].trail.push(format!("fetch_url {}: {outcome}", hit.url));
+        units[*nth].trail.push(format!("fetch_url {}: {outcome}", public_address(&hit.url)));
         for (to, findings) in shares {
             if to != *nth {
                 let count = findings.len();
                 units[to].trail.push(format!(
                     "{count} findings on your topic in {}, which another researcher read",
-                    hit.url
+                    public_address(&hit.url)
                 ));
             }
             units[to].findings.extend(findings);

@@ -89,6 +89,10 @@ pub(crate) fn question_sentence(text: &str, words: &Phrases) -> String {
     taken.join(" ")
 }
 
+/// Verbs that come before the subject of a question; its verb follows the subject.
+pub(crate) const HELPING_VERBS: &[&str] =
+    &["do", "does", "did", "can", "could", "should", "will", "would", "may", "might", "must"];
+
 /// The verb that a question with "do" asks about: "cool" of "Do green roofs cool the air?". It is the first
 /// known verb, or else the word after a name, or else the last word of the run after "do".
 pub(crate) fn asked_verb(asked: &str) -> Option<Token> {
@@ -177,16 +181,18 @@ fn noun_runs(asked: &str) -> Vec<Vec<Token>> {
         let open = runs.len() - 1;
         let name = is_name(asked, &token) && nth > 0;
         let behind_noun = runs[open].last().is_some_and(|it| it.text.ends_with('s'));
-        let verb = !name
-            && is_verb(&token.text)
-            && (helped && (!runs[open].is_empty() || is_between_pronoun(asked, &token))
-                || of_which && behind_noun);
+        let by_pronoun = helped && is_between_pronoun(asked, &token);
+        let formed = ["ise", "ize", "ify"].iter().any(|end| token.text.ends_with(end));
+        let behind_subject = helped && !runs[open].is_empty();
+        let known = behind_subject && (is_verb(&token.text) || formed)
+            || of_which && behind_noun && is_verb(&token.text);
+        let verb = !name && !is_stop_word(&token.text) && (by_pronoun || known);
         if verb {
             helped = false;
             of_which = false;
         }
         if verb || (is_stop_word(&token.text) && !name) || is_question_word(&token.text) {
-            helped |= matches!(token.text.as_str(), "do" | "does" | "did");
+            helped |= HELPING_VERBS.contains(&token.text.as_str());
             of_which = nth == 0 && matches!(token.text.as_str(), "which" | "what");
             runs.push(Vec::new());
         } else {
@@ -258,6 +264,9 @@ pub(crate) fn is_weak(word: &str) -> bool {
 /// Whether a word looks like a name: a capital inside a sentence, a digit, or capitals within.
 fn is_name(text: &str, token: &Token) -> bool {
     let word = &text[token.span.clone()];
+    if word == "I" {
+        return false;
+    }
     let mut chars = word.chars();
     let first = chars.next().is_some_and(char::is_uppercase);
     let inner = chars.any(|c| c.is_uppercase() || c.is_ascii_digit());
@@ -464,6 +473,14 @@ mod tests {
             assert!([noun, rest].iter().all(|it| found.iter().any(|text| text == it)), "{found:?}");
         }
         assert_eq!(subjects("Which water plants grow fast?")[0], "water plants");
+    }
+
+    #[test]
+    fn the_verb_behind_a_pronoun_is_no_subject() {
+        assert_eq!(subjects("Can I take ibuprofen with aspirin?"), ["ibuprofen", "aspirin"]);
+        assert_eq!(subjects("How do I sort a list in Python?"), ["Python"]);
+        let found = subjects("Does Halvern subsidise green roofs?");
+        assert!(["green roofs", "Halvern"].iter().all(|it| found.iter().any(|own| own == it)));
     }
 
     #[test]

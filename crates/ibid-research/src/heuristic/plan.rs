@@ -160,8 +160,14 @@ pub(crate) fn comparison_sides(brief: &Brief) -> (String, String) {
     let lower = text.to_ascii_lowercase();
     let after_between = lower.find("between ").map(|at| at + "between ".len());
     let after_compare = lower.starts_with("compare ").then_some("compare ".len());
-    let found = after_between
-        .and_then(|from| split_at(text, &lower, from, " and "))
+    // "Compare A, B and C": all of them are kept, the others as the second side.
+    let listed = after_compare.or(after_between).and_then(|from| {
+        let (first, others) = text.get(from..)?.split_once(", ")?;
+        let (_, last) = others.split_once(" and ")?;
+        (last.split(' ').count() <= 3).then(|| (first.trim().to_owned(), others.to_owned()))
+    });
+    let found = listed
+        .or_else(|| after_between.and_then(|from| split_at(text, &lower, from, " and ")))
         .or_else(|| {
             [" with ", " to ", " and "]
                 .into_iter()

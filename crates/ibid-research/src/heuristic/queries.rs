@@ -21,6 +21,8 @@ pub(crate) struct SearchTargets {
     outside: Vec<Vertical>,
     /// Whether any engine serves news.
     news: bool,
+    /// Whether any engine serves scholarly works.
+    scholar: bool,
     /// What queries may contain.
     policy: QueryPolicy,
 }
@@ -37,6 +39,7 @@ impl SearchTargets {
         SearchTargets {
             policy,
             news: serves(Vertical::News),
+            scholar: serves(Vertical::Scholar),
             local: serves(Vertical::Local),
             outside: [Vertical::Web, Vertical::News, Vertical::Scholar, Vertical::Pubmed]
                 .into_iter()
@@ -64,7 +67,7 @@ impl SearchTargets {
 
     /// Folders alone.
     pub(crate) fn folders_only(&self) -> SearchTargets {
-        SearchTargets { outside: Vec::new(), news: false, ..self.clone() }
+        SearchTargets { outside: Vec::new(), news: false, scholar: false, ..self.clone() }
     }
 
     /// Outside engines alone.
@@ -103,8 +106,12 @@ impl SearchTargets {
             SearchEndpoint::News if self.news => &[Vertical::News],
             SearchEndpoint::News => &[Vertical::Web],
         };
-        let there =
-            |vertical: &&Vertical| **vertical == Vertical::News || self.outside.contains(vertical);
+        // A task that names an endpoint is sent there, though for other queries the engine's web search does the same.
+        let there = |vertical: &&Vertical| {
+            **vertical == Vertical::News
+                || self.outside.contains(vertical)
+                || **vertical == Vertical::Scholar && self.scholar
+        };
         let mut outside: Vec<Vertical> = named.iter().filter(there).copied().collect();
         if outside.is_empty() {
             outside.extend(self.outside.first());
@@ -312,10 +319,12 @@ impl QueryBuilder<'_> {
         let mut nth_outside = 0;
         let is_informative = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
         let any_informative = drafts.iter().any(is_informative);
+        // A question may be of one word.
+        let single_word_item = content_stems(&item.query).len() <= 1;
         let count = drafts.len();
         for draft in drafts {
             // A single word matches too much outside.
-            let informative = !any_informative || is_informative(&draft);
+            let informative = is_informative(&draft) || !any_informative && single_word_item;
             let nth = if informative { nth_outside } else { usize::MAX };
             nth_outside += usize::from(informative);
             let verticals = self.targets.verticals_for_nth(nth, count).into_iter();

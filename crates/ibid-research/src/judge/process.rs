@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::domain::words::content_stems;
-use ibid_core::domain::{QualityPart, Report, StopReason};
+use ibid_core::domain::{QualityPart, Report, StopReason, public_address};
 use ibid_core::record::{Envelope, Event, Run, SearchOutcome};
 
 use super::answer::{score_part, share};
@@ -60,7 +60,7 @@ impl RunActivity {
         let mut all: Vec<_> = self.read.iter().collect();
         all.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         let shown = all.into_iter().take(SHOWN);
-        shown.map(|(name, n)| format!("{name} ({n})")).collect()
+        shown.map(|(name, n)| format!("{} ({n})", public_address(name))).collect()
     }
 }
 

@@ -1,4 +1,5 @@
 //! The implementation of each tool.
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rmcp::ErrorData;
@@ -22,9 +23,9 @@ use super::protocol::{McpResult, from_json, to_error_data};
 use super::server::McpServer;
 use crate::request::{ResearchRequest, read_fields};
 use crate::request_service::{CallerRun, CallerService, SubmitOutcome};
-use ibid_core::domain::Mode;
+use ibid_core::domain::{Mode, SourceId};
 use ibid_core::ports::RunCommand;
-use ibid_core::record::Run;
+use ibid_core::record::{Envelope, Event, Run};
 use ibid_core::{Error, Kind, Result};
 use ibid_report::json::ResultSubtype;
 use ibid_report::{evidence, json as shown, markdown};
@@ -285,6 +286,11 @@ impl McpServer {
             }
         }
         if !known.status.ended() {
+            out["trace_id"] = run.uuid().into();
+            if mode != Some(Mode::Evidence) {
+                out["checklist_coverage"] = shown::checklist_coverage(&known);
+                out["sources"] = sources_so_far(&known, &handle.events(0).await?);
+            }
             out["poll_after_s"] = POLL_SECS.into();
             out["next"] = "call research_wait with this run_id".into();
             if let Some(asks) = elicitation::pending_questions(&known) {
@@ -445,4 +451,24 @@ fn research_request(tool: &str, arguments: Value) -> Result<ResearchRequest> {
         "agentic_search" => Ok(read_fields::<AgenticSearchInput>(arguments)?.into()),
         _ => ResearchRequest::parse(arguments),
     }
+}
+
+/// The sources that were read so far, each with the first sentence that was taken from it.
+fn sources_so_far(run: &Run, events: &[Envelope]) -> Value {
+    let mut snippets: BTreeMap<SourceId, String> = BTreeMap::new();
+    for it in events {
+        if let Event::EvidenceAdded { evidence } = &it.event {
+            let text = || evidence.passage.text().expose().to_owned();
+            snippets.entry(evidence.source).or_insert_with(text);
+        }
+    }
+    run.sources
+        .iter()
+        .map(|source| {
+            json!({
+                "id": source.id, "type": source.kind, "title": source.title, "url": source.url,
+                "snippet": snippets.get(&source.id),
+            })
+        })
+        .collect()
 }

@@ -253,9 +253,7 @@ fn section(at: &FieldPath<'_>, value: &Value, known: &BTreeSet<ItemId>) -> Resul
         }
         items.push(id);
     }
-    if items.is_empty() {
-        return Err(at_items.invalid("is empty"));
-    }
+    // A section without items is about the whole.
     Ok(SectionPlan {
         title,
         guidance: at.field("guidance").optional_text(row)?.unwrap_or_default(),

@@ -240,7 +240,10 @@ impl RelevanceScorer {
             .iter()
             .filter(|key_term| {
                 let ids = self.lexicon.ids(key_term);
-                !ids.is_empty() && ids.iter().any(|id| !met.contains(id))
+                // "Much" and "best" are asked for, and no sentence has to have them.
+                let telling = !is_weak(&key_term.to_lowercase())
+                    || self.head.is_some_and(|head| ids.contains(&head));
+                telling && !ids.is_empty() && ids.iter().any(|id| !met.contains(id))
             })
             .cloned()
             .collect()

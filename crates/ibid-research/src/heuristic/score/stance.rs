@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use super::scorer::RelevanceScorer;
-use crate::heuristic::intake::is_verb;
+use crate::heuristic::intake::{HELPING_VERBS, is_verb};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::sentence::{has_denial, measures};
 use crate::prompts::SentenceWords;
@@ -136,10 +136,8 @@ impl RelevanceScorer {
 /// The verb that a yes-or-no question with "do" or a modal verb asks about, in lower case: "prevent" of "do roofs prevent
 /// floods", "combined" of "can panels be combined".
 fn yes_no_verb(asked: &str) -> Option<String> {
-    const HELPERS: &[&str] =
-        &["do", "does", "did", "can", "could", "should", "will", "would", "may", "might", "must"];
     let words = tokens(asked);
-    let helper = words.iter().position(|it| HELPERS.contains(&it.text.as_str()))?;
+    let helper = words.iter().position(|it| HELPING_VERBS.contains(&it.text.as_str()))?;
     let rest = words.get(helper + 2..)?;
     let passive = rest.iter().position(|it| it.text == "be");
     let participle =

@@ -155,40 +155,15 @@ pub(super) fn system_with_schema(prompt: &Prompt, settings: &ModelSettings) -> O
     let wanted = prompt.schema.as_ref().and_then(|schema| match settings.schemas {
         SchemaMode::Native | SchemaMode::Tool => None,
         SchemaMode::JsonMode | SchemaMode::Prompted => Some(format!(
-            // Indented: readers of prompt templates take `}}` for an escaped brace.
-            "Answer with one JSON object that fits this JSON schema, and with nothing else:\n{:#}",
-            without_long_enums(schema.json.clone())
+            "Answer with one JSON object that fits this JSON schema, and with nothing else:\n{}",
+            // Readers of prompt templates take `}}` for an escaped brace.
+            schema.json.to_string().replace("}}", "} }").replace("}}", "} }")
         )),
     });
     match (&prompt.system, wanted) {
         (Some(system), Some(wanted)) => Some(format!("{system}\n\n{wanted}")),
         (system, wanted) => system.clone().or(wanted),
     }
-}
-
-/// Most values of an enumeration that are written out in a prompt.
-const MAX_PROMPTED_VALUES: usize = 12;
-
-/// The schema without its long enumerations: they list the ids of the evidence, which stand in the prompt, and code checks them.
-fn without_long_enums(mut schema: Value) -> Value {
-    match &mut schema {
-        Value::Object(fields) => {
-            let values = fields.get("enum").and_then(Value::as_array);
-            if values.is_some_and(|values| values.len() > MAX_PROMPTED_VALUES) {
-                fields.remove("enum");
-            }
-            for it in fields.values_mut() {
-                *it = without_long_enums(it.take());
-            }
-        }
-        Value::Array(items) => {
-            for it in items {
-                *it = without_long_enums(it.take());
-            }
-        }
-        _ => {}
-    }
-    schema
 }
 
 /// The messages of `prompt` in the format that nearly all dialects share.

@@ -17,6 +17,10 @@ pub(super) fn unresolved_points(
         it.open.iter().map(|point| (Some(shown(&point.what)), shown(&point.why))).collect();
     let failed = &it.method.pages_failed;
     for (page, reason) in failed.iter().take(UNREAD_SHOWN) {
+        // A reader's error begins with the address.
+        let reason = reason
+            .strip_prefix(page.as_str())
+            .map_or(reason.as_str(), |rest| rest.trim_start_matches([':', ' ']));
         let text = format!("Not read: {} — {}", shown(page), shown(reason));
         out.push((None, text));
     }
@@ -30,7 +34,7 @@ pub(super) fn unresolved_points(
     }
     if it.checks.removed > 0 {
         let text = format!(
-            "{} removed because the page does not contain their quotes.",
+            "{} left out or replaced by quotes because of a failed check.",
             pluralize(u64::from(it.checks.removed), "sentence")
         );
         out.push((None, text));

@@ -1,5 +1,6 @@
 //! Makes the plan: the checklist of what a complete answer must say.
 use crate::thresholds::MIN_CORE_ITEM_OVERLAP;
+use crate::thresholds::MIN_SAME_ASKS_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
@@ -168,8 +169,14 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     let heart = own.items().first().filter(|_| !has_main_question(brief, &sound));
     items.extend(heart.map(|it| (None, it.clone())));
     items.extend(sound.iter().map(|pair| (Some(pair.0), item(brief, pair.1))));
-    for it in own.items().iter().skip(1) {
-        let known = |other: &(Option<u32>, Item)| other.1.heading.eq_ignore_ascii_case(&it.heading);
+    for it in own.items() {
+        let asks_same = |asks: &str| {
+            let same = MIN_SAME_ASKS_OVERLAP;
+            stem_overlap(asks, &it.asks) >= same && stem_overlap(&it.asks, asks) >= same
+        };
+        let known = |other: &(Option<u32>, Item)| {
+            other.1.heading.eq_ignore_ascii_case(&it.heading) || asks_same(&other.1.asks)
+        };
         if items.len() < MIN_ITEMS && !items.iter().any(known) {
             items.push((None, it.clone()));
         }

@@ -34,6 +34,8 @@ pub(crate) const TOKENS_PER_WORD: f32 = 1.35;
 pub(crate) const MIN_REFINED_QUESTION_OVERLAP: f32 = 0.7;
 /// Share of the question's words that an item must have to ask the question itself.
 pub(crate) const MIN_CORE_ITEM_OVERLAP: f32 = 0.6;
+/// Share of each other's words from which two items ask the same.
+pub(crate) const MIN_SAME_ASKS_OVERLAP: f32 = 0.9;
 /// Temperature of the second attempt to ask a model. At 0 a model that failed once fails again.
 pub(crate) const RETRY_TEMPERATURE: f32 = 0.4;
 

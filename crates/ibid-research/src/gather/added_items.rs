@@ -74,7 +74,7 @@ impl ResearchLoop<'_> {
                 question: self.ctx.question,
                 asked: &mut self.asked,
             };
-            let next = queries.variations(self.ctx.brief, &item, &WANTED)?;
+            let next = queries.variations(self.ctx.brief, &item, &WANTED, 0)?;
             self.run_round(llm, next, None).await?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! covered, with narrower queries and one for each gap, until every topic has evidence.
 use std::collections::BTreeSet;
 
-use crate::heuristic::queries::QueryBuilder;
+use crate::heuristic::queries::{QueryBuilder, STANDARD_BREADTH};
 use crate::llm_session::LlmSession;
 use ibid_core::Result;
 use ibid_core::domain::{Coverage, ItemStatus, Query, StopReason, Variation, is_public};
@@ -64,15 +64,21 @@ pub(super) async fn gather(
 
 /// The broad queries of every topic that is not covered.
 fn broad_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
-    open_item_queries(research, &FIRST[..FIRST.len().min(research.limits.breadth.max(1) as usize)])
+    let breadth = research.limits.breadth.max(1);
+    let first = &FIRST[..FIRST.len().min(breadth as usize)];
+    open_item_queries(research, first, breadth.saturating_sub(STANDARD_BREADTH))
 }
 
 /// The narrower queries of every topic that is not covered.
 fn narrower_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
-    open_item_queries(research, &[Variation::Narrower])
+    open_item_queries(research, &[Variation::Narrower], 0)
 }
 
-fn open_item_queries(research: &mut ResearchLoop<'_>, wanted: &[Variation]) -> Result<Vec<Query>> {
+fn open_item_queries(
+    research: &mut ResearchLoop<'_>,
+    wanted: &[Variation],
+    more: u32,
+) -> Result<Vec<Query>> {
     let mut next = Vec::new();
     for item in research.state.notes.plan.items() {
         if research.status(item.id) == ItemStatus::Done {
@@ -83,7 +89,7 @@ fn open_item_queries(research: &mut ResearchLoop<'_>, wanted: &[Variation]) -> R
             question: research.ctx.question,
             asked: &mut research.asked,
         };
-        next.extend(queries.variations(research.ctx.brief, item, wanted)?);
+        next.extend(queries.variations(research.ctx.brief, item, wanted, more)?);
     }
     Ok(next)
 }
@@ -116,7 +122,7 @@ fn other_site_queries(research: &mut ResearchLoop<'_>) -> Result<Vec<Query>> {
         question: research.ctx.question,
         asked: &mut BTreeSet::new(),
     };
-    let mut next = queries.variations(research.ctx.brief, item, &[Variation::Original])?;
+    let mut next = queries.variations(research.ctx.brief, item, &[Variation::Original], 0)?;
     for query in &mut next {
         query.not_domains.extend(known.iter().cloned());
         query.variation = Variation::Gap;

@@ -420,7 +420,7 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenIte
     let besides: Vec<String> = state
         .coverage
         .iter()
-        .filter(|it| matches!(it.state, Coverage::Open | Coverage::Partial) || unanswered(it))
+        .filter(|it| it.state == Coverage::Open || unanswered(it))
         .filter_map(beside)
         .map(|it| it.heading.to_lowercase())
         .collect();

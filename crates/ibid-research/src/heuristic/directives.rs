@@ -24,6 +24,10 @@ const BEFORE: usize = 3;
 /// How many words after an obligation may contain the verb: "must always be named".
 const BEHIND: usize = 4;
 
+/// How many words before and behind "named" or "quoted" may contain the word that binds it: "is only ever quoted with".
+const BOUND_BEFORE: usize = 8;
+const BOUND_BEHIND: usize = 2;
+
 /// Recognises directions, for one question.
 #[derive(Debug)]
 pub(crate) struct DirectiveDetector {
@@ -36,6 +40,18 @@ pub(crate) struct DirectiveDetector {
     how_to: bool,
     /// Whether the question is, or may be, about programs that read.
     of_machines: bool,
+}
+
+/// Whether the words ask for something with "please"; "please note that" only announces what follows.
+fn asks_politely(words: &[ClauseWord<'_>]) -> bool {
+    words.iter().enumerate().any(|(at, it)| match it.lower.as_str() {
+        "kindly" => true,
+        "please" => {
+            let next = |nth: usize| words.get(at + nth).map(|word| word.lower.as_str());
+            (next(1), next(2)) != (Some("note"), Some("that"))
+        }
+        _ => false,
+    })
 }
 
 struct ClauseWord<'t> {
@@ -73,7 +89,7 @@ impl DirectiveDetector {
         }
         let words = clause_words(text);
         let forced = (0..words.len()).any(|at| self.is_obligation(&words, at));
-        words.iter().any(|it| matches!(it.lower.as_str(), "please" | "kindly")) && !self.how_to
+        asks_politely(&words) && !self.how_to
             || self.speaks_of(text, &self.words.secrets)
             || self.speaks_of(text, &self.words.places)
             || self.requires_all_speakers(&words)
@@ -195,7 +211,10 @@ impl DirectiveDetector {
                 .rev()
                 .take(4)
                 .any(|window| window[0].lower == "to" && window[1].lower == "be");
-            said && !self.is_asked(&it.lower) && (to_be || present && words.iter().any(bound))
+            // "Figures are usually quoted for summer only" binds nobody.
+            let near =
+                &words[at.saturating_sub(BOUND_BEFORE)..words.len().min(at + 1 + BOUND_BEHIND)];
+            said && !self.is_asked(&it.lower) && (to_be || present && near.iter().any(bound))
         })
     }
 

@@ -290,12 +290,14 @@ impl QueryBuilder<'_> {
             .collect()
     }
 
-    /// The queries of the `wanted` variations of an item.
+    /// The queries of the `wanted` variations of an item, and up to `more` of its subject with words in which such items are
+    /// answered.
     pub(crate) fn variations(
         &mut self,
         brief: &Brief,
         item: &Item,
         wanted: &[Variation],
+        more: u32,
     ) -> Result<Vec<Query>> {
         let all = item_variations(brief, item)?;
         let mut found = Vec::new();
@@ -303,6 +305,14 @@ impl QueryBuilder<'_> {
             wanted.iter().filter_map(|variation| all.iter().find(|row| row.0 == *variation))
         {
             found.extend(self.new_draft(*variation, text.clone()));
+        }
+        if more > 0 {
+            let further: Vec<QueryDraft> = cue_queries(brief, item)?
+                .into_iter()
+                .filter_map(|(variation, text)| self.new_draft(variation, text))
+                .take(more as usize)
+                .collect();
+            found.extend(further);
         }
         Ok(self.place(item, &PubmedByText::new(), found))
     }
@@ -388,7 +398,7 @@ pub(crate) fn plain_queries(
 const VARIATIONS: usize = 3;
 
 /// Breadth up to which the variations of an item suffice.
-const STANDARD_BREADTH: u32 = 4;
+pub(crate) const STANDARD_BREADTH: u32 = 4;
 
 /// Words that narrow any subject.
 const PLAIN_CUES: [&str; 3] = ["overview", "study", "data"];

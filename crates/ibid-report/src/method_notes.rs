@@ -17,10 +17,9 @@ pub(super) fn unresolved_points(
         it.open.iter().map(|point| (Some(shown(&point.what)), shown(&point.why))).collect();
     let failed = &it.method.pages_failed;
     for (page, reason) in failed.iter().take(UNREAD_SHOWN) {
-        // A reader's error begins with the address.
-        let reason = reason
-            .strip_prefix(page.as_str())
-            .map_or(reason.as_str(), |rest| rest.trim_start_matches([':', ' ']));
+        // A reader's error may begin with the address.
+        let rest = reason.strip_prefix(page.as_str()).and_then(|rest| rest.strip_prefix(": "));
+        let reason = rest.unwrap_or(reason);
         let text = format!("Not read: {} — {}", shown(page), shown(reason));
         out.push((None, text));
     }

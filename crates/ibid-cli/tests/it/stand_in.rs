@@ -174,6 +174,16 @@ pub(crate) async fn research(
         }
         let queries: Vec<Query> =
             (1..=QUERIES).map(|n| query(&format!("{} {round} {n}", question.text))).collect();
+        for query in &queries {
+            log.emit(Event::SearchStarted {
+                engine: "shelf".to_owned(),
+                query: query.text().to_owned(),
+                vertical: query.vertical(),
+                item: query.item,
+                variation: query.variation,
+                origin: query.origins().to_vec(),
+            });
+        }
         let found = join_all(queries.iter().map(|it| world.search[0].search(it))).await;
         let mut hits = Vec::new();
         for (query, answer) in queries.iter().zip(found) {

@@ -39,8 +39,8 @@ async fn a_run_has_its_trace(app: &App) {
     assert!(result["answer"].as_str().unwrap().contains("[1]"), "{result}");
     let sources = run.report.as_ref().unwrap().sources.len();
     assert_eq!(result["sources"].as_array().unwrap().len(), sources);
-    assert_eq!(trace.metrics["local_queries"].as_u64(), Some(0));
-    assert_eq!(trace.metrics["web_queries"].as_u64(), Some(12));
+    assert_eq!(trace.metrics["local_queries"].as_u64(), Some(12));
+    assert_eq!(trace.metrics["web_queries"].as_u64(), Some(0), "{}", trace.metrics);
     assert!(trace.created_at <= trace.completed_at.clone().unwrap());
     assert_eq!(listed(&mine, "ann", Some("deep_research")).await, [&*trace.id]);
     assert!(listed(&mine, "ann", Some("other")).await.is_empty());
@@ -174,7 +174,8 @@ async fn traces_on_sqlite() {
         .unwrap();
     let columns: Vec<&str> = row.columns().iter().map(sqlx::Column::name).collect();
     assert_eq!(columns, OLDER);
-    assert_eq!(row.get::<i64, _>("total_web_queries"), 12);
+    // The engine of the test searches documents.
+    assert_eq!(row.get::<i64, _>("total_web_queries"), 0);
 }
 
 #[tokio::test]

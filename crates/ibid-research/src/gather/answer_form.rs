@@ -225,12 +225,15 @@ mod tests {
     #[test]
     fn a_technical_question_wants_code() {
         use BlockKind::{Code, Prose};
-        let asks = "What is a Python function?";
-        let told = (Prose, "A Python function is a named block of code that is called.");
-        let kind = QuestionKind::Definition;
+        let asks = "What does the Python function sorted return?";
+        let told = (Prose, "The Python function sorted returns a new list.");
+        let kind = QuestionKind::Open;
         assert_eq!(held(asks, kind, &[told]).as_deref(), Some(NO_CODE));
         assert_eq!(held(asks, kind, &[told, (Code, "def f(x): return x")]), None);
-        // Code is not expected for a question about cork.
+        // What a program is can be said without code, and code is not expected for a question about cork.
+        let kind = QuestionKind::Definition;
+        let defined = (Prose, "Terraform is a tool that builds infrastructure from code.");
+        assert_eq!(held("What is Terraform?", kind, &[defined]), None);
         assert_eq!(held("What is cork?", kind, &[(Prose, "Cork is a light material.")]), None);
     }
 }

@@ -536,7 +536,7 @@ mod tests {
         let read = "Language models read 48,000 tokens at once.";
         assert!(DirectiveDetector::new("cork float", false).unwrap().is_directive(read));
         assert!(!DirectiveDetector::new("context of a model", false).unwrap().is_directive(read));
-        let step = "Mark the second value in red.";
+        let step = "Highlight the second value in red.";
         assert!(DirectiveDetector::new("value", false).unwrap().is_directive(step));
         assert!(!DirectiveDetector::new("value", true).unwrap().is_directive(step));
     }

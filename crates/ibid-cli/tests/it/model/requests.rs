@@ -90,7 +90,7 @@ fn a_schema_that_cannot_be_sent_stands_in_the_prompt() {
     let body = Dialect::OpenAiChat.request(&prompt(), &settings, false).body;
     assert_eq!(body["response_format"], json!({"type": "json_object"}));
     let system = body["messages"][0]["content"].as_str().unwrap();
-    assert!(system.starts_with("Be brief.\n\n") && system.contains("\"minimum\": 1"), "{system}");
+    assert!(system.starts_with("Be brief.\n\n") && system.contains("\"minimum\":1"), "{system}");
     let settings = ModelSettings { schemas: SchemaMode::Tool, ..ModelSettings::new("m") };
     let body = Dialect::Anthropic.request(&prompt(), &settings, false).body;
     assert_eq!(body["tool_choice"], json!({"type": "tool", "name": "answer"}));

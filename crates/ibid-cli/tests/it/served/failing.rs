@@ -259,11 +259,15 @@ async fn whoever_runs_the_server_alone_sees_all_of_it() {
     let port = services(site.port).await;
     let served = serve(&desk, port);
     let id = ended(&served, OPERATOR, &json!({"question": ASKED})).await;
-    for part in ["events", "trace", "report.json"] {
+    for part in ["events", "trace"] {
         let path = format!("/v1/runs/{id}/{part}");
         let it = asked(&served, "GET", &path, Some(OPERATOR), None).await;
         assert!(it.body.contains(CANARY), "{part}: {}", it.body);
     }
+    // A report may be passed on.
+    let path = format!("/v1/runs/{id}/report.md");
+    let it = asked(&served, "GET", &path, Some(OPERATOR), None).await;
+    assert!(it.status == 200 && !it.body.contains(CANARY), "{}", it.body);
     // So does the command line.
     let told = desk.ibid(&["show", "last", "--egress", "--json"]);
     assert!(told.out.contains(&format!("127.0.0.1:{port}")), "{}", told.out);

@@ -16,9 +16,9 @@ use ibid_core::domain::{Brief, Evidence, PageHash, Plan, QuestionKind};
 use super::casing::Casing;
 use super::item_matchers::{ItemMatcher, build_item_matchers};
 use super::page::{PageInput, PageSentences};
-use super::stance::YesNoClaim;
 use super::subject_words::{sought_noun, subject_pairs};
 use super::terms::{WeightedTerm, abbreviation, question_names, related_terms, terms_of};
+use super::yes_no_claim::YesNoClaim;
 
 /// Words on each side of a date or measure that say what it refers to.
 const NEAR: usize = 10;

@@ -2,70 +2,12 @@
 use std::collections::BTreeSet;
 
 use super::scorer::RelevanceScorer;
-use crate::heuristic::intake::{HELPING_VERBS, is_verb};
-use crate::heuristic::lexicon::{StemInterner, spaced};
-use crate::heuristic::sentence::{has_denial, measures};
+use super::yes_no_claim::YesNoClaim;
+use crate::heuristic::sentence::has_denial;
 use crate::prompts::SentenceWords;
 use crate::thresholds::{MIN_STANCE_OVERLAP, MIN_WORD_MATCH};
-use ibid_core::domain::words::{Number, is_stop_word, stem, tokens};
-use ibid_core::domain::{Brief, QuestionKind, Stance};
-
-/// What a sentence must say to decide a yes-or-no question.
-pub(super) struct YesNoClaim {
-    /// The question, normalized.
-    asked: String,
-    /// The verb asked about: "prevent" of "do roofs prevent floods".
-    verb: Option<u32>,
-    /// The amounts in the question.
-    amounts: Vec<Number>,
-    /// Whether the question asks if something is enough.
-    asks_enough: bool,
-}
-
-impl YesNoClaim {
-    /// The claim of a yes-or-no question; `None` for questions of other kinds.
-    pub(super) fn of_question(
-        lexicon: &mut StemInterner,
-        brief: &Brief,
-        words: &SentenceWords,
-    ) -> Option<YesNoClaim> {
-        if !matches!(brief.kind, QuestionKind::YesNo | QuestionKind::Causal) {
-            return None;
-        }
-        let asked = spaced(&brief.question);
-        let asks_enough = words.enough.any_in(&asked);
-        let verb = yes_no_verb(&brief.question)
-            .filter(|verb| !asks_enough && !words.light_verbs.contains(verb));
-        Some(YesNoClaim {
-            verb: verb.map(|verb| lexicon.id(&verb)),
-            amounts: measures(&brief.question),
-            asks_enough,
-            asked,
-        })
-    }
-
-    /// The stance of a sentence with other amounts of the same unit than the question: what is required beyond it is not
-    /// enough, and otherwise the sentence is about another case. `None` where the amounts do not differ.
-    fn stance_by_amounts(&self, text: &str, lower: &str, words: &SentenceWords) -> Option<Stance> {
-        let said = measures(text);
-        let mut differs = false;
-        for asked in &self.amounts {
-            let mut same_unit = said.iter().filter(|it| it.unit == asked.unit).peekable();
-            if same_unit.peek().is_none() {
-                continue;
-            }
-            let more = |it: &&Number| it.value > asked.value;
-            if self.asks_enough
-                && words.requiring.any_in(lower)
-                && same_unit.clone().all(|it| more(&it))
-            {
-                return Some(Stance::Against);
-            }
-            differs |= same_unit.all(|it| it.value != asked.value);
-        }
-        differs.then_some(Stance::Neutral)
-    }
-}
+use ibid_core::domain::Stance;
+use ibid_core::domain::words::stem;
 
 impl RelevanceScorer {
     /// The stance of a sentence on a yes-or-no question. It decides only if the clause that has most of the question's words
@@ -131,19 +73,6 @@ impl RelevanceScorer {
         }
         best.1
     }
-}
-
-/// The verb that a yes-or-no question with "do" or a modal verb asks about, in lower case: "prevent" of "do roofs prevent
-/// floods", "combined" of "can panels be combined".
-fn yes_no_verb(asked: &str) -> Option<String> {
-    let words = tokens(asked);
-    let helper = words.iter().position(|it| HELPING_VERBS.contains(&it.text.as_str()))?;
-    let rest = words.get(helper + 2..)?;
-    let passive = rest.iter().position(|it| it.text == "be");
-    let participle =
-        passive.and_then(|at| rest[at + 1..].iter().find(|it| !is_stop_word(&it.text)));
-    let known = || rest.iter().find(|it| is_verb(&it.text) && !is_stop_word(&it.text));
-    participle.or_else(known).map(|it| it.text.clone())
 }
 
 /// Whether the sentence has the opposite of a word where the question has that word: "better" and "poor",

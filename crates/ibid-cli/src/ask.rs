@@ -15,7 +15,8 @@ use ibid::config::{LoadedConfig, ProcessEnv, layers};
 use ibid_core::domain::{Mode, Question};
 use ibid_core::{Error, Kind, Result};
 
-/// `ibid "…"`. A single word that resembles a command is refused, because it is most likely a typo.
+/// `ibid "…"`. A single word that resembles a command is refused, because it is most likely a typo; so is any plain word where no
+/// source is named, because research on it would contact every engine.
 pub(super) fn run_without_command(
     args: AskArgs,
     env: &ProcessEnv,
@@ -29,6 +30,13 @@ pub(super) fn run_without_command(
     {
         let hint =
             format!("did you mean `ibid {command}`? To ask about it, write `ibid run {word}`");
+        return Err(help::unknown_command(word).with_hint(hint).into());
+    }
+    let is_named = !args.sources.folder.is_empty() || !args.sources.engine.is_empty();
+    let plain_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+    if let Some(word) = args.question.as_deref().filter(plain_word).filter(|_| !is_named) {
+        let hint =
+            format!("`ibid --help` lists the commands. To ask about it, write `ibid run {word}`");
         return Err(help::unknown_command(word).with_hint(hint).into());
     }
     start(&args, Mode::Report, &loaded, env, console)

@@ -29,10 +29,12 @@ pub(super) fn run(args: &[OsString], env: &ProcessEnv) -> Exit {
         }
     };
     let args = help_args.as_deref().unwrap_or(args);
+    let moved = help::move_global_options(args);
+    let args = moved.as_deref().unwrap_or(args);
     let matches = help::command(console).try_get_matches_from(args);
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(fault) => return print_usage_error(console, json, &fault),
+        Err(fault) => return print_usage_error(args, console, json, &fault),
     };
     let console = Console { quiet: cli.common.quiet, verbose: cli.common.verbose, ..console };
     match dispatch(cli, env, console) {
@@ -131,7 +133,7 @@ fn print_command_error(console: Console, json: bool, fault: &Error) {
 }
 
 /// Prints the error that clap found, or the help or version that was requested.
-fn print_usage_error(console: Console, json: bool, fault: &clap::Error) -> Exit {
+fn print_usage_error(args: &[OsString], console: Console, json: bool, fault: &clap::Error) -> Exit {
     let text = fault.render();
     if matches!(fault.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = if console.out.0 { text.ansi().to_string() } else { text.to_string() };
@@ -140,7 +142,17 @@ fn print_usage_error(console: Console, json: bool, fault: &clap::Error) -> Exit 
             _ => Exit::Delivered,
         };
     }
-    if is_unquoted_question(fault) {
+    if is_unquoted_question(fault)
+        && let Some(command) = args.get(1).and_then(|word| help::suggest_command(word.to_str()?))
+        && args[1] != command
+    {
+        let word = args[1].to_string_lossy();
+        let fault =
+            help::unknown_command(&word).with_hint(format!("did you mean `ibid {command}`?"));
+        print_command_error(console, json, &fault);
+        return Exit::Usage;
+    }
+    if is_unquoted_question(fault) && !takes_no_question(args) {
         let fault = Error::new(Kind::Usage, "the question is more than one argument")
             .with_hint("put it in quotes: ibid \"…\"");
         print_command_error(console, json, &fault);
@@ -155,6 +167,15 @@ fn print_usage_error(console: Console, json: bool, fault: &clap::Error) -> Exit 
         let _ = console.print_line(&json::error(&fault).to_string());
     }
     Exit::Usage
+}
+
+/// Whether the arguments name a command that takes no question.
+fn takes_no_question(args: &[OsString]) -> bool {
+    let first = args.get(1).and_then(|arg| arg.to_str());
+    first.is_some_and(|word| {
+        !matches!(word, "run" | "answer" | "evidence" | "plan" | "ask" | "search")
+            && help::plain_command().find_subcommand(word).is_some()
+    })
 }
 
 /// Whether clap stumbled over the second word of a question without quotes.

@@ -8,6 +8,15 @@ use ibid_report::escape::single_line;
 /// The status shown for a run that has not ended while no process works on it.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
+/// The newest run that has not ended; `None` if all have.
+///
+/// # Errors
+/// Those of the store.
+pub(super) async fn find_unfinished(app: &App) -> Result<Option<RunId>> {
+    let runs = app.runs().await?;
+    Ok(runs.into_iter().find(|row| !row.status.ended()).map(|row| row.run_id))
+}
+
 /// The run that `name` means: an ID, the unique beginning of one, or `last`.
 ///
 /// # Errors

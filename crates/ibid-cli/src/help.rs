@@ -107,6 +107,27 @@ pub(super) fn help_args(args: &[OsString]) -> Result<Option<Vec<OsString>>> {
     Ok(Some(out))
 }
 
+/// Puts global options before a command behind it: `ibid -q ls` is `ibid ls -q`. `None` where nothing is to be moved.
+pub(super) fn move_global_options(args: &[OsString]) -> Option<Vec<OsString>> {
+    let mut at = 1;
+    while let Some(option) = args.get(at).and_then(|arg| arg.to_str()) {
+        match option {
+            "-q" | "--quiet" | "-v" | "--verbose" => at += 1,
+            "--color" => at += 2,
+            _ if option.starts_with("--color=") => at += 1,
+            _ => break,
+        }
+    }
+    let command = args.get(at)?.to_str()?;
+    if at == 1 || plain_command().find_subcommand(command).is_none() {
+        return None;
+    }
+    let mut out = vec![args[0].clone(), args[at].clone()];
+    out.extend_from_slice(&args[1..at]);
+    out.extend_from_slice(&args[at + 1..]);
+    Some(out)
+}
+
 /// The error for a word that is not a command.
 pub(super) fn unknown_command(word: &str) -> Error {
     Error::new(Kind::Usage, format!("there is no command `{word}`"))

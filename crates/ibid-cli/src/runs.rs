@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::args::{OutputArgs, RenderArgs, ReportFormat};
 use crate::console::Console;
 use crate::exit::{CommandResult, Exit};
-use crate::find_run::{INTERRUPTED, find, status_word, with_report};
+use crate::find_run::{INTERRUPTED, find, find_unfinished, status_word, with_report};
 use crate::follow::follow;
 use crate::progress::clip;
 use crate::report_output::{self, check_output_path};
@@ -175,7 +175,10 @@ pub(super) fn resume(
 ) -> CommandResult {
     check_output_path(output, env)?;
     with_app(loaded, async |app| {
-        let id = find(app, name).await?;
+        let id = match find_unfinished(app).await? {
+            Some(unfinished) if name == "last" => unfinished,
+            _ => find(app, name).await?,
+        };
         let running = app.resume(&id).await?;
         follow(app, running, output, env, console).await
     })

@@ -45,10 +45,23 @@ pub fn write(it: &Report) -> String {
     };
     match it.mode {
         Mode::Report => {
-            for (nth, finding) in (1..).zip(&it.findings) {
-                let sure = finding.confidence.level.as_str();
-                for (n, words, page) in finding.claim.citations().iter().map(quote) {
-                    line(nth, finding.claim.text(), sure, n, &words, page);
+            let mut told: Vec<&str> = Vec::new();
+            for claim in it.claims() {
+                let again = told.contains(&claim.text());
+                let all = claim.citations();
+                if again || all.is_empty() {
+                    continue;
+                }
+                told.push(claim.text());
+                let found = it.findings.iter().find(|own| own.claim.text() == claim.text());
+                let short = it.short.iter().any(|own| own.text() == claim.text());
+                let sure = match found {
+                    Some(finding) => finding.confidence.level.as_str(),
+                    None if short => it.confidence.level.as_str(),
+                    None => "",
+                };
+                for (n, words, page) in all.iter().map(quote) {
+                    line(told.len(), claim.text(), sure, n, &words, page);
                 }
             }
         }

@@ -65,10 +65,9 @@ pub(super) fn method_lines(it: &Report, shown: impl Fn(&str) -> String) -> Vec<S
     let gate = &method.gate;
     let reason = gate.reason.as_ref();
     out.push(format!(
-        "Evidence gate {}: {}, {} cited, {}{}.",
+        "Evidence gate {}: {}, {}{}.",
         if gate.pass { "passed" } else { "not passed" },
         pluralize_as(u64::from(gate.evidence_records), "record", "records"),
-        gate.cited_records,
         pluralize_as(u64::from(gate.source_domains), "site", "sites"),
         reason.map_or_else(String::new, |it| format!(" ({})", shown(it)))
     ));

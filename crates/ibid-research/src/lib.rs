@@ -118,11 +118,11 @@ pub async fn research(
     log.flush().await?;
 
     log.set_phase(Phase::Check, None);
-    let state = &research.state;
+    let (state, scorer) = (&research.state, &mut research.scorer);
     let draft = match question.mode {
         // Nothing was written in a model's words.
         Mode::Evidence => draft,
-        _ => verify::verify(&mut llm, ctx, state, draft).await?,
+        _ => verify::verify(&mut llm, ctx, state, scorer, draft).await?,
     };
     let mut report = check::check_report(ctx, run, draft, state, &llm)?;
     if question.mode == Mode::Evidence {

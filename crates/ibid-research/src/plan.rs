@@ -4,8 +4,8 @@ use crate::thresholds::MIN_SAME_ASKS_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, stem, stem_overlap};
 use ibid_core::domain::{
-    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, QuestionKind, SectionPlan,
-    Strategy, WritingPlan,
+    Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, QuestionKind, SearchTask,
+    SectionPlan, Strategy, WritingPlan,
 };
 use ibid_core::ports::Prompt;
 
@@ -90,8 +90,7 @@ pub(crate) async fn build_plan(
         Ok(it) => {
             let own = build_heuristic_plan(brief)?;
             let mut plan = plan_from_reply(brief, &it.value, own.clone()).unwrap_or(own);
-            plan.search_tasks =
-                it.value.valid_tasks(brief.effective_question(), search_task_count(question));
+            plan.search_tasks = search_tasks(question, brief, &it.value);
             Ok(plan)
         }
         Err(fault) => {
@@ -130,13 +129,19 @@ pub(crate) async fn revise_plan(
         Ok(it) => {
             let plan = plan_from_reply(brief, &it.value, build_heuristic_plan(brief)?);
             Ok(plan.map(|mut plan| {
-                plan.search_tasks =
-                    it.value.valid_tasks(brief.effective_question(), search_task_count(question));
+                plan.search_tasks = search_tasks(question, brief, &it.value);
                 plan
             }))
         }
         Err(fault) => llm.fall_back(LlmStep::Plan, role, fault).map(|()| None),
     }
+}
+
+/// The search tasks of a model's plan that serve the question.
+fn search_tasks(question: &Question, brief: &Brief, planned: &PlanReply) -> Vec<SearchTask> {
+    let mut tasks = planned.valid_tasks(brief.effective_question(), search_task_count(question));
+    tasks.retain(|task| !strays_from_question(brief, "", &task.query));
+    tasks
 }
 
 fn plan_prompt(question: &Question, brief: &Brief) -> Result<Prompt> {
@@ -196,7 +201,9 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     };
     let items = items.into_iter().map(|item| item.1).collect();
     // Small models call a question of many parts simple.
-    Plan::new(items, planned.complexity.max(own.complexity), writing)
+    let mut plan = Plan::new(items, planned.complexity.max(own.complexity), writing)?;
+    plan.approach = ask::template::one_line(&planned.approach);
+    Some(plan)
 }
 
 /// Whether one of the items asks the question itself.

@@ -123,6 +123,9 @@ pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
 /// Least rise in the sum of all scores for a round to count as progress.
 pub(crate) const MIN_PROGRESS: f32 = 0.02;
 
+/// Share of the relevance of the best written sentence from which another stays.
+pub(crate) const MIN_WRITTEN_RELEVANCE_SHARE: f32 = 0.4;
+
 // Composing a report without a model.
 /// Share of the best sentence's relevance below which another is off the subject.
 pub(crate) const MIN_RELEVANCE_SHARE: f32 = 0.55;

@@ -2,7 +2,7 @@
 //!
 //! Each sentence is judged by itself against its quotes, by a model that sees nothing else, or by the words
 //! alone. A sentence that does not hold is replaced by its quote.
-use crate::thresholds::MIN_VERIFIED_QUOTE_OVERLAP;
+use crate::thresholds::{MIN_DIRECTNESS_SHARE, MIN_VERIFIED_QUOTE_OVERLAP};
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
@@ -22,6 +22,7 @@ use super::grounding::{
 };
 use super::heuristic::answer::answer_from_quote;
 use super::heuristic::language::{confident_language, language};
+use super::heuristic::score::RelevanceScorer;
 use super::heuristic::sentence::claim_text;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts;
@@ -36,6 +37,7 @@ pub(crate) async fn verify(
     llm: &mut LlmSession<'_>,
     ctx: RunContext<'_>,
     state: &ResearchState,
+    scorer: &mut RelevanceScorer,
     mut draft: ReportDraft,
 ) -> Result<ReportDraft> {
     let quotes = Quotes::new(state, ctx.brief);
@@ -45,7 +47,7 @@ pub(crate) async fn verify(
     let lines = quotes.reworded_lines(&mut draft);
     if !lines.is_empty() {
         let faulty = quotes.find_faulty(llm, &lines).await?;
-        quotes.replace_faulty(&mut draft, &faulty, ctx.question.mode)?;
+        quotes.replace_faulty(&mut draft, &faulty, ctx.question.mode, scorer)?;
         // Two sentences may have become one quote.
         draft.sections = dedup_sentences(std::mem::take(&mut draft.sections));
     }
@@ -150,12 +152,13 @@ impl<'a> Quotes<'a> {
             || is_other_language(&line.text, self.brief)
     }
 
-    /// Replaces each of the `faulty` lines by its first quote.
+    /// Replaces each of the `faulty` lines by its first quote, or leaves it out where the quote says much less of what is asked.
     fn replace_faulty(
         &self,
         draft: &mut ReportDraft,
         faulty: &[DraftLine],
         mode: Mode,
+        scorer: &mut RelevanceScorer,
     ) -> Result<()> {
         let words = &prompts::phrases()?.sentence;
         let first_quote = |line: &DraftLine| {
@@ -178,15 +181,27 @@ impl<'a> Quotes<'a> {
                 continue;
             }
             if let Some(quote) = first_quote(line) {
-                line.text = quote;
+                let least = scorer.relevance(&line.text) * MIN_DIRECTNESS_SHARE;
+                line.text = if scorer.relevance(&quote) < least { String::new() } else { quote };
                 line.evidence.truncate(1);
             }
         }
         draft.answer = answer;
+        let is_left = |line: &DraftLine| !line.text.is_empty();
+        draft.short.retain(is_left);
+        draft.conflicts.retain(|conflict| conflict.sides.iter().all(|side| is_left(&side.1)));
+        draft.findings.retain(|finding| is_left(&finding.0));
+        for section in &mut draft.sections {
+            section.paragraphs.iter_mut().for_each(|paragraph| paragraph.retain(is_left));
+        }
+        if draft.short.is_empty() {
+            let first = draft.sections.iter().flat_map(|section| &section.paragraphs).flatten();
+            draft.short.extend(first.take(1).cloned());
+        }
         // A line that was replaced may now repeat another.
         let mut seen: BTreeSet<String> = BTreeSet::new();
         draft.short.retain(|it| seen.insert(it.text.clone()));
-        draft.reworded = faulty.len() as u32;
+        draft.reworded += faulty.len() as u32;
         Ok(())
     }
 

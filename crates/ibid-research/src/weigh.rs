@@ -22,7 +22,7 @@ use super::heuristic::lexicon::spaced;
 use super::heuristic::score::{
     CHUNK, PAGE_CUT, PageEvidence, PageInput, PageSentences, RelevanceScorer, chunk_ranges,
 };
-use super::heuristic::sentence::{claim_text, has_denial, has_doubt_words};
+use super::heuristic::sentence::{SentenceText, claim_text, fitness, has_denial, has_doubt_words};
 use super::llm_session::{LlmSession, LlmStep, TrackedModel, narrower_window};
 use super::page_set::PageSet;
 use super::prompts;
@@ -372,10 +372,18 @@ fn build_evidence(
         .skip(1)
         .fold(first, |last, n| if *n <= last + 1 { *n } else { last })
         .min(first + MAX_SENTENCES - 1);
+    let words = &prompts::phrases()?.sentence;
+    // A heading or a line under a title is no evidence, though it stands beside what is.
+    let stands =
+        |n: &usize| fitness(page, *n, &SentenceText::new(page.sentence(*n)), words).is_some();
+    let (Some(first), Some(last)) =
+        ((first..=last).find(stands), (first..=last).rev().find(stands))
+    else {
+        return Ok(None);
+    };
     let Some(passage) = page.passage(first, last) else {
         return Ok(None);
     };
-    let words = &prompts::phrases()?.sentence;
     let quoted: Vec<String> = (first..=last).map(|n| page.sentence(n).to_owned()).collect();
     let plain = quoted.iter().map(|text| claim_text(text, words)).collect::<Vec<_>>().join(" ");
     let sentence = row.claim.trim();

@@ -6,7 +6,8 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
-    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
+    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, QuestionKind,
+    SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::{Error, Kind, Result};
@@ -36,7 +37,7 @@ use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
-use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
+use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE, MIN_WRITTEN_RELEVANCE_SHARE};
 use evidence::{best_first, evidence_rows, resolve_evidence};
 use preview::DraftPreview;
 
@@ -216,7 +217,8 @@ impl<'a> WriteContext<'a> {
                     draft.answer_by_code = false;
                 }
                 Ok(WriterOutput::Nothing) => {}
-                Ok(WriterOutput::Sections(sections, more)) => {
+                Ok(WriterOutput::Sections(mut sections, more)) => {
+                    draft.reworded += cut_irrelevant(self.brief.kind, &mut sections, scorer);
                     stage.emit_unless_started(&self.preview_sections(&sections));
                     written.extend(sections);
                     draft.more.extend(more);
@@ -353,7 +355,11 @@ impl<'a> WriteContext<'a> {
                 || it.score >= MIN_ANSWERING_SCORE
                 || names_item(self.brief, &self.notes.plan, it)
         };
-        let serving: Vec<&Evidence> = all.iter().copied().filter(serves).collect();
+        // What a newer edition replaced is shown as one side of a conflict, and nowhere else.
+        let replaced =
+            heuristic::editions::superseded_sources(&self.notes.sources, &self.question.text);
+        let stands = |it: &&Evidence| !replaced.contains(&it.source);
+        let serving: Vec<&Evidence> = all.iter().copied().filter(serves).filter(stands).collect();
         if serving.len() < MIN_SERVING_EVIDENCE { all } else { serving }
     }
 
@@ -522,6 +528,46 @@ impl<'a> WriteContext<'a> {
             None => name.to_owned(),
         }
     }
+}
+
+/// Removes the sentences that say little of what is asked, and returns how many: a small model writes down whatever evidence it is
+/// shown. A sentence counts by the words of the question, or of the part of it that its section answers.
+fn cut_irrelevant(
+    kind: QuestionKind,
+    sections: &mut Vec<DraftSection>,
+    scorer: &mut RelevanceScorer,
+) -> u32 {
+    // Steps and members of a list need not repeat the question.
+    let by_shape = |kind: QuestionKind| matches!(kind, QuestionKind::HowTo | QuestionKind::List);
+    let exempt: Vec<bool> = sections
+        .iter()
+        .map(|section| {
+            let part = section.item.and_then(|item| scorer.part_question(item));
+            by_shape(part.map_or(kind, |part| part.0))
+        })
+        .collect();
+    let mut relevance = |section: &DraftSection, line: &DraftLine| {
+        let of_part = section.item.map_or(0.0, |item| scorer.part_relevance(item, &line.text));
+        scorer.relevance(&line.text).max(of_part)
+    };
+    let lines = |section: &DraftSection| section.paragraphs.concat();
+    let mut best: f32 = 0.0;
+    for section in &*sections {
+        for line in lines(section) {
+            best = best.max(relevance(section, &line));
+        }
+    }
+    let mut cut = 0;
+    for at in (0..sections.len()).filter(|at| !exempt[*at]) {
+        let kept: Vec<DraftLine> = lines(&sections[at])
+            .into_iter()
+            .filter(|line| relevance(&sections[at], line) >= best * MIN_WRITTEN_RELEVANCE_SHARE)
+            .collect();
+        cut += lines(&sections[at]).len() - kept.len();
+        sections[at].paragraphs = kept.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect();
+    }
+    sections.retain(|section| !section.paragraphs.is_empty());
+    cut as u32
 }
 
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,

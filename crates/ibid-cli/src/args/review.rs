@@ -12,8 +12,8 @@ use ibid_core::domain::Share;
 /// Arguments of `ibid show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowArgs {
-    /// Run ID (r_…), the beginning of one, or `last`
-    #[arg(value_name = "RUN", required_unless_present = "last")]
+    /// Run ID (r_…), the beginning of one, or `last` [default: last]
+    #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Show the newest run; the same as `last`
     #[arg(short = 'r', long, conflicts_with = "run")]
@@ -80,7 +80,7 @@ pub struct RateArgs {
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Your rating
-    #[arg(value_name = "THUMB")]
+    #[arg(value_name = "RATING")]
     pub thumb: Thumb,
     /// Why you rate it so
     #[arg(long, value_name = "TEXT")]

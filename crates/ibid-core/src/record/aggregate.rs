@@ -277,9 +277,16 @@ impl AggregateMetrics {
             |name, wanted, it: Ratio, met| value(name, wanted, share(it), it.total.into(), met);
         let all = |name, it| ratio(name, "1.00", it, |it| it >= 1.0);
         vec![
-            ratio("facts held by Ibid's own check, share", "at least 0.90", self.facts, |it| {
-                it >= 0.9
-            }),
+            // The target is of a spot check by people, which this check does not replace.
+            MetricTarget {
+                met: None,
+                ..ratio(
+                    "facts held by Ibid's own check, share",
+                    "at least 0.90",
+                    self.facts,
+                    |_| true,
+                )
+            },
             ratio("links working, share", "at least 0.95", self.links, |it| it >= 0.95),
             middle("tokens a report with a model, median", "at most 300000", &tokens, |it| {
                 it <= 300_000.0

@@ -8,7 +8,7 @@ use ibid_core::domain::{Source, SourceId};
 
 /// The sources superseded by a later edition among them, except an edition that `question` names by its
 /// number.
-pub(super) fn superseded_sources(sources: &[Source], question: &str) -> BTreeSet<SourceId> {
+pub(crate) fn superseded_sources(sources: &[Source], question: &str) -> BTreeSet<SourceId> {
     let asked = numbers_in(question);
     let older = |source: &&Source| {
         let named = numbers_in(&source.title).iter().any(|it| asked.contains(it));

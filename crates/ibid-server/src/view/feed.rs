@@ -102,7 +102,7 @@ fn tone_class(tone: LineTone) -> &'static str {
         LineTone::Good => "good",
         LineTone::Bad => "bad",
         LineTone::Warning => "warm",
-        LineTone::Search => "ask",
+        LineTone::Search => "query",
         LineTone::Read => "read",
         LineTone::Evidence => "found",
         LineTone::Model => "model",

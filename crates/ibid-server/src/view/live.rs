@@ -233,6 +233,10 @@ fn first_shown(events: &[Envelope]) -> usize {
 
 /// The coverage of every question; all open before the first update.
 fn coverage_rows(run: &Run) -> Vec<CoverageRow> {
+    // The report knows of each item what it says itself.
+    if let Some(report) = &run.report {
+        return report.coverage.clone();
+    }
     if !run.coverage.is_empty() {
         return run.coverage.clone();
     }

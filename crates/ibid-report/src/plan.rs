@@ -24,17 +24,12 @@ pub fn to_prose(brief: &Brief, plan: &Plan) -> String {
     if !brief.scope_out.is_empty() {
         out += &format!(" Left out: {}.", join_with_and(&brief.scope_out));
     }
-    if !plan.approach.trim().is_empty() {
-        out += &format!("\n\n{}\n\nA", end_sentence(&single_line(&plan.approach)));
-    } else {
-        out += " A";
-    }
     let items = plan.items();
     let things = match items.len() {
         1 => "one checklist item".to_owned(),
         n => format!("{n} checklist items"),
     };
-    out += &format!(" complete answer covers {things}:");
+    out += &format!(" A complete answer covers {things}:");
     for it in items {
         out += &format!(" {}", end_sentence(&single_line(&it.asks)));
     }

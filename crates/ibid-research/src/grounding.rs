@@ -142,6 +142,12 @@ fn is_misplaced_in_sentence(text: &str, own: &BTreeSet<String>, there: &[Vec<Str
     };
     let content = (0..words.len()).filter(|index| !is_stop_word(&words[*index].text));
     let (names, others): (Vec<usize>, Vec<usize>) = content.partition(|it| is_name(*it));
+    // What is said of a name is told by the verb and its objects, not by the names that the question is about: every sentence on a
+    // tramway has the tramway.
+    let others: Vec<usize> = others
+        .into_iter()
+        .filter(|nth| !(capital(*nth) && *nth > 0 && own.contains(&stem(&words[*nth].text))))
+        .collect();
     let stems = |all: &[usize]| -> Vec<String> {
         all.iter().map(|number| stem(&words[*number].text)).collect()
     };
@@ -232,6 +238,18 @@ fn is_code(run: &str, begins: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_asked_about_do_not_carry_a_strangers_name_to_another_statement() {
+        let asked = "How long is the Harrow Lane Tramway and who designed it?";
+        let quotes = [
+            "The Harrow Lane Tramway is 6.4 kilometres long and was designed by Ana Brook.",
+            "No description of the Harrow Lane Tramway feels finished until the Quillmere Foundation has been heard.",
+        ];
+        let told = |text: &str| has_misplaced_name(text, asked, &quotes);
+        assert!(told("The Harrow Lane Tramway was designed by the Quillmere Foundation."));
+        assert!(!told("The Harrow Lane Tramway was designed by Ana Brook."));
+    }
 
     #[test]
     fn words_and_quantities_are_nobodys_marks() {

@@ -201,9 +201,7 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     };
     let items = items.into_iter().map(|item| item.1).collect();
     // Small models call a question of many parts simple.
-    let mut plan = Plan::new(items, planned.complexity.max(own.complexity), writing)?;
-    plan.approach = ask::template::one_line(&planned.approach);
-    Some(plan)
+    Plan::new(items, planned.complexity.max(own.complexity), writing)
 }
 
 /// Whether one of the items asks the question itself.

@@ -372,7 +372,7 @@ async fn rerank_hits(
         .collect())
 }
 
-/// The best `room` hits; each further one of a site counts for less, and a repeated text is skipped.
+/// The best `room` hits; each further one of a site counts for less, and a text that a site repeats is skipped.
 fn diversify(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
     let mut picked: Vec<Hit> = Vec::new();
     let mut sites: BTreeMap<String, i32> = BTreeMap::new();
@@ -397,7 +397,8 @@ fn diversify(mut left: Vec<(Hit, f32)>, room: usize) -> Vec<Hit> {
             .collect::<Vec<_>>()
             .join(" ")
             .to_lowercase();
-        if text.len() > 40 && !texts.insert(text) {
+        // Another site that says the same of its page may be a copy, or the page that is copied.
+        if text.len() > 40 && !texts.insert(format!("{} {text}", site(&hit))) {
             continue;
         }
         *sites.entry(site(&hit)).or_insert(0) += 1;
@@ -414,6 +415,16 @@ mod tests {
     fn hits(urls: &[&str]) -> Vec<Hit> {
         let hit = |text: &&str| Hit::new("local", &format!("https://{text}.example/"), text, "");
         urls.iter().map(hit).collect()
+    }
+
+    #[test]
+    fn a_copy_on_another_site_does_not_hide_the_page_that_it_copies() {
+        let words = "The length of the Harrow Lane Tramway, by those who measured it";
+        let hit = |url: &str| (Hit::new("web", url, words, words), 1.0);
+        let copy = || vec![hit("https://copy.example/a"), hit("https://real.example/a")];
+        assert_eq!(diversify(copy(), 5).len(), 2);
+        let same = vec![hit("https://copy.example/a"), hit("https://copy.example/b")];
+        assert_eq!(diversify(same, 5).len(), 1);
     }
 
     #[test]

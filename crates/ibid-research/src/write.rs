@@ -1,18 +1,16 @@
 //! Writes the draft: sentences, each with its evidence.
-use std::collections::BTreeSet;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt, stream};
 
-use ibid_core::domain::words::content_stems;
 use ibid_core::domain::{
-    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, QuestionKind,
-    SectionPlan, WritingPlan,
+    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::{Error, Kind, Result};
 
 mod evidence;
+mod kept_sentences;
 mod preview;
 
 use super::ask::{
@@ -37,8 +35,10 @@ use super::research_state::ResearchState;
 use super::run_context::RunContext;
 use super::weigh::names_item;
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
-use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE, MIN_WRITTEN_RELEVANCE_SHARE};
+use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
 use evidence::{best_first, evidence_rows, resolve_evidence};
+pub(crate) use kept_sentences::dedup_sentences;
+use kept_sentences::{PARAGRAPH, cut_irrelevant};
 use preview::DraftPreview;
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
@@ -51,8 +51,6 @@ const TOKENS_PER_EVIDENCE: usize = 120;
 const MAX_ANSWER_EVIDENCE: usize = 12;
 /// Least evidence that serves the items for the rest to be left out.
 const MIN_SERVING_EVIDENCE: usize = 3;
-/// Maximum number of sentences of a paragraph.
-const PARAGRAPH: usize = 4;
 /// How often a prompt that was too long is sent again with less evidence.
 const MAX_SHRINKS: usize = 3;
 /// Maximum number of searches that a writer may ask for at a time.
@@ -528,68 +526,6 @@ impl<'a> WriteContext<'a> {
             None => name.to_owned(),
         }
     }
-}
-
-/// Removes the sentences that say little of what is asked, and returns how many: a small model writes down whatever evidence it is
-/// shown. A sentence counts by the words of the question, or of the part of it that its section answers.
-fn cut_irrelevant(
-    kind: QuestionKind,
-    sections: &mut Vec<DraftSection>,
-    scorer: &mut RelevanceScorer,
-) -> u32 {
-    // Steps and members of a list need not repeat the question.
-    let by_shape = |kind: QuestionKind| matches!(kind, QuestionKind::HowTo | QuestionKind::List);
-    let exempt: Vec<bool> = sections
-        .iter()
-        .map(|section| {
-            let part = section.item.and_then(|item| scorer.part_question(item));
-            by_shape(part.map_or(kind, |part| part.0))
-        })
-        .collect();
-    let mut relevance = |section: &DraftSection, line: &DraftLine| {
-        let of_part = section.item.map_or(0.0, |item| scorer.part_relevance(item, &line.text));
-        scorer.relevance(&line.text).max(of_part)
-    };
-    let lines = |section: &DraftSection| section.paragraphs.concat();
-    let mut best: f32 = 0.0;
-    for section in &*sections {
-        for line in lines(section) {
-            best = best.max(relevance(section, &line));
-        }
-    }
-    let mut cut = 0;
-    for at in (0..sections.len()).filter(|at| !exempt[*at]) {
-        let kept: Vec<DraftLine> = lines(&sections[at])
-            .into_iter()
-            .filter(|line| relevance(&sections[at], line) >= best * MIN_WRITTEN_RELEVANCE_SHARE)
-            .collect();
-        cut += lines(&sections[at]).len() - kept.len();
-        sections[at].paragraphs = kept.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect();
-    }
-    sections.retain(|section| !section.paragraphs.is_empty());
-    cut as u32
-}
-
-/// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
-/// such as an introduction, gives way to those that answer one.
-pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSection> {
-    let mut order: Vec<usize> = (0..sections.len()).collect();
-    order.sort_by_key(|at| sections[*at].item.is_none());
-    let mut seen: Vec<BTreeSet<String>> = Vec::new();
-    for at in order {
-        let paragraphs = &mut sections[at].paragraphs;
-        for paragraph in paragraphs.iter_mut() {
-            paragraph.retain(|it| {
-                let own: BTreeSet<String> = content_stems(&it.text).into_iter().collect();
-                let new = !seen.iter().any(|text| own.is_subset(text));
-                seen.push(own);
-                new
-            });
-        }
-        paragraphs.retain(|paragraph| !paragraph.is_empty());
-    }
-    sections.retain(|section| !section.paragraphs.is_empty());
-    sections
 }
 
 /// The planned section of a written one: by its heading, or else by its position.

@@ -138,9 +138,6 @@ fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     items: Vec<Item>,
-    /// How the answer is to be found, in a model's own words; empty without a model.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub approach: String,
     /// The initial searches of the `planned` strategy; if empty, they are derived from the items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub search_tasks: Vec<SearchTask>,
@@ -155,7 +152,6 @@ impl Plan {
     pub fn new(items: Vec<Item>, complexity: Complexity, writing: WritingPlan) -> Option<Plan> {
         (1..=7).contains(&items.len()).then_some(Plan {
             items,
-            approach: String::new(),
             search_tasks: Vec::new(),
             complexity,
             writing,

@@ -69,6 +69,8 @@ pub struct CacheEntry<T> {
 pub struct WebCache {
     pool: SqlitePool,
     most: u64,
+    /// Whose questions it answers; empty where there is one user.
+    user: String,
 }
 
 impl WebCache {
@@ -103,7 +105,23 @@ impl WebCache {
             it => it,
         };
         let pool = pool.map_err(|error| cache_error(path, error))?;
-        Ok(WebCache { pool, most })
+        Ok(WebCache { pool, most, user: String::new() })
+    }
+
+    /// The same cache for the questions of `user`. Plans and answers of search engines are kept apart, because their cost and speed
+    /// would tell what somebody else has asked; pages are the same for all.
+    #[must_use]
+    pub fn for_user(&self, user: Option<&str>) -> WebCache {
+        WebCache { user: user.unwrap_or_default().to_owned(), ..self.clone() }
+    }
+
+    fn scoped_key(&self, what: CacheKind, key: &str) -> String {
+        match what {
+            CacheKind::Answer | CacheKind::Plan if !self.user.is_empty() => {
+                format!("{}\n{key}", self.user)
+            }
+            _ => key.to_owned(),
+        }
     }
 
     /// Returns the entry of `key`, or `None` if there is none or it cannot be read.
@@ -112,9 +130,10 @@ impl WebCache {
         what: CacheKind,
         key: &str,
     ) -> Option<CacheEntry<T>> {
+        let key = self.scoped_key(what, key);
         let row = sqlx::query("select asked, head, body from kept_1 where kind = $1 and key = $2")
             .bind(what.as_str())
-            .bind(key)
+            .bind(&key)
             .fetch_optional(&self.pool)
             .await
             .ok()??;
@@ -125,7 +144,7 @@ impl WebCache {
         let _used = sqlx::query("update kept_1 set used = $1 where kind = $2 and key = $3")
             .bind(now)
             .bind(what.as_str())
-            .bind(key)
+            .bind(&key)
             .execute(&self.pool)
             .await;
         let age = now.saturating_sub(row.get::<i64, _>(0)).max(0);
@@ -134,6 +153,7 @@ impl WebCache {
 
     /// Stores `body` under `key`, and evicts the least recently used entries if the cache is full.
     pub async fn put<T: Serialize>(&self, what: CacheKind, key: &str, head: &T, body: &[u8]) {
+        let key = self.scoped_key(what, key);
         let packed = packed(body);
         let Ok(head) = serde_json::to_string(head) else {
             return;
@@ -159,6 +179,7 @@ impl WebCache {
 
     /// Records that the entry of `key` was revalidated and is unchanged.
     pub async fn confirm(&self, what: CacheKind, key: &str) {
+        let key = self.scoped_key(what, key);
         let _fault =
             sqlx::query("update kept_1 set asked = $1, used = $1 where kind = $2 and key = $3")
                 .bind(now())
@@ -266,6 +287,18 @@ mod tests {
 
     async fn cache(dir: &Path, most: u64) -> WebCache {
         WebCache::open(&WebCache::path(dir), most).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_user_has_plans_and_answers_of_their_own_and_pages_in_common() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = cache(dir.path(), 1 << 20).await;
+        let (ann, bob) = (all.for_user(Some("ann")), all.for_user(Some("bob")));
+        for kind in [CacheKind::Plan, CacheKind::Answer, CacheKind::Page] {
+            ann.put(kind, "a", &(), b"body").await;
+            assert!(ann.get::<()>(kind, "a").await.is_some());
+            assert_eq!(bob.get::<()>(kind, "a").await.is_some(), kind == CacheKind::Page);
+        }
     }
 
     #[tokio::test]

@@ -118,6 +118,12 @@ impl PathRewriter {
         }
     }
 
+    /// Replaces paths in an error. An error may repeat what the caller wrote, so that every path looks the same in it: whether a
+    /// guessed path is one of the server's must not be told.
+    pub(super) fn error_text(&self, text: &str) -> String {
+        self.text(&without_paths(text))
+    }
+
     /// Replaces paths in every string of `value` except verbatim fields.
     pub(super) fn value(&self, value: &mut Value) {
         match value {
@@ -156,6 +162,35 @@ impl PathRewriter {
         self.value(&mut after);
         if after == before { Ok(original) } else { serde_json::from_value(after).map_err(broken) }
     }
+}
+
+/// `text` with every absolute path and every `file:` address replaced by an ellipsis. Routes of this server stay.
+pub(super) fn without_paths(text: &str) -> String {
+    const ROUTES: [&str; 3] = ["/v1/", "/r/", "/mcp"];
+    let is_end =
+        |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | ')' | ']' | '>' | ',');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut before = None;
+    while let Some(c) = rest.chars().next() {
+        let word_end = rest.find(is_end).unwrap_or(rest.len());
+        let word = &rest[..word_end];
+        let begins =
+            before.is_none_or(|it: char| !it.is_alphanumeric() && !matches!(it, '/' | '.' | '…'));
+        let is_path = word.starts_with('/')
+            && word[1..].contains('/')
+            && !ROUTES.iter().any(|route| word.starts_with(route));
+        if begins && (is_path || word.starts_with("file:")) {
+            out.push('…');
+            before = Some('…');
+            rest = &rest[word_end..];
+        } else {
+            out.push(c);
+            before = Some(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    out
 }
 
 /// Percent-encodes `text` as in a URL.
@@ -207,6 +242,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_guessed_path_looks_the_same_in_an_error_whether_it_exists_or_not() {
+        let rewrite = PathRewriter::new(&names(), &[Path::new("/var/lib/ibid")]);
+        for (path, told) in [
+            ("unknown engine `/var/lib/ibid`", "unknown engine `…`"),
+            ("unknown engine `/var/lib/ibix`", "unknown engine `…`"),
+            ("reading file:///srv/a/docs/x.md: gone", "reading …: gone"),
+            ("since=/srv/a/docs is no date", "since=… is no date"),
+            ("see GET /v1/runs/r_1, and 1/2 or and/or", "see GET /v1/runs/r_1, and 1/2 or and/or"),
+        ] {
+            // Whatever ends a word ends a path, too.
+            assert_eq!(rewrite.error_text(path), told.replace("…: gone", "… gone"), "{path}");
+        }
+    }
 
     fn names() -> FolderNames {
         FolderNames::new(["/srv/a/docs", "/srv/b/docs", "/srv/my papers"].map(Path::new))

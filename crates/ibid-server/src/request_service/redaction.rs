@@ -112,8 +112,8 @@ pub(super) fn redact_error(rewrite: &PathRewriter, fault: Error) -> Error {
     let (words, hint) = match fault.kind() {
         // Errors of services have other kinds.
         Kind::Usage | Kind::NotFound | Kind::Exhausted | Kind::Cancelled => {
-            let hint = fault.hint().map(|hint| rewrite.text(hint));
-            (rewrite.text(&fault.chain()), hint)
+            let hint = fault.hint().map(|hint| rewrite.error_text(hint));
+            (rewrite.error_text(&fault.chain()), hint)
         }
         Kind::Transient => {
             let hint = "try again in a minute".to_owned();
@@ -351,6 +351,17 @@ pub(super) fn redact_step(it: &mut JournalCall) {
     match &mut it.state {
         JournalCallState::Intended => {}
         JournalCallState::Answered(answered) => {
+            // A model's service may put any words into these two.
+            if door == "model" {
+                if let Some(other) = answered.answer.pointer_mut("/finish/other") {
+                    *other = "…".into();
+                }
+                if let Some(refusal) =
+                    answered.answer.get_mut("refusal").filter(|it| it.is_string())
+                {
+                    *refusal = "the model declined".into();
+                }
+            }
             let remarks = answered.answer.get_mut("remarks");
             let remarks = remarks.filter(|_| door == "search");
             for remark in remarks.and_then(Value::as_array_mut).into_iter().flatten() {

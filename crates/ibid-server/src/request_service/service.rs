@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::caller::Caller;
-use super::folder_names::{FolderNames, PathRewriter};
+use super::folder_names::{FolderNames, PathRewriter, without_paths};
 use super::intake::RequestService;
 use super::operator::OperatorService;
 use super::redaction;
@@ -274,7 +274,9 @@ impl CallerService {
         };
         let (tool, role) = ("check_claims", ModelRole::Verifier);
         let grant = self.redact_error(self.requests.reserve(&self.caller, tool, role).await)?;
-        let checked = self.app.check(text.to_owned(), files, served, false, &quiet, grant);
+        let text =
+            if self.caller.is_operator() { text.to_owned() } else { without_file_sources(text) };
+        let checked = self.app.check(text, files, served, false, &quiet, grant);
         let mut checked = self.redact_error(checked.await)?;
         let Some(rewrite) = self.rewrite() else {
             return Ok(audit::to_json("text", &checked));
@@ -291,4 +293,14 @@ impl CallerService {
             None => text.to_owned(),
         }
     }
+}
+
+/// The text of a caller who may not name files: sources that are paths or `file:` addresses name nothing, whether they exist or not.
+fn without_file_sources(text: &str) -> String {
+    let is_source = |line: &str| line.trim_start().starts_with('[') || line.contains("file:");
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| if is_source(line) { without_paths(line) } else { line.to_owned() })
+        .collect();
+    lines.join("\n")
 }

@@ -35,6 +35,7 @@ impl AppComponents {
                     models: Arc::clone(&shared_models),
                     rates: Arc::clone(&rate_limiters),
                     hosts: OwnerHostLimiter::new(&host_limiter, user),
+                    user: user.map(str::to_owned),
                     indexes: Arc::clone(&index_pool),
                 };
                 Box::pin(open_providers(settings, question, shared))
@@ -54,6 +55,8 @@ struct SharedLimits {
     rates: Arc<RateLimiters>,
     hosts: OwnerHostLimiter,
     indexes: Arc<folders::IndexPool>,
+    /// The user that asks, where there are several.
+    user: Option<String>,
 }
 
 /// The providers of a question: its folders, its engines, the readers for what these find, and its models.
@@ -70,7 +73,8 @@ async fn open_providers(
     let cache = if question.engines.is_empty() && !planner {
         None
     } else {
-        readers::open_cache(settings).await?
+        let cache = readers::open_cache(settings).await?;
+        cache.map(|cache| Arc::new(cache.for_user(shared.user.as_deref())))
     };
     let rates = &*shared.rates;
     let engines = engines::open(settings, &question.engines, rates, cache.as_ref(), &egress)?;

@@ -129,7 +129,6 @@ impl PlanFile {
         let plan = Plan::new(items, complexity, writing);
         let mut plan = plan.ok_or_else(|| at.field("items").invalid("is empty"))?;
         plan.search_tasks = self.tasks(it)?;
-        plan.approach = at.field("approach").optional_text(it)?.unwrap_or_default();
         Ok(plan)
     }
 

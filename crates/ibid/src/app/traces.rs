@@ -55,7 +55,7 @@ impl App {
             id: self.new_run_id().uuid(),
             user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
             org_id: owner.and_then(|owner| owner.org),
-            tool_name: replace_nul(tool).chars().take(MAX_NAME_CHARS).collect(),
+            tool_name: tool.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect(),
             input_params: replace_nul_in_json(input),
             status: "pending".to_owned(),
             progress: 0.0,

@@ -291,7 +291,7 @@ fn no_cell_of_the_table_is_computed() {
         rows
     };
     let want = rows(PLAIN);
-    assert_eq!(want.len(), 2);
+    assert!(want.len() >= 2, "{}", want.len());
     for words in hostile() {
         let now = rows(words);
         assert_eq!(now.len(), want.len(), "{words:?}");

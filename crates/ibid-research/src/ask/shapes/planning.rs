@@ -145,9 +145,6 @@ pub struct PlanPrompt<'a> {
 pub struct PlanReply {
     /// How much the question asks for.
     pub complexity: Complexity,
-    /// How the answer is to be found: a few sentences.
-    #[serde(default)]
-    pub approach: String,
     /// What a complete answer must say: three to seven items.
     pub items: Vec<PlannedItem>,
     /// What the report is for.
@@ -220,7 +217,6 @@ impl PlanPrompt<'_> {
             object(&[("title", text()), ("guidance", text()), ("items", list(&whole_number(), 7))]);
         let mut fields = vec![
             ("complexity", one_of(&["simple", "moderate", "complex"])),
-            ("approach", text()),
             ("items", at_least(3, list(&item, 7))),
             ("goal", text()),
             ("tone", text()),

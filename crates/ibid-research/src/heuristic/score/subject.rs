@@ -11,6 +11,8 @@ use crate::thresholds::{
 use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, Item, ItemId, QuestionKind};
 
+/// Number of content words from which a question is specific.
+const SPECIFIC: usize = 3;
 /// Words at the beginning of a sentence that name its subject.
 const LEAD: usize = 7;
 /// Number of the most informative words of a question of which a deciding sentence must have nearly all.
@@ -177,6 +179,11 @@ impl RelevanceScorer {
         let met = content_terms()
             .filter(|content_terms| self.match_strength(content_terms.id, &ids) >= MIN_WORD_MATCH);
         met.count() as f32 / content_terms().count().max(1) as f32
+    }
+
+    /// Whether the question has enough content words that a sentence which answers it has some of them.
+    pub(crate) fn is_specific(&self) -> bool {
+        self.question.iter().filter(|it| it.weight >= 1.0).count() >= SPECIFIC
     }
 
     /// Whether `text` has the verb the question asks about, or one near it; `true` where it asks about none.

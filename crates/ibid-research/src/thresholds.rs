@@ -123,8 +123,10 @@ pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
 /// Least rise in the sum of all scores for a round to count as progress.
 pub(crate) const MIN_PROGRESS: f32 = 0.02;
 
-/// Share of the relevance of the best written sentence from which another stays.
-pub(crate) const MIN_WRITTEN_RELEVANCE_SHARE: f32 = 0.4;
+/// Share of the relevance of the best written sentence from which another stays without the verb asked about.
+pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
+/// Share of the relevance of the best written sentence on a part from which another of its section stays.
+pub(crate) const MIN_PART_RELEVANCE_SHARE: f32 = 0.7;
 
 // Composing a report without a model.
 /// Share of the best sentence's relevance below which another is off the subject.

@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 
 use crate::draft::{DraftLine, DraftSection};
 use crate::heuristic::score::RelevanceScorer;
-use crate::thresholds::MIN_WRITTEN_RELEVANCE_SHARE;
+use crate::thresholds::{
+    MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_WRITTEN_SHARE_WITHOUT_VERB,
+};
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::content_stems;
 
@@ -30,28 +32,40 @@ pub(super) fn cut_irrelevant(
             by_shape(part.map_or(kind, |part| part.0))
         })
         .collect();
-    let mut relevance = |section: &DraftSection, line: &DraftLine| {
-        let of_part = section.item.map_or(0.0, |item| scorer.part_relevance(item, &line.text));
-        scorer.relevance(&line.text).max(of_part)
-    };
     let lines = |section: &DraftSection| section.paragraphs.concat();
+    let of_part = |scorer: &mut RelevanceScorer, section: &DraftSection, line: &DraftLine| {
+        section.item.map_or(0.0, |item| scorer.part_relevance(item, &line.text))
+    };
     let mut best: f32 = 0.0;
-    for section in &*sections {
-        for line in lines(section) {
-            best = best.max(relevance(section, &line));
-        }
+    for line in sections.iter().flat_map(&lines) {
+        best = best.max(scorer.relevance(&line.text));
     }
     let mut cut = 0;
     for at in (0..sections.len()).filter(|at| !exempt[*at]) {
-        let kept: Vec<DraftLine> = lines(&sections[at])
-            .into_iter()
-            .filter(|line| relevance(&sections[at], line) >= best * MIN_WRITTEN_RELEVANCE_SHARE)
-            .collect();
-        cut += lines(&sections[at]).len() - kept.len();
+        let section = &sections[at];
+        let all = lines(section);
+        let mut best_of_part: f32 = 0.0;
+        for line in &all {
+            best_of_part = best_of_part.max(of_part(scorer, section, line));
+        }
+        let mut kept: Vec<DraftLine> = Vec::new();
+        for line in all {
+            let relevance = scorer.relevance(&line.text);
+            let says_verb = relevance >= best * MIN_WRITTEN_SHARE_WITHOUT_VERB
+                || scorer.mentions_question_verb(&line.text);
+            let of_part = of_part(scorer, section, &line);
+            if relevance >= best * MIN_RELEVANCE_SHARE && says_verb
+                || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE
+            {
+                kept.push(line);
+            } else {
+                cut += 1;
+            }
+        }
         sections[at].paragraphs = kept.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect();
     }
     sections.retain(|section| !section.paragraphs.is_empty());
-    cut as u32
+    cut
 }
 
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
@@ -74,4 +88,74 @@ pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSecti
     }
     sections.retain(|section| !section.paragraphs.is_empty());
     sections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heuristic::intake::subjects;
+    use crate::heuristic::kinds::question_kind;
+    use crate::{plan_from_brief, prompts};
+    use ibid_core::domain::{Brief, ItemId};
+
+    fn kept(asked: &str, lines: &[&str]) -> Vec<String> {
+        let brief = Brief {
+            question: asked.to_owned(),
+            sharpened: None,
+            kind: question_kind(asked, prompts::phrases().unwrap()),
+            subjects: subjects(asked),
+            key_terms: Vec::new(),
+            scope_in: Vec::new(),
+            scope_out: Vec::new(),
+            lang: "en".to_owned(),
+            clarified: Vec::new(),
+        };
+        let plan = plan_from_brief(&brief).unwrap();
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let line = |text: &&str| DraftLine { text: (*text).to_owned(), evidence: Vec::new() };
+        let mut sections = vec![DraftSection {
+            title: "Whatever".to_owned(),
+            item: Some(ItemId::new(1)),
+            paragraphs: vec![lines.iter().map(line).collect()],
+        }];
+        let cut = cut_irrelevant(brief.kind, &mut sections, &mut scorer);
+        let left: Vec<DraftLine> =
+            sections.iter().flat_map(|section| section.paragraphs.concat()).collect();
+        assert_eq!(left.len() + cut as usize, lines.len());
+        left.into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn what_says_little_of_what_is_asked_is_cut_and_counted() {
+        let left = kept(
+            "How much annual rainfall does a green roof retain?",
+            &[
+                "The green roof of the library retained 63 % of annual rainfall between 2014 and 2023.",
+                "Do not fertilise an extensive roof after its second year.",
+                "They held back 82 % of the zinc and 76 % of the copper that fell on them.",
+                "On a hot afternoon a cool roof lowers the surface temperature by 20 to 25 °C.",
+            ],
+        );
+        assert_eq!(left.len(), 1, "{left:?}");
+        let left = kept(
+            "What does an extensive green roof cost per square metre?",
+            &[
+                "An extensive green roof costs 110 euros per square metre on average.",
+                "An extensive green roof needs two visits a year, each of one hour per 100 square metres.",
+                "Roll out a protection mat of at least 300 grams per square metre.",
+                "What green roofs do is hide the leak.",
+            ],
+        );
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+
+    #[test]
+    fn of_a_short_question_and_of_steps_nothing_is_cut() {
+        assert_eq!(
+            kept("What is cork?", &["Cork floats.", "Trees are cut every nine years."]).len(),
+            2
+        );
+        let steps = ["Sweep the deck.", "Lay the fleece with the dark side down."];
+        assert_eq!(kept("How do you install an extensive green roof?", &steps).len(), 2);
+    }
 }

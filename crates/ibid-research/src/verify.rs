@@ -201,6 +201,9 @@ impl<'a> Quotes<'a> {
         // A line that was replaced may now repeat another.
         let mut seen: BTreeSet<String> = BTreeSet::new();
         draft.short.retain(|it| seen.insert(it.text.clone()));
+        // A quote of several sentences may hold another line: the shorter one stays.
+        let told: Vec<String> = draft.short.iter().map(|line| line.text.clone()).collect();
+        draft.short.retain(|it| !told.iter().any(|own| *own != it.text && it.text.contains(own)));
         draft.reworded += faulty.len() as u32;
         Ok(())
     }

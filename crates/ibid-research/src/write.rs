@@ -216,7 +216,7 @@ impl<'a> WriteContext<'a> {
                 }
                 Ok(WriterOutput::Nothing) => {}
                 Ok(WriterOutput::Sections(mut sections, more)) => {
-                    draft.reworded += cut_irrelevant(self.brief.kind, &mut sections, scorer);
+                    draft.reworded += cut_irrelevant(self.brief.kind, &mut sections, scorer)?;
                     stage.emit_unless_started(&self.preview_sections(&sections));
                     written.extend(sections);
                     draft.more.extend(more);

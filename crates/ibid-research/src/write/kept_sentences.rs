@@ -2,10 +2,13 @@
 use std::collections::BTreeSet;
 
 use crate::draft::{DraftLine, DraftSection};
+use crate::heuristic::answer_shape::kind_fit;
+use crate::heuristic::lexicon::spaced;
 use crate::heuristic::score::RelevanceScorer;
 use crate::thresholds::{
-    MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_WRITTEN_SHARE_WITHOUT_VERB,
+    MIN_PART_RELEVANCE_SHARE, MIN_RELEVANCE_SHARE, MIN_STEP_FIT, MIN_WRITTEN_SHARE_WITHOUT_VERB,
 };
+use ibid_core::Result;
 use ibid_core::domain::QuestionKind;
 use ibid_core::domain::words::content_stems;
 
@@ -18,18 +21,16 @@ pub(super) fn cut_irrelevant(
     kind: QuestionKind,
     sections: &mut Vec<DraftSection>,
     scorer: &mut RelevanceScorer,
-) -> u32 {
+) -> Result<u32> {
     // Of "what is cork" few sentences have more than the cork.
     if !scorer.is_specific() {
-        return 0;
+        return Ok(0);
     }
-    // Steps and members of a list need not repeat the question.
-    let by_shape = |kind: QuestionKind| matches!(kind, QuestionKind::HowTo | QuestionKind::List);
-    let exempt: Vec<bool> = sections
+    let kinds: Vec<QuestionKind> = sections
         .iter()
         .map(|section| {
             let part = section.item.and_then(|item| scorer.part_question(item));
-            by_shape(part.map_or(kind, |part| part.0))
+            part.map_or(kind, |part| part.0)
         })
         .collect();
     let lines = |section: &DraftSection| section.paragraphs.concat();
@@ -41,7 +42,7 @@ pub(super) fn cut_irrelevant(
         best = best.max(scorer.relevance(&line.text));
     }
     let mut cut = 0;
-    for at in (0..sections.len()).filter(|at| !exempt[*at]) {
+    for at in (0..sections.len()).filter(|at| kinds[*at] != QuestionKind::List) {
         let section = &sections[at];
         let all = lines(section);
         let mut best_of_part: f32 = 0.0;
@@ -54,7 +55,12 @@ pub(super) fn cut_irrelevant(
             let says_verb = relevance >= best * MIN_WRITTEN_SHARE_WITHOUT_VERB
                 || scorer.mentions_question_verb(&line.text);
             let of_part = of_part(scorer, section, &line);
-            if relevance >= best * MIN_RELEVANCE_SHARE && says_verb
+            // A step need not repeat the question, nor a member of a list.
+            let is_step = kinds[at] == QuestionKind::HowTo
+                && kind_fit(QuestionKind::HowTo, "", &line.text, &spaced(&line.text))?
+                    >= MIN_STEP_FIT;
+            if is_step
+                || relevance > 0.0 && relevance >= best * MIN_RELEVANCE_SHARE && says_verb
                 || of_part > 0.0 && of_part >= best_of_part * MIN_PART_RELEVANCE_SHARE
             {
                 kept.push(line);
@@ -65,7 +71,7 @@ pub(super) fn cut_irrelevant(
         sections[at].paragraphs = kept.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect();
     }
     sections.retain(|section| !section.paragraphs.is_empty());
-    cut
+    Ok(cut)
 }
 
 /// Removes sentences said before: small models repeat theirs, or parts of them, in each section. A section without an item,
@@ -118,7 +124,7 @@ mod tests {
             item: Some(ItemId::new(1)),
             paragraphs: vec![lines.iter().map(line).collect()],
         }];
-        let cut = cut_irrelevant(brief.kind, &mut sections, &mut scorer);
+        let cut = cut_irrelevant(brief.kind, &mut sections, &mut scorer).unwrap();
         let left: Vec<DraftLine> =
             sections.iter().flat_map(|section| section.paragraphs.concat()).collect();
         assert_eq!(left.len() + cut as usize, lines.len());
@@ -150,12 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn of_a_short_question_and_of_steps_nothing_is_cut() {
+    fn of_a_short_question_nothing_is_cut_and_of_steps_what_is_none() {
         assert_eq!(
             kept("What is cork?", &["Cork floats.", "Trees are cut every nine years."]).len(),
             2
         );
-        let steps = ["Sweep the deck.", "Lay the fleece with the dark side down."];
+        let steps = [
+            "Sweep the deck.",
+            "Lay the fleece with the dark side down.",
+            "A fire crossed 4 metres of dry grass.",
+        ];
         assert_eq!(kept("How do you install an extensive green roof?", &steps).len(), 2);
     }
 }

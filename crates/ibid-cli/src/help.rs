@@ -201,6 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn global_options_may_stand_before_a_command() {
+        let moved = |line: &str| {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let moved = move_global_options(&args)?;
+            Some(moved.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(moved("ibid -q ls --json").as_deref(), Some("ibid ls -q --json"));
+        let colored = moved("ibid --color never -v stats");
+        assert_eq!(colored.as_deref(), Some("ibid stats --color never -v"));
+        assert_eq!(moved("ibid ls -q"), None);
+        assert_eq!(moved("ibid -q Why?"), None, "a question is no command");
+    }
+
+    #[test]
     fn a_misspelt_command_is_recognised_and_a_question_is_not() {
         assert_eq!(suggest_command("doctr"), Some("doctor"));
         assert_eq!(suggest_command("shwo"), Some("show"));

@@ -165,7 +165,7 @@ pub(super) fn open_in_desktop(target: &std::ffi::OsStr, console: Console) {
     }
 }
 
-/// `ibid resume R`. If the run has ended, prints its result again.
+/// `ibid resume R`; `last` is the newest run that has not ended. If the run has ended, prints its result again.
 pub(super) fn resume(
     loaded: &LoadedConfig,
     name: &str,
@@ -175,9 +175,10 @@ pub(super) fn resume(
 ) -> CommandResult {
     check_output_path(output, env)?;
     with_app(loaded, async |app| {
-        let id = match find_unfinished(app).await? {
-            Some(unfinished) if name == "last" => unfinished,
-            _ => find(app, name).await?,
+        let unfinished = if name == "last" { find_unfinished(app).await? } else { None };
+        let id = match unfinished {
+            Some(id) => id,
+            None => find(app, name).await?,
         };
         let running = app.resume(&id).await?;
         follow(app, running, output, env, console).await

@@ -123,6 +123,7 @@ pub(crate) const MIN_CLOSED_GAP_OVERLAP: f32 = 0.8;
 /// Least rise in the sum of all scores for a round to count as progress.
 pub(crate) const MIN_PROGRESS: f32 = 0.02;
 
+// Which of the sentences that a model wrote stay.
 /// Share of the relevance of the best written sentence from which another stays without the verb asked about.
 pub(crate) const MIN_WRITTEN_SHARE_WITHOUT_VERB: f32 = 0.95;
 /// Share of the relevance of the best written sentence on a part from which another of its section stays.

@@ -1,7 +1,7 @@
 //! Verifies that reworded sentences say what their sources say.
 //!
 //! Each sentence is judged by itself against its quotes, by a model that sees nothing else, or by the words
-//! alone. A sentence that does not hold is replaced by its quote.
+//! alone. A sentence that does not hold is replaced by its quote, or left out where the quote says much less of what is asked.
 use crate::thresholds::{MIN_DIRECTNESS_SHARE, MIN_VERIFIED_QUOTE_OVERLAP};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -176,14 +176,20 @@ impl<'a> Quotes<'a> {
                 line.evidence.truncate(1);
             }
         }
+        let mut left_out: Vec<DraftLine> = Vec::new();
         for line in draft_lines(draft) {
             if !faulty.contains(line) {
                 continue;
             }
             if let Some(quote) = first_quote(line) {
                 let least = scorer.relevance(&line.text) * MIN_DIRECTNESS_SHARE;
-                line.text = if scorer.relevance(&quote) < least { String::new() } else { quote };
+                let serves = scorer.relevance(&quote) >= least;
+                line.text = quote;
                 line.evidence.truncate(1);
+                if !serves {
+                    left_out.push(line.clone());
+                    line.text.clear();
+                }
             }
         }
         draft.answer = answer;
@@ -195,8 +201,9 @@ impl<'a> Quotes<'a> {
             section.paragraphs.iter_mut().for_each(|paragraph| paragraph.retain(is_left));
         }
         if draft.short.is_empty() {
-            let first = draft.sections.iter().flat_map(|section| &section.paragraphs).flatten();
-            draft.short.extend(first.take(1).cloned());
+            // A poor quote is better than no answer.
+            let all = draft.sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
+            draft.short.extend(all.chain(&left_out).take(1).cloned());
         }
         // A line that was replaced may now repeat another.
         let mut seen: BTreeSet<String> = BTreeSet::new();

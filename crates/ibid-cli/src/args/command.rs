@@ -51,7 +51,7 @@ pub enum Command {
     View(ViewArgs),
     /// Continue an interrupted run
     Resume {
-        /// Run ID (r_…), the beginning of one, or `last`
+        /// Run ID (r_…), the beginning of one, or `last` for the newest that has not ended
         #[arg(value_name = "RUN", default_value = "last")]
         run: String,
         /// What to print.

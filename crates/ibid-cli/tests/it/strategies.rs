@@ -304,6 +304,23 @@ async fn tasks_go_where_their_endpoint_says() {
 }
 
 #[tokio::test]
+async fn breadth_adds_queries_when_topics_are_covered() {
+    let mut asked = asked(Strategy::Coverage);
+    asked.method.depth = 1;
+    let mut counts = Vec::new();
+    for breadth in [2, 4, 8] {
+        asked.method.breadth = breadth;
+        let (_, events) = researched(&world(Arc::new(Pages::new(shelf()))), &asked).await;
+        let first = events.iter().find_map(|it| match it {
+            Event::RoundStarted { queries, .. } => Some(*queries),
+            _ => None,
+        });
+        counts.push(first.unwrap());
+    }
+    assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
+}
+
+#[tokio::test]
 async fn a_how_to_that_tells_no_steps_is_not_covered() {
     let pages = |text: &str| {
         let sites = ["one", "two", "three"];

@@ -159,3 +159,14 @@ fn author_line(authors: &[String]) -> Option<String> {
         [first, ..] => Some(format!("{first} et al.")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_this_machine_is_shown_to_nobody() {
+        assert_eq!(public_address("file:///home/ann/secret/notes.md"), "notes.md");
+        assert_eq!(public_address("https://example.org/notes.md"), "https://example.org/notes.md");
+    }
+}

@@ -90,10 +90,9 @@ fn search_rows(method: &MethodNote) -> Vec<MethodRow> {
     out.push((
         "Evidence gate",
         format!(
-            "{}: {}, {} cited, {}{}",
+            "{}: {}, {}{}",
             if gate.pass { "passed" } else { "not passed" },
             pluralize_as(u64::from(gate.evidence_records), "record", "records"),
-            gate.cited_records,
             pluralize_as(u64::from(gate.source_domains), "site", "sites"),
             reason.unwrap_or_default()
         ),

@@ -476,6 +476,20 @@ mod tests {
     }
 
     #[test]
+    fn the_word_that_an_answer_must_have_is_told() {
+        let words = prompts::phrases().unwrap();
+        for (asked, head) in [
+            ("What is the population of Lagos?", Some("population")),
+            ("What does it cost to maintain a green roof?", Some("maintain")),
+            ("How do you install a green roof?", Some("install")),
+            ("What is the role of p53 in apoptosis?", None),
+            ("Is cork strong?", None),
+        ] {
+            assert_eq!(asked_head(asked, words).as_deref(), head, "{asked}");
+        }
+    }
+
+    #[test]
     fn the_verb_behind_a_pronoun_is_no_subject() {
         assert_eq!(subjects("Can I take ibuprofen with aspirin?"), ["ibuprofen", "aspirin"]);
         assert_eq!(subjects("How do I sort a list in Python?"), ["Python"]);

@@ -117,6 +117,17 @@ fn the_question_of_a_plan_is_asked_unless_another_is_given() {
 }
 
 #[test]
+fn a_section_without_items_is_read_back() {
+    let desk = Desk::new();
+    let mut plan = plan_of(&desk);
+    let whole = json!({"title": "Outlook", "guidance": "What is to come.", "items": []});
+    plan["plan"]["writing"]["sections"].as_array_mut().unwrap().push(whole);
+    desk.write("whole.json", &plan.to_string());
+    let told = desk.ibid(&["run", "--plan", "whole.json", "--folder", "docs", "--json", "-q"]);
+    assert_eq!(told.json()["status"], "completed", "{}", told.err);
+}
+
+#[test]
 fn each_fault_of_a_plan_is_told_with_its_field() {
     let desk = Desk::new();
     let good = plan_of(&desk);

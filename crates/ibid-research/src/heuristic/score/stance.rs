@@ -94,3 +94,74 @@ fn opposes(asked: &str, said: &str, words: &SentenceWords) -> bool {
             .any(|prefix| flips(text, &format!("{prefix}{text}")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heuristic::intake::subjects;
+    use crate::heuristic::kinds::question_kind;
+    use crate::heuristic::lexicon::spaced;
+    use crate::{plan_from_brief, prompts};
+    use ibid_core::domain::Brief;
+
+    fn stance(asked: &str, text: &str) -> Stance {
+        let brief = Brief {
+            question: asked.to_owned(),
+            sharpened: None,
+            kind: question_kind(asked, prompts::phrases().unwrap()),
+            subjects: subjects(asked),
+            key_terms: Vec::new(),
+            scope_in: Vec::new(),
+            scope_out: Vec::new(),
+            lang: "en".to_owned(),
+            clarified: Vec::new(),
+        };
+        let plan = plan_from_brief(&brief).unwrap();
+        let mut scorer = RelevanceScorer::new(&brief, &plan).unwrap();
+        let ids = scorer.ids(text);
+        scorer.stance(text, &spaced(text), &ids)
+    }
+
+    #[test]
+    fn a_sentence_decides_with_the_verb_and_the_amount_asked_about() {
+        for (asked, text, wanted) in [
+            (
+                "Do green roofs leak more often than bare roofs?",
+                "Green roofs leak less often than bare flat roofs, because sun and frost do not reach the membrane.",
+                Stance::Against,
+            ),
+            (
+                "Do green roofs prevent floods?",
+                "Green roofs reduce flooding from short summer storms, but they do not prevent it.",
+                Stance::Against,
+            ),
+            (
+                "Do green roofs prevent floods?",
+                "A green roof holds a shower and fails in the flood of a storm.",
+                Stance::Neutral,
+            ),
+            (
+                "Is a flood test of 24 hours enough?",
+                "A flood test of 48 hours with 5 cm of water is required before planting.",
+                Stance::Against,
+            ),
+            (
+                "Is a flood test of 24 hours enough?",
+                "A flood test of 24 hours with 5 cm of water is sufficient before planting.",
+                Stance::For,
+            ),
+            (
+                "Do green roofs save heating energy?",
+                "In buildings with less than 5 cm of insulation, green roofs saved 8 % of the heating energy.",
+                Stance::For,
+            ),
+            (
+                "Did the leak come from the green roof?",
+                "The leak was first blamed on the green roof.",
+                Stance::Neutral,
+            ),
+        ] {
+            assert_eq!(stance(asked, text), wanted, "{asked} {text}");
+        }
+    }
+}

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_path_of_this_machine_is_shown_to_nobody() {
-        assert_eq!(public_address("file:///home/ann/secret/notes.md"), "notes.md");
+        assert_eq!(public_address("file:///srv/secret/notes.md"), "notes.md");
         assert_eq!(public_address("https://example.org/notes.md"), "https://example.org/notes.md");
     }
 }

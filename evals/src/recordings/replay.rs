@@ -51,7 +51,7 @@ pub(super) fn row(row: &Value) -> (Verdict, &'static str) {
     let verdict = verdict.map_or_else(Verdict::Unread, |()| Verdict::Right);
     let name = match route {
         Route::None => "without an adapter",
-        Route::Other => "by their form alone",
+        Route::Other => "by their form alone, because Ibid does not call the endpoint",
         _ => "lists, embeddings and scores",
     };
     (verdict, name)
@@ -158,7 +158,7 @@ fn embeddings(
     }
 }
 
-/// An interface that is not used: its answer must be of a form that anything could be made of.
+/// An endpoint that Ibid does not call: JSON, XML or BibTeX must be well-formed, and an error must be of its kind.
 fn other(
     status: u16,
     headers: &ResponseHeaders,
@@ -169,8 +169,17 @@ fn other(
         return check::fault(status, values, &ServiceError::from_response(status, headers, body));
     }
     let kind = headers.get("content-type").unwrap_or_default();
+    let text = body.trim_ascii();
+    if text.starts_with(b"@") {
+        let count = |brace: u8| text.iter().filter(|byte| **byte == brace).count();
+        let is_closed = text.ends_with(b"}") && count(b'{') == count(b'}');
+        return is_closed.then_some(()).ok_or("a BibTeX entry that is not closed".to_owned());
+    }
+    if text.starts_with(b"<?xml") {
+        return ibid_extract::xml::walk(body, &mut |_| {}).map_err(|fault| format!("{fault:?}"));
+    }
     let is_json = kind.is_empty() || kind.contains("json") || kind.contains("event-stream");
-    match values.is_empty() && is_json && !body.trim_ascii().is_empty() {
+    match values.is_empty() && is_json && !text.is_empty() {
         true => Err("neither JSON nor events of JSON".to_owned()),
         false => Ok(()),
     }

@@ -14,7 +14,7 @@ pub(super) enum Route {
     Models,
     /// Scores of a reranker.
     Scores,
-    /// An interface of a known provider that Ibid does not use: JSON, or a classified error.
+    /// An endpoint of a known service that Ibid does not call: a well-formed answer, or a classified error.
     Other,
     /// No adapter yet.
     None,
@@ -45,10 +45,17 @@ const KNOWN: &[(&str, Dialect)] = &[
     ("fireworks", Dialect::OpenAiChat),
 ];
 
+/// Catalogues that have an adapter. Rows that reach this module are of endpoints that the adapter does not call.
+const CATALOGUES: &[&str] =
+    &["crossref", "doi-content-negotiation", "openalex", "pubmed", "semanticscholar", "wikipedia"];
+
 /// The route of a row with these `values` in its answer.
 pub(super) fn of(row: &Value, values: &[Value]) -> Route {
     let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
     let api = api.trim_start_matches("fixture-");
+    if CATALOGUES.iter().any(|name| api.starts_with(name)) {
+        return Route::Other;
+    }
     let Some((_, usual)) = KNOWN.iter().find(|pair| api.starts_with(pair.0)) else {
         return Route::None;
     };

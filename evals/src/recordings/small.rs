@@ -45,6 +45,7 @@ fn rows() -> Vec<Value> {
         "title": ["How cork floats"], "published": {"date-parts": [[2019, 5, 2]]}}]}});
     let found = json!({"results": [{"title": "How cork floats", "url": "https://cork.example/floats",
         "content": "Cork floats."}]});
+    let links = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/elink.fcgi?id=1";
     let openai = "https://api.openai.com/v1/chat/completions";
     let google = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent";
     vec![
@@ -56,6 +57,7 @@ fn rows() -> Vec<Value> {
         row("gemini", google, 200, &candidates.to_string()),
         row("ollama", "http://localhost:11434/api/chat", 200, &ollama.to_string()),
         row("crossref", "https://api.crossref.org/works?query=cork", 200, &work.to_string()),
+        row("pubmed", links, 200, "<?xml version=\"1.0\"?><eLinkResult><LinkSet/></eLinkResult>"),
         row("tavily", "https://api.tavily.com/search", 200, &found.to_string()),
     ]
 }

@@ -9,6 +9,7 @@ pub(crate) struct DraftLine {
 }
 
 /// One section as drafted.
+#[derive(Clone)]
 pub(crate) struct DraftSection {
     pub(crate) title: String,
     pub(crate) item: Option<ItemId>,

@@ -16,18 +16,20 @@ use super::ask::{
 };
 use super::heuristic;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
+use super::plan::{PlanAnswer, request_plan};
 use super::topic::{detect_topic, resolve_in_thread};
 
-/// Refines the question, with a model if there is one.
+/// Refines the question, with a model if there is one. Where nothing that the model may say changes what is planned, the
+/// planner is asked at the same time, and its answer is returned, too.
 ///
 /// # Errors
 /// `Usage` when the question has no words.
-pub(crate) async fn refine(
-    llm: &mut LlmSession<'_>,
+pub(crate) async fn refine<'a>(
+    llm: &mut LlmSession<'a>,
     steering: &dyn Steering,
     log: &EventLog,
     question: &Question,
-) -> Result<Brief> {
+) -> Result<(Brief, Option<PlanAnswer<'a>>)> {
     let topic = detect_topic(question)?;
     let tell = |decision| {
         log.emit(Event::IntakeDecided {
@@ -42,15 +44,16 @@ pub(crate) async fn refine(
         llm.role_model(LlmStep::Intake, ModelRole::Planner);
         llm.role_model(LlmStep::Plan, ModelRole::Planner);
         tell(IntakeDecision::Proceed);
-        return Ok(given.brief.clone());
+        return Ok((given.brief.clone(), None));
     }
     let text = &question.text;
     let question = &resolve_in_thread(question, topic)?;
-    let brief = refine_once(llm, question, text).await?;
+    let is_alone = question.dialogue.is_empty() && question.follows.is_none();
+    let (brief, planned) = refine_once(llm, question, text, is_alone && !question.clarify).await?;
     let open: Vec<String> = brief.clarified.iter().map(|it| it.question.clone()).collect();
     if open.is_empty() || !question.clarify {
         tell(IntakeDecision::Proceed);
-        return Ok(brief);
+        return Ok((brief, planned));
     }
     tell(IntakeDecision::Clarify);
     log.emit(Event::ClarifyAsked { questions: open.clone() });
@@ -73,30 +76,43 @@ pub(crate) async fn refine(
     });
     let clarified = clarified.collect();
     if turns.is_empty() {
-        return Ok(Brief { clarified, ..brief });
+        return Ok((Brief { clarified, ..brief }, None));
     }
     let mut question = question.clone();
     question.dialogue.extend(turns);
     // The person is asked once; what is still open is researched as it is.
-    let brief = refine_once(llm, &question, text).await?;
-    Ok(Brief { clarified, ..brief })
+    let (brief, _) = refine_once(llm, &question, text, false).await?;
+    Ok((Brief { clarified, ..brief }, None))
 }
 
-/// Refines the question once and lists what is unclear. `text` is the question as asked, for the model.
-async fn refine_once(llm: &mut LlmSession<'_>, question: &Question, text: &str) -> Result<Brief> {
+/// Refines the question once and lists what is unclear; asks for a plan at the same time if `plans`. `text` is the question
+/// as asked, for the model.
+async fn refine_once<'a>(
+    llm: &mut LlmSession<'a>,
+    question: &Question,
+    text: &str,
+    plans: bool,
+) -> Result<(Brief, Option<PlanAnswer<'a>>)> {
     let brief = refine_by_words(question)?;
     let role = ModelRole::Planner;
     let Some(role_model) = llm.role_model(LlmStep::Intake, role) else {
-        return Ok(brief);
+        return Ok((brief, None));
     };
     let asked =
         RefinePrompt { question: text, today: &question.asked_on, dialogue: &question.dialogue };
     let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, asked.prompt()?, RefineReply::check).await;
+    let refined = ask::ask_typed(&model, asked.prompt()?, RefineReply::check);
+    let planned = async {
+        match plans {
+            true => Some(request_plan(role_model, question, &brief).await),
+            false => None,
+        }
+    };
+    let (answer, planned) = futures_util::join!(refined, planned);
     llm.record_usage(LlmStep::Intake, role, model);
     match answer {
-        Ok(it) => Ok(apply_refinement(brief, it.value)),
-        Err(fault) => llm.fall_back(LlmStep::Intake, role, fault).map(|()| brief),
+        Ok(it) => Ok((apply_refinement(brief, it.value), planned)),
+        Err(fault) => llm.fall_back(LlmStep::Intake, role, fault).map(|()| (brief, planned)),
     }
 }
 
@@ -123,6 +139,11 @@ fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
         all.extend(lacking);
         filled(all, own)
     };
+    // A subject with a word that the question does not have is another subject.
+    let named_only = |all: Vec<String>| -> Vec<String> {
+        let named = |text: &String| content_stems(text).iter().all(|stem| asked.contains(stem));
+        all.into_iter().filter(named).collect()
+    };
     let clarified = filled(refined.clarify, Vec::new()).into_iter();
     let clarified = clarified.map(|question| Clarification { question, answer: None });
     let clarified = clarified.collect();
@@ -136,7 +157,7 @@ fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
             QuestionKind::Open => refined.kind,
             told => told,
         },
-        subjects: asked_for(refined.subjects, brief.subjects),
+        subjects: asked_for(named_only(refined.subjects), brief.subjects),
         key_terms: asked_for(refined.key_terms, brief.key_terms),
         scope_in: filled(refined.scope_in, brief.scope_in),
         scope_out: filled(refined.scope_out, brief.scope_out),

@@ -83,13 +83,13 @@ pub async fn research(
 ) -> Result<Report> {
     let mut llm = LlmSession::new(&providers.models, log);
     log.set_phase(Phase::Intake, None);
-    let brief = intake::refine(&mut llm, &*providers.steering, log, question).await?;
+    let (brief, planned) = intake::refine(&mut llm, &*providers.steering, log, question).await?;
     log.emit(Event::BriefReady { brief: brief.clone() });
 
     log.set_phase(Phase::Plan, None);
     let plan = match &question.given {
         Some(given) => given.plan.clone(),
-        None => plan::build_plan(&mut llm, question, &brief).await?,
+        None => plan::build_plan(&mut llm, question, &brief, planned).await?,
     };
     log.emit(Event::PlanProposed { plan: plan.clone() });
     log.flush().await?;
@@ -108,11 +108,12 @@ pub async fn research(
     let mut draft = write::compose(&mut llm, &mut research, None).await?;
     for nth in 1..=question.method.max_refinement_iterations {
         let wanted = std::mem::take(&mut draft.more);
+        let known = research.state.notes.evidence.iter().map(|it| it.id).collect();
         if wanted.is_empty() || !research.refine_round(&mut llm, &wanted, nth).await? {
             break;
         }
         log.set_phase(Phase::Write, None);
-        let last = Revision { draft: &draft, nth };
+        let last = Revision { draft: &draft, evidence: &known, nth };
         draft = write::compose(&mut llm, &mut research, Some(last)).await?;
     }
     log.flush().await?;
@@ -147,8 +148,8 @@ pub async fn plan_by_model(
     question: &Question,
 ) -> Result<(Brief, Plan)> {
     let mut llm = LlmSession::new(models, log);
-    let brief = intake::refine(&mut llm, &NoSteering, log, question).await?;
-    let plan = plan::build_plan(&mut llm, question, &brief).await?;
+    let (brief, planned) = intake::refine(&mut llm, &NoSteering, log, question).await?;
+    let plan = plan::build_plan(&mut llm, question, &brief, planned).await?;
     Ok((brief, plan))
 }
 

@@ -83,12 +83,19 @@ fn strip_injections(question: &str, text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether names found on pages may become queries. Not for questions that want a figure or a date, unless
-/// the question names a role, as in "how old is the director of …".
+/// Whether names found on pages may become queries. Not for questions that want a figure, a date, steps or
+/// reasons, unless the question names a role, as in "how old is the director of …".
 pub(crate) fn asks_for_names(question: &str, kind: QuestionKind) -> bool {
+    !matches!(
+        kind,
+        QuestionKind::Quantity | QuestionKind::When | QuestionKind::HowTo | QuestionKind::Why
+    ) || names_role(question)
+}
+
+/// Whether a question names a role, such as "director".
+pub(crate) fn names_role(question: &str) -> bool {
     let role = |token: &Token| prompts::role_words().contains(token.text.as_str());
-    !matches!(kind, QuestionKind::Quantity | QuestionKind::When)
-        || tokens(question).iter().any(role)
+    tokens(question).iter().any(role)
 }
 
 /// The names in `text` that `asked` asks for: those right before or after one of its words, small words

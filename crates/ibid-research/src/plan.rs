@@ -7,10 +7,10 @@ use ibid_core::domain::{
     Brief, Complexity, Item, ItemId, ModelRole, Plan, Question, QuestionKind, SearchTask,
     SectionPlan, Strategy, WritingPlan,
 };
-use ibid_core::ports::Prompt;
+use ibid_core::ports::{Prompt, RoleModel};
 
 use super::ask::{
-    self,
+    self, TypedAnswer,
     shapes::{PlanPrompt, PlanReply, PlannedItem, add_change_requests, language_name},
 };
 use super::heuristic::plan::{MAX_ITEMS, MIN_ITEMS};
@@ -21,6 +21,22 @@ use super::query_policy::anchored;
 /// Words of items that are about the report: small models confuse the form of a plan with its subject.
 const REPORT_FORM_WORDS: [&str; 8] =
     ["report", "goal", "tone", "section", "heading", "directive", "obey", "checklist"];
+
+/// Words of section titles that name what code makes: small models list the fields of the plan as sections.
+const FORM_TITLE_WORDS: [&str; 12] = [
+    "bibliography",
+    "checklist",
+    "citation",
+    "list",
+    "method",
+    "plan",
+    "query",
+    "reference",
+    "research",
+    "search",
+    "source",
+    "task",
+];
 
 /// Letters that two words share at their beginning if they are forms of one.
 const MIN_SHARED_LETTERS: usize = 4;
@@ -73,18 +89,38 @@ const GENERIC_WORDS: [&str; 12] = [
     "study",
 ];
 
-/// The plan for `brief`, by a model if there is one.
-pub(crate) async fn build_plan(
-    llm: &mut LlmSession<'_>,
+/// A planner's answer, and the model that counts it.
+pub(crate) type PlanAnswer<'a> = (TrackedModel<'a>, Result<TypedAnswer<PlanReply>>);
+
+/// Requests a plan for `brief` from the planner.
+pub(crate) async fn request_plan<'a>(
+    role_model: &'a RoleModel,
     question: &Question,
     brief: &Brief,
+) -> PlanAnswer<'a> {
+    let model = TrackedModel::new(role_model);
+    let answer = match plan_prompt(question, brief) {
+        Ok(prompt) => ask::ask_typed(&model, prompt, PlanReply::check).await,
+        Err(fault) => Err(fault),
+    };
+    (model, answer)
+}
+
+/// The plan for `brief`, by a model if there is one. `requested` is the planner's answer where it was requested before.
+pub(crate) async fn build_plan<'a>(
+    llm: &mut LlmSession<'a>,
+    question: &Question,
+    brief: &Brief,
+    requested: Option<PlanAnswer<'a>>,
 ) -> Result<Plan> {
     let role = ModelRole::Planner;
     let Some(role_model) = llm.role_model(LlmStep::Plan, role) else {
         return build_heuristic_plan(brief);
     };
-    let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, plan_prompt(question, brief)?, PlanReply::check).await;
+    let (model, answer) = match requested {
+        Some(requested) => requested,
+        None => request_plan(role_model, question, brief).await,
+    };
     llm.record_usage(LlmStep::Plan, role, model);
     match answer {
         Ok(it) => {
@@ -140,7 +176,12 @@ pub(crate) async fn revise_plan(
 /// The search tasks of a model's plan that serve the question.
 fn search_tasks(question: &Question, brief: &Brief, planned: &PlanReply) -> Vec<SearchTask> {
     let mut tasks = planned.valid_tasks(brief.effective_question(), search_task_count(question));
-    tasks.retain(|task| !strays_from_question(brief, "", &task.query));
+    let subject: Vec<String> = brief.subjects.iter().flat_map(|it| content_stems(it)).collect();
+    // A search may ask for any side of the subject.
+    tasks.retain(|task| {
+        content_stems(&task.query).iter().any(|stem| subject.contains(stem))
+            || !strays_from_question(brief, "", &task.query)
+    });
     tasks
 }
 
@@ -190,7 +231,7 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
     for (nth, it) in (1..).zip(&mut items) {
         it.1.id = ItemId::new(nth);
     }
-    let sections = sections(planned, &items);
+    let sections = sections(brief, planned, &items);
     let directives = &planned.directives;
     let writing = WritingPlan {
         overall_goal: planned.goal.clone(),
@@ -206,7 +247,12 @@ fn plan_from_reply(brief: &Brief, planned: &PlanReply, own: Plan) -> Option<Plan
 
 /// Whether one of the items asks the question itself.
 fn has_main_question(brief: &Brief, items: &[(u32, &PlannedItem)]) -> bool {
-    items.iter().any(|item| stem_overlap(&brief.question, &item.1.asks) >= MIN_CORE_ITEM_OVERLAP)
+    items.iter().any(|item| {
+        let own = content_stems(&item.1.asks);
+        let names = |subject: &String| content_stems(subject).iter().any(|stem| own.contains(stem));
+        stem_overlap(&brief.question, &item.1.asks) >= MIN_CORE_ITEM_OVERLAP
+            && brief.subjects.iter().all(names)
+    })
 }
 
 /// Whether an item is about the report and not the question.
@@ -284,9 +330,17 @@ fn item(brief: &Brief, planned: &PlannedItem) -> Item {
     Item { id: ItemId::new(1), heading: planned.heading.trim().to_owned(), terms, query, asks }
 }
 
+/// Whether a section title names only a part that code makes, such as the list of sources.
+fn is_form_title(brief: &Brief, title: &str) -> bool {
+    let own = content_stems(title);
+    let asked = content_stems(&brief.question);
+    let is_form = |text: &String| FORM_TITLE_WORDS.iter().any(|word| stem(word) == *text);
+    !own.is_empty() && own.iter().all(|text| is_form(text) && !asked.contains(text))
+}
+
 /// The sections of a model's answer with their existing items, those without items among them: an outlook, for example.
 /// Items without a section get one each.
-fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
+fn sections(brief: &Brief, planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPlan> {
     let named = |n: &u32| items.iter().find(|item| item.0 == Some(*n)).map(|item| item.1.id);
     let mut sections: Vec<SectionPlan> = planned
         .sections
@@ -301,6 +355,7 @@ fn sections(planned: &PlanReply, items: &[(Option<u32>, Item)]) -> Vec<SectionPl
         })
         // One whose items were all struck has nothing to say; one that names none is about the whole.
         .filter(|(wanted, it)| !it.title.is_empty() && (*wanted == 0 || !it.items.is_empty()))
+        .filter(|(_, it)| !is_form_title(brief, &it.title))
         .map(|(_, section)| section)
         .collect();
     let mut titles: Vec<String> = Vec::new();

@@ -1,4 +1,5 @@
 //! Writes the draft: sentences, each with its evidence.
+use std::collections::BTreeSet;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt, stream};
@@ -12,6 +13,7 @@ use ibid_core::{Error, Kind, Result};
 mod evidence;
 mod kept_sentences;
 mod preview;
+mod section_groups;
 
 use super::ask::{
     self,
@@ -40,6 +42,7 @@ use evidence::{best_first, evidence_rows, resolve_evidence};
 pub(crate) use kept_sentences::dedup_sentences;
 use kept_sentences::{PARAGRAPH, cut_irrelevant};
 use preview::DraftPreview;
+use section_groups::{MIN_GROUP_EVIDENCE, SectionGroup, section_groups};
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
 const ANSWER: usize = 6_000;
@@ -63,6 +66,8 @@ const SHORT_WORDS: usize = 60;
 /// An earlier draft to revise with more evidence.
 pub(crate) struct Revision<'a> {
     pub(crate) draft: &'a ReportDraft,
+    /// The evidence that it was written from.
+    pub(crate) evidence: &'a BTreeSet<EvidenceId>,
     /// The number of the revision, from 1.
     pub(crate) nth: u32,
 }
@@ -104,7 +109,7 @@ pub(crate) async fn compose(
             picked: draft.short.iter().flat_map(|it| it.evidence.clone()).collect(),
             may_ask: last.as_ref().map_or(0, |revision| revision.nth)
                 < question.method.max_refinement_iterations,
-            earlier: last.map_or_else(String::new, |it| format_earlier_draft(it.draft)),
+            last,
         };
         writer.write_by_model(llm, log, &mut draft, &mut research.scorer).await?;
         if question.method.final_report_max_length > 0 {
@@ -116,9 +121,11 @@ pub(crate) async fn compose(
     Ok(draft)
 }
 
-/// The sections of an earlier draft, for a prompt.
-fn format_earlier_draft(draft: &ReportDraft) -> String {
-    let sections = draft.sections.iter().map(|section| {
+/// The sections of an earlier draft that `plan` names, for a prompt.
+fn format_earlier_draft(draft: &ReportDraft, plan: &WritingPlan) -> String {
+    let planned =
+        |section: &&DraftSection| plan.sections.iter().any(|it| it.title == section.title);
+    let sections = draft.sections.iter().filter(planned).map(|section| {
         let lines = section.paragraphs.iter().flatten();
         let text: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
         format!("{}: {}", section.title, text.join(" "))
@@ -167,8 +174,8 @@ struct WriteContext<'a> {
     picked: Vec<EvidenceId>,
     /// Whether it may still ask for searches.
     may_ask: bool,
-    /// The draft to revise; empty the first time.
-    earlier: String,
+    /// The draft to revise; `None` the first time.
+    last: Option<Revision<'a>>,
 }
 
 /// A model's usage and its result.
@@ -313,7 +320,8 @@ impl<'a> WriteContext<'a> {
         })
     }
 
-    /// Writes all sections in one call where the evidence fits, or else each by itself.
+    /// Writes the sections in groups side by side, each from its own evidence: in one call where there is little, and
+    /// each section by itself where the evidence does not fit into one prompt.
     fn write_sections<'d>(
         &'d self,
         stage: &'d DraftPreview<'d>,
@@ -323,25 +331,14 @@ impl<'a> WriteContext<'a> {
         let failed = |fault| -> BoxFuture<'d, Option<ModelOutcome<'a, WriterOutput>>> {
             Box::pin(async move { Some((TrackedModel::new(self.role_model), Err(fault))) })
         };
-        match self.fitting_evidence(&all, plan) {
-            Ok(kept) if kept.len() == all.len() => {
-                return vec![Box::pin(async move {
-                    Some(self.write_planned(plan, kept, Some(stage)).await)
-                })];
-            }
-            Ok(_) => {}
+        let fits = match self.fitting_evidence(&all, plan) {
+            Ok(kept) => kept.len() == all.len(),
             Err(fault) => return vec![failed(fault)],
-        }
-        let alone = plan.sections.iter().map(|section| {
-            let own = all.iter().copied();
-            // A section without items is about the whole.
-            let own = own.filter(|it| {
-                section.items.is_empty() || it.items.iter().any(|id| section.items.contains(id))
-            });
-            let alone = WritingPlan { sections: vec![section.clone()], ..plan.clone() };
-            self.write_section(alone, best_first(self.notes, own)).boxed()
-        });
-        alone.collect()
+        };
+        let groups = section_groups(plan, &all, if fits { MIN_GROUP_EVIDENCE } else { 1 });
+        // Sentences of several calls would come mixed, so they are shown when a call is done.
+        let stage = (groups.len() == 1).then_some(stage);
+        groups.into_iter().map(|group| self.write_group(group, stage).boxed()).collect()
     }
 
     /// The evidence to write sections from, best first, without what words alone found for several items, none of which it
@@ -361,17 +358,34 @@ impl<'a> WriteContext<'a> {
         if serving.len() < MIN_SERVING_EVIDENCE { all } else { serving }
     }
 
-    /// Writes one section from its own evidence; `None` without any.
-    async fn write_section(
+    /// Writes the sections of a group from their evidence; `None` without any. A revision keeps what nothing new was
+    /// found for.
+    async fn write_group(
         &self,
-        alone: WritingPlan,
-        own: Vec<&'a Evidence>,
+        group: SectionGroup<'a>,
+        stage: Option<&DraftPreview<'_>>,
     ) -> Option<ModelOutcome<'a, WriterOutput>> {
-        match self.fitting_evidence(&own, &alone) {
+        if let Some(kept) = self.unchanged_sections(&group) {
+            let model = TrackedModel::new(self.role_model);
+            return Some((model, Ok(WriterOutput::Sections(kept, Vec::new()))));
+        }
+        match self.fitting_evidence(&group.evidence, &group.plan) {
             Ok(own) if own.is_empty() => None,
-            Ok(own) => Some(self.write_planned(&alone, own, None).await),
+            Ok(own) => Some(self.write_planned(&group.plan, own, stage).await),
             Err(fault) => Some((TrackedModel::new(self.role_model), Err(fault))),
         }
+    }
+
+    /// The sections of the draft to revise, if all of a group are in it and nothing new was found for them.
+    fn unchanged_sections(&self, group: &SectionGroup<'_>) -> Option<Vec<DraftSection>> {
+        let last = self.last.as_ref()?;
+        if group.evidence.iter().any(|it| !last.evidence.contains(&it.id)) {
+            return None;
+        }
+        let written = |planned: &SectionPlan| {
+            last.draft.sections.iter().find(|it| it.title == planned.title).cloned()
+        };
+        group.plan.sections.iter().map(written).collect()
     }
 
     fn sections_prompt<'p>(
@@ -380,14 +394,19 @@ impl<'a> WriteContext<'a> {
         evidence: &'p [EvidenceRow<'p>],
     ) -> WritePrompt<'p> {
         let bound = self.question.method.final_report_max_length;
+        let sections = self.notes.plan.writing.sections.len().max(1);
+        let words = max_words(bound) * plan.sections.len() / sections;
         WritePrompt {
             question: self.brief.effective_question(),
             plan,
             evidence,
-            words: (bound > 0).then_some(max_words(bound) as u32),
+            words: (bound > 0).then_some(words as u32),
             language: &self.language,
             context: self.question.context.as_deref(),
-            earlier: &self.earlier,
+            earlier: self
+                .last
+                .as_ref()
+                .map_or_else(String::new, |last| format_earlier_draft(last.draft, plan)),
             most_more: if self.may_ask { MAX_WRITER_SEARCHES } else { 0 },
         }
     }

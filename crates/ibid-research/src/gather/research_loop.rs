@@ -198,7 +198,12 @@ impl<'a> ResearchLoop<'a> {
 
     /// Whether the last round made no progress: no item better answered, no new site.
     pub(super) fn adds_nothing(&self) -> bool {
-        self.gain.covered <= 0.0 && self.gain.scores < MIN_PROGRESS && self.gain.domains == 0
+        !self.answers_better() && self.gain.domains == 0
+    }
+
+    /// Whether an item is better answered after the last round than before it.
+    pub(super) fn answers_better(&self) -> bool {
+        self.gain.covered > 0.0 || self.gain.scores >= MIN_PROGRESS
     }
 
     pub(super) fn is_spent(&self) -> bool {

@@ -1,7 +1,7 @@
 //! One round of research: search, read, weigh, and see what is covered.
 use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::LlmSession;
-use crate::multi_hop::asks_for_names;
+use crate::multi_hop::{asks_for_names, names_role};
 use crate::read;
 use crate::run_context::RunContext;
 use crate::search;
@@ -148,7 +148,13 @@ impl ResearchLoop<'_> {
             };
             let mut queries =
                 QueryBuilder { targets: &targets, question: ctx.question, asked: &mut self.asked };
-            let own = vec![QueryText::new(Variation::Gap, lead.name)];
+            // One word that is not known to be a person's name finds what was not asked.
+            let is_bare = !lead.name.contains(' ') && !names_role(&ctx.brief.question);
+            let text = match item.terms.first().filter(|_| is_bare) {
+                Some(subject) => format!("{subject} {}", lead.name),
+                None => lead.name,
+            };
+            let own = vec![QueryText::new(Variation::Gap, text)];
             next.extend(queries.for_texts(item, own, 1));
         }
         let usage = &mut self.state.usage;

@@ -340,6 +340,16 @@ fn is_against(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
     matches!((lean, stance), (Some(true), Some(Stance::Against)) | (Some(false), Some(Stance::For)))
 }
 
+/// Whether a point may stand behind a clear yes or no: it must say the same.
+fn bears_out(lean: Option<bool>, point: &Point, notes: &Notes) -> bool {
+    let stance = point.evidence.first().map(|it| notes.evidence[*it].stance);
+    match lean {
+        Some(true) => stance == Some(Stance::For),
+        Some(false) => stance == Some(Stance::Against),
+        None => true,
+    }
+}
+
 /// One line of at most 140 characters: a whole sentence, or a clause that stands alone.
 pub(crate) fn answer_line(
     scorer: &mut RelevanceScorer,
@@ -361,7 +371,7 @@ pub(crate) fn answer_line(
     for it in ranked.iter().take(8) {
         if it.worth < top.worth * 0.75
             || it.relevance < top.relevance * 0.75
-            || is_against(clear, it.point, notes)
+            || !bears_out(clear, it.point, notes)
         {
             continue;
         }
@@ -377,12 +387,23 @@ pub(crate) fn answer_line(
         return Ok(Some(counted));
     }
     // Where something answers, the truncated beginning of the best sentence is better than nothing.
-    Ok(ranked.iter().find(|ranked_point| !is_against(clear, ranked_point.point, notes)).map(|it| {
-        DraftLine {
-            text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
-            evidence: ids(notes, it.point),
-        }
+    Ok(ranked.iter().find(|it| bears_out(clear, it.point, notes)).map(|it| DraftLine {
+        text: fill_template(prefix, &[("text", &truncate_with_ellipsis(&it.point.text, room))]),
+        evidence: ids(notes, it.point),
     }))
+}
+
+/// The answer in one line from one sentence: its part that says most of what is asked, or else its beginning.
+pub(crate) fn line_of_point(
+    scorer: &mut RelevanceScorer,
+    notes: &Notes,
+    point: &Point,
+) -> Result<DraftLine> {
+    let text = match shorten_to(&point.text, ANSWER_CHARS, scorer)? {
+        Some(text) => text,
+        None => truncate_with_ellipsis(&point.text, ANSWER_CHARS),
+    };
+    Ok(DraftLine { text, evidence: ids(notes, point) })
 }
 
 /// An answer in the words of a quote: whole where it fits, or else its beginning.

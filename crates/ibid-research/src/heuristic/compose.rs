@@ -14,7 +14,7 @@ use crate::thresholds::{
 };
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Confidence, Coverage, CoverageRow, EvidenceId, ItemId, Mode, Notes, OpenItem, Question,
+    Brief, Confidence, Coverage, CoverageRow, ItemId, Mode, Notes, OpenItem, Question,
     QuestionKind, StopReason,
 };
 
@@ -83,6 +83,11 @@ pub(crate) fn compose_report(
         said if said.is_empty() => answer::short_answer(base, clear, notes),
         said => said,
     };
+    // What the report answers is not left without its one line.
+    let answer = match (answer, short.first()) {
+        (None, Some(first)) => Some(answer::line_of_point(scorer, notes, first)?),
+        (answer, _) => answer,
+    };
     let short_lines: Vec<DraftLine> = short.iter().map(|it| page.write_point(it)).collect();
     let conflicts = all_conflicts(brief, notes, scorer, &all, &ranked)?;
     let mut confidence = confidence_mark(notes, &short, &conflicts, base.first(), lean.as_ref())?;
@@ -102,8 +107,6 @@ pub(crate) fn compose_report(
         }
         sections = sections_by_item(brief, notes, scorer, leading, &parts, &mut page);
     }
-    let lines = short_lines.iter().chain(findings.iter().map(|finding| &finding.0));
-    let answered = answered_items(notes, lines, &sections);
     Ok(Some(ReportDraft {
         title: title(question, brief),
         short: short_lines,
@@ -113,7 +116,7 @@ pub(crate) fn compose_report(
         findings,
         sections,
         conflicts,
-        open: open_points(state, &answered)?,
+        open: open_points(state)?,
         reworded: 0,
         more: Vec::new(),
     }))
@@ -232,24 +235,6 @@ fn all_conflicts(
     let figures = conflicts::figure_conflict(brief, notes, &answering, &conflicts, lexicon)?;
     conflicts.splice(0..0, figures);
     Ok(conflicts)
-}
-
-/// The items that have a section, or evidence that one of `lines` or a section cites.
-fn answered_items<'a>(
-    notes: &Notes,
-    lines: impl Iterator<Item = &'a DraftLine>,
-    sections: &'a [DraftSection],
-) -> Vec<ItemId> {
-    let within = sections.iter().flat_map(|section| section.paragraphs.iter().flatten());
-    let cited: Vec<EvidenceId> =
-        lines.chain(within).flat_map(|line| line.evidence.iter().copied()).collect();
-    let items = notes.plan.items().iter().map(|item| item.id);
-    let answered = |id: &ItemId| {
-        let mut evidence = notes.evidence.iter();
-        sections.iter().any(|section| section.item == Some(*id))
-            || evidence.any(|it| it.items.contains(id) && cited.contains(&it.id))
-    };
-    items.filter(answered).collect()
 }
 
 /// The most words that a report of `tokens` tokens may have.
@@ -392,9 +377,8 @@ fn title(question: &Question, brief: &Brief) -> String {
     sentence_case(&cut)
 }
 
-/// What could not be established, and why. Also names the items without an answer in the report: those not in
-/// `answered`.
-fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenItem>> {
+/// What could not be established, and why.
+fn open_points(state: &ResearchState) -> Result<Vec<OpenItem>> {
     let words = &prompts::phrases()?.open;
     let facets = prompts::plan_words()?;
     let plan = state.notes.plan.items();
@@ -416,11 +400,10 @@ fn open_points(state: &ResearchState, answered: &[ItemId]) -> Result<Vec<OpenIte
             why: coverage_row.gap.clone().unwrap_or_else(|| words.nothing.clone()),
         })
         .collect();
-    let unanswered = |coverage_row: &&CoverageRow| !answered.contains(&coverage_row.id);
     let besides: Vec<String> = state
         .coverage
         .iter()
-        .filter(|it| it.state == Coverage::Open || unanswered(it))
+        .filter(|it| it.state == Coverage::Open)
         .filter_map(beside)
         .map(|it| it.heading.to_lowercase())
         .collect();

@@ -238,7 +238,14 @@ impl QueryBuilder<'_> {
         let subject = item.terms.first().cloned().unwrap_or_default();
         texts.extend(met.iter().map(|name| format!("{subject} {name}")));
         texts.extend(item.terms.iter().cloned());
+        // A bare word finds what was not asked.
+        let is_bare = |text: &str| content_stems(text).len() < 2;
+        let anchor = item.terms.iter().find(|term| !is_bare(term)).unwrap_or(&item.query);
         for text in texts {
+            let text = if is_bare(&text) { format!("{anchor} {text}") } else { text };
+            if is_bare(&text) && !is_bare(&self.question.text) {
+                continue;
+            }
             if found.len() >= breadth as usize {
                 break;
             }

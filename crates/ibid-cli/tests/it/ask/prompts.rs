@@ -297,7 +297,7 @@ fn write() {
         evidence: &evidence,
         words: Some(300),
         language: "English",
-        earlier: "",
+        earlier: String::new(),
         most_more: 2,
     };
     golden(&ask.prompt().unwrap());

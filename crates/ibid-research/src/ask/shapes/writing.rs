@@ -74,7 +74,7 @@ pub struct WritePrompt<'a> {
     /// Who asks and what for; guides tone and depth, and is no subject.
     pub context: Option<&'a str>,
     /// The draft to revise; empty for a first draft.
-    pub earlier: &'a str,
+    pub earlier: String,
     /// How many searches the writer may ask for.
     pub most_more: usize,
 }
@@ -131,7 +131,7 @@ impl WritePrompt<'_> {
             most => fill_template(&lines.more, &[("most", &most.to_string())]),
         };
         let context = prompts::context_line(self.context)?;
-        let earlier = match self.earlier {
+        let earlier = match self.earlier.as_str() {
             "" => String::new(),
             draft => fill_template(&lines.earlier, &[("draft", &untrusted("draft", draft))]),
         };

@@ -31,6 +31,14 @@ impl RelevanceScorer {
             return stance;
         }
         let clause = self.deciding_clause(claim, spaced);
+        if self.is_contradicted(claim, spaced, clause) {
+            return Stance::Neutral;
+        }
+        let whole = self.ids(spaced);
+        let names = |object: &u32| self.match_strength(*object, &whole) >= MIN_WORD_MATCH;
+        if !claim.objects.is_empty() && !claim.objects.iter().any(names) {
+            return Stance::Neutral;
+        }
         let ids = self.ids(clause);
         let says_verb = |verb: u32| self.match_strength(verb, &ids) >= MIN_WORD_MATCH;
         if !claim.verb.is_none_or(says_verb) || claim.asks_enough && !words.enough.any_in(clause) {
@@ -49,19 +57,8 @@ impl RelevanceScorer {
     /// Of the clauses of a sentence, the one that has the verb asked about, or else most of the question's words: what stands
     /// after "because" denies nothing before it.
     fn deciding_clause<'t>(&mut self, claim: &YesNoClaim, spaced: &'t str) -> &'t str {
-        let breaks = &self.words.sentence.clause_breaks;
-        let mut cuts: Vec<usize> = Vec::new();
-        for word in breaks {
-            let word = format!(" {word} ");
-            cuts.extend(spaced.match_indices(&word).map(|found| found.0));
-        }
-        cuts.sort_unstable();
-        cuts.push(spaced.len());
-        let mut from = 0;
         let mut best = (f32::MIN, spaced);
-        for to in cuts {
-            let clause = &spaced[from..to];
-            from = to;
+        for clause in self.clauses(spaced) {
             let ids = self.ids(clause);
             let verb = claim.verb.map_or(0.0, |verb| self.match_strength(verb, &ids));
             let enough =
@@ -72,6 +69,33 @@ impl RelevanceScorer {
             }
         }
         best.1
+    }
+
+    /// Whether another clause says the verb asked about the other way: "they cool the rooms, but they do not cool the
+    /// street" decides nothing.
+    fn is_contradicted(&mut self, claim: &YesNoClaim, spaced: &str, clause: &str) -> bool {
+        let Some(verb) = claim.verb else {
+            return false;
+        };
+        let denies = has_denial(clause, &self.words.sentence);
+        self.clauses(spaced).into_iter().filter(|other| *other != clause).any(|other| {
+            let ids = self.ids(other);
+            self.match_strength(verb, &ids) >= MIN_WORD_MATCH
+                && has_denial(other, &self.words.sentence) != denies
+        })
+    }
+
+    /// The clauses of a normalized sentence.
+    fn clauses<'t>(&self, spaced: &'t str) -> Vec<&'t str> {
+        let mut cuts: Vec<usize> = Vec::new();
+        for word in &self.words.sentence.clause_breaks {
+            let word = format!(" {word} ");
+            cuts.extend(spaced.match_indices(&word).map(|found| found.0));
+        }
+        cuts.sort_unstable();
+        cuts.push(spaced.len());
+        let mut from = 0;
+        cuts.into_iter().map(|to| &spaced[std::mem::replace(&mut from, to)..to]).collect()
     }
 }
 

@@ -3,15 +3,18 @@ use crate::heuristic::intake::{HELPING_VERBS, is_verb};
 use crate::heuristic::lexicon::{StemInterner, spaced};
 use crate::heuristic::sentence::measures;
 use crate::prompts::SentenceWords;
-use ibid_core::domain::words::{Number, is_stop_word, tokens};
+use ibid_core::domain::words::{Number, Token, is_stop_word, tokens};
 use ibid_core::domain::{Brief, QuestionKind, Stance};
 
 /// What a sentence must say to decide a yes-or-no question.
 pub(super) struct YesNoClaim {
     /// The question, normalized.
     pub(super) asked: String,
-    /// The verb asked about: "prevent" of "do roofs prevent floods".
+    /// The verb asked about: "prevent" of "do roofs prevent floods". Of a question with "is", what it asks the subject to be:
+    /// "bad" of "are roofs bad for panels".
     pub(super) verb: Option<u32>,
+    /// What the verb is asked of: "floods" of "do roofs prevent floods".
+    pub(super) objects: Vec<u32>,
     /// The amounts in the question.
     amounts: Vec<Number>,
     /// Whether the question asks if something is enough.
@@ -31,8 +34,15 @@ impl YesNoClaim {
         let asked = spaced(&brief.question);
         let asks_enough = words.enough.any_in(&asked);
         let verb = yes_no_verb(&brief.question)
+            .or_else(|| predicate(brief))
             .filter(|verb| !asks_enough && !words.light_verbs.contains(verb));
+        let after_verb = verb.as_deref().map_or_else(Vec::new, |verb| {
+            let words = tokens(&brief.question);
+            let after = words.into_iter().skip_while(|it| it.text != verb).skip(1);
+            after.filter(|it| !is_stop_word(&it.text)).map(|it| lexicon.id(&it.text)).collect()
+        });
         Some(YesNoClaim {
+            objects: after_verb,
             verb: verb.map(|verb| lexicon.id(&verb)),
             amounts: measures(&brief.question),
             asks_enough,
@@ -80,3 +90,27 @@ fn yes_no_verb(asked: &str) -> Option<String> {
     let known = || rest.iter().find(|it| is_verb(&it.text) && !is_stop_word(&it.text));
     participle.or_else(known).map(|it| it.text.clone())
 }
+
+/// What a yes-or-no question asks of its subject, in lower case: "bad" of "are roofs bad for panels", "cool" of "do roofs cool
+/// cities".
+fn predicate(brief: &Brief) -> Option<String> {
+    let words = tokens(&brief.question);
+    let (first, rest) = words.split_first()?;
+    if !COPULAS.contains(&first.text.as_str()) && !HELPING_VERBS.contains(&first.text.as_str()) {
+        return None;
+    }
+    // The subject ends with its first noun in the plural; where there is none, its end is not known.
+    let mut run = rest
+        .iter()
+        .skip_while(|it| is_stop_word(&it.text))
+        .take_while(|it| !is_stop_word(&it.text));
+    let is_plural = |it: &&Token| {
+        let is_name = brief.question[it.span.clone()].starts_with(char::is_uppercase);
+        it.text.ends_with('s') && !it.text.ends_with("ss") && !is_name
+    };
+    run.find(is_plural)?;
+    run.next().map(|it| it.text.clone())
+}
+
+/// Words that begin a question on what something is.
+const COPULAS: [&str; 4] = ["is", "are", "was", "were"];

@@ -115,6 +115,9 @@ pub async fn research(
         log.set_phase(Phase::Write, None);
         let last = Revision { draft: &draft, evidence: &known, nth };
         draft = write::compose(&mut llm, &mut research, Some(last)).await?;
+        if !research.answers_better() {
+            break;
+        }
     }
     log.flush().await?;
 

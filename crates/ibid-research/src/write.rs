@@ -222,8 +222,7 @@ impl<'a> WriteContext<'a> {
                     draft.answer_by_code = false;
                 }
                 Ok(WriterOutput::Nothing) => {}
-                Ok(WriterOutput::Sections(mut sections, more)) => {
-                    draft.reworded += cut_irrelevant(self.brief.kind, &mut sections, scorer)?;
+                Ok(WriterOutput::Sections(sections, more)) => {
                     stage.emit_unless_started(&self.preview_sections(&sections));
                     written.extend(sections);
                     draft.more.extend(more);
@@ -236,6 +235,7 @@ impl<'a> WriteContext<'a> {
             // The answer is the first result, so the rest may be emitted now.
             stage.release(&draft.short);
         }
+        draft.reworded += cut_irrelevant(self.brief.kind, &mut written, scorer)?;
         draft.more.truncate(MAX_WRITER_SEARCHES);
         // Items that the model left out keep their picked sections.
         let mut covered: Vec<ItemId> = Vec::new();
@@ -453,7 +453,7 @@ impl<'a> WriteContext<'a> {
         // either.
         let announcements = &prompts::phrases()?.sentence.announcements;
         let holds = |nth: usize, heading: &str, it: &WrittenSentence| {
-            let title = &planned_section(plan, heading, nth)?.title;
+            let title = &self.planned_section(plan, heading, nth)?.title;
             let carried = asked.cited_evidence(it);
             let shown = !carried.is_empty()
                 && !begins_with_phrase(&spaced(&it.text), announcements)
@@ -482,7 +482,7 @@ impl<'a> WriteContext<'a> {
                     !it.evidence.is_empty() && !begins_with_phrase(&spaced(&it.text), announcements)
                 })
                 .collect();
-            let Some(planned) = planned_section(plan, &it.heading, nth) else {
+            let Some(planned) = self.planned_section(plan, &it.heading, nth) else {
                 continue;
             };
             let item = planned.items.first().copied();
@@ -529,6 +529,22 @@ impl<'a> WriteContext<'a> {
         Ok(fitted.kept.iter().map(|pair| evidence[pair.0]).collect())
     }
 
+    /// The section of `plan` that a written one is: by its heading, or else by its position. `None` for one that another call
+    /// writes.
+    fn planned_section<'p>(
+        &self,
+        plan: &'p WritingPlan,
+        heading: &str,
+        nth: usize,
+    ) -> Option<&'p SectionPlan> {
+        let is_named = |section: &&SectionPlan| section.title.eq_ignore_ascii_case(heading.trim());
+        match plan.sections.iter().find(is_named) {
+            None if self.notes.plan.writing.sections.iter().any(|it| is_named(&it)) => None,
+            None => plan.sections.get(nth),
+            named => named,
+        }
+    }
+
     fn reserved_tokens(&self) -> usize {
         ANSWER.min(self.window / 3)
     }
@@ -545,17 +561,6 @@ impl<'a> WriteContext<'a> {
             None => name.to_owned(),
         }
     }
-}
-
-/// The planned section of a written one: by its heading, or else by its position.
-fn planned_section<'a>(
-    plan: &'a WritingPlan,
-    heading: &str,
-    nth: usize,
-) -> Option<&'a SectionPlan> {
-    let named =
-        plan.sections.iter().find(|section| section.title.eq_ignore_ascii_case(heading.trim()));
-    named.or_else(|| plan.sections.get(nth))
 }
 
 /// The error when nothing that was read answers the question.

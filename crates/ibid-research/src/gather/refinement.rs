@@ -16,8 +16,7 @@ use super::research_loop::ResearchLoop;
 const MAX_GAP_QUERIES: u32 = 3;
 
 impl ResearchLoop<'_> {
-    /// Runs one more round for what a writer lacks. Returns whether it found anything that answers an item better, so
-    /// that the report is worth writing again. `nth` counts these rounds from 1.
+    /// Runs one more round for what a writer lacks. Returns whether it found anything. `nth` counts these rounds from 1.
     pub(crate) async fn refine_round(
         &mut self,
         llm: &mut LlmSession<'_>,
@@ -42,7 +41,7 @@ impl ResearchLoop<'_> {
             return Ok(false);
         }
         let round = self.run_round(llm, next, Some(PAGES_PER_REFINEMENT)).await?;
-        Ok(round.new > 0 && self.answers_better())
+        Ok(round.new > 0)
     }
 
     /// The search tasks for what is missing.

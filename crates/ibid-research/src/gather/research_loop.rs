@@ -202,7 +202,7 @@ impl<'a> ResearchLoop<'a> {
     }
 
     /// Whether an item is better answered after the last round than before it.
-    pub(super) fn answers_better(&self) -> bool {
+    pub(crate) fn answers_better(&self) -> bool {
         self.gain.covered > 0.0 || self.gain.scores >= MIN_PROGRESS
     }
 

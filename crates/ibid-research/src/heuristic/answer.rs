@@ -358,23 +358,25 @@ pub(crate) fn answer_line(
     lean: Option<&YesNoTally>,
 ) -> Result<Option<DraftLine>> {
     let words = &prompts::phrases()?.answer;
-    let clear = lean.and_then(YesNoTally::majority);
+    let Some(top) = ranked.first().filter(|it| it.worth >= MIN_ANSWER_WORTH) else {
+        return Ok(None);
+    };
+    let near_top: Vec<&RankedPoint<'_>> = ranked
+        .iter()
+        .take(8)
+        .filter(|it| it.worth >= top.worth * 0.75 && it.relevance >= top.relevance * 0.75)
+        .collect();
+    // A yes or no that none of the best sentences says is none.
+    let clear = lean
+        .and_then(YesNoTally::majority)
+        .filter(|yes| near_top.iter().any(|it| bears_out(Some(*yes), it.point, notes)));
     let prefix = match clear {
         Some(true) => words.yes.as_str(),
         Some(false) => words.no.as_str(),
         None => "{text}",
     };
     let room = ANSWER_CHARS - fill_template(prefix, &[("text", "")]).chars().count();
-    let Some(top) = ranked.first().filter(|it| it.worth >= MIN_ANSWER_WORTH) else {
-        return Ok(None);
-    };
-    for it in ranked.iter().take(8) {
-        if it.worth < top.worth * 0.75
-            || it.relevance < top.relevance * 0.75
-            || !bears_out(clear, it.point, notes)
-        {
-            continue;
-        }
+    for it in near_top.into_iter().filter(|it| bears_out(clear, it.point, notes)) {
         if let Some(text) = shorten_to(&it.point.text, room, scorer)? {
             let evidence = ids(notes, it.point);
             return Ok(Some(DraftLine {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::args::CheckArgs;
-use crate::console::{Console, Paint, columns_of};
-use crate::exit::{CommandResult, Exit};
+use crate::console::{Console, Palette, columns_of};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::indexing;
 use crate::progress::clip;
 use crate::runtime::with_app;
@@ -17,7 +17,7 @@ use ibid::app::audit::{AuditVerdict, AuditedClaim, CitedSource, SourceLookup, So
 use ibid::app::spending::SpendGrant;
 use ibid::app::{Audit, NamedFiles};
 use ibid::config::{LoadedConfig, ProcessEnv};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_report::audit::{AuditCounts, to_json};
 use ibid_report::escape::single_line;
 use ibid_report::markdown::pluralize;
@@ -70,7 +70,7 @@ fn deliver(
     console: Console,
 ) -> CommandResult {
     let counts = AuditCounts::from_audit(audit);
-    let render = |paint: Paint, width: usize| {
+    let render = |paint: Palette, width: usize| {
         if args.json {
             format!("{}\n", to_json(&shown.to_string_lossy(), audit))
         } else {
@@ -84,8 +84,8 @@ fn deliver(
         }
         Some(output) => {
             let path = env.cwd.join(output);
-            std::fs::write(&path, render(Paint(false), WIDE)).map_err(|fault| {
-                Error::new(Kind::Setup, format!("writing -o {}", output.display()))
+            std::fs::write(&path, render(Palette(false), WIDE)).map_err(|fault| {
+                Error::new(ErrorKind::Setup, format!("writing -o {}", output.display()))
                     .with_source(fault)
                     .with_hint("name a writable file")
             })?;
@@ -96,13 +96,13 @@ fn deliver(
     }
     print_summary(audit, console);
     if !args.strict || counts.passes() {
-        return Ok(Exit::Delivered);
+        return Ok(ExitStatus::Delivered);
     }
     console.eprint_line(&format!(
         "{} --strict: a claim is not supported or a source was not found",
         console.err.red("✗")
     ));
-    Ok(Exit::Strict)
+    Ok(ExitStatus::Strict)
 }
 
 /// Prints warnings, the cost of the model, and a hint if sources were not found.
@@ -140,7 +140,7 @@ fn print_summary(audit: &Audit, console: Console) {
 fn read_text(shown: &Path, path: &Path) -> Result<String> {
     let doing = || format!("reading FILE {}", shown.display());
     let wrong = |what: &str, hint: &str| {
-        Err(Error::new(Kind::Usage, doing()).with_source(what.to_owned()).with_hint(hint))
+        Err(Error::new(ErrorKind::Usage, doing()).with_source(what.to_owned()).with_hint(hint))
     };
     let mut bytes = Vec::new();
     let read = if shown.as_os_str() == "-" {
@@ -154,7 +154,7 @@ fn read_text(shown: &Path, path: &Path) -> Result<String> {
         std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     if let Err(fault) = read {
-        return Err(Error::new(Kind::Usage, doing())
+        return Err(Error::new(ErrorKind::Usage, doing())
             .with_source(fault)
             .with_hint("name a readable Markdown file, or `-` for stdin"));
     }
@@ -179,7 +179,7 @@ fn read_text(shown: &Path, path: &Path) -> Result<String> {
 }
 
 /// The table and the totals; with `all` also sentences without a citation and sources that are never cited.
-fn page(audit: &Audit, counts: &AuditCounts, paint: Paint, width: usize, all: bool) -> String {
+fn page(audit: &Audit, counts: &AuditCounts, paint: Palette, width: usize, all: bool) -> String {
     let mut out = String::new();
     if audit.claims.is_empty() {
         out += "no sentence has a citation\n";
@@ -199,7 +199,7 @@ fn page(audit: &Audit, counts: &AuditCounts, paint: Paint, width: usize, all: bo
     out
 }
 
-fn table(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
+fn table(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let mut writer = TableWriter { out, paint, width };
     writer.row(["#", "verdict", "source", "claim", "what the source says"], None);
     for (nth, claim) in audit.claims.iter().enumerate() {
@@ -221,7 +221,7 @@ fn table(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
 /// Writes a table: claim and source text side by side if there is room, else one below the other.
 struct TableWriter<'a> {
     out: &'a mut String,
-    paint: Paint,
+    paint: Palette,
     width: usize,
 }
 
@@ -282,7 +282,7 @@ fn source_text(verdict: &SourceVerdict) -> String {
     }
 }
 
-fn paint_verdict(verdict: AuditVerdict, text: &str, paint: Paint) -> String {
+fn paint_verdict(verdict: AuditVerdict, text: &str, paint: Palette) -> String {
     match verdict {
         AuditVerdict::Supported => paint.green(text),
         AuditVerdict::Partly => paint.yellow(text),
@@ -299,7 +299,7 @@ fn padded(text: &str, columns: usize) -> String {
 }
 
 /// Lists the sources that were not found, with the reason.
-fn missing_sources(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
+fn missing_sources(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let mut lines = Vec::new();
     for (source, found) in &audit.sources {
         if let SourceLookup::Nowhere(why) = found {
@@ -324,7 +324,7 @@ fn source_name(source: &CitedSource) -> String {
 }
 
 /// Lists sentences without a citation, and sources that are never cited.
-fn uncited_notes(out: &mut String, audit: &Audit, paint: Paint, width: usize) {
+fn uncited_notes(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let width = width.max(60);
     if !audit.uncited.is_empty() {
         let _ = writeln!(out, "{}", paint.bold("Without a citation"));
@@ -369,7 +369,7 @@ mod tests {
         let audit = audit_by_words(cited, sought);
         let counts = AuditCounts::from_audit(&audit);
         for width in [60, 72, 79, 100, 132, 160] {
-            let all = page(&audit, &counts, Paint(true), width, true);
+            let all = page(&audit, &counts, Palette(true), width, true);
             let plain = strip_ansi(&all);
             assert!(!plain.contains('\u{1b}'));
             let (table, _) = plain.split_once("Sources not found").unwrap();

@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandResult, ExitStatus};
 use crate::runtime::block_on;
 use ibid::config::{ProcessEnv, layers};
 use ibid_server::health::{
@@ -27,9 +27,9 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
         }
     };
     let exit = if findings.iter().any(|finding| finding.state == HealthState::Bad) {
-        Exit::Setup
+        ExitStatus::Setup
     } else {
-        Exit::Delivered
+        ExitStatus::Delivered
     };
     if as_json {
         let checks: Vec<Value> = findings.iter().map(row).collect();
@@ -38,7 +38,7 @@ pub(super) fn doctor(env: &ProcessEnv, as_json: bool, console: Console) -> Comma
             .map(|(name, value, origin)| json!({"name": name, "value": value, "origin": origin}))
             .collect();
         console.print_line(
-            &json!({"ok": exit == Exit::Delivered, "checks": checks, "settings": settings})
+            &json!({"ok": exit == ExitStatus::Delivered, "checks": checks, "settings": settings})
                 .to_string(),
         )?;
         return Ok(exit);

@@ -6,7 +6,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::args::OutputArgs;
 use crate::console::Console;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, ExitStatus};
 use crate::indexing;
 use crate::live::{LiveCommand, LiveScreen, STOPS_ON_LEAVE, next_command};
 use crate::online_eval::judge_online;
@@ -54,14 +54,14 @@ pub(super) async fn follow(
             },
             answer = view.prompter.next_line() => {
                 if view.take_answer(answer).await?.is_break() {
-                    return Ok(Exit::Stopped);
+                    return Ok(ExitStatus::Stopped);
                 }
             }
             Ok(()) = indexing.changed() => view.show_indexing(*indexing.borrow_and_update()),
             command = next_command(&mut view.live, &mut signals) => {
                 let is_indexing = indexing.borrow().is_some();
                 if view.handle_reply(command, is_indexing, &finish).await.is_break() {
-                    return Ok(Exit::Stopped);
+                    return Ok(ExitStatus::Stopped);
                 }
             }
             _ = tick.tick() => view.tick()?,

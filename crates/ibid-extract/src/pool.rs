@@ -19,7 +19,7 @@ use crate::ipc::{ParseReply, ParseRequest};
 use crate::parse_error::ParseError;
 use crate::parsed_document::{DocumentOrigin, ParsedDocument};
 use crate::process::{ChildLimits, JobControl, ParserProcess, SLOW, start_error};
-use crate::sandbox::{Confinement, Escapes};
+use crate::sandbox::{Confinement, SandboxEscapes};
 use crate::{parse, poppler};
 use ibid_core::ReadFailure;
 
@@ -85,7 +85,7 @@ enum JobKind {
         origin: DocumentOrigin,
         reply: Box<dyn FnOnce(Result<ParsedDocument, ParseError>) + Send>,
     },
-    Probe(Sender<Result<(Confinement, Escapes), ParseError>>),
+    Probe(Sender<Result<(Confinement, SandboxEscapes), ParseError>>),
     /// Start the process: a document is being fetched.
     WarmUp,
 }
@@ -214,7 +214,10 @@ impl Parser {
     }
 
     /// The sandbox in force in a child, and the escapes from it that succeeded.
-    pub(crate) fn probe(&self, limits: ChildLimits) -> Result<(Confinement, Escapes), ParseError> {
+    pub(crate) fn probe(
+        &self,
+        limits: ChildLimits,
+    ) -> Result<(Confinement, SandboxEscapes), ParseError> {
         let (sender, receiver) = channel();
         let _cancel = self.submit(JobKind::Probe(sender), limits)?;
         receiver.recv().unwrap_or_else(|_| Err(ParseError::parser_failed()))

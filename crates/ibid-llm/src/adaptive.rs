@@ -14,7 +14,7 @@ use super::providers::ModelTarget;
 use super::request::{LimitField, ModelSettings};
 use ibid_core::domain::ReasoningEffort;
 use ibid_core::ports::{Completion, FinishReason, LanguageModel, Prompt, TextSink};
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// How often a request is adapted before its error is returned: once for each parameter, and twice for its length.
 const MAX_ADAPTATIONS: u32 = 8;
@@ -241,7 +241,8 @@ impl LanguageModel for AdaptiveModel {
                 Err(error) if may_adapt && self.can_adapt(&error, &prompt, &sent) => {}
                 // What is left of the budget pays for the answer, perhaps, but not for room that may not be used.
                 Err(error)
-                    if error.kind() == Kind::Exhausted && sent.max_tokens > prompt.max_tokens =>
+                    if error.kind() == ErrorKind::Exhausted
+                        && sent.max_tokens > prompt.max_tokens =>
                 {
                     has_room = false;
                 }

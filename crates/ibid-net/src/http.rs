@@ -10,7 +10,7 @@ use crate::retry_after::ResponseHeaders;
 use crate::service_error::{ServiceError, truncate};
 use crate::tls;
 use ibid_core::ports::is_loopback_url;
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 use tokio::time::Instant;
 
 /// Timeouts of a request.
@@ -48,7 +48,7 @@ pub type HttpResult<T> = std::result::Result<T, ServiceError>;
 /// # Errors
 /// `Setup` if the system's certificates cannot be read.
 pub fn build_client(base_url: &str, name: &str, connect: Duration) -> Result<Client> {
-    let setup_error = || Error::new(Kind::Setup, format!("preparing HTTPS for {name}"));
+    let setup_error = || Error::new(ErrorKind::Setup, format!("preparing HTTPS for {name}"));
     let mut client = Client::builder()
         .user_agent(concat!("ibid/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
@@ -118,7 +118,8 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
     } else {
         ServiceError::transient(message)
     };
-    let reason = (unsent && fault.kind == Kind::Transient).then_some(FailureReason::Unreachable);
+    let reason =
+        (unsent && fault.kind == ErrorKind::Transient).then_some(FailureReason::Unreachable);
     ServiceError { unsent, reason, ..fault }
 }
 

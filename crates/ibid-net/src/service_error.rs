@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::json::list_field;
 use crate::retry_after;
 use crate::retry_after::ResponseHeaders;
-use ibid_core::{Error, FailureReason, Kind};
+use ibid_core::{Error, ErrorKind, FailureReason};
 
 /// Maximum quoted length of a server's message, in characters.
 const QUOTED: usize = 300;
@@ -22,7 +22,7 @@ pub struct ServiceError {
     /// What the caller should do. `Malformed` is a request that this model does not accept (too long, an unsupported
     /// parameter or schema, a filter). What a model accepts is only known by trying, so this is not a bug; the step
     /// continues without the answer.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// The HTTP status, or the status named in the message.
     pub status: Option<u16>,
     /// The delay that the provider asks for.
@@ -38,7 +38,7 @@ pub struct ServiceError {
 }
 
 impl ServiceError {
-    fn new(kind: Kind, message: impl Into<String>) -> ServiceError {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> ServiceError {
         ServiceError {
             kind,
             status: None,
@@ -52,17 +52,17 @@ impl ServiceError {
 
     /// A response that cannot be used.
     pub fn malformed(message: impl Into<String>) -> ServiceError {
-        ServiceError::new(Kind::Malformed, message)
+        ServiceError::new(ErrorKind::Malformed, message)
     }
 
     /// A temporary error, such as a lost connection.
     pub fn transient(message: impl Into<String>) -> ServiceError {
-        ServiceError::new(Kind::Transient, message)
+        ServiceError::new(ErrorKind::Transient, message)
     }
 
     /// An error that only the operator can fix.
     pub fn setup(message: impl Into<String>) -> ServiceError {
-        ServiceError::new(Kind::Setup, message)
+        ServiceError::new(ErrorKind::Setup, message)
     }
 
     /// A response that broke off.
@@ -191,9 +191,11 @@ fn build(
         .flatten();
     ServiceError {
         kind: match verdict {
-            ErrorClass::Quota | ErrorClass::Key | ErrorClass::Operator => Kind::Setup,
-            ErrorClass::Overloaded | ErrorClass::Later => Kind::Transient,
-            ErrorClass::TooLong | ErrorClass::Filtered | ErrorClass::Refused => Kind::Malformed,
+            ErrorClass::Quota | ErrorClass::Key | ErrorClass::Operator => ErrorKind::Setup,
+            ErrorClass::Overloaded | ErrorClass::Later => ErrorKind::Transient,
+            ErrorClass::TooLong | ErrorClass::Filtered | ErrorClass::Refused => {
+                ErrorKind::Malformed
+            }
         },
         status,
         retry_after,

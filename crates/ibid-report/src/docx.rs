@@ -10,7 +10,7 @@ use docx_rs::{
 };
 
 use super::document::{DocumentBlock, InlineSpan, QuoteNote, ReportDocument};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The text width between the margins, in twentieths of a point.
 const WIDTH: usize = 9000;
@@ -54,7 +54,7 @@ pub fn write(it: &ReportDocument) -> Result<Vec<u8>> {
     let mut out = Cursor::new(Vec::new());
     parts
         .pack(&mut out)
-        .map_err(|error| Error::new(Kind::Internal, "writing a DOCX").with_source(error))?;
+        .map_err(|error| Error::new(ErrorKind::Internal, "writing a DOCX").with_source(error))?;
     Ok(out.into_inner())
 }
 

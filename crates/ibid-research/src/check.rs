@@ -6,16 +6,16 @@ use ibid_core::Result;
 use ibid_core::domain::words::numbers;
 use ibid_core::domain::{
     Answer, Brief, Citation, Claim, ClaimId, Clarification, ConfidenceMark, Conflict, ConflictSide,
-    Coverage, CoverageRow, Evidence, EvidenceId, Finding, FollowUpNote, MethodNote, ModelRole,
-    Notes, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source, SourceId,
-    TopicRelation,
+    Coverage, CoverageRow, Evidence, EvidenceId, EvidenceStore, Finding, FollowUpNote, MethodNote,
+    ModelRole, Page, PageHash, Question, Ratio, Report, ReportChecks, RunId, Section, Source,
+    SourceId, TopicRelation,
 };
 use ibid_core::ports::EventLog;
 use ibid_core::record::Event;
 
 use super::consistency;
 use super::draft::{DraftConflict, DraftLine, DraftSection, ReportDraft};
-use super::learning;
+use super::finding_kind;
 use super::llm_session::LlmSession;
 use super::research_state::ResearchState;
 use super::run_context::RunContext;
@@ -205,7 +205,7 @@ fn effort_name(effort: &ibid_core::domain::Effort) -> String {
 
 /// Checks claims against pages, numbers their sources, and counts the results.
 struct CitationBuilder<'a> {
-    notes: &'a Notes,
+    notes: &'a EvidenceStore,
     pages: &'a BTreeMap<PageHash, Page>,
     evidence: BTreeMap<EvidenceId, &'a Evidence>,
     /// The number of each work, by a key that identifies it.
@@ -219,7 +219,7 @@ struct CitationBuilder<'a> {
 
 impl<'a> CitationBuilder<'a> {
     fn new(
-        notes: &'a Notes,
+        notes: &'a EvidenceStore,
         pages: &'a BTreeMap<PageHash, Page>,
         log: Option<&'a EventLog>,
     ) -> CitationBuilder<'a> {
@@ -265,12 +265,14 @@ impl<'a> CitationBuilder<'a> {
 
     /// The findings that hold, those of one kind of learning together.
     fn check_findings(&mut self, mut findings: Vec<(DraftLine, ConfidenceMark)>) -> Vec<Finding> {
-        learning::group_by_kind(&mut findings, |pair| learning::classify_learning(&pair.0.text));
+        finding_kind::group_by_kind(&mut findings, |pair| {
+            finding_kind::classify_learning(&pair.0.text)
+        });
         findings
             .into_iter()
             .filter_map(|(line, mark)| {
                 Some(Finding {
-                    learning: learning::classify_learning(&line.text),
+                    learning: finding_kind::classify_learning(&line.text),
                     claim: self.check_line(&line)?,
                     confidence: mark,
                 })

@@ -9,7 +9,8 @@ use futures_util::{StreamExt, stream};
 use ibid_core::Result;
 use ibid_core::domain::words::{is_stop_word, stem_overlap};
 use ibid_core::domain::{
-    Brief, Coverage, CoverageRow, Evidence, Item, ItemId, ModelRole, Notes, Plan, Usage,
+    Brief, ChecklistItem, Coverage, CoverageRow, Evidence, EvidenceStore, ItemId, ModelRole, Plan,
+    Usage,
 };
 use ibid_core::ports::{EventLog, RoleModel};
 use ibid_core::record::Event;
@@ -19,12 +20,12 @@ use super::ask::{
     shapes::{CoverPrompt, CoverReply, language_name},
 };
 use super::grounding::has_unknown_statement;
-use super::heuristic::choose::independent_sources;
+use super::heuristic::claim_clusters::independent_sources;
 use super::heuristic::intake::is_weak;
 use super::heuristic::score::RelevanceScorer;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
 use super::prompts::{self, fill_template};
-use super::query_policy::{QueryPolicy, anchored};
+use super::query_policy::{QueryPolicy, add_subject};
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Maximum number of words named in a gap.
@@ -56,7 +57,7 @@ impl CoverageState {
     pub(crate) fn update(
         &mut self,
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         scorer: &mut RelevanceScorer,
         round: u32,
         domains_seen: u32,
@@ -117,7 +118,7 @@ impl CoverageState {
         &mut self,
         llm: &mut LlmSession<'_>,
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         round: u32,
         policy: &QueryPolicy,
     ) -> Result<()> {
@@ -212,7 +213,7 @@ impl CoverageState {
 
 /// The rows of a plan before any search.
 pub(crate) fn initial_rows(plan: &Plan) -> Vec<CoverageRow> {
-    let row = |it: &Item| CoverageRow::empty(it.id, &it.asks);
+    let row = |it: &ChecklistItem| CoverageRow::empty(it.id, &it.asks);
     plan.items().iter().map(row).collect()
 }
 
@@ -236,7 +237,7 @@ fn gap_from_model(
     if stem_overlap(text, &asked) >= 1.0 || known {
         return Ok(None);
     }
-    let query = policy.narrow(&judged.gap_query).map(|query| anchored(brief, query));
+    let query = policy.narrow(&judged.gap_query).map(|query| add_subject(brief, query));
     let claims = found.iter().map(|evidence| evidence.claim.as_str());
     Ok(Some(Gap {
         text: match policy.permitted_sentence(text) {
@@ -276,8 +277,8 @@ fn missing_text(
 async fn judge_item<'a>(
     role_model: &'a RoleModel,
     brief: &Brief,
-    notes: &Notes,
-    item: &Item,
+    notes: &EvidenceStore,
+    item: &ChecklistItem,
     found: Vec<&Evidence>,
 ) -> (ItemId, TrackedModel<'a>, Result<CoverReply>) {
     let evidence: Vec<(String, String)> = found

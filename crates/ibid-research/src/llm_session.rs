@@ -10,7 +10,7 @@ use ibid_core::ports::{
     Completion, EventLog, LanguageModel, Prompt, RoleModel, RoleModels, TextSink,
 };
 use ibid_core::record::Event;
-use ibid_core::{Error, FailureReason, Kind, Result};
+use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// The steps that have a heuristic as fallback, in the order of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -208,11 +208,11 @@ impl<'a> LlmSession<'a> {
     /// # Errors
     /// Faults that no fallback can mend: cancellation and internal errors.
     pub(crate) fn fall_back(&mut self, step: LlmStep, role: ModelRole, fault: Error) -> Result<()> {
-        if matches!(fault.kind(), Kind::Cancelled | Kind::Internal) {
+        if matches!(fault.kind(), ErrorKind::Cancelled | ErrorKind::Internal) {
             return Err(fault);
         }
         self.unaided.insert(step);
-        self.spent |= fault.kind() == Kind::Exhausted;
+        self.spent |= fault.kind() == ErrorKind::Exhausted;
         if let Entry::Vacant(first) = self.told.entry(step) {
             first.insert(fallback_reason(&fault));
             self.log.emit(Event::StepUnaided {
@@ -251,9 +251,9 @@ impl<'a> LlmSession<'a> {
 /// addresses. The event of the step has the whole error, for the operator.
 fn fallback_reason(fault: &Error) -> String {
     let by_kind = match fault.kind() {
-        Kind::Exhausted => return fault.chain(),
-        Kind::Transient => "the service of the model failed",
-        Kind::Malformed => "the answer of the model could not be used",
+        ErrorKind::Exhausted => return fault.chain(),
+        ErrorKind::Transient => "the service of the model failed",
+        ErrorKind::Malformed => "the answer of the model could not be used",
         _ => "the service of the model refused the request",
     };
     let reason = match fault.reason() {

@@ -1,7 +1,7 @@
 //! The next searches, proposed by a model.
 use ibid_core::Result;
 use ibid_core::domain::{
-    Brief, Coverage, CoverageRow, Item, ModelRole, Plan, SearchEndpoint, SearchTask,
+    Brief, ChecklistItem, Coverage, CoverageRow, ModelRole, Plan, SearchEndpoint, SearchTask,
 };
 
 use super::ask::{
@@ -10,7 +10,7 @@ use super::ask::{
 };
 use super::heuristic::queries::SearchTargets;
 use super::llm_session::{LlmSession, LlmStep, TrackedModel};
-use super::query_policy::{QueryPolicy, anchored};
+use super::query_policy::{QueryPolicy, add_subject};
 
 /// Maximum number of searches of a refinement, and below it the pages read in one.
 const A_REFINEMENT: usize = 2;
@@ -34,7 +34,7 @@ pub(crate) async fn propose_queries(
         .iter()
         .map(|row| CoverageRow { gap: row.gap.clone().filter(shown), proof: None, ..row.clone() })
         .collect();
-    let open: Vec<(&Item, Option<&CoverageRow>)> = rows
+    let open: Vec<(&ChecklistItem, Option<&CoverageRow>)> = rows
         .iter()
         .filter(|row| matches!(row.state, Coverage::Open | Coverage::Partial))
         .filter_map(|row| Some((plan.item(row.id)?, Some(row))))
@@ -95,7 +95,7 @@ pub(crate) async fn refinement_tasks(
             .valid_tasks(it.value)
             .into_iter()
             .filter_map(|valid_task| {
-                let query = anchored(brief, policy.narrow(&valid_task.query)?);
+                let query = add_subject(brief, policy.narrow(&valid_task.query)?);
                 Some(SearchTask { query, ..valid_task })
             })
             .take(A_REFINEMENT)

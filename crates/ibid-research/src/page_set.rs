@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Notes, Page, PageHash, Source, SourceId, is_public};
+use ibid_core::domain::{Brief, EvidenceStore, Page, PageHash, Source, SourceId, is_public};
 
 use super::query_policy::QueryPolicy;
 
@@ -64,7 +64,7 @@ impl PageSet {
     }
 
     /// Whether a private page that was read has a lower-case word in its text or title.
-    pub(crate) fn has_private_word(&self, notes: &Notes, word: &str) -> bool {
+    pub(crate) fn has_private_word(&self, notes: &EvidenceStore, word: &str) -> bool {
         let private = notes.sources.iter().filter(|source| !is_public(source.kind));
         let mut pages = private.filter_map(|it| self.page(it));
         pages.any(|page| {
@@ -78,7 +78,7 @@ impl PageSet {
     pub(crate) fn title_names(
         &self,
         brief: &Brief,
-        notes: &Notes,
+        notes: &EvidenceStore,
         policy: &QueryPolicy,
     ) -> Vec<String> {
         let asked = brief.question.to_lowercase();

@@ -6,9 +6,9 @@ use ibid_core::domain::words::{content_stems, is_stop_word, stem, tokens};
 use ibid_core::domain::{DialogueTurn, Question, TopicRelation};
 
 use super::heuristic::intake::{is_weak, question_sentence, subjects};
-use super::heuristic::kinds::question_kind;
 use super::heuristic::language::language;
 use super::heuristic::lexicon::spaced;
+use super::heuristic::question_kind::question_kind;
 use super::prompts::{self, Phrases, ThreadWords};
 
 /// Telling words from which a follow-up without a question word is complete.

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Brief, Evidence, EvidenceId, Mode, ModelRole};
+use ibid_core::domain::{Brief, Evidence, EvidenceId, ModelRole, OutputMode};
 use ibid_core::ports::RoleModel;
 
 use super::ask::{
@@ -157,7 +157,7 @@ impl<'a> Quotes<'a> {
         &self,
         draft: &mut ReportDraft,
         faulty: &[DraftLine],
-        mode: Mode,
+        mode: OutputMode,
         scorer: &mut RelevanceScorer,
     ) -> Result<()> {
         let words = &prompts::phrases()?.sentence;
@@ -167,7 +167,7 @@ impl<'a> Quotes<'a> {
         };
         let mut answer = draft.answer.take();
         if let Some(line) = answer.as_mut().filter(|answer| faulty.contains(answer)) {
-            if mode == Mode::Report {
+            if mode == OutputMode::Report {
                 // The report's short answer says the same.
                 answer = None;
             } else if let Some(quote) = first_quote(line) {

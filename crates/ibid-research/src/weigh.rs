@@ -4,12 +4,12 @@ use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::words::{content_stems, stem_overlap};
 use ibid_core::domain::{
-    BlockKind, Brief, Evidence, EvidenceId, ItemId, ModelRole, Notes, Page, Plan, Question,
+    BlockKind, Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, Page, Plan, Question,
     SourceId,
 };
 use ibid_core::ports::{EventLog, LanguageModel, Ranker, RoleModel};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use super::ask::{
     self,
@@ -77,7 +77,7 @@ pub(crate) async fn weigh(
 pub(crate) fn add_evidence(
     log: &EventLog,
     agent: Option<&str>,
-    notes: &mut Notes,
+    notes: &mut EvidenceStore,
     mut evidence: Evidence,
 ) {
     evidence.id = EvidenceId::new(notes.evidence.len() as u32 + 1);
@@ -101,7 +101,7 @@ pub(crate) async fn find_evidence(
     llm: &mut LlmSession<'_>,
     round: &WeighContext<'_>,
     scorer: &mut RelevanceScorer,
-    notes: &Notes,
+    notes: &EvidenceStore,
     pages: &PageSet,
 ) -> Result<Vec<Evidence>> {
     let mut inputs = page_inputs(round, notes, pages);
@@ -145,7 +145,7 @@ pub(crate) async fn find_evidence(
 /// The pages of a round that are worth weighing, with how much of each is used.
 fn page_inputs<'a>(
     round: &WeighContext<'_>,
-    notes: &Notes,
+    notes: &EvidenceStore,
     pages: &'a PageSet,
 ) -> Vec<PageInput<'a>> {
     let input = |(rank, id): (usize, &SourceId)| {
@@ -237,7 +237,8 @@ async fn weigh_by_model(
     // A model that finds nothing anywhere is not believed where the words alone found something.
     if read > 0 && !found_any && by_words.iter().any(|evidence| !evidence.is_empty()) {
         let name = role_model.model.name();
-        let fault = Error::new(Kind::Malformed, format!("{name} found nothing on {read} pages"));
+        let fault =
+            Error::new(ErrorKind::Malformed, format!("{name} found nothing on {read} pages"));
         llm.fall_back(LlmStep::Weigh, ModelRole::Summarizer, fault)?;
     }
     for (page, by_words) in pages.iter_mut().zip(by_words) {
@@ -490,7 +491,7 @@ async fn rank_chunks(round: &WeighContext<'_>, inputs: &mut [PageInput<'_>]) -> 
     for (nth, scores) in answers {
         match scores {
             Ok(scores) => inputs[nth].chunk_scores = scores,
-            Err(stopped) if stopped.kind() == Kind::Cancelled => return Err(stopped),
+            Err(stopped) if stopped.kind() == ErrorKind::Cancelled => return Err(stopped),
             Err(failed) => round.log.emit(Event::Log {
                 level: "warn".to_owned(),
                 message: format!("ranking: {}", failed.chain()),

@@ -4,10 +4,11 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::{StreamExt, stream};
 
 use ibid_core::domain::{
-    Brief, Evidence, EvidenceId, ItemId, Mode, ModelRole, Notes, Question, SectionPlan, WritingPlan,
+    Brief, Evidence, EvidenceId, EvidenceStore, ItemId, ModelRole, OutputMode, Question,
+    SectionPlan, WritingPlan,
 };
 use ibid_core::ports::{EventLog, RoleModel};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 mod evidence;
 mod kept_sentences;
@@ -90,7 +91,7 @@ pub(crate) async fn compose(
     let role = ModelRole::Writer;
     let role_model = match question.mode {
         // Evidence is returned verbatim.
-        Mode::Evidence => None,
+        OutputMode::Evidence => None,
         _ => llm.role_model(LlmStep::Write, role),
     };
     if let Some(role_model) = role_model {
@@ -161,7 +162,7 @@ struct WriteContext<'a> {
     window: usize,
     question: &'a Question,
     brief: &'a Brief,
-    notes: &'a Notes,
+    notes: &'a EvidenceStore,
     language: String,
     /// The evidence of the short answer that was made without a model.
     picked: Vec<EvidenceId>,
@@ -197,7 +198,7 @@ impl<'a> WriteContext<'a> {
         let stage = DraftPreview::new(log);
         let mut parts: Vec<BoxFuture<'_, Option<ModelOutcome<'_, WriterOutput>>>> = Vec::new();
         parts.push(Box::pin(async { Some(self.write_answer().await) }));
-        if self.question.mode == Mode::Report {
+        if self.question.mode == OutputMode::Report {
             parts.extend(self.write_sections(&stage));
         }
         let mut parts = stream::iter(parts).buffered(MAX_CALLS_IN_FLIGHT);
@@ -549,6 +550,6 @@ pub(crate) fn no_evidence_error(brief: &Brief, state: &ResearchState) -> Result<
         _ => fill_template(&words.hint, &[("pages", &pages.to_string())]),
     };
     let asked: String = brief.question.chars().take(200).collect();
-    Ok(Error::new(Kind::NotFound, fill_template(&words.none_found, &[("question", &asked)]))
+    Ok(Error::new(ErrorKind::NotFound, fill_template(&words.none_found, &[("question", &asked)]))
         .with_hint(hint))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::folder::resolve_folder;
 use ibid::app::App;
 use ibid::app::document_reader;
-use ibid::app::document_reader::{Confinement, Escapes, PdfBackend};
+use ibid::app::document_reader::{Confinement, PdfBackend, SandboxEscapes};
 use ibid::app::engines;
 use ibid::app::health_checks;
 use ibid::app::health_checks::CheckOutcome;
@@ -221,7 +221,7 @@ pub fn sandbox(settings: &Settings) -> HealthFinding {
     }
 }
 
-fn sandbox_finding(confinement: Confinement, escapes: Escapes) -> HealthFinding {
+fn sandbox_finding(confinement: Confinement, escapes: SandboxEscapes) -> HealthFinding {
     let landlock = confinement.landlock.map(|landlock| format!("Landlock ABI {landlock}"));
     let seccomp = confinement.seccomp.then(|| "seccomp".to_owned());
     let layers: Vec<String> = landlock.into_iter().chain(seccomp).collect();
@@ -414,13 +414,13 @@ mod tests {
     #[test]
     fn a_wall_that_is_missing_is_told_with_what_would_mend_it() {
         let both = Confinement { landlock: Some(7), seccomp: true };
-        let held = Escapes::default();
+        let held = SandboxEscapes::default();
         assert_eq!(sandbox_finding(both, held).state, HealthState::Good);
         let one = Confinement { landlock: None, seccomp: true };
         let found = sandbox_finding(one, held);
         assert_eq!((found.state, &*found.found), (HealthState::Doubtful, "seccomp"));
         assert!(found.fix.unwrap().contains("landlock"));
-        let read = Escapes { read: true, ..held };
+        let read = SandboxEscapes { read: true, ..held };
         assert!(sandbox_finding(one, read).found.contains("read files"));
     }
 

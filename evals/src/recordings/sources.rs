@@ -1,7 +1,7 @@
 //! Recorded answers of search interfaces and catalogues through the program's readers, as they are and damaged.
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::Hit;
 use ibid_net::service_error::ServiceError;
 use ibid_sources::search::{RecordedAnswer, read_recorded};
@@ -107,14 +107,14 @@ fn compared(found: Result<RecordedAnswer, ServiceError>, facts: &Facts, status: 
 
 /// Whether a fault is of the kind that its status asks for.
 fn refused(status: u16, fault: &ServiceError) -> Verdict {
-    let expected: &[Kind] = match status {
-        200..300 => &[Kind::Malformed, Kind::Transient, Kind::Setup],
-        501 => &[Kind::Setup, Kind::Transient],
-        408 | 409 | 423 | 425 | 429 | 500.. => &[Kind::Transient],
-        403 => &[Kind::Setup, Kind::Transient],
-        401..=405 | 407 | 410 => &[Kind::Setup],
-        400..500 => &[Kind::Malformed, Kind::Setup],
-        _ => &[Kind::Setup, Kind::Malformed],
+    let expected: &[ErrorKind] = match status {
+        200..300 => &[ErrorKind::Malformed, ErrorKind::Transient, ErrorKind::Setup],
+        501 => &[ErrorKind::Setup, ErrorKind::Transient],
+        408 | 409 | 423 | 425 | 429 | 500.. => &[ErrorKind::Transient],
+        403 => &[ErrorKind::Setup, ErrorKind::Transient],
+        401..=405 | 407 | 410 => &[ErrorKind::Setup],
+        400..500 => &[ErrorKind::Malformed, ErrorKind::Setup],
+        _ => &[ErrorKind::Setup, ErrorKind::Malformed],
     };
     match expected.contains(&fault.kind) && fault.message.chars().count() <= 301 {
         true => Verdict::Right,

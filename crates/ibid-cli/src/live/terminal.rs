@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::board::{KeyPress, LiveBoard};
-use ibid_core::{Error, Kind, Result};
+use super::board::{KeyPress, LiveView};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Capacity of the queue of keys. A longer paste loses its end.
 const KEYS: usize = 256;
@@ -37,7 +37,7 @@ pub(super) struct FullScreen {
 }
 
 fn terminal_error(fault: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(Kind::Setup, "drawing on the terminal")
+    Error::new(ErrorKind::Setup, "drawing on the terminal")
         .with_source(fault)
         .with_hint("leave out --live for plain progress")
 }
@@ -83,7 +83,7 @@ impl FullScreen {
     ///
     /// # Errors
     /// `Setup` if the terminal cannot be written.
-    pub(super) fn draw(&mut self, board: &mut LiveBoard) -> Result<()> {
+    pub(super) fn draw(&mut self, board: &mut LiveView) -> Result<()> {
         if self.is_lost() {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use ibid::config::value::{SettingKind as Takes, SettingValue};
 use ibid::config::{
     Flag, LoadedConfig, ProcessEnv, SETTINGS, SettingOrigin, effort, file, layers, table,
 };
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 
 struct Place(tempfile::TempDir);
 
@@ -107,7 +107,7 @@ fn a_value_out_of_bounds_names_its_place_and_what_is_allowed() {
     let place = Place::new();
     let told = |env: &[(&str, &str)], flags: &[Flag]| {
         let fault = place.load(env, flags).unwrap_err();
-        assert_eq!(fault.kind(), Kind::Usage);
+        assert_eq!(fault.kind(), ErrorKind::Usage);
         fault.chain()
     };
     assert_eq!(
@@ -164,7 +164,7 @@ fn the_env_file_that_a_variable_names_is_read_instead() {
         assert_eq!(loaded.settings.method.depth, 4, "{name}");
     }
     let fault = place.load(&[("IBID_ENV_FILE", "/nowhere/.env")], &[]).unwrap_err();
-    assert_eq!(fault.kind(), Kind::Setup);
+    assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.chain().contains("IBID_ENV_FILE"));
 }
 
@@ -266,7 +266,7 @@ fn setting_a_value_keeps_comments_and_order() {
         "# why so many\nbreadth = 6 # asked for\nglobs = [\"drafts/\", \"*.bak\"]\n\n[budget]\n# ten minutes\nseconds = 600\nusd = 2.5\n"
     );
     let fault = file::write(&path, "breadth", "1").unwrap_err();
-    assert_eq!(fault.kind(), Kind::Usage);
+    assert_eq!(fault.kind(), ErrorKind::Usage);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 

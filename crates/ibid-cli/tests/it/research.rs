@@ -4,10 +4,10 @@ mod asked;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ibid_core::domain::{Coverage, Hit, Mode, Page, Question, Report, StopReason};
+use ibid_core::domain::{Coverage, Hit, OutputMode, Page, Question, Report, StopReason};
 use ibid_core::ports::{CheckpointDecision, PageReader, Steering};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_research::{plan_by_heuristics, research};
 
 use crate::memory::{Events, Onward, Pages, log, page, question, researched, run_id, world};
@@ -160,7 +160,7 @@ async fn a_question_nothing_speaks_to_gets_no_report() {
     let (report, events) =
         run(shelf(), &question("Who won the 1998 chess olympiad in Elista?")).await;
     let fault = report.unwrap_err();
-    assert_eq!(fault.kind(), Kind::NotFound);
+    assert_eq!(fault.kind(), ErrorKind::NotFound);
     assert!(fault.hint().is_some());
     assert!(events.iter().all(|it| !matches!(it, Event::ReportReady { .. })));
 }
@@ -168,13 +168,13 @@ async fn a_question_nothing_speaks_to_gets_no_report() {
 #[tokio::test]
 async fn a_question_without_words_is_told_so() {
     let (report, _) = run(shelf(), &question(" ?! ")).await;
-    assert_eq!(report.unwrap_err().kind(), Kind::Usage);
+    assert_eq!(report.unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[tokio::test]
 async fn an_answer_takes_one_round_and_no_sections() {
     let mut asked = question("Why does cork float?");
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     let (report, _) = run(shelf(), &asked).await;
     let report = report.unwrap();
     assert_eq!(report.method.rounds, 1);
@@ -205,7 +205,7 @@ impl PageReader for Torn {
         hit.url.contains("oak")
     }
     async fn read(&self, hit: &Hit) -> Result<Page> {
-        Err(Error::new(Kind::Malformed, format!("reading {}", hit.url)))
+        Err(Error::new(ErrorKind::Malformed, format!("reading {}", hit.url)))
     }
 }
 
@@ -306,7 +306,7 @@ async fn an_answer_is_cut_from_a_long_sentence_rather_than_left_out() {
                 the thick outer bark of the evergreen cork oak without harming the living tree.";
     let pages = vec![page("https://oak.example/cork", "Cork", None, long)];
     let mut asked = question("What is cork?");
-    asked.mode = Mode::Answer;
+    asked.mode = OutputMode::Answer;
     let answer = run(pages, &asked).await.0.unwrap().answer.unwrap();
     assert!(answer.text.chars().count() <= 140, "{}", answer.text);
     assert!(answer.text.ends_with('…') && answer.text.starts_with("Cork is a light"));

@@ -15,7 +15,7 @@ use ibid_core::domain::{
 };
 use ibid_core::ports::{CheckpointDecision, Providers, SearchProvider, Steering};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 use crate::memory::{Pages, page, question, researched, world};
 use crate::thought::{Scripted, run_over, well};
@@ -464,7 +464,7 @@ async fn no_provider_that_answers_ends_a_run_with_what_it_failed_with() {
             "down"
         }
         async fn search(&self, _: &Query) -> Result<Hits> {
-            Err(Error::new(Kind::Transient, "searching down: no route"))
+            Err(Error::new(ErrorKind::Transient, "searching down: no route"))
         }
     }
     for strategy in Strategy::ALL {

@@ -2,14 +2,14 @@
 use std::sync::Arc;
 
 use ibid::app::App;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::Owner;
 use ibid_core::ports::{RunCommand, TraceFilter, User};
 use serde_json::json;
 use sqlx::{Connection, Row};
 
-use crate::cli::{ASKED, Desk};
-use crate::stand_in::{Shelf, app, app_on, question};
+use crate::cli::{ASKED, TestHome};
+use crate::stand_in::{FakePages, app, app_on, question};
 
 fn owner(user: &str) -> Owner {
     Owner { user: user.to_owned(), org: Some("acme".to_owned()) }
@@ -45,13 +45,13 @@ async fn a_run_has_its_trace(app: &App) {
     assert_eq!(listed(&mine, "ann", Some("deep_research")).await, [&*trace.id]);
     assert!(listed(&mine, "ann", Some("other")).await.is_empty());
     let fault = mine.fail_trace(&trace.id, "by hand").await.unwrap_err();
-    assert_eq!(fault.kind(), Kind::Usage, "{fault:?}");
+    assert_eq!(fault.kind(), ErrorKind::Usage, "{fault:?}");
     assert_eq!(mine.trace(&trace.id).await.unwrap(), trace);
     let theirs = app.as_owner(&owner("bob"));
-    assert_eq!(theirs.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(theirs.trace(&trace.id).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert!(listed(&theirs, "ann", None).await.is_empty());
     mine.remove(&run.id).await.unwrap();
-    assert_eq!(mine.trace(&trace.id).await.unwrap_err().kind(), Kind::NotFound);
+    assert_eq!(mine.trace(&trace.id).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 async fn a_run_that_is_cancelled_says_so(app: &App) {
@@ -84,14 +84,14 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     assert_eq!((&*half.status, half.state), ("in_progress", state));
     let theirs = app.as_owner(&owner("bob"));
     let kind = |it: ibid_core::Result<()>| it.unwrap_err().kind();
-    assert_eq!(kind(theirs.fail_trace(&id, "mine now").await), Kind::NotFound);
+    assert_eq!(kind(theirs.fail_trace(&id, "mine now").await), ErrorKind::NotFound);
     mine.complete_trace(&id, json!({"ok": true}), json!({"n": 2})).await.unwrap();
     let done = mine.trace(&id).await.unwrap();
     assert_eq!(
         (&*done.status, done.progress, done.result),
         ("completed", 1.0, Some(json!({"ok": true})))
     );
-    assert_eq!(kind(mine.fail_trace(&id, "late").await), Kind::Usage);
+    assert_eq!(kind(mine.fail_trace(&id, "late").await), ErrorKind::Usage);
     let other = mine.create_trace("tidy", json!({})).await.unwrap();
     // Of several ends at once, one holds.
     let ends = (0..8).map(|_| mine.fail_trace(&other, "no\u{0} broom"));
@@ -108,7 +108,7 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     let open = mine.traces(&filter).await.unwrap();
     assert_eq!(open.iter().map(|it| &*it.id).collect::<Vec<_>>(), [&*third]);
     let reserved = mine.create_trace("agentic_search", json!({})).await;
-    assert_eq!(reserved.unwrap_err().kind(), Kind::Usage);
+    assert_eq!(reserved.unwrap_err().kind(), ErrorKind::Usage);
     // What has ended goes with the runs of its days, and all of it with its user.
     app.purge(1).await.unwrap();
     assert_eq!(listed(&mine, "ann", None).await.len(), 3);
@@ -126,11 +126,11 @@ async fn other_tools_keep_theirs_by_hand(app: &App) {
     app.add_user(&user).await.unwrap();
     app.remove_user("ann").await.unwrap();
     assert!(listed(&mine, "ann", None).await.is_empty());
-    assert_eq!(kind(mine.fail_trace("none", "x").await), Kind::NotFound);
+    assert_eq!(kind(mine.fail_trace("none", "x").await), ErrorKind::NotFound);
 }
 
-fn slow() -> Arc<Shelf> {
-    Arc::new(Shelf { latency: std::time::Duration::from_secs(60), ..Shelf::default() })
+fn slow() -> Arc<FakePages> {
+    Arc::new(FakePages { latency: std::time::Duration::from_secs(60), ..FakePages::default() })
 }
 
 /// The columns of the older table.
@@ -200,7 +200,7 @@ async fn traces_on_postgres() {
 
 #[test]
 fn the_command_lists_traces_and_shows_one() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let none = desk.ibid(&["traces"]);
     assert_eq!((none.code, &*none.out), (0, ""), "{}", none.err);
     assert!(!desk.path("home/.local/share/ibid/ibid.db").exists(), "reading creates no store");

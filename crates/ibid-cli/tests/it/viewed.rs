@@ -1,7 +1,7 @@
 //! What a person sees in a browser: every page over HTTP, and driven in a browser where one is installed.
 use serde_json::json;
 
-use crate::cli::{ASKED, Desk};
+use crate::cli::{ASKED, TestHome};
 use crate::served::{Answer, Served};
 
 mod browser;
@@ -134,7 +134,7 @@ pub(crate) fn pages(id: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_page_is_a_page_and_may_do_nothing_but_show() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     for path in pages(&id) {
@@ -183,7 +183,7 @@ async fn every_page_is_a_page_and_may_do_nothing_but_show() {
 
 #[tokio::test]
 async fn a_report_is_read_from_its_short_answer_to_the_marked_words() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     let id = asked(&served, ASKED).await;
     let report = look(&served, &format!("/r/{id}/report"), None).await.body;
@@ -256,7 +256,7 @@ fn escaped(text: &str) -> String {
 
 #[tokio::test]
 async fn what_is_not_there_is_told_to_browsers_as_a_page_and_to_programs_as_json() {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     let served = Served::start(&desk, &[]);
     for path in ["/nowhere", "/r/r_01JD0000000000000000000000", "/r/nothing/report", "/diff/a/b"] {
         let it = look(&served, path, None).await;

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Envelope, Event, Run, RunStatus};
-use crate::domain::{Coverage, Mode, Report, RunId, Source};
+use crate::domain::{Coverage, OutputMode, Report, RunId, Source};
 
 /// Progress from the first round to the last one, as a share of the whole.
 const ROUNDS_SHARE: f64 = 0.75;
@@ -115,8 +115,8 @@ impl ToolTrace {
             user_id: owner.as_ref().map(|owner| owner.user.clone()).unwrap_or_default(),
             org_id: owner.as_ref().and_then(|owner| owner.org.clone()),
             tool_name: match question.mode {
-                Mode::Report | Mode::Answer => RUN_TOOLS[0],
-                Mode::Evidence => RUN_TOOLS[1],
+                OutputMode::Report | OutputMode::Answer => RUN_TOOLS[0],
+                OutputMode::Evidence => RUN_TOOLS[1],
             }
             .to_owned(),
             input_params: replace_nul_in_json(json!({

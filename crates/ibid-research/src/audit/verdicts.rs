@@ -9,7 +9,7 @@ use crate::llm_session::TrackedModel;
 use crate::verify::judge_claim;
 use ibid_core::domain::{Page, Usage};
 use ibid_core::ports::RoleModel;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// The result of fetching a source.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,8 +195,8 @@ pub async fn audit_by_model(mut audit: Audit, role_model: &RoleModel) -> Result<
                     let kind = fault.kind();
                     audit.fault.get_or_insert_with(|| error_message(&fault));
                     match kind {
-                        Kind::Cancelled | Kind::Internal => return Err(fault),
-                        Kind::Malformed => {}
+                        ErrorKind::Cancelled | ErrorKind::Internal => return Err(fault),
+                        ErrorKind::Malformed => {}
                         _ => break,
                     }
                 }

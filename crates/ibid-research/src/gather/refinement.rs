@@ -3,10 +3,10 @@ use crate::heuristic::queries::{QueryBuilder, QueryText};
 use crate::llm_session::LlmSession;
 use crate::next_searches;
 use crate::next_searches::PAGES_PER_REFINEMENT;
-use crate::query_policy::anchored;
+use crate::query_policy::add_subject;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
-use ibid_core::domain::{Coverage, Item, Plan, Query, SearchTask, Variation};
+use ibid_core::domain::{ChecklistItem, Coverage, Plan, Query, SearchTask, Variation};
 use ibid_core::ports::CheckpointDecision;
 use ibid_core::record::Event;
 
@@ -113,7 +113,7 @@ impl ResearchLoop<'_> {
                 }
                 Some(QueryText {
                     variation: query.variation,
-                    text: anchored(
+                    text: add_subject(
                         ctx.brief,
                         policy.narrow_own_query(&query.query, &has_private_word)?,
                     ),
@@ -132,8 +132,8 @@ impl ResearchLoop<'_> {
 }
 
 /// The item whose words are nearest to a query.
-fn nearest_item<'p>(plan: &'p Plan, query: &str) -> Option<&'p Item> {
-    let near = |it: &Item| stem_overlap(query, &format!("{} {}", it.asks, it.query));
+fn nearest_item<'p>(plan: &'p Plan, query: &str) -> Option<&'p ChecklistItem> {
+    let near = |it: &ChecklistItem| stem_overlap(query, &format!("{} {}", it.asks, it.query));
     let items = plan.items().iter();
     items.reduce(|best, it| if near(it) > near(best) { it } else { best })
 }

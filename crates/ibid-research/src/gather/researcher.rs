@@ -8,7 +8,7 @@ use crate::thresholds::MIN_SAME_CLAIM_OVERLAP;
 use ibid_core::Result;
 use ibid_core::domain::words::stem_overlap;
 use ibid_core::domain::{
-    Brief, Coverage, Evidence, Hit, Item, ItemId, TeamSettings, UnitProgress, UnitStatus,
+    Brief, ChecklistItem, Coverage, Evidence, Hit, ItemId, TeamSettings, UnitProgress, UnitStatus,
     Variation, public_address,
 };
 use ibid_core::ports::RoleModel;
@@ -336,7 +336,7 @@ pub(super) fn decide_by_heuristics(
 }
 
 /// The first searches of a researcher: its assignment, then the item's own queries.
-pub(super) fn first_queries(unit: &Researcher, item: &Item, breadth: u32) -> Vec<String> {
+pub(super) fn first_queries(unit: &Researcher, item: &ChecklistItem, breadth: u32) -> Vec<String> {
     let mut words = vec![unit.query.clone(), item.query.clone()];
     words.extend(item.terms.iter().take(1).cloned());
     words.retain(|word| !word.trim().is_empty());

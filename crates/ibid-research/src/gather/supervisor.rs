@@ -11,9 +11,9 @@ use ibid_core::Result;
 use ibid_core::domain::{Coverage, GateStatus, ItemId, ModelRole, StopReason, TeamSettings};
 
 use super::assignment::Assignment;
-use super::bullets;
 use super::dispatch::run_dispatch;
 use super::research_loop::ResearchLoop;
+use super::supervisor_notes;
 use super::supervisor_state::{SupervisorState, emit_progress};
 
 /// Thoughts and refusals in a row after which heuristics decide.
@@ -188,8 +188,8 @@ async fn decide_by_model(
         research.state.usage.searches,
         research.state.usage.pages
     );
-    let notes = bullets::compressed_notes(&supervisor.notes, team);
-    let raw = bullets::compressed_raw_notes(&supervisor.raw, team);
+    let notes = supervisor_notes::compressed_notes(&supervisor.notes, team);
+    let raw = supervisor_notes::compressed_raw_notes(&supervisor.raw, team);
     let from = supervisor.thoughts.len().saturating_sub(SHOWN_THOUGHTS);
     let asked = SupervisePrompt {
         question: research.ctx.brief.effective_question(),

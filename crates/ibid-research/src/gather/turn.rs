@@ -9,7 +9,7 @@ use crate::llm_session::{LlmSession, LlmStep};
 use crate::{read, search, weigh};
 use ibid_core::domain::{Evidence, Hit, ModelRole, Query, TeamSettings, public_address};
 use ibid_core::record::Event;
-use ibid_core::{Kind, Result};
+use ibid_core::{ErrorKind, Result};
 
 use super::names;
 use super::research_loop::ResearchLoop;
@@ -84,7 +84,7 @@ async fn researcher_steps(
             Ok(next) => next.narrow_queries(research.targets.policy()),
             Err(fault) => {
                 // Running out of money is no fault of the researcher.
-                if fault.kind() != Kind::Exhausted {
+                if fault.kind() != ErrorKind::Exhausted {
                     broken.push(nth);
                 }
                 llm.fall_back(LlmStep::Research, ModelRole::Researcher, fault)?;

@@ -7,9 +7,9 @@ use ibid_core::Result;
 use ibid_core::domain::words::{Token, is_stop_word, stem, tokens};
 use ibid_core::domain::{Brief, Question, split_sentences};
 
-use super::kinds::question_kind;
 use super::language::language;
 use super::lexicon::spaced;
+use super::question_kind::question_kind;
 
 /// Maximum length of the text that is the question as a whole, in bytes; of longer texts the asking part is taken.
 const WHOLE: usize = 600;

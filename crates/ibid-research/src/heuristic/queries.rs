@@ -7,8 +7,8 @@ use crate::query_policy::QueryPolicy;
 use ibid_core::Result;
 use ibid_core::domain::words::{content_stems, tokens};
 use ibid_core::domain::{
-    Brief, Item, Plan, Query, QueryExpansion, Question, SearchEndpoint, SearchTask, Variation,
-    Vertical, pubmed,
+    Brief, ChecklistItem, Plan, Query, QueryExpansion, Question, SearchEndpoint, SearchTask,
+    Variation, Vertical, pubmed,
 };
 use ibid_core::ports::SearchProvider;
 
@@ -228,7 +228,7 @@ impl QueryBuilder<'_> {
     /// item's own terms.
     pub(crate) fn for_gap(
         &mut self,
-        item: &Item,
+        item: &ChecklistItem,
         gap_query: &str,
         met: &[String],
         breadth: u32,
@@ -250,7 +250,7 @@ impl QueryBuilder<'_> {
     /// Queries for an item in words from elsewhere, at most `most` of them.
     pub(crate) fn for_texts(
         &mut self,
-        item: &Item,
+        item: &ChecklistItem,
         texts: Vec<QueryText>,
         most: u32,
     ) -> Vec<Query> {
@@ -270,7 +270,7 @@ impl QueryBuilder<'_> {
     /// The queries of a search task; none where it was asked before.
     pub(crate) fn for_task(
         &mut self,
-        item: &Item,
+        item: &ChecklistItem,
         task: &SearchTask,
         variation: Variation,
     ) -> Vec<Query> {
@@ -295,7 +295,7 @@ impl QueryBuilder<'_> {
     pub(crate) fn variations(
         &mut self,
         brief: &Brief,
-        item: &Item,
+        item: &ChecklistItem,
         wanted: &[Variation],
         more: u32,
     ) -> Result<Vec<Query>> {
@@ -324,7 +324,12 @@ impl QueryBuilder<'_> {
     }
 
     /// The queries of the drafts of an item, one for each target.
-    fn place(&self, item: &Item, written: &PubmedByText, drafts: Vec<QueryDraft>) -> Vec<Query> {
+    fn place(
+        &self,
+        item: &ChecklistItem,
+        written: &PubmedByText,
+        drafts: Vec<QueryDraft>,
+    ) -> Vec<Query> {
         let mut found = Vec::new();
         let mut nth_outside = 0;
         let is_informative = |query_draft: &QueryDraft| content_stems(&query_draft.text).len() > 1;
@@ -352,7 +357,7 @@ impl QueryBuilder<'_> {
     fn query_for_vertical(
         &self,
         vertical: Vertical,
-        item: &Item,
+        item: &ChecklistItem,
         written: &PubmedByText,
         draft: &QueryDraft,
     ) -> Option<Query> {
@@ -387,7 +392,7 @@ impl QueryBuilder<'_> {
 pub(crate) fn plain_queries(
     targets: &SearchTargets,
     question: &Question,
-    item: &Item,
+    item: &ChecklistItem,
 ) -> Vec<Query> {
     let mut builder = QueryBuilder { targets, question, asked: &mut BTreeSet::new() };
     let draft = builder.new_draft(Variation::Original, question.text.clone());
@@ -404,7 +409,7 @@ pub(crate) const STANDARD_BREADTH: u32 = 4;
 const PLAIN_CUES: [&str; 3] = ["overview", "study", "data"];
 
 /// The subject of an item with each of the words in which such items are answered.
-fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+fn cue_queries(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation, String)>> {
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let facet = prompts::plan_words()?.facet_by_heading(&item.heading);
     let own = facet.iter().flat_map(|(_, facet)| facet.strong.iter().chain([&facet.cues]));
@@ -414,7 +419,7 @@ fn cue_queries(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
 
 /// The queries of each item, made without a model.
 pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<QueryExpansion>> {
-    let expand = |item: &Item| {
+    let expand = |item: &ChecklistItem| {
         let all = item_variations(brief, item)?;
         let by = |wanted: Variation| {
             let found = all.iter().find(|pair| pair.0 == wanted);
@@ -432,7 +437,7 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
 }
 
 /// The item's query, then rephrased, broader, narrower, and in further words; no two with the same stems.
-fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)>> {
+fn item_variations(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation, String)>> {
     let words = &prompts::phrases()?.query;
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     let rest: Vec<&str> = tokens(&item.query)
@@ -475,7 +480,7 @@ fn item_variations(brief: &Brief, item: &Item) -> Result<Vec<(Variation, String)
 }
 
 /// The subject of an item alone.
-fn broader_query(brief: &Brief, item: &Item) -> Result<String> {
+fn broader_query(brief: &Brief, item: &ChecklistItem) -> Result<String> {
     let subject = item.terms.first().or(brief.subjects.first()).cloned().unwrap_or_default();
     Ok(fill_template(&prompts::phrases()?.query.broader, &[("subject", &subject)]))
 }

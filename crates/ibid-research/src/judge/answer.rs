@@ -1,12 +1,12 @@
 //! Scores how well a report answers its question, by counting.
-use ibid_core::domain::{Coverage, ItemId, Mode, OpenItem, QualityPart, Report};
+use ibid_core::domain::{Coverage, ItemId, OpenItem, OutputMode, QualityPart, Report};
 use ibid_core::record::Run;
 
 /// The parts of the answer's quality.
 pub(super) fn score_answer(run: &Run, report: &Report) -> Vec<QualityPart> {
     let mut parts = vec![coverage(run, report), support(report), confidence(report), short(report)];
     // A single line has no room for what it leaves open.
-    if report.mode == Mode::Report {
+    if report.mode == OutputMode::Report {
         parts.push(candour(run, report));
     }
     parts
@@ -99,7 +99,7 @@ const SHORT_WORDS: usize = 60;
 /// Whether there is a short answer, and whether it is short.
 fn short(report: &Report) -> QualityPart {
     let words: usize = match (report.mode, &report.answer) {
-        (Mode::Answer, Some(it)) => it.text.split_whitespace().count(),
+        (OutputMode::Answer, Some(it)) => it.text.split_whitespace().count(),
         _ => {
             let claims = report.short.iter();
             claims.map(|claim| claim.text().split_whitespace().count()).sum()

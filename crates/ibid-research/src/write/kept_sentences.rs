@@ -100,7 +100,7 @@ pub(crate) fn dedup_sentences(mut sections: Vec<DraftSection>) -> Vec<DraftSecti
 mod tests {
     use super::*;
     use crate::heuristic::intake::subjects;
-    use crate::heuristic::kinds::question_kind;
+    use crate::heuristic::question_kind::question_kind;
     use crate::{plan_from_brief, prompts};
     use ibid_core::domain::{Brief, ItemId};
 

@@ -130,9 +130,9 @@ mod tests {
     fn a_puzzle_is_a_wait_and_another_page_a_fault() {
         let puzzle =
             read(202, &ResponseHeaders::default(), b"<div class=anomaly-modal>").unwrap_err();
-        assert_eq!(puzzle.kind, ibid_core::Kind::Transient);
+        assert_eq!(puzzle.kind, ibid_core::ErrorKind::Transient);
         assert!(puzzle.retry_after.is_some());
         let other = read(200, &ResponseHeaders::default(), b"<html>hello").unwrap_err();
-        assert_eq!(other.kind, ibid_core::Kind::Malformed);
+        assert_eq!(other.kind, ibid_core::ErrorKind::Malformed);
     }
 }

@@ -14,7 +14,7 @@ use super::response::{
     self, ReadResult, count_field, date_from_parts, hit, parse_date, text_field,
 };
 use ibid_core::domain::{Hits, Query, Vertical};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_net::retry_after::ResponseHeaders;
 use ibid_net::service::{ServiceClient, ServiceRequest};
 use ibid_net::service_error::ServiceError;
@@ -48,7 +48,7 @@ enum BatchResult {
     /// The batch was refused; a query alone may succeed.
     AskAlone,
     /// The service failed.
-    Failed(Kind, String),
+    Failed(ErrorKind, String),
 }
 
 #[async_trait]
@@ -132,7 +132,7 @@ async fn send_batch(service: &ServiceClient, path: &str, gathered: Vec<PendingQu
                 .map(|it| it.map_or_else(|_| alone(), BatchResult::Found))
                 .collect(),
             Ok(_) => Vec::new(),
-            Err(fault) if fault.kind() == Kind::Malformed => Vec::new(),
+            Err(fault) if fault.kind() == ErrorKind::Malformed => Vec::new(),
             Err(fault) => {
                 queries.iter().map(|_| BatchResult::Failed(fault.kind(), fault.chain())).collect()
             }

@@ -10,7 +10,7 @@ use ibid_core::domain::{
     SourceKind, ThreadContext, TopicRelation, UrlProvenance, Usage,
 };
 use ibid_core::record::{Envelope, Event, Run};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_store::journal::{Journal, prior_sources_in};
 
 use ibid_core::ports::{Egress, JournalCall, RunRow, Store};
@@ -47,12 +47,12 @@ impl App {
         let previous = self.run(run).await?;
         let Some(asked) = previous.question.clone() else {
             return Err(Error::new(
-                Kind::Internal,
+                ErrorKind::Internal,
                 format!("the first event of run {run} is not run.created"),
             ));
         };
         if !previous.status.ended() {
-            return Err(Error::new(Kind::Usage, format!("run {run} has not ended yet"))
+            return Err(Error::new(ErrorKind::Usage, format!("run {run} has not ended yet"))
                 .with_hint(format!("wait until it ends, or resume it first: ibid resume {run}")));
         }
         let follows = ThreadContext { run: run.clone(), turns: dialogue_turns(&previous, &asked) };
@@ -80,7 +80,7 @@ impl App {
     ) -> Result<PlannerOutput> {
         let role = ModelRole::Planner;
         let Some(spec) = question.models.get(&role) else {
-            return Err(Error::new(Kind::Setup, "no model is set to make the plan")
+            return Err(Error::new(ErrorKind::Setup, "no model is set to make the plan")
                 .with_hint("name one with --model PROVIDER:MODEL, or leave --model-plan out"));
         };
         let named = [(role, spec.clone())].into();
@@ -166,7 +166,7 @@ impl App {
         for source in prior_sources_in(steps) {
             let page = self.page(&source.page).await?.ok_or_else(|| {
                 let what = format!("page {} is not in the store", source.page);
-                Error::new(Kind::Internal, what)
+                Error::new(ErrorKind::Internal, what)
             })?;
             pages.push((source.page, page));
         }
@@ -237,7 +237,7 @@ fn is_searched(source: &Source, folders: &[String]) -> bool {
 /// The sources of `run` that are still stored, without documents of folders: the folders are searched again.
 async fn external_sources(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
     let all = match thread_sources(store, run).await {
-        Err(fault) if fault.kind() == Kind::NotFound => return Ok(Vec::new()),
+        Err(fault) if fault.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         sources => sources?,
     };
     let mut external = Vec::new();

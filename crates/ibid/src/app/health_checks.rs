@@ -9,7 +9,7 @@ use super::models::{ModelStatus, ResolvedModel};
 use super::{container, engines, models, readers, semantic};
 use crate::config::Settings;
 use ibid_core::ports::Egress;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use ibid_llm::ModelTarget;
 use ibid_llm::model_list::{ModelList, list_models};
 use ibid_net::service_error::ServiceError;
@@ -90,7 +90,7 @@ async fn with_timeout<T>(
     check: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let late = |_| {
-        Error::new(Kind::Transient, format!("checking {what}"))
+        Error::new(ErrorKind::Transient, format!("checking {what}"))
             .with_source(format!("no answer in {} s", limit.as_secs()))
             .with_hint("check whether this machine can reach it, or remove it from the settings")
     };
@@ -119,7 +119,7 @@ async fn check_models(
             Some(Ok(listing)) => Some(check_listing(found, listing)),
             // The first model of the provider has the fault in full.
             Some(Err(fault)) => Some(CheckOutcome::Doubtful(
-                Error::new(Kind::Setup, fault.clone()).with_hint("fix the problem above"),
+                Error::new(ErrorKind::Setup, fault.clone()).with_hint("fix the problem above"),
             )),
             None => {
                 let answer =
@@ -145,20 +145,22 @@ fn with_fix(found: &ResolvedModel, fault: Error) -> Error {
     let unsent = ServiceError::find_in(&fault).is_some_and(|it| it.unsent);
     let status = ServiceError::find_in(&fault).and_then(|it| it.status);
     let hint = match fault.kind() {
-        Kind::Transient if unsent && target.provider.name == "ollama" => {
+        ErrorKind::Transient if unsent && target.provider.name == "ollama" => {
             format!("run `ollama serve`; {}", container::localhost_hint(base_var, &target.base_url))
         }
-        Kind::Transient if unsent && !target.provider.needs_key => {
+        ErrorKind::Transient if unsent && !target.provider.needs_key => {
             container::localhost_hint(base_var, &target.base_url)
         }
-        Kind::Transient if unsent => {
+        ErrorKind::Transient if unsent => {
             "check whether this machine can reach it: DNS, firewall, HTTPS_PROXY".to_owned()
         }
-        Kind::Transient => "try again later".to_owned(),
-        Kind::Setup if matches!(status, Some(401 | 403) | None) => {
+        ErrorKind::Transient => "try again later".to_owned(),
+        ErrorKind::Setup if matches!(status, Some(401 | 403) | None) => {
             format!("check the key in {}", found.key_vars)
         }
-        Kind::Setup | Kind::Usage => format!("check the key in {}, and {base_var}", found.key_vars),
+        ErrorKind::Setup | ErrorKind::Usage => {
+            format!("check the key in {}, and {base_var}", found.key_vars)
+        }
         _ => format!("check that {base_var} is the address of the API of {}", target.provider.name),
     };
     Error::new(fault.kind(), format!("checking {}", target.name()))
@@ -188,7 +190,7 @@ fn check_listing(found: &ResolvedModel, listing: &ModelList) -> CheckOutcome {
     }
     let similar = closest_names(&target.model, names);
     let fault = Error::new(
-        Kind::Setup,
+        ErrorKind::Setup,
         format!("checking {}: model not listed by {}", target.name(), target.base_url),
     );
     let suggestion = match similar.as_slice() {
@@ -224,7 +226,7 @@ fn list_not_found(target: &ModelTarget, path: &str) -> CheckOutcome {
     if has_no_path && target.base_url != provider.base_url && path == "/models" {
         let variable = provider.base_vars.first().copied().unwrap_or_default();
         let fault = Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!("checking {}: {}{path} does not exist", target.name(), target.base_url),
         );
         return CheckOutcome::Doubtful(
@@ -281,7 +283,7 @@ async fn check_ranking(settings: &Settings) -> Vec<CheckOutcome> {
         Ok(true) => CheckOutcome::Good(format!("{name} answers")),
         Ok(false) => CheckOutcome::Bad(
             Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 format!("checking {name}: the test response contains no score"),
             )
             .with_hint("name another model"),
@@ -393,7 +395,7 @@ fn web_outcome(probes: Vec<(&str, Result<()>)>) -> CheckOutcome {
     let why =
         failed.iter().find_map(|pair| pair.1.as_ref().err()).map(Error::chain).unwrap_or_default();
     let fault =
-        Error::new(Kind::Transient, format!("none of {} is reachable: {why}", names(&failed)));
+        Error::new(ErrorKind::Transient, format!("none of {} is reachable: {why}", names(&failed)));
     CheckOutcome::Doubtful(fault.with_hint(
         "allow connections to port 443 of other hosts (DNS, firewall, HTTPS_PROXY), or search folders only: engines = none",
     ))
@@ -408,8 +410,11 @@ fn clock_outcome(host: &str, ahead: i64) -> CheckOutcome {
     let minutes = by / 60;
     let side = if ahead > 0 { "ahead of" } else { "behind" };
     CheckOutcome::Doubtful(
-        Error::new(Kind::Setup, format!("this machine's clock is {minutes} min {side} {host}'s"))
-            .with_hint("synchronise it: timedatectl set-ntp true, or restart the virtual machine"),
+        Error::new(
+            ErrorKind::Setup,
+            format!("this machine's clock is {minutes} min {side} {host}'s"),
+        )
+        .with_hint("synchronise it: timedatectl set-ntp true, or restart the virtual machine"),
     )
 }
 
@@ -479,7 +484,7 @@ mod tests {
 
     #[test]
     fn one_answer_is_enough_and_a_clock_may_be_two_minutes_off() {
-        let no = || Err(Error::new(Kind::Transient, "its name cannot be looked up"));
+        let no = || Err(Error::new(ErrorKind::Transient, "its name cannot be looked up"));
         let CheckOutcome::Good(message) = web_outcome(vec![("a", no()), ("b", Ok(()))]) else {
             panic!("b answered");
         };

@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::App;
 use ibid_core::ports::TraceFilter;
 use ibid_core::record::{ToolTrace, TraceSummary, replace_nul, replace_nul_in_json};
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 
 /// Maximum length of the name of a tool and of a stage, in characters.
 pub const MAX_NAME_CHARS: usize = 100;
@@ -48,7 +48,7 @@ impl App {
     pub async fn create_trace(&self, tool: &str, input: Value) -> Result<String> {
         if ToolTrace::is_run_tool(tool) {
             let what = format!("the tool name `{tool}` is reserved for runs");
-            return Err(Error::new(Kind::Usage, what).with_hint("choose another name"));
+            return Err(Error::new(ErrorKind::Usage, what).with_hint("choose another name"));
         }
         let owner = self.owner.clone();
         let trace = ToolTrace {
@@ -81,7 +81,9 @@ impl App {
         let mut trace = store.trace(id).await?;
         if trace.is_of_run() {
             let what = format!("trace {id} follows the events of its run");
-            return Err(Error::new(Kind::Usage, what).with_hint("create a trace of another tool"));
+            return Err(
+                Error::new(ErrorKind::Usage, what).with_hint("create a trace of another tool")
+            );
         }
         if let Some(stage) = update.stage {
             trace.current_stage = Some(replace_nul(&stage).chars().take(MAX_NAME_CHARS).collect());
@@ -171,7 +173,7 @@ impl App {
     pub async fn trace(&self, id: &str) -> Result<ToolTrace> {
         match self.store_if_any().await? {
             Some(store) => store.trace(id).await,
-            None => Err(Error::new(Kind::NotFound, format!("there is no trace {id}"))
+            None => Err(Error::new(ErrorKind::NotFound, format!("there is no trace {id}"))
                 .with_hint("see `ibid traces`")),
         }
     }

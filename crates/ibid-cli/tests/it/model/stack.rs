@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::ports::{LanguageModel, Prompt, SeededRng};
 use ibid_core::retry::RetryPolicy;
 use ibid_llm::{
@@ -99,7 +99,7 @@ async fn a_model_without_a_price_is_not_asked_under_a_bound_of_money() {
     let unpriced = ModelSpec::at_list_price(chosen(&server.url, "m-1").target);
     let model = open(vec![unpriced], &shared());
     let error = model.complete(&prompt(), None).await.unwrap_err();
-    assert_eq!(error.kind(), Kind::Setup);
+    assert_eq!(error.kind(), ErrorKind::Setup);
     assert_eq!(
         error.hint(),
         Some("Set `price` for custom/m-1, or bound the run by calls or tokens instead of dollars.")

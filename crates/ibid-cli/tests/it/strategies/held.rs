@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 
 use ibid_core::domain::{
-    Complexity, Effort, Evidence, EvidenceGate, GateVerdict, Mode, ModelRole, Page, Query,
+    Complexity, Effort, Evidence, EvidenceGate, GateVerdict, ModelRole, OutputMode, Page, Query,
     QuestionKind, ResearchSettings, Strategy, UnitStatus, Vertical,
 };
 use ibid_core::ports::{LanguageModel, Providers, Ranker, RoleModel, RoleModels};
 use ibid_core::record::Event;
-use ibid_core::{Error, Kind, Result};
+use ibid_core::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
 use super::{Elsewhere, asked, holds, shelf, two_places};
@@ -145,7 +145,7 @@ fn a_gate_of_fewer_records_asks_for_fewer_cited_ones() {
 #[tokio::test]
 async fn the_parts_of_one_page_are_one_result_in_the_order_of_the_page() {
     let mut asked = asked(Strategy::Coverage);
-    asked.mode = Mode::Evidence;
+    asked.mode = OutputMode::Evidence;
     asked.method.depth = 1;
     let world = world(Arc::new(Pages::new(vec![long_page(15, &[0, 7, 14])])));
     let (report, _) = researched(&world, &asked).await;
@@ -239,7 +239,7 @@ async fn a_researcher_whose_model_fails_says_so_without_its_words_and_code_goes_
         "supervise" => {
             Ok(json!({"action": "ResearchComplete", "thought": "", "units": []}).to_string())
         }
-        _ => Err(Error::new(Kind::Malformed, "asking http://10.0.0.7:8080/v1 as key-77")),
+        _ => Err(Error::new(ErrorKind::Malformed, "asking http://10.0.0.7:8080/v1 as key-77")),
     });
     let mut asked = asked(Strategy::Supervisor);
     asked.method.max_iterations = 1;

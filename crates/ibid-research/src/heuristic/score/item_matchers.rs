@@ -1,6 +1,6 @@
 //! What a sentence is scored against for each item of the plan.
-use crate::heuristic::kinds::question_kind;
 use crate::heuristic::lexicon::StemInterner;
+use crate::heuristic::question_kind::question_kind;
 use crate::prompts;
 use crate::prompts::Facet;
 use ibid_core::Result;

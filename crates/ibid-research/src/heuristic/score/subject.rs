@@ -4,12 +4,12 @@ use super::item_matchers::ItemMatcher;
 use super::scorer::RelevanceScorer;
 use super::terms::{WeightedTerm, aspect_terms, part_terms, related_terms};
 use crate::heuristic::intake::{content_weight, is_verb};
-use crate::heuristic::kinds::question_kind;
+use crate::heuristic::question_kind::question_kind;
 use crate::thresholds::{
     ENOUGH_ASPECT_WORDS, MIN_CONTEXT_MATCH_WEIGHT, MIN_PART_OVERLAP, MIN_VERB_MATCH, MIN_WORD_MATCH,
 };
 use ibid_core::domain::words::{is_stop_word, tokens};
-use ibid_core::domain::{Brief, Item, ItemId, QuestionKind};
+use ibid_core::domain::{Brief, ChecklistItem, ItemId, QuestionKind};
 
 /// Number of content words from which a question is specific.
 const SPECIFIC: usize = 3;
@@ -130,7 +130,7 @@ impl RelevanceScorer {
     }
 
     /// Adds an item to score for.
-    pub(crate) fn add_item(&mut self, brief: &Brief, item: &Item) {
+    pub(crate) fn add_item(&mut self, brief: &Brief, item: &ChecklistItem) {
         let terms = part_terms(&mut self.lexicon, item, false, brief);
         let aspect = aspect_terms(&mut self.lexicon, &item.asks, brief);
         self.related.extend(related_terms(&mut self.lexicon, std::iter::once(&item.asks)));

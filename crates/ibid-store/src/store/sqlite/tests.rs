@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::SqliteStore;
-use ibid_core::Kind;
+use ibid_core::ErrorKind;
 use ibid_core::domain::{Block, BlockKind, Page, PageDraft, RunId};
 use ibid_core::ports::{EventLog, FrozenClock, Store};
 use ibid_core::record::{Event, Phase};
@@ -45,7 +45,7 @@ async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
                 Err(fault) => break fault,
             }
         };
-        assert_eq!(fault.kind(), Kind::Setup, "{fault:?}");
+        assert_eq!(fault.kind(), ErrorKind::Setup, "{fault:?}");
         assert!(fault.chain().contains("ibid.db"), "{fault:?}");
         assert!(fault.hint().unwrap().contains("disk space"));
         assert!(kept.len() > 5);

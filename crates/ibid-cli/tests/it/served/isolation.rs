@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::people::user;
 use super::{Answer, Served};
-use crate::cli::Desk;
+use crate::cli::TestHome;
 
 /// A word that stands in the owner's question, report and pages, and nowhere else.
 const CANARY: &str = "Quokkafjord";
@@ -125,7 +125,7 @@ fn body(method: &str, path: &str, id: &str) -> Option<String> {
 
 /// A server with users, one of whom has a run whose documents are served no more.
 struct Town {
-    desk: Desk,
+    desk: TestHome,
     served: Served,
     /// Asks for what it is told to ask, and follows nobody elsewhere.
     client: reqwest::Client,
@@ -206,7 +206,7 @@ impl Town {
 
 /// The town, the owner's run, and a page of it.
 async fn town() -> (Town, String, String) {
-    let desk = Desk::new();
+    let desk = TestHome::new();
     for org in ["roofs", "walls"] {
         assert_eq!(desk.ibid(&["admin", "org", "add", org]).code, 0);
     }

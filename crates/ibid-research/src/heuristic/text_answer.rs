@@ -6,7 +6,7 @@
 use crate::thresholds::{ANSWER_HALF_DISTANCE, FOLLOWING_SENTENCE_WEIGHT, ROUNDING_TOLERANCE};
 use std::collections::BTreeSet;
 
-use super::kinds::question_kind;
+use super::question_kind::question_kind;
 use super::sentence::{measures, years_at};
 use crate::prompts;
 use ibid_core::Result;

@@ -25,11 +25,11 @@ use ibid_report::markdown::pluralize;
 /// Maximum size of the text.
 const MAX_BYTES: u64 = 1 << 20;
 /// Bytes at the beginning of a file that are searched for signs of a binary format.
-const HEAD: usize = 8192;
+const HEAD_BYTES: usize = 8192;
 /// Width of a table in a file, in columns.
-const WIDE: usize = 120;
+const TABLE_COLUMNS: usize = 120;
 /// Columns of the number, the verdict and the source.
-const FIXED: usize = 4 + 13 + 7;
+const FIXED_COLUMNS: usize = 4 + 13 + 7;
 
 /// `ibid check FILE`.
 pub(super) fn check(
@@ -79,12 +79,12 @@ fn deliver(
     };
     match &args.output {
         None => {
-            let width = if console.read { columns_of(std::io::stdout()) } else { WIDE };
+            let width = if console.read { columns_of(std::io::stdout()) } else { TABLE_COLUMNS };
             console.print(&render(console.out, width))?;
         }
         Some(output) => {
             let path = env.cwd.join(output);
-            std::fs::write(&path, render(Palette(false), WIDE)).map_err(|fault| {
+            std::fs::write(&path, render(Palette(false), TABLE_COLUMNS)).map_err(|fault| {
                 Error::new(ErrorKind::Setup, format!("writing -o {}", output.display()))
                     .with_source(fault)
                     .with_hint("name a writable file")
@@ -126,7 +126,7 @@ fn print_summary(audit: &Audit, console: Console) {
         ));
     }
     let missing = audit.sources.iter().any(|(source, found)| {
-        matches!(found, SourceLookup::Nowhere(_)) && !source.is_unexplained()
+        matches!(found, SourceLookup::NotFound(_)) && !source.is_unexplained()
     });
     if missing {
         console.eprint_line(&format!(
@@ -166,7 +166,7 @@ fn read_text(shown: &Path, path: &Path) -> Result<String> {
     }
     const OTHERS: &str =
         "name a Markdown file in UTF-8; `ibid read FILE` makes Markdown of other documents";
-    if bytes[..bytes.len().min(HEAD)].contains(&0) || bytes.starts_with(b"%PDF-") {
+    if bytes[..bytes.len().min(HEAD_BYTES)].contains(&0) || bytes.starts_with(b"%PDF-") {
         return wrong("this is not a text file", OTHERS);
     }
     let Ok(text) = String::from_utf8(bytes) else {
@@ -212,7 +212,7 @@ fn table(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
                 0 => (n.as_str(), claim.text.as_str()),
                 _ => ("", ""),
             };
-            let result = verdict.held.verdict;
+            let result = verdict.check.verdict;
             writer.row([n, result.as_str(), &source, text, &source_text(verdict)], Some(result));
         }
     }
@@ -239,15 +239,15 @@ impl TableWriter<'_> {
             Some(_) => text.to_owned(),
             None => self.paint.dim(text),
         };
-        let room = self.width.clamp(60, 160) - FIXED;
-        let lines = if self.width >= WIDE.min(100) {
+        let room = self.width.clamp(60, 160) - FIXED_COLUMNS;
+        let lines = if self.width >= TABLE_COLUMNS.min(100) {
             let half = room / 2;
             let quote = clip(quote, room - half - 1);
             format!("{head} {}", dim_header(format!("{} {quote}", padded(claim, half)).trim_end()))
         } else {
             let claim = clip(&single_line(claim), room);
             let quote = self.paint.dim(&clip(quote, room));
-            let below = format!("{:FIXED$}{quote}", "");
+            let below = format!("{:FIXED_COLUMNS$}{quote}", "");
             if claim.is_empty() {
                 format!("{head} {quote}")
             } else {
@@ -264,9 +264,9 @@ fn deciding_first<'a>(
     deciding: Option<&'a SourceVerdict>,
 ) -> Vec<&'a SourceVerdict> {
     let mut out: Vec<&SourceVerdict> = deciding.into_iter().collect();
-    for verdict in &claim.heard {
+    for verdict in &claim.source_verdicts {
         let known = out.iter().any(|earlier| earlier.source == verdict.source);
-        if !known && verdict.held.verdict == AuditVerdict::Contradicted {
+        if !known && verdict.check.verdict == AuditVerdict::Contradicted {
             out.push(verdict);
         }
     }
@@ -275,7 +275,7 @@ fn deciding_first<'a>(
 
 /// The quote from the source, or why there is none.
 fn source_text(verdict: &SourceVerdict) -> String {
-    match (&verdict.held.quote, &verdict.reason) {
+    match (&verdict.check.quote, &verdict.reason) {
         (Some(quote), _) => format!("“{}”", single_line(&quote.text)),
         (None, Some(why)) => single_line(why),
         (None, None) => String::new(),
@@ -302,7 +302,7 @@ fn padded(text: &str, columns: usize) -> String {
 fn missing_sources(out: &mut String, audit: &Audit, paint: Palette, width: usize) {
     let mut lines = Vec::new();
     for (source, found) in &audit.sources {
-        if let SourceLookup::Nowhere(why) = found {
+        if let SourceLookup::NotFound(why) = found {
             let text = match source_name(source) {
                 name if name.is_empty() => format!("[{}] {}", source.n, single_line(why)),
                 name => format!("[{}] {name} — {}", source.n, single_line(why)),
@@ -364,7 +364,7 @@ mod tests {
         let text = "屋上緑化は年間降水量の半分を保持すると報告されている [1](https://a.example/)。 \
             Roofs keep a great deal of the rain that falls on them in every year [2](https://b.example/).\n";
         let cited = parse_citations(text);
-        let nowhere = SourceLookup::Nowhere("not in the folder\u{1b}[31m".to_owned());
+        let nowhere = SourceLookup::NotFound("not in the folder\u{1b}[31m".to_owned());
         let sought = cited.sources.iter().map(|_| nowhere.clone()).collect();
         let audit = audit_by_words(cited, sought);
         let counts = AuditCounts::from_audit(&audit);

@@ -70,9 +70,9 @@ impl ExitStatus {
 fn passes_checks(run: &Run) -> bool {
     run.report.as_ref().is_some_and(|report| {
         let checks = report.checks;
-        checks.quotes.held == checks.quotes.total
-            && checks.claims.held == checks.claims.total
-            && checks.numbers.held == checks.numbers.total
+        checks.quotes.passed == checks.quotes.total
+            && checks.claims.passed == checks.claims.total
+            && checks.numbers.passed == checks.numbers.total
             && checks.contradictions == 0
             && report.method.gate.pass
     })

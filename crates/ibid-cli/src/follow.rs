@@ -23,7 +23,7 @@ use ibid_core::record::Envelope;
 use ibid_report::escape;
 
 /// How often the display is redrawn.
-const TICK: Duration = Duration::from_millis(100);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shows a run until it ends, then prints or writes its report.
 ///
@@ -39,7 +39,7 @@ pub(super) async fn follow(
     let began = Instant::now();
     let mut view = RunFollower::open(app, running.id.clone(), output, env, console, began)?;
     let mut signals = Signals::listen()?;
-    let mut tick = tokio::time::interval(TICK);
+    let mut tick = tokio::time::interval(REDRAW_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut events = running.follow(0);
     let finish = running.finish_handle();

@@ -326,8 +326,8 @@ pub fn summary_line(run: &Run, seconds: u64, written_to: Option<&str>, paint: Pa
     let mut parts = vec![
         format!("{} words", grouped(words(report) as u64, ' ')),
         pluralize(report.sources.len() as u64, "source"),
-        format!("{}/{} quotes verified", report.checks.quotes.held, report.checks.quotes.total),
-        format!("{}/{} claims cited", report.checks.claims.held, report.checks.claims.total),
+        format!("{}/{} quotes verified", report.checks.quotes.passed, report.checks.quotes.total),
+        format!("{}/{} claims cited", report.checks.claims.passed, report.checks.claims.total),
     ];
     if report.checks.removed > 0 {
         parts.push(format!("{} unsupported removed", report.checks.removed));

@@ -67,7 +67,7 @@ pub(super) fn serve_with_page(
 async fn warn_of_missing_sandbox(settings: Settings) {
     let finding = tokio::task::spawn_blocking(move || sandbox(&settings)).await;
     if let Ok(finding) = finding
-        && finding.state != HealthState::Good
+        && finding.state != HealthState::Ok
     {
         let hint = finding.fix.unwrap_or_default();
         tracing::warn!(found = finding.found, hint, "document_sandbox");

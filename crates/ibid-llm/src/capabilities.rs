@@ -27,7 +27,7 @@ pub enum Reasoning {
 
 impl Reasoning {
     /// Whether a request can say how much the model reasons.
-    pub fn can_be_set(self) -> bool {
+    pub(crate) fn can_be_set(self) -> bool {
         !matches!(self, Reasoning::None | Reasoning::Always)
     }
 }

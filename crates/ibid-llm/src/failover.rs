@@ -9,10 +9,10 @@ use ibid_core::ports::{Completion, LanguageModel, Prompt, TextSink};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// Consecutive failures after which a model is paused.
-const FAILURES: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// How long a model is paused before it is tried again.
-const REST: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_secs(60);
 
 /// One of the models to choose from.
 pub struct FailoverChoice {
@@ -236,8 +236,8 @@ impl MemberCall<'_> {
         let mut health = self.member.locked();
         health.failures = health.failures.saturating_add(1);
         health.last = error.chain();
-        if health.failures >= FAILURES {
-            health.rests_until = Some(Instant::now() + REST);
+        if health.failures >= MAX_FAILURES {
+            health.rests_until = Some(Instant::now() + PAUSE);
         }
     }
 }

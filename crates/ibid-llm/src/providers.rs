@@ -174,7 +174,7 @@ impl ModelProvider {
     }
 
     /// Returns the request settings for `model`, with what is `known` of it.
-    pub fn settings_with(&self, model: &str, known: &ModelCapabilities) -> ModelSettings {
+    pub(crate) fn settings_with(&self, model: &str, known: &ModelCapabilities) -> ModelSettings {
         let settings = ModelSettings {
             schemas: self.schemas,
             limit: self.limit,

@@ -126,8 +126,8 @@ pub fn connection_error(fault: reqwest::Error) -> ServiceError {
 /// The message where a name could not be looked up.
 pub(crate) const LOOKUP_FAILED: &str = "its name cannot be looked up; is this machine online?";
 
-/// How long a failed lookup of a name tells that this machine is offline.
-const OFFLINE: Duration = Duration::from_secs(5);
+/// How long after a failed lookup this machine counts as offline.
+const OFFLINE_TTL: Duration = Duration::from_secs(5);
 
 /// When the lookup of a name last failed. The network is that of the machine, not that of a client.
 static LAST_FAILED_LOOKUP: Mutex<Option<Instant>> = Mutex::new(None);
@@ -139,5 +139,5 @@ fn note_failed_lookup() {
 /// Whether the lookup of a name failed moments ago.
 pub(crate) fn is_offline() -> bool {
     let last = *LAST_FAILED_LOOKUP.lock().unwrap_or_else(PoisonError::into_inner);
-    last.is_some_and(|at| at.elapsed() < OFFLINE)
+    last.is_some_and(|at| at.elapsed() < OFFLINE_TTL)
 }

@@ -14,7 +14,7 @@ use crate::retry_after::ResponseHeaders;
 use ibid_core::{Error, ErrorKind, FailureReason};
 
 /// Maximum quoted length of a server's message, in characters.
-const QUOTED: usize = 300;
+const MAX_QUOTED_CHARS: usize = 300;
 
 /// A failed call to a service. Contains neither the key nor the prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,9 +186,8 @@ fn build(
     let codes = codes.unwrap_or_default().to_lowercase();
     let lower = message.to_lowercase();
     let verdict = classify(status, &codes, &lower, error);
-    let retry_after = matches!(verdict, ErrorClass::Later | ErrorClass::Overloaded)
-        .then(|| retry_after::requested_wait(headers, error, &lower))
-        .flatten();
+    let is_temporary = matches!(verdict, ErrorClass::Later | ErrorClass::Overloaded);
+    let wait = retry_after::requested_wait(headers, error, &lower).filter(|_| is_temporary);
     ServiceError {
         kind: match verdict {
             ErrorClass::Quota | ErrorClass::Key | ErrorClass::Operator => ErrorKind::Setup,
@@ -198,9 +197,9 @@ fn build(
             }
         },
         status,
-        retry_after,
+        retry_after: wait,
         code,
-        message: match truncate(message, QUOTED) {
+        message: match truncate(message, MAX_QUOTED_CHARS) {
             it if it.is_empty() => "no message".to_owned(),
             it => it,
         },

@@ -240,9 +240,9 @@ fn sources(report: &Report) -> Vec<Value> {
 fn checks(report: &Report) -> Value {
     let it = report.checks;
     json!({
-        "quotes": {"verified": it.quotes.held, "total": it.quotes.total},
-        "claims": {"cited": it.claims.held, "total": it.claims.total},
-        "numbers": {"matched": it.numbers.held, "total": it.numbers.total},
+        "quotes": {"verified": it.quotes.passed, "total": it.quotes.total},
+        "claims": {"cited": it.claims.passed, "total": it.claims.total},
+        "numbers": {"matched": it.numbers.passed, "total": it.numbers.total},
         "removed": it.removed,
         "contradictions": it.contradictions,
     })

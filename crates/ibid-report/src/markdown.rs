@@ -145,7 +145,7 @@ fn front_matter(out: &mut String, it: &Report) {
         None if it.usage.model_calls == 0 => "0.00".to_owned(),
         None => "null".to_owned(),
     };
-    let Ratio { held, total } = it.checks.quotes;
+    let Ratio { passed: held, total } = it.checks.quotes;
     let _ = write!(
         out,
         "---\ntitle: {}\nrun: {}\ndate: {}\nquestion: {}\ndepth: {}\ncost_usd: {cost}\n\
@@ -155,9 +155,9 @@ fn front_matter(out: &mut String, it: &Report) {
         it.date,
         quoted(&it.question),
         it.depth,
-        it.checks.claims.held,
+        it.checks.claims.passed,
         it.checks.claims.total,
-        it.checks.numbers.held,
+        it.checks.numbers.passed,
         it.checks.numbers.total,
     );
 }

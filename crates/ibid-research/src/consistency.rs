@@ -1,7 +1,6 @@
 //! Checks that a report does not deny in one place what it says in another.
 //!
-//! What could not be established is told from the coverage of the items, which a model may have judged, and from the words
-//! that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
+//! Open items come from the coverage, which a model may have judged, and from the words that no finding had. The cited claims are checked against stored pages, so they win: an item that a claim is cited for is
 //! not without any answer, and a word that a claim says is not missing.
 use std::collections::{BTreeMap, BTreeSet};
 

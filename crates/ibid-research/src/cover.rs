@@ -29,10 +29,10 @@ use super::query_policy::{QueryPolicy, add_subject};
 use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 
 /// Maximum number of words named in a gap.
-const NAMED: usize = 3;
+const MAX_NAMED_WORDS: usize = 3;
 
 /// Maximum number of findings of an item shown to a model, best first.
-const SHOWN: usize = 12;
+const MAX_SHOWN_FINDINGS: usize = 12;
 
 /// What an item lacks, and a query for it.
 pub(crate) struct Gap {
@@ -180,9 +180,12 @@ impl CoverageState {
 
     /// The rows for the report: an item that the evidence covers is covered, whatever a model thought of it.
     pub(crate) fn final_rows(&self) -> Vec<CoverageRow> {
-        let settle = |row: &CoverageRow| match self.doubted.contains(&row.id) {
-            true => CoverageRow { state: Coverage::Covered, gap: None, ..row.clone() },
-            false => row.clone(),
+        let settle = |row: &CoverageRow| {
+            if self.doubted.contains(&row.id) {
+                CoverageRow { state: Coverage::Covered, gap: None, ..row.clone() }
+            } else {
+                row.clone()
+            }
         };
         self.rows.iter().map(settle).collect()
     }
@@ -264,7 +267,7 @@ fn missing_text(
         .split(' ')
         .filter(|part| !is_stop_word(part) && !is_weak(part) && stem_overlap(part, asked) >= 1.0)
         .filter(|part| found.iter().all(|own| stem_overlap(part, &own.claim) < 1.0))
-        .take(NAMED)
+        .take(MAX_NAMED_WORDS)
         .collect();
     Ok(if named.is_empty() {
         own.clone()
@@ -283,25 +286,25 @@ async fn judge_item<'a>(
 ) -> (ItemId, TrackedModel<'a>, Result<CoverReply>) {
     let evidence: Vec<(String, String)> = found
         .iter()
-        .take(SHOWN)
+        .take(MAX_SHOWN_FINDINGS)
         .map(|evidence| {
             let from = notes.source(evidence.source).map(|source| source.public_name().to_owned());
             (evidence.claim.clone(), from.unwrap_or_default())
         })
         .collect();
     let language = language_name(Some(&brief.lang));
-    let asked = CoverPrompt {
+    let prompt_input = CoverPrompt {
         question: brief.effective_question(),
         item,
         evidence: &evidence,
         language: &language,
     };
     let model = TrackedModel::new(role_model);
-    let answer = match asked.prompt() {
-        Ok(prompt) => ask::ask_typed(&model, prompt, |it| asked.check(it)).await,
+    let answer = match prompt_input.prompt() {
+        Ok(prompt) => ask::ask_typed(&model, prompt, |it| prompt_input.check(it)).await,
         Err(fault) => Err(fault),
     };
-    (item.id, model, answer.map(|answer| asked.with_usable_hints(answer.value)))
+    (item.id, model, answer.map(|answer| prompt_input.with_usable_hints(answer.value)))
 }
 
 fn state_of(found: &[&Evidence], independent_sources: usize, domains_seen: u32) -> Coverage {

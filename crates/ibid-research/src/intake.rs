@@ -134,7 +134,7 @@ fn apply_refinement(brief: Brief, refined: RefineReply) -> Brief {
         sharpened: Some(refined.question.trim().to_owned()),
         kind: match brief.kind {
             QuestionKind::Open => refined.kind,
-            told => told,
+            known => known,
         },
         subjects: asked_for(refined.subjects, brief.subjects),
         key_terms: asked_for(refined.key_terms, brief.key_terms),

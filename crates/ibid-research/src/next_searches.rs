@@ -42,17 +42,17 @@ pub(crate) async fn propose_queries(
     let Some(role_model) = llm.role_model(LlmStep::Cover, role).filter(|_| !open.is_empty()) else {
         return Ok(Vec::new());
     };
-    let asked = QueriesPrompt {
+    let prompt_input = QueriesPrompt {
         question: brief.effective_question(),
         items: &open,
         searched: &searched,
         pubmed: targets.has_pubmed(),
     };
     let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, asked.prompt()?, |it| asked.check(it)).await;
+    let answer = ask::ask_typed(&model, prompt_input.prompt()?, |it| prompt_input.check(it)).await;
     llm.record_usage(LlmStep::Cover, role, model);
     match answer {
-        Ok(it) => Ok(asked.valid_queries(&it.value).into_iter().cloned().collect()),
+        Ok(it) => Ok(prompt_input.valid_queries(&it.value).into_iter().cloned().collect()),
         Err(fault) => llm.fall_back(LlmStep::Cover, role, fault).map(|()| Vec::new()),
     }
 }
@@ -81,17 +81,17 @@ pub(crate) async fn refinement_tasks(
     let Some(role_model) = role_model.filter(|_| !wanted.is_empty()) else {
         return Ok(plain());
     };
-    let asked = RefineSearchPrompt {
+    let prompt_input = RefineSearchPrompt {
         question: brief.effective_question(),
         topics: wanted,
         searched,
         usual,
     };
     let model = TrackedModel::new(role_model);
-    let answer = ask::ask_typed(&model, asked.prompt()?, |it| asked.check(it)).await;
+    let answer = ask::ask_typed(&model, prompt_input.prompt()?, |it| prompt_input.check(it)).await;
     llm.record_usage(LlmStep::Refine, role, model);
     match answer {
-        Ok(it) => Ok(asked
+        Ok(it) => Ok(prompt_input
             .valid_tasks(it.value)
             .into_iter()
             .filter_map(|valid_task| {

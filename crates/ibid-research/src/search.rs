@@ -20,9 +20,9 @@ use ibid_core::record::{Event, SearchOutcome};
 use ibid_core::{Error, ErrorKind, FailureReason, Result};
 
 /// Hits of an item checked for names that lead on.
-const BEST: usize = 10;
+const MAX_NAMED_HITS: usize = 10;
 /// Hits shown to a researcher.
-const SHOWN: usize = 8;
+const MAX_SHOWN_HITS: usize = 8;
 
 /// Every document found by any search.
 #[derive(Default)]
@@ -236,7 +236,7 @@ impl HitPool {
                 self.fused.iter().filter(of_item).map(|((_, key), score)| (key, *score)).collect();
             scores.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
             let best = scores.iter().filter_map(|score| self.hits.get(score.0));
-            let best: Vec<&Hit> = best.take(BEST).collect();
+            let best: Vec<&Hit> = best.take(MAX_NAMED_HITS).collect();
             for hit in multi_hop::named_documents(question, best.iter().copied()) {
                 let text = hit.snippet.expose();
                 // Of the names in the document, those that the question asks for with a word of its own.
@@ -319,7 +319,7 @@ impl HitPool {
             .collect();
         let all = candidates.len();
         let ranked = rerank_hits(ctx, topic, &candidates).await?;
-        let mut best = diversify(ranked, SHOWN);
+        let mut best = diversify(ranked, MAX_SHOWN_HITS);
         best.sort_by(|a, b| a.url.cmp(&b.url).then_with(|| a.title.cmp(&b.title)));
         Ok((best, all))
     }

@@ -209,8 +209,8 @@ impl<'a> Quotes<'a> {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         draft.short.retain(|it| seen.insert(it.text.clone()));
         // A quote of several sentences may hold another line: the shorter one stays.
-        let told: Vec<String> = draft.short.iter().map(|line| line.text.clone()).collect();
-        draft.short.retain(|it| !told.iter().any(|own| *own != it.text && it.text.contains(own)));
+        let texts: Vec<String> = draft.short.iter().map(|line| line.text.clone()).collect();
+        draft.short.retain(|it| !texts.iter().any(|own| *own != it.text && it.text.contains(own)));
         draft.reworded += faulty.len() as u32;
         Ok(())
     }
@@ -254,8 +254,8 @@ pub(crate) async fn judge_claim(
     claim: &str,
     quotes: &[&str],
 ) -> Result<Entailment> {
-    let asked = VerifyPrompt { claim, quotes };
-    let answer = ask::ask_typed(model, asked.prompt()?, check_reason).await?;
+    let prompt_input = VerifyPrompt { claim, quotes };
+    let answer = ask::ask_typed(model, prompt_input.prompt()?, check_reason).await?;
     Ok(answer.value.verdict)
 }
 

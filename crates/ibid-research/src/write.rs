@@ -39,11 +39,11 @@ use crate::concurrency::MAX_CALLS_IN_FLIGHT;
 use crate::thresholds::{MIN_ANSWERING_SCORE, MIN_DIRECTNESS_SHARE};
 use evidence::{best_first, evidence_rows, resolve_evidence};
 pub(crate) use kept_sentences::dedup_sentences;
-use kept_sentences::{PARAGRAPH, cut_irrelevant};
+use kept_sentences::{MAX_PARAGRAPH_SENTENCES, cut_irrelevant};
 use preview::DraftPreview;
 
 /// Maximum number of tokens reserved for a report; a small window reserves a third.
-const ANSWER: usize = 6_000;
+const ANSWER_TOKENS: usize = 6_000;
 /// Tokens of a report beyond its evidence, and below it the tokens to state one piece of evidence, with its
 /// form, twice.
 const REPORT_TOKENS: usize = 600;
@@ -298,14 +298,15 @@ impl<'a> WriteContext<'a> {
         let from: Vec<String> = best.iter().map(|it| self.source_label(it)).collect();
         let rows: Vec<EvidenceRow<'_>> =
             evidence_rows(&best, &from).take(MAX_ANSWER_EVIDENCE).collect();
-        let asked = AnswerPrompt {
+        let prompt_input = AnswerPrompt {
             question: self.brief.effective_question(),
             evidence: &rows,
             language: &self.language,
         };
-        let answer = ask::ask_typed(model, asked.prompt()?, |it| asked.check(it)).await?;
+        let answer =
+            ask::ask_typed(model, prompt_input.prompt()?, |it| prompt_input.check(it)).await?;
         let text = answer.value.answer.trim().to_owned();
-        let evidence = resolve_evidence(&text, asked.cited_evidence(&answer.value), &best);
+        let evidence = resolve_evidence(&text, prompt_input.cited_evidence(&answer.value), &best);
         let known = self.has_known_names(&text, "", &evidence);
         Ok(if evidence.is_empty() || text.is_empty() || !known {
             WriterOutput::Nothing
@@ -474,7 +475,10 @@ impl<'a> WriteContext<'a> {
             sections.push(DraftSection {
                 title: planned.title.clone(),
                 item,
-                paragraphs: lines.chunks(PARAGRAPH).map(<[DraftLine]>::to_vec).collect(),
+                paragraphs: lines
+                    .chunks(MAX_PARAGRAPH_SENTENCES)
+                    .map(<[DraftLine]>::to_vec)
+                    .collect(),
             });
         }
         Ok(WriterOutput::Sections(sections, asked.requested_searches(&written)))
@@ -512,7 +516,7 @@ impl<'a> WriteContext<'a> {
     }
 
     fn reserved_tokens(&self) -> usize {
-        ANSWER.min(self.window / 3)
+        ANSWER_TOKENS.min(self.window / 3)
     }
 
     /// The source of evidence in a few words.

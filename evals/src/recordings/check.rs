@@ -4,7 +4,7 @@ use ibid_core::{ErrorKind, FailureReason};
 use ibid_net::service_error::ServiceError;
 use serde_json::Value;
 
-use super::walk::Seen;
+use super::walk::WalkedResponse;
 
 /// Whether a fault is of the kind that its status and words ask for.
 pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Result<(), String> {
@@ -67,7 +67,7 @@ pub(super) fn fault(status: u16, values: &[Value], fault: &ServiceError) -> Resu
 }
 
 /// Whether a completion says what the row says.
-pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> {
+pub(super) fn completion(found: &Completion, seen: &WalkedResponse) -> Result<(), String> {
     if found.text.trim() != seen.text.trim() {
         return Err(format!("text: {:?} instead of {:?}", short(&found.text), short(&seen.text)));
     }
@@ -95,9 +95,10 @@ pub(super) fn completion(found: &Completion, seen: &Seen) -> Result<(), String> 
         let names =
             |it: &[(String, Value)]| it.iter().map(|pair| pair.0.clone()).collect::<Vec<_>>();
         let expected: Vec<String> = seen.calls.iter().map(|call| call.0.clone()).collect();
-        return match names(&calls) == expected {
-            true => Ok(()),
-            false => Err("tools of other names".to_owned()),
+        return if names(&calls) == expected {
+            Ok(())
+        } else {
+            Err("tools of other names".to_owned())
         };
     }
     let expected: Vec<(String, Value)> =

@@ -12,7 +12,7 @@ use super::replay::Verdict;
 use super::{bytes, damage};
 
 /// One row: what became of it, and of how many damaged copies.
-pub(super) struct Told {
+pub(super) struct SourceOutcome {
     pub(super) verdict: Verdict,
     pub(super) damaged: u32,
     /// Whether the row is a fault.
@@ -20,7 +20,7 @@ pub(super) struct Told {
 }
 
 /// Replays `row`; `None` where it is of another kind of interface.
-pub(super) fn row(row: &Value) -> Option<Told> {
+pub(super) fn row(row: &Value) -> Option<SourceOutcome> {
     let api = row.get("api").and_then(Value::as_str).unwrap_or_default();
     let url = row.pointer("/request/url").and_then(Value::as_str).unwrap_or_default();
     let status = row.pointer("/response/status").and_then(Value::as_u64).unwrap_or(200);
@@ -37,7 +37,7 @@ pub(super) fn row(row: &Value) -> Option<Told> {
     for it in damage::copies(&body) {
         damaged += 1;
         let Ok(read) = catch_unwind(AssertUnwindSafe(|| read(200, &it.body))) else {
-            return Some(Told { verdict: Verdict::Panicked, damaged, is_fault });
+            return Some(SourceOutcome { verdict: Verdict::Panicked, damaged, is_fault });
         };
         let bad = match read {
             Some(Ok(found)) if it.is_no_answer && size(&found) > 0 => {
@@ -51,14 +51,14 @@ pub(super) fn row(row: &Value) -> Option<Told> {
             _ => None,
         };
         if let Some(why) = bad {
-            return Some(Told {
+            return Some(SourceOutcome {
                 verdict: Verdict::Differs(format!("{}: {why}", it.what)),
                 damaged,
                 is_fault,
             });
         }
     }
-    Some(Told { verdict, damaged, is_fault })
+    Some(SourceOutcome { verdict, damaged, is_fault })
 }
 
 /// How much was read.
@@ -116,9 +116,10 @@ fn refused(status: u16, fault: &ServiceError) -> Verdict {
         400..500 => &[ErrorKind::Malformed, ErrorKind::Setup],
         _ => &[ErrorKind::Setup, ErrorKind::Malformed],
     };
-    match expected.contains(&fault.kind) && fault.message.chars().count() <= 301 {
-        true => Verdict::Right,
-        false => Verdict::Unread(format!("{:?} instead of {expected:?}: {fault}", fault.kind)),
+    if expected.contains(&fault.kind) && fault.message.chars().count() <= 301 {
+        Verdict::Right
+    } else {
+        Verdict::Unread(format!("{:?} instead of {expected:?}: {fault}", fault.kind))
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) enum FooterLine<'a> {
 }
 
 /// Columns of a meter; wider screens show several side by side.
-const METER: usize = 26;
+const METER_COLUMNS: usize = 26;
 
 /// Screens of at least this many columns show researchers beside the coverage.
 const SIDE_BY_SIDE: usize = 112;
@@ -28,13 +28,13 @@ const SIDE_BY_SIDE: usize = 112;
 const TABLE: (usize, usize) = (5, 12);
 
 /// Screens of at least this many lines show a line of the draft.
-const DRAFT: usize = 20;
+const MIN_DRAFT_LINES: usize = 20;
 
 /// Columns of the state of a question: a mark and the longest word.
-const STATE: usize = 13;
+const STATE_COLUMNS: usize = 13;
 
 /// Maximum number of researchers shown.
-const AGENTS: usize = 4;
+const MAX_RESEARCHERS: usize = 4;
 
 // Styles, as ANSI codes.
 const DIM: &str = "2";
@@ -101,12 +101,12 @@ pub(super) fn screen_lines(
     let mut out = vec![title(state, wide, paint)];
     out.extend(meters(&state.meters, wide, paint));
     out.push(phases(state, wide, paint));
-    if high >= DRAFT {
+    if high >= MIN_DRAFT_LINES {
         out.extend(state.draft.iter().map(|it| draft(&it.last, wide, paint)));
     }
     let top = out.len();
     let beside = wide >= SIDE_BY_SIDE && !state.agents.is_empty();
-    let agents = state.agents.len().min(AGENTS);
+    let agents = state.agents.len().min(MAX_RESEARCHERS);
     // The feed and the footer need six lines.
     let room = high.saturating_sub(top + 1 + 5);
     let table = (state.questions.len() + 3).clamp(TABLE.0, TABLE.1).min(room);
@@ -145,7 +145,7 @@ fn title(state: &RunStateView, wide: usize, paint: Palette) -> StyledLine {
 
 /// The meters, in as many lines as they need.
 fn meters(all: &[RunMeter], wide: usize, paint: Palette) -> Vec<StyledLine> {
-    let each = (wide / METER).max(1);
+    let each = (wide / METER_COLUMNS).max(1);
     let lines = all.chunks(each).map(|some| {
         let mut line = StyledLine::default();
         for one in some {
@@ -252,9 +252,9 @@ fn coverage(state: &RunStateView, wide: usize, high: usize, paint: Palette) -> V
         // The question keeps half of the width. The oldest rounds are dropped first; narrow screens drop the numbers too.
         let rounds = all.min(wide.saturating_sub(20) / 2 / 4);
         let figures = wide >= 40;
-        let fixed = rounds * 4 + if figures { 9 } else { 0 } + STATE + 2;
+        let fixed = rounds * 4 + if figures { 9 } else { 0 } + STATE_COLUMNS + 2;
         let text = wide.saturating_sub(fixed);
-        let columns = STATE.min(wide.saturating_sub(2));
+        let columns = STATE_COLUMNS.min(wide.saturating_sub(2));
         let mut head = pad("Item", text);
         for nth in all - rounds..all {
             head += &format!("{:>4}", format!("R{}", nth + 1));

@@ -13,7 +13,7 @@ use super::board::{KeyPress, LiveView};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// Capacity of the queue of keys. A longer paste loses its end.
-const KEYS: usize = 256;
+const MAX_QUEUED_KEYS: usize = 256;
 
 /// How long the thread polls for keys before it checks whether to stop. It never blocks in a read: after a panic has restored the
 /// terminal, a read would last to the end of a line.
@@ -66,7 +66,7 @@ impl FullScreen {
             return Err(terminal_error(fault));
         }
         write_stderr(ENTER_SCREEN).map_err(terminal_error)?;
-        let (send, keys) = channel(KEYS);
+        let (send, keys) = channel(MAX_QUEUED_KEYS);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || read_keys(&send, &stopped));

@@ -78,7 +78,7 @@ async fn left(dir: &Path) -> Option<(RunId, BTreeSet<String>)> {
         return None;
     }
     let store = SqliteStore::open(&dir.join("data")).await.unwrap();
-    store.integrity_check().await.unwrap();
+    store.check_integrity().await.unwrap();
     let run = store.runs().await.unwrap().pop()?.run_id;
     let mut answered = BTreeSet::new();
     for step in store.steps(&run).await.unwrap() {

@@ -131,9 +131,9 @@ pub(crate) fn report_of(words: &str) -> (Report, PagesByHash) {
             row(3, "When?", Coverage::Open),
         ],
         checks: ReportChecks {
-            quotes: Ratio { held: 4, total: 4 },
-            claims: Ratio { held: 6, total: 7 },
-            numbers: Ratio { held: 2, total: 2 },
+            quotes: Ratio { passed: 4, total: 4 },
+            claims: Ratio { passed: 6, total: 7 },
+            numbers: Ratio { passed: 2, total: 2 },
             removed: 1,
             contradictions: 0,
         },

@@ -116,10 +116,10 @@ const PAGE: &str = "<html><head><title>Cork</title></head><body><main><h1>Cork</
     and filled with air, and it has floated on fishing nets since antiquity.</p></main></body></html>";
 
 /// A name service that gives one answer after the other, and the last again and again.
-struct Told(Vec<IpAddr>, AtomicUsize);
+struct SequenceResolver(Vec<IpAddr>, AtomicUsize);
 
 #[async_trait]
-impl NameResolver for Told {
+impl NameResolver for SequenceResolver {
     async fn addresses(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
         let nth = self.1.fetch_add(1, Ordering::Relaxed);
         Ok(self.0.get(nth).or(self.0.last()).copied().into_iter().collect())
@@ -130,7 +130,7 @@ fn fetcher(blocks: &[&str], names: &[&str]) -> Fetcher {
     let guard = SsrfGuard::with_allowed(blocks.iter().map(|it| it.parse().unwrap()).collect());
     let names = names.iter().map(|it| it.parse().unwrap()).collect();
     let bounds = FetchLimits { silence: Duration::from_millis(500), ..FetchLimits::default() };
-    Fetcher::new(guard, Arc::new(Told(names, AtomicUsize::new(0))), bounds, "ibid-test")
+    Fetcher::new(guard, Arc::new(SequenceResolver(names, AtomicUsize::new(0))), bounds, "ibid-test")
 }
 
 fn reason<T: std::fmt::Debug>(it: Result<T, FetchError>) -> ReadFailure {

@@ -81,7 +81,7 @@ async fn what_is_kept_of_ended_runs_says_what_their_events_say() {
     other.rate(&first, rating).await.unwrap();
     other.judge(&second, &Budget::default()).await.unwrap();
     let rated = app.tally().await.unwrap();
-    assert_eq!((rated.rated_up.held, rated.judged), (1, 1));
+    assert_eq!((rated.rated_up.passed, rated.judged), (1, 1));
     assert_eq!(rated, fresh().await);
     other.remove(&first).await.unwrap();
     let left = app.tally().await.unwrap();

@@ -31,7 +31,7 @@ fn quotes_stand(report: &Report, recording: &Recording) {
         cited += 1;
     }
     assert!(cited > 0, "a report cites");
-    assert_eq!(report.checks.quotes.held, report.checks.quotes.total);
+    assert_eq!(report.checks.quotes.passed, report.checks.quotes.total);
 }
 
 /// Parses what was written, replays it on a machine that has nothing, and holds it to the recording.

@@ -64,7 +64,7 @@ async fn a_question_is_answered_in_the_words_of_its_sources() {
             assert!(cited.n as usize <= report.sources.len());
         }
     }
-    assert_eq!(report.checks.quotes.held, report.checks.quotes.total);
+    assert_eq!(report.checks.quotes.passed, report.checks.quotes.total);
     let names: Vec<String> = events.iter().map(Event::name).collect();
     assert_eq!(names[..3], ["intake.decided", "brief.ready", "plan.proposed"]);
     assert_eq!(names.last().unwrap(), "report.ready");
@@ -256,10 +256,10 @@ async fn a_page_that_cannot_be_read_is_an_event_and_not_the_end() {
     assert!(report.open.iter().any(|it| it.why.contains("could not be read")));
 }
 
-struct Tired;
+struct FinishAfterWave;
 
 #[async_trait]
-impl Steering for Tired {
+impl Steering for FinishAfterWave {
     async fn checkpoint(&self, at: &str) -> Result<CheckpointDecision> {
         match at {
             "wave-2" => Ok(CheckpointDecision::Finish(StopReason::UserFinish)),
@@ -271,7 +271,7 @@ impl Steering for Tired {
 #[tokio::test]
 async fn a_run_that_is_told_to_finish_writes_with_what_there_is() {
     let mut world = world(Arc::new(Pages::new(shelf())));
-    world.steering = Arc::new(Tired);
+    world.steering = Arc::new(FinishAfterWave);
     let log = log(Arc::new(Events::default()));
     let report = research(&world, &log, &run_id(), &question("What is cork?")).await.unwrap();
     assert_eq!(report.method.stop, StopReason::UserFinish);

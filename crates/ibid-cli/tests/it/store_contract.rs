@@ -387,7 +387,7 @@ async fn what_was_acknowledged_is_there_when_the_store_is_opened_again() {
     };
     let store = SqliteStore::open(dir.path()).await.unwrap();
     assert_eq!(store.events(&run, 0).await.unwrap().len(), 1);
-    store.integrity_check().await.unwrap();
+    store.check_integrity().await.unwrap();
     store.close().await;
 }
 
@@ -490,7 +490,7 @@ async fn damage_inside_the_file_is_found_by_the_check() {
     }
     std::fs::write(&path, &bytes).unwrap();
     let store = SqliteStore::open(dir.path()).await.unwrap();
-    let fault = store.integrity_check().await.unwrap_err();
+    let fault = store.check_integrity().await.unwrap_err();
     assert_eq!(fault.kind(), ErrorKind::Setup);
     assert!(fault.chain().contains("ibid.db"), "{fault:?}");
 }

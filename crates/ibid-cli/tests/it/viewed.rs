@@ -18,13 +18,13 @@ mod shared;
 mod signing;
 
 /// A page as a browser asks for it.
-pub(crate) struct Seen {
+pub(crate) struct RenderedPage {
     pub(crate) status: u16,
     pub(crate) headers: reqwest::header::HeaderMap,
     pub(crate) body: String,
 }
 
-impl Seen {
+impl RenderedPage {
     fn header(&self, name: &str) -> &str {
         let found = self.headers.get(name);
         found.map_or("", |it| it.to_str().unwrap())
@@ -32,7 +32,7 @@ impl Seen {
 }
 
 /// Asks as a browser does, without following where it is sent.
-pub(crate) async fn look(served: &Served, path: &str, cookie: Option<&str>) -> Seen {
+pub(crate) async fn look(served: &Served, path: &str, cookie: Option<&str>) -> RenderedPage {
     let request =
         plain().get(format!("{}{path}", served.at)).header("accept", "text/html,*/*;q=0.8");
     seen(cookied(request, cookie)).await
@@ -44,7 +44,7 @@ pub(crate) async fn form(
     path: &str,
     fields: &[(&str, &str)],
     cookie: Option<&str>,
-) -> Seen {
+) -> RenderedPage {
     let request = posted(served, path, fields).header("origin", &served.at);
     seen(cookied(request, cookie)).await
 }
@@ -69,9 +69,9 @@ fn cookied(request: reqwest::RequestBuilder, cookie: Option<&str>) -> reqwest::R
     }
 }
 
-pub(crate) async fn seen(request: reqwest::RequestBuilder) -> Seen {
+pub(crate) async fn seen(request: reqwest::RequestBuilder) -> RenderedPage {
     let it = request.send().await.unwrap();
-    Seen {
+    RenderedPage {
         status: it.status().as_u16(),
         headers: it.headers().clone(),
         body: it.text().await.unwrap(),

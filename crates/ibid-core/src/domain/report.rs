@@ -231,7 +231,8 @@ pub struct FollowUpNote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ratio {
     /// The count.
-    pub held: u32,
+    #[serde(rename = "held")]
+    pub passed: u32,
     /// The total.
     pub total: u32,
 }

@@ -10,7 +10,7 @@ use crate::record::{Envelope, Event, Phase};
 use crate::{ErrorKind, Result};
 
 /// How many events a follower may fall behind before it reads from the store.
-const LAG: usize = 1024;
+const MAX_LAG: usize = 1024;
 
 /// The event log of a run: events are emitted to it and followed from it.
 ///
@@ -62,7 +62,7 @@ impl EventLog {
                 replayed,
                 unflushed: VecDeque::new(),
             })),
-            live: broadcast::channel(LAG).0,
+            live: broadcast::channel(MAX_LAG).0,
             flushing: AsyncMutex::new(false),
             durable: watch::channel(past.last().map_or(0, |it| it.seq)).0,
         }

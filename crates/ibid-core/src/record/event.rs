@@ -219,7 +219,7 @@ pub enum Event {
         // Those of `out` that were spent on reasoning, if the service counts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning: Option<u64>,
-        // How much the model was asked to reason, if it can be told.
+        // How much the model was asked to reason; absent if that is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<ReasoningEffort>,
         usd: Option<f64>,

@@ -29,7 +29,7 @@ fn chosen() -> ModelSpec {
     ModelSpec {
         price: Some(Price { input: 1000.0, output: 2000.0, ..Price::default() }),
         max_output: 100,
-        ..ModelSpec::at_list_price(found.unwrap())
+        ..ModelSpec::from_table(found.unwrap(), ModelTable::embedded())
     }
 }
 

@@ -178,7 +178,7 @@ impl WebCache {
     }
 
     /// Records that the entry of `key` was revalidated and is unchanged.
-    pub async fn confirm(&self, what: CacheKind, key: &str) {
+    pub(crate) async fn confirm(&self, what: CacheKind, key: &str) {
         let key = self.scoped_key(what, key);
         let _fault =
             sqlx::query("update kept_1 set asked = $1, used = $1 where kind = $2 and key = $3")

@@ -196,9 +196,9 @@ fn sections(report: &Report, numbers: &QuoteNumbers<'_>) -> Vec<SectionView> {
 fn check_rows(report: &Report) -> Vec<(&'static str, u32, u32)> {
     let checks = &report.checks;
     vec![
-        ("quotes verified", checks.quotes.held, checks.quotes.total),
-        ("claims cited", checks.claims.held, checks.claims.total),
-        ("numbers matched", checks.numbers.held, checks.numbers.total),
+        ("quotes verified", checks.quotes.passed, checks.quotes.total),
+        ("claims cited", checks.claims.passed, checks.claims.total),
+        ("numbers matched", checks.numbers.passed, checks.numbers.total),
     ]
 }
 

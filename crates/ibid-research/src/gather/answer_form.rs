@@ -12,7 +12,7 @@ use ibid_core::domain::{
 };
 
 /// List items that make steps.
-const STEPS: usize = 2;
+const MIN_STEPS: usize = 2;
 
 /// The form that the answer to an item must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ fn tells_steps<'p>(found: &[&Evidence], page: impl Fn(&Evidence) -> Option<&'p P
         let text = spaced(evidence.passage.text().expose());
         listed || cues.is_some_and(|cues| cues.any_in(&text))
     };
-    found.iter().filter(is_step).count() >= STEPS
+    found.iter().filter(is_step).count() >= MIN_STEPS
 }
 
 fn has_code(page: &Page) -> bool {

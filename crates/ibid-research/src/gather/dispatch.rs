@@ -117,12 +117,12 @@ async fn check_halt(
         return Ok(None);
     };
     let now = research.ctx.providers.clock.unix_ms();
-    let told = match reason {
+    let failure_text = match reason {
         StopReason::BudgetTime => "research unit timed out",
         _ => "research unit was stopped",
     };
     for unit in units.iter_mut().filter(|unit| unit.is_active()) {
-        unit.fail(told.to_owned(), now);
+        unit.fail(failure_text.to_owned(), now);
     }
     Ok(Some(reason))
 }

@@ -70,7 +70,7 @@ impl ResearchLoop<'_> {
             let mut queries = QueryBuilder {
                 targets: &self.targets,
                 question: self.ctx.question,
-                asked: &mut self.asked,
+                sent_queries: &mut self.sent_queries,
             };
             next.extend(queries.for_task(item, task, variation));
         }
@@ -89,7 +89,8 @@ impl ResearchLoop<'_> {
         let has_private_word = |word: &str| {
             state.pages.has_private_word(&state.notes, word) || hits.has_private_word(word)
         };
-        let mut queries = QueryBuilder { targets, question: ctx.question, asked: &mut self.asked };
+        let mut queries =
+            QueryBuilder { targets, question: ctx.question, sent_queries: &mut self.sent_queries };
         let most = self.limits.breadth.min(MAX_GAP_QUERIES);
         let mut next = Vec::new();
         for row in rows {

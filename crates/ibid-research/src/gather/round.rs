@@ -146,8 +146,11 @@ impl ResearchLoop<'_> {
                 (true, false) => self.targets.folders_only(),
                 _ => continue,
             };
-            let mut queries =
-                QueryBuilder { targets: &targets, question: ctx.question, asked: &mut self.asked };
+            let mut queries = QueryBuilder {
+                targets: &targets,
+                question: ctx.question,
+                sent_queries: &mut self.sent_queries,
+            };
             let own = vec![QueryText::new(Variation::Gap, lead.name)];
             next.extend(queries.for_texts(item, own, 1));
         }

@@ -26,9 +26,9 @@ const PART_WORDS: usize = 50;
 /// Maximum number of characters of the answer line.
 const ANSWER_CHARS: usize = 140;
 
-/// What the worth of a figure loses that is only that of one place or time.
+/// Deducted from the score of a figure that holds for one place or time only.
 const ONE_CASE_LOSS: f32 = 0.1;
-/// What it loses where the sentence does not begin with what the figure is asked of.
+/// Deducted if the sentence does not begin with the figure's subject.
 const LATE_SUBJECT_LOSS: f32 = 0.05;
 
 /// A point, scored as an answer to the question.
@@ -73,7 +73,7 @@ pub(crate) fn rank_points<'a>(
             early: scorer.begins_with_subject(&point.text),
             has_head: scorer.has_asked_head(&point.text),
         };
-        it.worth = worth(brief.kind, &brief.question, &it, &lower)?;
+        it.worth = answer_score(brief.kind, &brief.question, &it, &lower)?;
         if !it.has_head {
             it.worth *= WITHOUT_HEAD_WORTH;
         }
@@ -84,7 +84,7 @@ pub(crate) fn rank_points<'a>(
 }
 
 /// Whether a figure is that of one place or time, which the question does not name: "in 2014 the roof of the Halvern library".
-fn is_one_case(asked: &str, text: &str) -> bool {
+fn is_single_case_figure(asked: &str, text: &str) -> bool {
     let is_name = |word: &Token| {
         let word = &text[word.span.clone()];
         word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
@@ -97,7 +97,7 @@ fn is_one_case(asked: &str, text: &str) -> bool {
 }
 
 /// How well a point answers, about 0 to 1, of its relevance, its form and how it was said. `lower` is its normalized text.
-fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
+fn answer_score(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> Result<f32> {
     let words = &prompts::phrases()?.sentence;
     let point = it.point;
     let mut worth = 0.42 * it.relevance + 0.33 * it.fit + 0.25 * point.score;
@@ -109,7 +109,7 @@ fn worth(kind: QuestionKind, asked: &str, it: &RankedPoint<'_>, lower: &str) -> 
         worth -= 0.08;
     }
     if kind == QuestionKind::Quantity {
-        worth -= if is_one_case(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
+        worth -= if is_single_case_figure(asked, &point.text) { ONE_CASE_LOSS } else { 0.0 };
         worth -= if it.early { 0.0 } else { LATE_SUBJECT_LOSS };
     }
     Ok(if words.aims.any_in(lower) { worth * 0.7 } else { worth })
@@ -138,18 +138,18 @@ fn rank_for_part<'a>(
         let fit = kind_fit(kind, &asked, text, &lower)?;
         let early = scorer.begins_with_part(item, text);
         let mut it = RankedPoint { relevance, fit, share: relevance, early, has_head: true, ..*it };
-        it.worth = worth(kind, &asked, &it, &lower)?;
+        it.worth = answer_score(kind, &asked, &it, &lower)?;
         ranked.push(it);
     }
     sort_best_first(&mut ranked);
     if kind == QuestionKind::HowTo {
-        first_step_first(notes, &mut ranked);
+        put_first_step_first(notes, &mut ranked);
     }
     Ok(ranked)
 }
 
-/// Of the page with the best step, the step that it tells first stands first: an answer does not begin with the eighth.
-fn first_step_first(notes: &EvidenceStore, ranked: &mut [RankedPoint<'_>]) {
+/// On the page with the best step, ranks the earliest step first.
+fn put_first_step_first(notes: &EvidenceStore, ranked: &mut [RankedPoint<'_>]) {
     let Some(best) = ranked.first().copied() else {
         return;
     };

@@ -24,9 +24,9 @@ use crate::changed_fact::find_substitution;
 /// Maximum number of conflicts shown.
 const MAX_CONFLICTS: usize = 4;
 /// Content words at the beginning of a sentence that name its subject.
-const LEAD: usize = 5;
+const SUBJECT_WINDOW: usize = 5;
 /// Words on each side of a number that say what it counts.
-const AROUND: usize = 7;
+const NUMBER_CONTEXT_WORDS: usize = 7;
 
 /// The conflicts among the points, in the order of the points.
 pub(crate) fn find_conflicts(
@@ -264,7 +264,7 @@ impl<'a> Statement<'a> {
             figures,
             years: years(text),
             cases: labels(text),
-            lead: lexicon.ids(text).into_iter().take(LEAD).collect(),
+            lead: lexicon.ids(text).into_iter().take(SUBJECT_WINDOW).collect(),
             names: case_names(text),
             spaced,
             no,
@@ -311,8 +311,8 @@ fn is_vague_unit(unit: &str) -> bool {
 fn words_around(text: &str, number: &Number, lexicon: &mut StemInterner) -> Vec<u32> {
     let words = tokens(text);
     let at = words.partition_point(|it| it.span.start < number.span.start);
-    let from = at.saturating_sub(AROUND);
-    let mut ids: Vec<u32> = words[from..(at + AROUND).min(words.len())]
+    let from = at.saturating_sub(NUMBER_CONTEXT_WORDS);
+    let mut ids: Vec<u32> = words[from..(at + NUMBER_CONTEXT_WORDS).min(words.len())]
         .iter()
         .filter(|it| !is_stop_word(&it.text) && !it.text.starts_with(|c: char| c.is_ascii_digit()))
         .map(|it| lexicon.id(&it.text))

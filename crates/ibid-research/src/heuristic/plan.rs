@@ -67,9 +67,10 @@ fn add_facets(brief: &Brief, items: &mut Vec<ChecklistItem>) -> Result<()> {
     // The question's own parts are the core items; a facet for the whole question would repeat them.
     let skip = usize::from(!items.is_empty());
     let room = if skip == 1 { 5 } else { MAX_ITEMS };
-    let facets = match is_choice(brief, &a, &b)? {
-        true => words.facets_of_choice(),
-        false => words.facets_of(brief.kind),
+    let facets = if is_choice(brief, &a, &b)? {
+        words.facets_of_choice()
+    } else {
+        words.facets_of(brief.kind)
     };
     for (_, facet) in facets.into_iter().skip(skip) {
         if items.len() >= room.max(MIN_ITEMS) {

@@ -195,7 +195,7 @@ pub(crate) struct QueryBuilder<'a> {
     pub(crate) targets: &'a SearchTargets,
     pub(crate) question: &'a Question,
     /// The stems of every query asked so far.
-    pub(crate) asked: &'a mut BTreeSet<Vec<String>>,
+    pub(crate) sent_queries: &'a mut BTreeSet<Vec<String>>,
 }
 
 impl QueryBuilder<'_> {
@@ -290,8 +290,7 @@ impl QueryBuilder<'_> {
             .collect()
     }
 
-    /// The queries of the `wanted` variations of an item, and up to `more` of its subject with words in which such items are
-    /// answered.
+    /// Queries for the `wanted` variations of an item, and up to `more` that combine its subject with answer cues.
     pub(crate) fn variations(
         &mut self,
         brief: &Brief,
@@ -319,7 +318,7 @@ impl QueryBuilder<'_> {
 
     /// A draft of words that were not asked before.
     fn new_draft(&mut self, variation: Variation, text: String) -> Option<QueryDraft> {
-        let new = query_key(&text).is_some_and(|key| self.asked.insert(key));
+        let new = query_key(&text).is_some_and(|key| self.sent_queries.insert(key));
         new.then_some(QueryDraft { text, variation })
     }
 
@@ -394,13 +393,13 @@ pub(crate) fn plain_queries(
     question: &Question,
     item: &ChecklistItem,
 ) -> Vec<Query> {
-    let mut builder = QueryBuilder { targets, question, asked: &mut BTreeSet::new() };
+    let mut builder = QueryBuilder { targets, question, sent_queries: &mut BTreeSet::new() };
     let draft = builder.new_draft(Variation::Original, question.text.clone());
     builder.place(item, &PubmedByText::new(), draft.into_iter().collect())
 }
 
 /// Maximum number of other wordings of an item.
-const VARIATIONS: usize = 3;
+const MAX_VARIATIONS: usize = 3;
 
 /// Breadth up to which the variations of an item suffice.
 pub(crate) const STANDARD_BREADTH: u32 = 4;
@@ -428,7 +427,12 @@ pub(crate) fn expand_plan_queries(brief: &Brief, plan: &Plan) -> Result<Vec<Quer
         Ok(QueryExpansion {
             item: item.id,
             original_query: by(Variation::Original),
-            variations: all.iter().skip(1).take(VARIATIONS).map(|pair| pair.1.clone()).collect(),
+            variations: all
+                .iter()
+                .skip(1)
+                .take(MAX_VARIATIONS)
+                .map(|pair| pair.1.clone())
+                .collect(),
             broad_query: broader_query(brief, item)?,
             specific_query: by(Variation::Narrower),
         })
@@ -473,7 +477,7 @@ fn item_variations(brief: &Brief, item: &ChecklistItem) -> Result<Vec<(Variation
     let mut is_new = |text: &str| query_key(text).is_some_and(|key| known.insert(key));
     all.retain(|(_, text)| is_new(text));
     // Of a short query there are few variations.
-    let lacking = (1 + VARIATIONS).saturating_sub(all.len());
+    let lacking = (1 + MAX_VARIATIONS).saturating_sub(all.len());
     let cues = cue_queries(brief, item)?.into_iter();
     all.extend(cues.filter(|(_, text)| is_new(text)).take(lacking));
     Ok(all)

@@ -17,6 +17,6 @@ mod topic_words;
 mod yes_no_claim;
 
 pub(crate) use chunks::chunk_ranges;
-pub(crate) use limits::{CHUNK, PAGE_CUT};
+pub(crate) use limits::{CHUNK_CHARS, PAGE_CUT};
 pub(crate) use page::{PageEvidence, PageInput, PageSentences};
 pub(crate) use scorer::RelevanceScorer;

@@ -43,15 +43,15 @@ fn coverage(run: &Run, report: &Report) -> QualityPart {
 fn support(report: &Report) -> QualityPart {
     let checks = report.checks;
     let written = checks.claims.total + checks.removed;
-    let quotes = share(checks.quotes.held as usize, checks.quotes.total as usize);
+    let quotes = share(checks.quotes.passed as usize, checks.quotes.total as usize);
     let score = if is_empty(report) {
         0.0
     } else {
-        share(checks.claims.held as usize, written as usize) * quotes
+        share(checks.claims.passed as usize, written as usize) * quotes
     };
     let why = format!(
         "{} of {written} sentences held as written, {} of {} quotes",
-        checks.claims.held, checks.quotes.held, checks.quotes.total
+        checks.claims.passed, checks.quotes.passed, checks.quotes.total
     );
     score_part("support", 0.3, score, why)
 }

@@ -150,7 +150,7 @@ impl From<Error> for ApiError {
         let (status, code) = match refused {
             Some(CommandRefusal::TooLong) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
             Some(CommandRefusal::TooMany) => (StatusCode::TOO_MANY_REQUESTS, "too_many_orders"),
-            Some(CommandRefusal::NotAsked) => (StatusCode::CONFLICT, "not_waiting"),
+            Some(CommandRefusal::NotWaiting) => (StatusCode::CONFLICT, "not_waiting"),
             None => (status, code),
         };
         let is_public =

@@ -139,7 +139,7 @@ pub(super) async fn accept(
     let key =
         idempotency.map(|idempotency| service.request_key(&idempotency.key, &idempotency.sent));
     match service.accept(question, extras, key).await? {
-        SubmitOutcome::Begun(run) => Ok(run),
+        SubmitOutcome::Started(run) => Ok(run),
         SubmitOutcome::Full => Err(ApiError::queue_full(RETRY_AFTER_SECS)),
         SubmitOutcome::Other => Err(ApiError::new(
             StatusCode::UNPROCESSABLE_ENTITY,

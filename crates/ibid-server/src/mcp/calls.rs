@@ -165,7 +165,7 @@ impl McpServer {
         }
         let question = service.question(&request).await?;
         match service.accept(question, request.extras(), None).await? {
-            SubmitOutcome::Begun(run) => Ok(run),
+            SubmitOutcome::Started(run) => Ok(run),
             SubmitOutcome::Other | SubmitOutcome::Full => {
                 Err(Error::new(ErrorKind::Transient, "too many runs are waiting")
                     .with_hint("try again in a minute"))

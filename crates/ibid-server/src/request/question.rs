@@ -14,7 +14,7 @@ impl ResearchRequest {
     ///
     /// # Errors
     /// `Usage`, naming the field.
-    pub fn to_question(
+    pub(crate) fn to_question(
         &self,
         loaded: &LoadedConfig,
         served: &ServedResources,
@@ -67,7 +67,7 @@ impl ResearchRequest {
     ///
     /// # Errors
     /// Those of [`LoadedConfig::apply_flags`]; `Usage` for a model that is not offered.
-    pub fn to_follow_up(
+    pub(crate) fn to_follow_up(
         &self,
         mut question: Question,
         loaded: &LoadedConfig,

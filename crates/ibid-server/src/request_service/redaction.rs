@@ -351,12 +351,12 @@ pub(super) fn redact_event(it: &mut Event) {
 
 /// Removes messages of services from a journaled call.
 pub(super) fn redact_step(it: &mut JournalCall) {
-    let (door, name) = it.provider.split_once(':').unwrap_or((it.provider.as_str(), ""));
+    let (provider_kind, name) = it.provider.split_once(':').unwrap_or((it.provider.as_str(), ""));
     match &mut it.state {
         JournalCallState::Intended => {}
         JournalCallState::Answered(answered) => {
             // A model's service may put any words into these two.
-            if door == "model" {
+            if provider_kind == "model" {
                 if let Some(other) = answered.answer.pointer_mut("/finish/other") {
                     *other = "…".into();
                 }
@@ -367,7 +367,7 @@ pub(super) fn redact_step(it: &mut JournalCall) {
                 }
             }
             let remarks = answered.answer.get_mut("remarks");
-            let remarks = remarks.filter(|_| door == "search");
+            let remarks = remarks.filter(|_| provider_kind == "search");
             for remark in remarks.and_then(Value::as_array_mut).into_iter().flatten() {
                 *remark = search_remark(remark.as_str().unwrap_or_default()).into();
             }
@@ -379,7 +379,7 @@ pub(super) fn redact_step(it: &mut JournalCall) {
                 *reason = None;
             }
             let cause = FailureCause::from_text(message).or_from_kind(*kind);
-            *message = match door {
+            *message = match provider_kind {
                 "search" => engine_message(name, cause),
                 "model" => format!("model: {}", cause.message()),
                 "read" => {

@@ -22,7 +22,7 @@ use ibid_net::service_error::ServiceError;
 /// Maximum length of a query in characters.
 const MAX_QUERY_CHARS: usize = 2_048;
 /// The list price of one credit, US dollars: $1 per thousand in the smallest pack (serper.dev, 2026-08).
-const CREDIT: f64 = 0.001;
+const CREDIT_PRICE: f64 = 0.001;
 /// How long a query waits for others, to be sent in one request.
 const BATCH_WINDOW: Duration = Duration::from_millis(5);
 /// Maximum number of queries of one request.
@@ -206,7 +206,7 @@ fn of_value(value: &Value) -> ReadResult<Hits> {
     });
     Ok(Hits {
         hits: found.collect(),
-        cost_usd: count_field(value, "credits").map(|number| f64::from(number) * CREDIT),
+        cost_usd: count_field(value, "credits").map(|number| f64::from(number) * CREDIT_PRICE),
         ..Hits::default()
     })
 }

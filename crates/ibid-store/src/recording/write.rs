@@ -4,13 +4,13 @@ use ibid_core::domain::PageHash;
 use ibid_core::{Error, ErrorKind, Result};
 
 /// The number of hexadecimal digits of a checksum.
-const DIGITS: usize = 16;
+const CHECKSUM_DIGITS: usize = 16;
 
 /// The checksum of a line, given without its checksum.
 pub(super) fn checksum(body: &str) -> String {
     let hash = PageHash::from_parts(&[body]);
     let hex = hash.as_str().trim_start_matches("sha256:");
-    hex.chars().take(DIGITS).collect()
+    hex.chars().take(CHECKSUM_DIGITS).collect()
 }
 
 impl Recording {

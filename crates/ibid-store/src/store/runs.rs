@@ -21,7 +21,7 @@ const STEP_COLUMNS: &str = "key, door, asked, state, answer, cost_usd, kind, mes
 
 /// The call in a row of `steps`.
 fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
-    let (key, door, asked, state, answer, cost_usd, kind, message) = row;
+    let (key, provider, asked, state, answer, cost_usd, kind, message) = row;
     let state = match state.as_str() {
         "answered" => JournalCallState::Answered(StoredAnswer {
             answer: serde_json::from_str(&answer.unwrap_or_default())?,
@@ -38,7 +38,7 @@ fn step_of(row: StepRow) -> serde_json::Result<JournalCall> {
         }
         _ => JournalCallState::Intended,
     };
-    Ok(JournalCall { provider: door, request: serde_json::from_str(&asked)?, key, state })
+    Ok(JournalCall { provider, request: serde_json::from_str(&asked)?, key, state })
 }
 
 /// The row of a run, from its JSON and the number of its last event.

@@ -28,7 +28,7 @@ pub enum CommandRefusal {
     /// The run has too many commands already.
     TooMany,
     /// The run asked no question.
-    NotAsked,
+    NotWaiting,
 }
 
 impl fmt::Display for CommandRefusal {
@@ -40,7 +40,7 @@ impl fmt::Display for CommandRefusal {
                 MAX_PLAN_BYTES >> 10
             ),
             CommandRefusal::TooMany => write!(to, "a run takes at most {MAX_COMMANDS} commands"),
-            CommandRefusal::NotAsked => to.write_str("the run asks for no answer"),
+            CommandRefusal::NotWaiting => to.write_str("the run asks for no answer"),
         }
     }
 }
@@ -143,7 +143,7 @@ fn is_new(command: &RunCommand, run: &Run, before: &[RunCommand]) -> Result<bool
     let replied = || before.iter().any(|command| matches!(command, RunCommand::Reply(_)));
     let asks = run.question.as_ref().is_some_and(|question| question.clarify);
     if matches!(command, RunCommand::Reply(_)) && (!asks || replied()) {
-        return refused(CommandRefusal::NotAsked);
+        return refused(CommandRefusal::NotWaiting);
     }
     if before.len() >= MAX_COMMANDS { refused(CommandRefusal::TooMany) } else { Ok(true) }
 }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_reply_without_a_question_is_refused() {
         let reply = RunCommand::Reply(vec!["y".to_owned()]);
-        assert_eq!(refusal(&reply, &[]), Some(CommandRefusal::NotAsked));
+        assert_eq!(refusal(&reply, &[]), Some(CommandRefusal::NotWaiting));
         let many = RunCommand::Reply(vec!["y".to_owned(); 100_000]);
         assert_eq!(refusal(&many, &[]), Some(CommandRefusal::TooLong));
     }

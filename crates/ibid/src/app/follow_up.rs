@@ -16,13 +16,13 @@ use ibid_store::journal::{Journal, prior_sources_in};
 use ibid_core::ports::{Egress, JournalCall, RunRow, Store};
 
 /// The latest turns of a thread that a follow-up gets.
-const TURNS: usize = 6;
+const MAX_TURNS: usize = 6;
 /// Maximum length of the question and answer in a turn, in characters.
 const TURN_CHARS: (usize, usize) = (600, 300);
 /// Pages that a follow-up knows, at most; cited ones first.
-const PAGES: usize = 60;
+const MAX_REUSED_PAGES: usize = 60;
 /// The newest runs that are searched for a similar question.
-const LATEST: u32 = 200;
+const MAX_SEARCHED_RUNS: u32 = 200;
 
 /// A plan by the planner, made without a run.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl App {
             let at = row.updated_at.parse::<jiff::Timestamp>();
             at.is_ok_and(|at| at.as_millisecond() >= since as i64)
         };
-        for row in store.latest_runs(LATEST).await? {
+        for row in store.latest_runs(MAX_SEARCHED_RUNS).await? {
             let is_own = row.owner.as_ref() == owner && row.follows.is_none();
             let is_candidate = is_own && row.status.ended() && is_recent(&row);
             if !is_candidate || !ibid_research::is_same_question(&row.question, &question.text)? {
@@ -261,7 +261,7 @@ async fn thread_sources(store: &dyn Store, run: &RunId) -> Result<Vec<Source>> {
     let sources = fresh.map(|it| Source { trust: None, copy_of: None, ..it });
     let requested = requested_urls(&events);
     let mut known = Vec::new();
-    for source in sources.take(PAGES) {
+    for source in sources.take(MAX_REUSED_PAGES) {
         if is_origin_known(store, &source, requested.get(&source.page)).await? {
             known.push(source);
         }
@@ -332,7 +332,7 @@ fn dialogue_turns(run: &Run, asked: &Question) -> Vec<DialogueTurn> {
         assistant: answer.map(|answer| clipped(answer, TURN_CHARS.1)),
         user: Some(clipped(text.unwrap_or(&asked.text), TURN_CHARS.0)),
     });
-    turns.split_off(turns.len().saturating_sub(TURNS))
+    turns.split_off(turns.len().saturating_sub(MAX_TURNS))
 }
 
 fn clipped(text: &str, max_chars: usize) -> String {

@@ -123,49 +123,6 @@ impl App {
         Ok(trace)
     }
 
-    /// Stores the progress of a tool: its stage, a number from 0 to 1, and its state if given.
-    ///
-    /// # Errors
-    /// Those of [`App::update_trace`].
-    pub async fn update_progress(
-        &self,
-        id: &str,
-        stage: &str,
-        progress: f64,
-        state: Option<Value>,
-    ) -> Result<()> {
-        let (stage, progress) = (Some(stage.to_owned()), Some(progress));
-        let update = TraceUpdate { stage, progress, state, ..TraceUpdate::default() };
-        self.update_trace(id, update).await.map(drop)
-    }
-
-    /// Ends a trace with its result and metrics.
-    ///
-    /// # Errors
-    /// Those of [`App::update_trace`].
-    pub async fn complete_trace(&self, id: &str, result: Value, metrics: Value) -> Result<()> {
-        let update = TraceUpdate {
-            status: ToolStatus::Completed,
-            result: Some(result),
-            metrics: Some(metrics),
-            ..TraceUpdate::default()
-        };
-        self.update_trace(id, update).await.map(drop)
-    }
-
-    /// Ends a trace with an error message.
-    ///
-    /// # Errors
-    /// Those of [`App::update_trace`].
-    pub async fn fail_trace(&self, id: &str, message: &str) -> Result<()> {
-        let update = TraceUpdate {
-            status: ToolStatus::Failed,
-            error: Some(message.to_owned()),
-            ..TraceUpdate::default()
-        };
-        self.update_trace(id, update).await.map(drop)
-    }
-
     /// A trace by its id; for a run that is [`ibid_core::domain::RunId::uuid`].
     ///
     /// # Errors

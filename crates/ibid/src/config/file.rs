@@ -11,7 +11,7 @@ use super::value::{RawValue, SettingValue};
 use ibid_core::{Error, ErrorKind, Result};
 
 /// The least Jaro-Winkler similarity of a suggested name.
-const SIMILAR: f64 = 0.75;
+const MIN_SIMILARITY: f64 = 0.75;
 
 /// The setting `name`.
 ///
@@ -27,7 +27,7 @@ fn unknown(name: &str, place: String) -> Error {
         .iter()
         .map(|setting| (strsim::jaro_winkler(name, setting.name), setting.name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|pair| pair.0 > SIMILAR);
+        .filter(|pair| pair.0 > MIN_SIMILARITY);
     match near {
         Some((_, near)) => fault.with_hint(format!("did you mean `{near}`?")),
         None => fault.with_hint("see `ibid config get` for all settings"),

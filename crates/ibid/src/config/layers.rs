@@ -301,7 +301,7 @@ fn from_flags(flags: &[Flag]) -> Vec<LayerValue> {
         let Some(setting) = Setting::by_name(flag.name) else {
             continue;
         };
-        let is_list = matches!(setting.kind, SettingKind::Paths | SettingKind::Words);
+        let is_list = matches!(setting.kind, SettingKind::Paths | SettingKind::List);
         let earlier = found.iter_mut().find(|value| value.setting.name == flag.name);
         match (earlier, is_list) {
             (Some(earlier), true) => {

@@ -25,7 +25,7 @@ pub enum SettingOrigin {
 
 impl SettingOrigin {
     /// Whether a flag set the value, directly or as an effort.
-    pub fn is_flag(&self) -> bool {
+    pub(crate) fn is_flag(&self) -> bool {
         match self {
             SettingOrigin::Flag(_) => true,
             SettingOrigin::Effort(of) => of.is_flag(),

@@ -165,7 +165,7 @@ impl TelemetryExporter {
     }
 
     /// Whether prompts and answers are exported.
-    pub fn wants_content(&self) -> bool {
+    pub(crate) fn wants_content(&self) -> bool {
         self.content
     }
 
@@ -176,7 +176,7 @@ impl TelemetryExporter {
 
     /// Exports the trace of an ended run. `steps` are used only when content is exported; the traffic is counted in `egress`. An error is kept
     /// for [`TelemetryExporter::take_error`]: the run does not fail because of it.
-    pub async fn export_run(
+    pub(crate) async fn export_run(
         &self,
         run: &RunId,
         events: &[Envelope],
@@ -232,7 +232,7 @@ impl TelemetryExporter {
     }
 
     /// The last error since the previous call of this function.
-    pub fn take_error(&self) -> Option<Error> {
+    pub(crate) fn take_error(&self) -> Option<Error> {
         self.fault.lock().ok()?.take()
     }
 

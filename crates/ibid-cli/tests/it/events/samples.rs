@@ -457,8 +457,8 @@ fn report() -> Report {
         sources: vec![source()],
         coverage: vec![coverage()],
         checks: ReportChecks {
-            quotes: Ratio { held: 5, total: 5 },
-            claims: Ratio { held: 5, total: 5 },
+            quotes: Ratio { passed: 5, total: 5 },
+            claims: Ratio { passed: 5, total: 5 },
             numbers: Ratio::default(),
             removed: 0,
             contradictions: 0,

@@ -5,7 +5,7 @@ use super::{asked, form, look, posted, seen};
 use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
-fn led_to(it: &super::Seen) -> String {
+fn led_to(it: &super::RenderedPage) -> String {
     assert_eq!(it.status, 303, "{}", it.body);
     it.header("location").to_owned()
 }

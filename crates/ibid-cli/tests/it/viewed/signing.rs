@@ -4,7 +4,7 @@ use crate::cli::{ASKED, TestHome};
 use crate::served::Served;
 
 /// The cookie that an answer sets, as it is sent back.
-fn cookie(it: &super::Seen) -> String {
+fn cookie(it: &super::RenderedPage) -> String {
     it.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 

@@ -5,7 +5,7 @@ use crate::thresholds::{MIN_PARAGRAPH_SIMILARITY, SAME_PAGE_HALF_DISTANCE, SAME_
 use ibid_core::domain::{Evidence, EvidenceStore};
 
 /// Maximum number of sentences of a paragraph.
-const PARAGRAPH: usize = 4;
+const MAX_PARAGRAPH_SENTENCES: usize = 4;
 
 /// Steps keep the order of their page; the page with the best steps comes first.
 pub(super) fn steps_by_page<'a>(
@@ -45,7 +45,7 @@ pub(super) fn reading_order<'a>(
     let mut out: Vec<Vec<&ClaimCluster>> = Vec::new();
     while !left.is_empty() {
         let mut paragraph = vec![left.remove(0)];
-        while paragraph.len() < PARAGRAPH && !left.is_empty() {
+        while paragraph.len() < MAX_PARAGRAPH_SENTENCES && !left.is_empty() {
             let last = paragraph[paragraph.len() - 1];
             let (at, near) = left
                 .iter()

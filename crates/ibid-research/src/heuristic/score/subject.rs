@@ -12,11 +12,11 @@ use ibid_core::domain::words::{is_stop_word, tokens};
 use ibid_core::domain::{Brief, ChecklistItem, ItemId, QuestionKind};
 
 /// Number of content words from which a question is specific.
-const SPECIFIC: usize = 3;
+const MIN_SPECIFIC_WORDS: usize = 3;
 /// Words at the beginning of a sentence that name its subject.
-const LEAD: usize = 7;
+const SUBJECT_WINDOW: usize = 7;
 /// Number of the most informative words of a question of which a deciding sentence must have nearly all.
-const FEW: usize = 6;
+const MAX_DECIDING_WORDS: usize = 6;
 
 /// Share of the words of a question that the lead of a sentence about its subject has.
 const MIN_LEAD_OVERLAP: f32 = 0.6;
@@ -24,7 +24,7 @@ const MIN_LEAD_OVERLAP: f32 = 0.6;
 /// The first words of `text`.
 fn lead(text: &str) -> &str {
     let words = tokens(text);
-    &text[..words.get(LEAD).map_or(text.len(), |it| it.span.start)]
+    &text[..words.get(SUBJECT_WINDOW).map_or(text.len(), |it| it.span.start)]
 }
 
 impl RelevanceScorer {
@@ -104,7 +104,7 @@ impl RelevanceScorer {
     /// What an item that is a part of the question asks, and the kind of answer that it wants.
     pub(crate) fn part_question(&self, item: ItemId) -> Option<(QuestionKind, String)> {
         let part = self.part(item)?;
-        Some((part.kind, part.asked.clone()))
+        Some((part.kind, part.question_text.clone()))
     }
 
     /// Share of the content words of a part of the question in `text`, 0 to 1; 0 for an item that is no part.
@@ -139,7 +139,7 @@ impl RelevanceScorer {
             aspect,
             core: true,
             kind: question_kind(&item.asks, self.words),
-            asked: item.asks.clone(),
+            question_text: item.asks.clone(),
             terms,
             facet: None,
             side: false,
@@ -173,7 +173,7 @@ impl RelevanceScorer {
     pub(crate) fn term_share(&mut self, text: &str) -> f32 {
         let ids = self.ids(text);
         let content_terms = || self.question.iter().filter(|it| it.weight >= 1.0);
-        if content_terms().count() > FEW {
+        if content_terms().count() > MAX_DECIDING_WORDS {
             return 1.0;
         }
         let met = content_terms()
@@ -183,7 +183,7 @@ impl RelevanceScorer {
 
     /// Whether the question has enough content words that a sentence which answers it has some of them.
     pub(crate) fn is_specific(&self) -> bool {
-        self.question.iter().filter(|it| it.weight >= 1.0).count() >= SPECIFIC
+        self.question.iter().filter(|it| it.weight >= 1.0).count() >= MIN_SPECIFIC_WORDS
     }
 
     /// Whether `text` has the verb the question asks about, or one near it; `true` where it asks about none.

@@ -74,14 +74,6 @@ impl SqlStore<SqliteBackend> {
         let mut writer = writer.lock().await;
         while writer.join_next().await.is_some() {}
     }
-
-    /// Checks every page of the file for damage.
-    ///
-    /// # Errors
-    /// `Setup` with what is damaged.
-    pub async fn integrity_check(&self) -> Result<()> {
-        self.backend.check_integrity().await
-    }
 }
 
 impl SqliteBackend {

@@ -58,7 +58,7 @@ async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
             }
         }
         assert!(told > 0, "the disk never filled");
-        store.integrity_check().await.unwrap();
+        store.check_integrity().await.unwrap();
         let roomy = SqliteStore::open(dir.path()).await.unwrap();
         let before = roomy.events(&run, 0).await.unwrap();
         assert_eq!(before.len() as u32, told);
@@ -67,7 +67,7 @@ async fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
     for page in &kept {
         assert_eq!(store.page(page.hash()).await.unwrap().as_ref(), Some(page));
     }
-    store.integrity_check().await.unwrap();
+    store.check_integrity().await.unwrap();
 }
 
 #[tokio::test]

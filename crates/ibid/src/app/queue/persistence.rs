@@ -55,7 +55,7 @@ impl App {
     ///
     /// # Errors
     /// `Transient` if another process works on it after all; those of the store.
-    pub async fn fail_run(&self, run: &RunId, fault: &Error) -> Result<()> {
+    pub(crate) async fn fail_run(&self, run: &RunId, fault: &Error) -> Result<()> {
         let store = self.existing_store(run).await?;
         let lease = self.acquire_lease(run).await?;
         let store = App::with_lease(store, run, &*lease);

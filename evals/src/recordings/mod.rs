@@ -22,7 +22,7 @@ pub(crate) use small::small;
 
 /// Figures of one interface.
 #[derive(Default)]
-struct RecordingCounts {
+struct RowCounts {
     rows: u32,
     parsed: u32,
     mismatches: u32,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 fn measure(files: &[PathBuf]) -> Outcome {
     // A panic is caught and counted; its own words would only bury the figures.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut tallies: BTreeMap<String, RecordingCounts> = BTreeMap::new();
+    let mut tallies: BTreeMap<String, RowCounts> = BTreeMap::new();
     let mut routes: BTreeMap<&'static str, u32> = BTreeMap::new();
     for path in files {
         let text = bytes::read(path)?;
@@ -87,7 +87,7 @@ fn measure(files: &[PathBuf]) -> Outcome {
 
 fn one(
     row: &Value,
-    tallies: &mut BTreeMap<String, RecordingCounts>,
+    tallies: &mut BTreeMap<String, RowCounts>,
     routes: &mut BTreeMap<&'static str, u32>,
 ) {
     let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default();
